@@ -1,0 +1,1 @@
+//! Hand a device out: NBD and FUSE.

@@ -1,0 +1,1 @@
+//! The only place that acts: scan, commit, activate.

@@ -1,0 +1,3 @@
+//! Tasks of the house.
+
+fn main() {}
