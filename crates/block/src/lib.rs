@@ -1,1 +1,21 @@
-//! The block device: requests, buffers, engines.
+//! The block device: requests, buffers, errors, and what ends a stack.
+//!
+//! A [`Device`] describes itself and opens [`Queue`]s; a queue belongs to one thread, takes
+//! [`Request`]s and answers each exactly once with a [`Completion`]. A [`Driver`] is that thread's
+//! way to the kernel: all queues opened on it share its engine, and it is what the thread sleeps
+//! on. Nothing here knows what a volume is.
+
+mod buffer;
+mod device;
+mod driver;
+mod error;
+pub mod memory;
+mod range;
+mod request;
+
+pub use buffer::{Buffer, BufferPool};
+pub use device::{Device, Extent, ExtentKind, Info, Queue};
+pub use driver::{Driver, Interest, Readiness, Waker};
+pub use error::{Error, Kind, Result};
+pub use range::Range;
+pub use request::{Completion, Durability, Operation, Request, Unmap};
