@@ -87,7 +87,7 @@ impl Buffer {
             return Self::empty();
         };
         if at == 0 {
-            return std::mem::replace(self, Self::empty());
+            return std::mem::take(self);
         }
         // SAFETY: this buffer keeps the block alive.
         unsafe { block.as_ref() }
@@ -268,18 +268,15 @@ impl BufferPool {
             return Buffer::zeroed(len);
         };
         let reused = self.shared.take(class);
-        let block = match reused {
-            Some(mut block) => {
-                // SAFETY: an idle block has no other reference.
-                let head = unsafe { block.as_mut() };
-                head.owners.store(1, Ordering::Relaxed);
-                head.pool = Some(Arc::clone(&self.shared));
-                block
-            }
-            None => {
-                let capacity = 1 << (class as u32 + CLASS_MIN);
-                Block::allocate(capacity, Some(Arc::clone(&self.shared)))
-            }
+        let block = if let Some(mut block) = reused {
+            // SAFETY: an idle block has no other reference.
+            let head = unsafe { block.as_mut() };
+            head.owners.store(1, Ordering::Relaxed);
+            head.pool = Some(Arc::clone(&self.shared));
+            block
+        } else {
+            let capacity = 1 << (class as u32 + CLASS_MIN);
+            Block::allocate(capacity, Some(Arc::clone(&self.shared)))
         };
         Buffer {
             block: Some(block),

@@ -13,7 +13,7 @@ pub mod memory;
 mod range;
 mod request;
 
-pub use buffer::{Buffer, BufferPool};
+pub use buffer::{BLOCK_ALIGN, Buffer, BufferPool};
 pub use device::{Device, Extent, ExtentKind, Info, Queue};
 pub use driver::{Driver, Interest, Readiness, Waker};
 pub use error::{Error, Kind, Result};
