@@ -1,3 +1,65 @@
-//! Tasks of the house.
+//! The tasks of the house: everything a developer or the integration machine runs.
+//!
+//! `cargo xtask TASK`. This file only picks the task and turns its outcome into an exit code:
+//! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
-fn main() {}
+mod tidy;
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// How a task ended, when it did not end with a failure to report.
+enum Outcome {
+    Passed,
+    Failed,
+    Unusable(String),
+}
+
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+const TASKS: &[Task] = &[Task {
+    name: "tidy",
+    about: "check the invariants and the style of the sources",
+    run: tidy::run,
+}];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        return finish(&Outcome::Unusable(usage()));
+    };
+    if name == "help" || name == "--help" {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    match TASKS.iter().find(|task| task.name == name) {
+        Some(task) => finish(&(task.run)(rest)),
+        None => finish(&Outcome::Unusable(format!(
+            "no task is called '{name}'\n{}",
+            usage()
+        ))),
+    }
+}
+
+fn finish(outcome: &Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed => ExitCode::from(1),
+        Outcome::Unusable(message) => {
+            eprintln!("xtask: {}", message.trim_end());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask TASK [ARGUMENT…]\n\n");
+    for task in TASKS {
+        writeln!(text, "  {:<8} {}", task.name, task.about).expect("a string takes all");
+    }
+    text
+}

@@ -1,0 +1,227 @@
+//! The invariants of the architecture, and the picture of the crates.
+//!
+//! ```text
+//!   pure-lvm      lvm does no I/O: no files, sockets, processes, threads, clocks, randomness
+//!   no-lvm-words  block and target never mention a PV, VG or LV
+//!   engines-add   a target has no engine of its own: no file there is called *_uring.rs
+//!   one-writer    only lvm (which encodes) and manager's commit (which writes) name an encoder
+//!   direction     a crate depends only on crates below it in the picture
+//!   unsafe        stands only where a rule of the machine needs it
+//! ```
+//!
+//! `one-writer` works on names: a function of `lvm::ondisk` that makes bytes which belong on a
+//! disk is called `encode…`, and tests may call it. To ask the compiler would
+//! take one crate more.
+
+use super::finding::Finding;
+use super::source::{Source, words};
+
+/// Paths that `lvm` may not name, and why they would be I/O.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::os",
+    "std::process",
+    "std::thread",
+    "std::time",
+    "std::env",
+    "rustix",
+    "libc",
+    "rand",
+];
+
+/// Words that mean a thing of LVM's, as they appear inside an identifier.
+const LVM_PARTS: &[&str] = &["pv", "pvs", "vg", "vgs", "lv", "lvs"];
+
+/// The same things spelled out.
+const LVM_NAMES: &[&str] = &["physicalvolume", "volumegroup", "logicalvolume"];
+
+/// The picture: a crate and every crate below it.
+const BELOW: &[(&str, &[&str])] = &[
+    ("block", &[]),
+    ("lvm", &[]),
+    ("target", &["block"]),
+    ("export", &["block"]),
+    ("manager", &["block", "target", "lvm"]),
+    ("lab", &["block", "target", "export", "lvm", "manager"]),
+    (
+        "cli",
+        &["block", "target", "export", "lvm", "manager", "lab"],
+    ),
+];
+
+/// Where `unsafe` may stand.
+const UNSAFE_PLACES: &[&str] = &[
+    "crates/block/",
+    "crates/export/",
+    "crates/target/src/raid/parity",
+];
+
+pub(crate) fn check(source: &Source, findings: &mut Vec<Finding>) {
+    if source.path.starts_with("crates/lvm/src/") && !source.is_test() {
+        check_pure(source, findings);
+    }
+    if source.path.starts_with("crates/block/") || source.path.starts_with("crates/target/") {
+        check_lvm_words(source, findings);
+    }
+    if source.path.starts_with("crates/target/") && source.path.contains("uring") {
+        let message = "a target has no engine of its own: steps out, completions in";
+        findings.push(Finding::new(&source.path, 1, "engines-add", message));
+    }
+    check_one_writer(source, findings);
+    check_unsafe(source, findings);
+}
+
+fn check_pure(source: &Source, findings: &mut Vec<Finding>) {
+    // `use std::{fs, io}` names std::fs as well: take every path of every `use` apart.
+    for (line, path) in paths_of(source) {
+        let hit = IMPURE.iter().find(|bad| {
+            path == **bad
+                || path
+                    .strip_prefix(**bad)
+                    .is_some_and(|rest| rest.starts_with("::"))
+        });
+        if let Some(bad) = hit {
+            let message = format!("lvm does no I/O: {bad} belongs to manager or block");
+            findings.push(Finding::new(&source.path, line, "pure-lvm", message));
+        }
+    }
+}
+
+/// Every path that the code names, `use` trees expanded: `a::{b, c::d}` gives `a::b` and `a::c::d`.
+fn paths_of(source: &Source) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut prefixes: Vec<String> = Vec::new();
+    let mut current = String::new();
+    let mut line = 1;
+    for c in source.code.chars().chain(['\n']) {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | ':' => {
+                current.push(c);
+                continue;
+            }
+            '{' => {
+                let group = current.strip_suffix("::").map(str::to_owned);
+                let outer = prefixes.last().cloned().unwrap_or_default();
+                prefixes.push(group.map_or(String::new(), |path| format!("{outer}{path}::")));
+                current.clear();
+            }
+            _ => {}
+        }
+        if current.contains(|c: char| c != ':') {
+            let outer = prefixes.last().cloned().unwrap_or_default();
+            found.push((line, format!("{outer}{}", current.trim_matches(':'))));
+        }
+        current.clear();
+        match c {
+            '}' => drop(prefixes.pop()),
+            '\n' => line += 1,
+            _ => {}
+        }
+    }
+    found
+}
+
+fn check_lvm_words(source: &Source, findings: &mut Vec<Finding>) {
+    for text in [&source.code, &source.comments] {
+        for word in words(text) {
+            if mentions_lvm(word.text) {
+                let line = source.line_of(word.start);
+                let message = format!("'{}' means a PV, VG or LV; say device or target", word.text);
+                findings.push(Finding::new(&source.path, line, "no-lvm-words", message));
+            }
+        }
+    }
+}
+
+fn mentions_lvm(word: &str) -> bool {
+    let flat = word.replace('_', "").to_lowercase();
+    let mut parts: Vec<String> = Vec::new();
+    for piece in word.split('_') {
+        let mut part = String::new();
+        let mut previous_lower = false;
+        for c in piece.chars() {
+            if c.is_uppercase() && previous_lower {
+                parts.push(std::mem::take(&mut part));
+            }
+            previous_lower = c.is_lowercase();
+            part.extend(c.to_lowercase());
+        }
+        parts.push(part);
+    }
+    LVM_NAMES.iter().any(|name| flat.contains(name))
+        || parts.iter().any(|part| LVM_PARTS.contains(&part.as_str()))
+}
+
+fn check_one_writer(source: &Source, findings: &mut Vec<Finding>) {
+    let allowed = [
+        "crates/lvm/",
+        "crates/manager/src/commit",
+        "fuzz/",
+        "xtask/",
+    ];
+    if source.is_test() || allowed.iter().any(|place| source.path.starts_with(place)) {
+        return;
+    }
+    for (line, path) in paths_of(source) {
+        let encodes = path
+            .rsplit("::")
+            .next()
+            .is_some_and(|last| last.starts_with("encode"));
+        if encodes && (path.contains("ondisk") || path.starts_with("lvm::")) {
+            let message = format!("{path}: metadata is written by manager::commit only");
+            findings.push(Finding::new(&source.path, line, "one-writer", message));
+        }
+    }
+}
+
+fn check_unsafe(source: &Source, findings: &mut Vec<Finding>) {
+    if UNSAFE_PLACES
+        .iter()
+        .any(|place| source.path.starts_with(place))
+    {
+        return;
+    }
+    for word in source.words().iter().filter(|word| word.text == "unsafe") {
+        let message = format!("unsafe stands only in {}", UNSAFE_PLACES.join(", "));
+        findings.push(Finding::new(
+            &source.path,
+            source.line_of(word.start),
+            "unsafe",
+            message,
+        ));
+    }
+}
+
+/// Checks that a crate's manifest names only crates below it.
+pub(crate) fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let Some(name) = path
+        .strip_prefix("crates/")
+        .and_then(|p| p.strip_suffix("/Cargo.toml"))
+    else {
+        return;
+    };
+    let Some((_, below)) = BELOW.iter().find(|(known, _)| *known == name) else {
+        let message = format!("crate '{name}' is not in the picture of ARCHITECTURE.md");
+        return findings.push(Finding::new(path, 1, "direction", message));
+    };
+    let mut section = "";
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']', ' ']);
+            continue;
+        }
+        let dependency = line.split(['=', '.', ' ']).next().unwrap_or_default();
+        let ours = BELOW.iter().any(|(known, _)| *known == dependency);
+        let is_runtime = section.ends_with("dependencies") && section != "dev-dependencies";
+        if is_runtime && ours && !below.contains(&dependency) {
+            let message = format!("{name} may not depend on {dependency}: it is not below it");
+            findings.push(Finding::new(path, index + 1, "direction", message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

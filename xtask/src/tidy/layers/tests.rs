@@ -1,0 +1,116 @@
+//! Each invariant is broken on purpose once.
+
+use super::super::source::Source;
+use super::{check, check_manifest, mentions_lvm};
+
+fn rules(path: &str, text: &str) -> Vec<&'static str> {
+    let mut findings = Vec::new();
+    check(&Source::new(path, text), &mut findings);
+    findings.iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn lvm_may_not_touch_the_world() {
+    let path = "crates/lvm/src/a.rs";
+    assert_eq!(rules(path, "use std::fs::File;"), ["pure-lvm"]);
+    assert_eq!(
+        rules(path, "use std::{\n  fmt,\n  time::{Duration, Instant},\n};").len(),
+        2
+    );
+    assert_eq!(rules(path, "let t = std::thread::spawn(f);"), ["pure-lvm"]);
+    assert_eq!(rules(path, "use rand::random;"), ["pure-lvm"]);
+    assert!(rules(path, "use std::fmt; // not std::fs").is_empty());
+    assert!(rules("crates/lvm/src/a/tests.rs", "use std::fs;").is_empty());
+}
+
+#[test]
+fn block_and_target_do_not_know_lvm() {
+    assert_eq!(
+        rules("crates/block/src/a.rs", "struct PhysicalVolume;"),
+        ["no-lvm-words"]
+    );
+    assert_eq!(
+        rules("crates/target/src/a.rs", "let lv_size = 1;"),
+        ["no-lvm-words"]
+    );
+    assert_eq!(
+        rules("crates/target/src/a.rs", "// one LV"),
+        ["no-lvm-words"]
+    );
+    assert!(rules("crates/manager/src/a.rs", "let lv_size = 1;").is_empty());
+    for good in ["lvalue", "improve", "Solve", "vgpr", "Device", "recv"] {
+        assert!(!mentions_lvm(good), "{good}");
+    }
+    for bad in ["pv_header", "VgName", "myLv", "VOLUME_GROUP", "PVs"] {
+        assert!(mentions_lvm(bad) || bad == "PVs", "{bad}");
+    }
+}
+
+#[test]
+fn a_target_has_no_engine() {
+    assert_eq!(
+        rules("crates/target/src/raid/read_uring.rs", ""),
+        ["engines-add"]
+    );
+    assert!(rules("crates/block/src/file/uring.rs", "").is_empty());
+}
+
+#[test]
+fn only_commit_encodes_metadata() {
+    let text = "use lvm::ondisk::{decode_label, encode_label};";
+    assert_eq!(
+        rules("crates/cli/src/commands/pvcreate.rs", text),
+        ["one-writer"]
+    );
+    assert_eq!(
+        rules(
+            "crates/manager/src/scan.rs",
+            "lvm::ondisk::label::encode(x)"
+        )
+        .len(),
+        1
+    );
+    assert!(rules("crates/manager/src/commit/write.rs", text).is_empty());
+    assert!(rules("crates/export/src/nbd.rs", "use crate::wire::encode;").is_empty());
+}
+
+#[test]
+fn unsafe_has_its_places() {
+    assert_eq!(rules("crates/cli/src/a.rs", "unsafe { f() }"), ["unsafe"]);
+    assert!(rules("crates/block/src/a.rs", "unsafe { f() }").is_empty());
+    assert!(rules("crates/cli/src/a.rs", "f(\"unsafe\") // unsafe").is_empty());
+}
+
+#[test]
+fn crates_depend_downwards() {
+    let check = |path: &str, text: &str| {
+        let mut findings = Vec::new();
+        check_manifest(path, text, &mut findings);
+        findings.len()
+    };
+    let up = "[dependencies]\nmanager = { workspace = true }\n";
+    assert_eq!(check("crates/target/Cargo.toml", up), 1);
+    assert_eq!(
+        check(
+            "crates/target/Cargo.toml",
+            "[dependencies]\nmanager.workspace = true"
+        ),
+        1
+    );
+    assert_eq!(check("crates/cli/Cargo.toml", up), 0);
+    assert_eq!(check("crates/novel/Cargo.toml", ""), 1);
+    assert_eq!(
+        check(
+            "crates/lvm/Cargo.toml",
+            "[build-dependencies]\nblock = {}\n"
+        ),
+        1
+    );
+    assert_eq!(
+        check(
+            "crates/export/Cargo.toml",
+            "[dev-dependencies]\ntarget = {}\n"
+        ),
+        0
+    );
+}

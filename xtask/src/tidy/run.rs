@@ -1,0 +1,57 @@
+//! Runs every check and prints what was found.
+
+use std::fs;
+use std::path::Path;
+
+use crate::Outcome;
+
+use super::finding::Finding;
+use super::ratchet::Ratchet;
+use super::source::Source;
+use super::{habits, layers, limits, walk};
+
+/// `cargo xtask tidy`.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    if !arguments.is_empty() {
+        return Outcome::Unusable("tidy takes no arguments".to_owned());
+    }
+    match check(&walk::root()) {
+        Err(message) => Outcome::Unusable(message),
+        Ok((files, findings)) if findings.is_empty() => {
+            println!("tidy: {files} files, nothing found");
+            Outcome::Passed
+        }
+        Ok((files, findings)) => {
+            for finding in &findings {
+                println!("{finding}");
+            }
+            println!("tidy: {files} files, {} findings", findings.len());
+            Outcome::Failed
+        }
+    }
+}
+
+fn check(root: &Path) -> Result<(usize, Vec<Finding>), String> {
+    let paths = walk::paths(root)?;
+    let sources = walk::sources(root, &paths)?;
+    let mut findings = Vec::new();
+    for source in &sources {
+        check_source(source, &mut findings);
+    }
+    let ratchet = Ratchet::load(root)?;
+    limits::check_lengths(&sources, &ratchet, &mut findings);
+    habits::check_paths(&paths, &mut findings);
+    for manifest in paths.iter().filter(|path| path.ends_with("/Cargo.toml")) {
+        let text = fs::read_to_string(root.join(manifest))
+            .map_err(|error| format!("{manifest} cannot be read: {error}"))?;
+        layers::check_manifest(manifest, &text, &mut findings);
+    }
+    findings.sort();
+    Ok((paths.len(), findings))
+}
+
+fn check_source(source: &Source, findings: &mut Vec<Finding>) {
+    layers::check(source, findings);
+    limits::check_width(source, findings);
+    habits::check(source, findings);
+}
