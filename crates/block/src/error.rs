@@ -97,7 +97,8 @@ impl Error {
 }
 
 impl Clone for Error {
-    /// A copy for a second request that fails for the same reason; the cause becomes text and errno.
+    /// A copy for a second request that fails for the same reason; the cause becomes text and
+    /// errno.
     fn clone(&self) -> Self {
         let source = self
             .source
