@@ -1,0 +1,66 @@
+//! What can be wrong with the bytes and values that this crate is given.
+//!
+//! Callers match on [`Kind`] and show [`Error`] to people. The context says what is wrong in which
+//! structure at which place; the caller, who knows the device's name and the command, adds those.
+
+use std::fmt;
+
+/// The part of LVM2's formats that is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The label sector: not where it says it is, or not a label that we know.
+    Label,
+    /// The physical volume header behind the label, its lists or its extension.
+    PvHeader,
+    /// The header of a metadata area.
+    AreaHeader,
+    /// Where the text of a metadata area lies.
+    AreaText,
+    /// A checksum does not match the bytes that it covers.
+    Checksum,
+    /// The grammar of a metadata text.
+    Text,
+    /// A UUID that is none.
+    Uuid,
+    /// A limit of the format, or one of ours, is exceeded.
+    Limit,
+    /// A text that is well-formed but does not describe a volume group.
+    Model,
+}
+
+/// An error with its kind and a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// What callers match on.
+    pub kind: Kind,
+    /// What failed, in which structure, at which place.
+    pub context: String,
+}
+
+impl Error {
+    /// An error of `kind`; `context` is a sentence without a full stop.
+    pub fn new(kind: Kind, context: impl Into<String>) -> Self {
+        Self {
+            kind,
+            context: context.into(),
+        }
+    }
+
+    /// The same error seen from further out: `outer: inner`.
+    pub fn within(mut self, outer: impl fmt::Display) -> Self {
+        self.context = format!("{outer}: {}", self.context);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.context)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The result of everything here that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
