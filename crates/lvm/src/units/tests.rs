@@ -1,3 +1,5 @@
+//! Tests: sizes keep their unit, and nothing wraps.
+
 use super::{Bytes, Extents, Sectors};
 
 #[test]

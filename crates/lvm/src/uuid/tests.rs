@@ -1,3 +1,5 @@
+//! Tests: the two written forms of a UUID.
+
 use proptest::prelude::{any, proptest};
 
 use super::Uuid;

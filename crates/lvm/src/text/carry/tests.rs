@@ -1,3 +1,5 @@
+//! Tests: any bytes are carried without loss.
+
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 

@@ -1,3 +1,5 @@
+//! Tests: the two layouts, byte for byte.
+
 use super::{Printer, Style};
 use crate::text::{Node, Section, Value};
 
