@@ -3,6 +3,7 @@
 //! `cargo xtask TASK`. This file only picks the task and turns its outcome into an exit code:
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
+mod packages;
 mod tidy;
 
 use std::fmt::Write;
@@ -21,11 +22,18 @@ struct Task {
     run: fn(&[String]) -> Outcome,
 }
 
-const TASKS: &[Task] = &[Task {
-    name: "tidy",
-    about: "check the invariants and the style of the sources",
-    run: tidy::run,
-}];
+const TASKS: &[Task] = &[
+    Task {
+        name: "tidy",
+        about: "check the invariants and the style of the sources",
+        run: tidy::run,
+    },
+    Task {
+        name: "packages",
+        about: "check what we depend on against deny.toml",
+        run: packages::run,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

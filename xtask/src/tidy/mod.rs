@@ -23,3 +23,4 @@ mod source;
 mod walk;
 
 pub(crate) use run::run;
+pub(crate) use walk::root;
