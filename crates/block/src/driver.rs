@@ -1,5 +1,6 @@
 //! A thread's way to the kernel: the engine that its queues share, and what it sleeps on.
 
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,6 +19,13 @@ pub struct Driver {
 #[derive(Debug)]
 struct Inner {
     wake: Arc<OwnedFd>,
+    watched: RefCell<Vec<Rc<Watched>>>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    fd: Arc<OwnedFd>,
+    readiness: Cell<Option<Readiness>>,
 }
 
 /// Wakes a driver's thread from another one.
@@ -42,6 +50,7 @@ impl Driver {
         Ok(Self {
             inner: Rc::new(Inner {
                 wake: Arc::new(wake),
+                watched: RefCell::default(),
             }),
         })
     }
@@ -50,6 +59,19 @@ impl Driver {
     pub fn waker(&self) -> Waker {
         Waker {
             wake: Arc::clone(&self.inner.wake),
+        }
+    }
+
+    /// Lets every [`Driver::wait`] return when `fd` is ready, until the answer is dropped: for
+    /// queues whose answers come through a socket. The fd's owner finds out what happened by
+    /// using it.
+    pub fn watch(&self, fd: Arc<OwnedFd>, readiness: Option<Readiness>) -> Watch {
+        let readiness = Cell::new(readiness);
+        let watched = Rc::new(Watched { fd, readiness });
+        self.inner.watched.borrow_mut().push(Rc::clone(&watched));
+        Watch {
+            driver: self.clone(),
+            watched,
         }
     }
 
@@ -63,8 +85,13 @@ impl Driver {
         fds.extend(
             others
                 .iter()
-                .map(|other| PollFd::from_borrowed_fd(other.fd, other.events())),
+                .map(|other| PollFd::from_borrowed_fd(other.fd, other.readiness.events())),
         );
+        let watched = self.inner.watched.borrow();
+        fds.extend(watched.iter().filter_map(|watched| {
+            let readiness = watched.readiness.get()?;
+            Some(PollFd::new(&*watched.fd, readiness.events()))
+        }));
         let timeout = timeout.map(|t| t.try_into().expect("a timeout fits in a timespec"));
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -91,6 +118,37 @@ pub enum Readiness {
     Both,
 }
 
+impl Readiness {
+    fn events(self) -> PollFlags {
+        match self {
+            Self::Readable => PollFlags::IN,
+            Self::Writable => PollFlags::OUT,
+            Self::Both => PollFlags::IN | PollFlags::OUT,
+        }
+    }
+}
+
+/// A file descriptor that every [`Driver::wait`] of its driver watches while this lives.
+#[derive(Debug)]
+pub struct Watch {
+    driver: Driver,
+    watched: Rc<Watched>,
+}
+
+impl Watch {
+    /// Changes what is waited for; `None`: nothing for now.
+    pub fn set(&self, readiness: Option<Readiness>) {
+        self.watched.readiness.set(readiness);
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.driver.inner.watched.borrow_mut();
+        watched.retain(|other| !Rc::ptr_eq(other, &self.watched));
+    }
+}
+
 /// A file descriptor that wakes [`Driver::wait`] beside the driver's own I/O: a client's socket.
 #[derive(Debug)]
 pub struct Interest<'fd> {
@@ -109,14 +167,6 @@ impl<'fd> Interest<'fd> {
             fd,
             readiness,
             ready: false,
-        }
-    }
-
-    fn events(&self) -> PollFlags {
-        match self.readiness {
-            Readiness::Readable => PollFlags::IN,
-            Readiness::Writable => PollFlags::OUT,
-            Readiness::Both => PollFlags::IN | PollFlags::OUT,
         }
     }
 }

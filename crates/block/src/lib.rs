@@ -15,7 +15,7 @@ mod request;
 
 pub use buffer::{BLOCK_ALIGN, Buffer, BufferPool};
 pub use device::{Device, Extent, ExtentKind, Info, Queue};
-pub use driver::{Driver, Interest, Readiness, Waker};
+pub use driver::{Driver, Interest, Readiness, Waker, Watch};
 pub use error::{Error, Kind, Result};
 pub use range::Range;
 pub use request::{Completion, Durability, Operation, Request, Unmap};
