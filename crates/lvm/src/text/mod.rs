@@ -2,8 +2,10 @@
 
 pub mod carry;
 mod lexer;
+mod parser;
 mod printer;
 mod tree;
 
+pub use parser::{DEPTH_MAX, NODE_COUNT_MAX, TEXT_SIZE_MAX, parse};
 pub use printer::{Printer, Style};
 pub use tree::{Node, Section, Value};

@@ -195,7 +195,7 @@ impl Printer {
     fn name(&mut self, name: &str) {
         let bytes = carry::to_bytes(name);
         let is_bare = !bytes.is_empty()
-            && !bytes.iter().any(|byte| ends_bare_name(*byte))
+            && !bytes.iter().any(|byte| ends_bare_name(*byte) || *byte == 0)
             && !starts_other_token(bytes[0]);
         if is_bare {
             self.out.extend_from_slice(&bytes);

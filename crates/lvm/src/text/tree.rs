@@ -1,8 +1,8 @@
 //! The tree that a metadata text is: sections and values, in the order in which they stand.
 //!
 //! The tree is lossless for everything that LVM2 itself reads: the order of nodes, duplicate
-//! names, integers, floats, strings and arrays. Comments are kept as nodes only where a section
-//! is carried unparsed (see `model`); the parser drops them otherwise, as LVM2 does.
+//! names, integers, floats, strings and arrays. Comments are dropped when reading, as LVM2 does.
+//! Bytes that are not UTF-8 are carried in the strings: see `carry`.
 
 /// One value behind a `=`.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,178 @@
+//! Reads a metadata text into its tree.
+//!
+//! ```text
+//!     text    := node*
+//!     node    := name ( '{' node* '}' | '=' value )
+//!     value   := single | '[' ( single ','? )* ']'
+//! ```
+//!
+//! It accepts what LVM2's own reader accepts of texts that LVM2 writes, and a little more (no
+//! comma between items, hexadecimal numbers). Names may repeat; all of them are kept in order.
+//!
+//! Promises: memory and time grow with the text and are bounded for any bytes: see the constants.
+//! An error names line and column. Does not: know what the names mean.
+
+use super::lexer::{Expect, Lexer, Token};
+use super::tree::{Node, Section, Value};
+use crate::error::{Error, Kind};
+
+/// Longest text that is read, in bytes. A volume group of 10,000 logical volumes has 4 MiB.
+pub const TEXT_SIZE_MAX: usize = 128 << 20;
+/// Deepest nesting of sections. LVM2's own texts have 5.
+pub const DEPTH_MAX: usize = 64;
+/// Most nodes and array items in one text. Each costs the tree at most about 100 bytes besides its
+/// characters, so this bounds a hostile text's tree to some 400 MB; 10,000 volumes have 300,000.
+pub const NODE_COUNT_MAX: usize = 4 << 20;
+
+/// The tree of `bytes`, which end at their first NUL or with the slice.
+pub fn parse(bytes: &[u8]) -> Result<Section, Error> {
+    if bytes.len() > TEXT_SIZE_MAX {
+        let context = format!(
+            "the text has {} bytes, more than the {TEXT_SIZE_MAX} that are read",
+            bytes.len()
+        );
+        return Err(Error::new(Kind::Limit, context));
+    }
+    let mut parser = Parser {
+        lexer: Lexer::new(bytes),
+        count: 0,
+    };
+    let mut root = Section::default();
+    loop {
+        match parser.lexer.next(Expect::Name)? {
+            Token::End => break,
+            token => root.nodes.push(parser.node(token, 1)?),
+        }
+    }
+    root.nodes.shrink_to_fit();
+    Ok(root)
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    count: usize,
+}
+
+impl Parser<'_> {
+    /// The node that begins with `first`, at `depth` sections below the root.
+    fn node(&mut self, first: Token, depth: usize) -> Result<Node, Error> {
+        self.count()?;
+        let Token::Text(name) = first else {
+            return Err(self.unexpected(&first, "a name"));
+        };
+        if name.is_empty() {
+            return Err(self.lexer.error("a name must not be empty"));
+        }
+        match self.lexer.next(Expect::Name)? {
+            Token::Equals => Ok(Node::Value {
+                name,
+                value: self.value()?,
+            }),
+            Token::OpenSection => Ok(Node::Section(self.section(name, depth)?)),
+            other => {
+                let wanted = format!("'=' or '{{' behind the name {}", shown(&name));
+                Err(self.unexpected(&other, &wanted))
+            }
+        }
+    }
+
+    fn section(&mut self, name: String, depth: usize) -> Result<Section, Error> {
+        if depth > DEPTH_MAX {
+            let what = format!("sections are nested more than {DEPTH_MAX} deep");
+            return Err(self.lexer.error_of(Kind::Limit, what));
+        }
+        let mut nodes = Vec::new();
+        loop {
+            match self.lexer.next(Expect::Name)? {
+                Token::CloseSection => break,
+                Token::End => {
+                    let what = format!("the text ends inside the section {}", shown(&name));
+                    return Err(self.lexer.error(what));
+                }
+                token => nodes.push(self.node(token, depth + 1)?),
+            }
+        }
+        nodes.shrink_to_fit();
+        Ok(Section { name, nodes })
+    }
+
+    fn value(&mut self) -> Result<Value, Error> {
+        match self.lexer.next(Expect::Value)? {
+            Token::OpenArray => self.array(),
+            token => self.single(token),
+        }
+    }
+
+    fn array(&mut self) -> Result<Value, Error> {
+        let mut values = Vec::new();
+        loop {
+            match self.lexer.next(Expect::Value)? {
+                Token::CloseArray => break,
+                // LVM2 lets the comma be absent, and be the last thing, but not stand alone.
+                Token::Comma if values.is_empty() => {
+                    return Err(self.lexer.error("a comma needs a value in front of it"));
+                }
+                Token::Comma => match self.lexer.next(Expect::Value)? {
+                    Token::CloseArray => break,
+                    token => values.push(self.item(token)?),
+                },
+                token => values.push(self.item(token)?),
+            }
+        }
+        values.shrink_to_fit();
+        Ok(Value::Array(values))
+    }
+
+    fn item(&mut self, token: Token) -> Result<Value, Error> {
+        self.count()?;
+        self.single(token)
+    }
+
+    fn single(&mut self, token: Token) -> Result<Value, Error> {
+        match token {
+            Token::Integer(number) => Ok(Value::Integer(number)),
+            Token::Float(number) => Ok(Value::Float(number)),
+            Token::Text(text) => Ok(Value::String(text)),
+            other => Err(self.unexpected(&other, "a value")),
+        }
+    }
+
+    fn count(&mut self) -> Result<(), Error> {
+        self.count += 1;
+        if self.count > NODE_COUNT_MAX {
+            let what = format!("the text has more than {NODE_COUNT_MAX} values and sections");
+            return Err(self.lexer.error_of(Kind::Limit, what));
+        }
+        Ok(())
+    }
+
+    fn unexpected(&self, found: &Token, wanted: &str) -> Error {
+        let found = match found {
+            Token::OpenSection => "'{'".to_owned(),
+            Token::CloseSection => "'}'".to_owned(),
+            Token::OpenArray => "'['".to_owned(),
+            Token::CloseArray => "']'".to_owned(),
+            Token::Comma => "','".to_owned(),
+            Token::Equals => "'='".to_owned(),
+            Token::Text(text) => shown(text),
+            Token::Integer(number) => number.to_string(),
+            Token::Float(number) => shown(number),
+            Token::End => "the end of the text".to_owned(),
+        };
+        self.lexer
+            .error(format!("{found} stands where {wanted} is expected"))
+    }
+}
+
+/// The beginning of a string from a disk, quoted for people.
+fn shown(text: &str) -> String {
+    let start: String = text.chars().take(40).collect();
+    if start.len() < text.len() {
+        format!("{start:?}…")
+    } else {
+        format!("{start:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests;
