@@ -7,7 +7,7 @@
 //!     bare word   ends before white space and # = { }, as a value also before , and ]
 //!     "…"         \" is a quote, \\ a backslash; any other backslash stands for itself
 //!     '…'         nothing is special but the closing quote
-//!     number      [+-] digits, 0x and hexadecimal digits, 0 and octal digits; with a point: a float
+//!     number      [+-] digits, 0x and hexadecimal or 0 and octal digits; with a point: a float
 //!     # …         a comment, to the end of the line
 //! ```
 //!
