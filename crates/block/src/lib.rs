@@ -10,6 +10,7 @@ mod device;
 mod driver;
 mod error;
 pub mod memory;
+pub mod nbd;
 mod range;
 mod request;
 
