@@ -4,7 +4,9 @@
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
 mod packages;
+mod test;
 mod tidy;
+mod watch;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -14,6 +16,8 @@ enum Outcome {
     Passed,
     Failed,
     Unusable(String),
+    /// The exit code of a command that the task ran for the caller.
+    Code(u8),
 }
 
 struct Task {
@@ -24,6 +28,11 @@ struct Task {
 
 const TASKS: &[Task] = &[
     Task {
+        name: "test",
+        about: "run everything that the integration machine runs",
+        run: test::run,
+    },
+    Task {
         name: "tidy",
         about: "check the invariants and the style of the sources",
         run: tidy::run,
@@ -32,6 +41,11 @@ const TASKS: &[Task] = &[
         name: "packages",
         about: "check what we depend on against deny.toml",
         run: packages::run,
+    },
+    Task {
+        name: "watch",
+        about: "run a command with a time limit and leave nothing behind",
+        run: watch::run,
     },
 ];
 
@@ -57,6 +71,7 @@ fn finish(outcome: &Outcome) -> ExitCode {
     match outcome {
         Outcome::Passed => ExitCode::SUCCESS,
         Outcome::Failed => ExitCode::from(1),
+        Outcome::Code(code) => ExitCode::from(*code),
         Outcome::Unusable(message) => {
             eprintln!("xtask: {}", message.trim_end());
             ExitCode::from(2)

@@ -1,0 +1,110 @@
+//! What the tests need of the machine: root, and commands that Debian packages bring.
+//!
+//! As root on a machine with `apt-get` missing packages are installed, and it is said. Otherwise
+//! the run ends before it begins, naming what is missing.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// A command that some step runs, and the package that brings it.
+const COMMANDS: &[(&str, &str)] = &[
+    ("cc", "gcc"),
+    ("c++", "g++"),
+    ("git", "git"),
+    ("zstd", "zstd"),
+    ("tar", "tar"),
+    ("lvm", "lvm2"),
+    ("losetup", "mount"),
+    ("mount", "mount"),
+    ("blockdev", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("sfdisk", "fdisk"),
+    ("fusermount3", "fuse3"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("fio", "fio"),
+    ("nbdinfo", "libnbd-bin"),
+    ("nbdcopy", "libnbd-bin"),
+    ("nbdkit", "nbdkit"),
+    ("nbd-server", "nbd-server"),
+    ("qemu-img", "qemu-utils"),
+    ("qemu-io", "qemu-utils"),
+    ("qemu-nbd", "qemu-utils"),
+];
+
+/// Where commands of the system stand that an ordinary `PATH` may leave out.
+const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+
+/// `PATH` for every step: the caller's, then the system's folders.
+pub(super) fn search_path() -> String {
+    match env::var("PATH") {
+        Ok(path) => format!("{path}:{SYSTEM_FOLDERS}"),
+        Err(_) => SYSTEM_FOLDERS.to_owned(),
+    }
+}
+
+/// Makes sure that everything is there, or says what is not.
+pub(super) fn ensure() -> Result<(), String> {
+    let missing = missing_packages(COMMANDS, &search_path());
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        let mut message = "the tests need root (loop devices, mounts): run them as root".to_owned();
+        if !missing.is_empty() {
+            message.push_str("; packages are missing too: ");
+            message.push_str(&missing.join(" "));
+        }
+        return Err(message);
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let named = missing.join(" ");
+    if find("apt-get", &search_path()).is_none() {
+        return Err(format!(
+            "packages are missing and there is no apt-get to install them: {named}"
+        ));
+    }
+    println!("test: installing what is missing: {named}");
+    let update = ["update", "-q"];
+    let mut install = vec!["install", "-q", "-y", "--no-install-recommends"];
+    install.extend(&missing);
+    for arguments in [&update[..], &install[..]] {
+        let status = Command::new("apt-get")
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .env("PATH", search_path())
+            .status()
+            .map_err(|error| format!("apt-get cannot be run ({error}); missing: {named}"))?;
+        if !status.success() {
+            let what = arguments[0];
+            return Err(format!(
+                "apt-get {what} failed; install these packages: {named}"
+            ));
+        }
+    }
+    match missing_packages(COMMANDS, &search_path()) {
+        still if still.is_empty() => Ok(()),
+        still => Err(format!(
+            "still missing after the installation: {}",
+            still.join(" ")
+        )),
+    }
+}
+
+fn missing_packages<'a>(commands: &[(&str, &'a str)], path: &str) -> Vec<&'a str> {
+    let absent = commands
+        .iter()
+        .filter(|(command, _)| find(command, path).is_none());
+    let mut packages: Vec<&str> = absent.map(|(_, package)| *package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+fn find<'a>(command: &str, path: &'a str) -> Option<&'a str> {
+    path.split(':')
+        .find(|folder| Path::new(folder).join(command).is_file())
+}
+
+#[cfg(test)]
+mod tests;
