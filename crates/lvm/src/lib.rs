@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or draws a random number; time and UUIDs are arguments.
 
 mod error;
+pub mod model;
 pub mod text;
 mod units;
 mod uuid;

@@ -1,0 +1,99 @@
+//! What a section holds that the model does not name: kept, in its place, and written back.
+//!
+//! LVM2 grows keys; a text may come from a newer version, or from a hand. Each unknown entry
+//! remembers the known key in front of it and is written behind that key again:
+//!
+//! ```text
+//!     seqno = 44
+//!     colour = "red"       after = "seqno"
+//!     status = [ … ]
+//! ```
+//!
+//! Costs: where the known key in front is not written any more, the entry moves to the end of its
+//! section.
+
+use crate::text::{Node, Section, Value};
+
+/// One entry that the model does not name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extra {
+    /// The known key in front of it; `None` at the start of the section.
+    pub after: Option<&'static str>,
+    /// The entry.
+    pub node: Node,
+}
+
+/// The entries of a section that the model does not name, in their order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Extras(Vec<Extra>);
+
+impl Extras {
+    /// The entries of `section` for which `known` gives no name.
+    ///
+    /// `known` answers the name under which the writer writes the entry.
+    pub(crate) fn collect(
+        section: &Section,
+        mut known: impl FnMut(&Node) -> Option<&'static str>,
+    ) -> Self {
+        let mut extras = Vec::new();
+        let mut after = None;
+        for node in &section.nodes {
+            match known(node) {
+                Some(name) => after = Some(name),
+                None => extras.push(Extra {
+                    after,
+                    node: node.clone(),
+                }),
+            }
+        }
+        Self(extras)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Extra> {
+        self.0.iter()
+    }
+
+    /// The value called `name`.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find_map(|extra| match &extra.node {
+            Node::Value { name: found, value } if found == name => Some(value),
+            _ => None,
+        })
+    }
+
+    /// The number called `name`, if it is one and not negative.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Integer(number) => u64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    /// The string called `name`, if it is one.
+    pub fn string(&self, name: &str) -> Option<&str> {
+        match self.value(name)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The name of an entry.
+pub(crate) fn name_of(node: &Node) -> &str {
+    match node {
+        Node::Section(section) => &section.name,
+        Node::Value { name, .. } => name,
+    }
+}
+
+/// Finds an entry's name among `keys`.
+pub(crate) fn known_in(keys: &[&'static str], node: &Node) -> Option<&'static str> {
+    let name = name_of(node);
+    keys.iter().find(|key| **key == name).copied()
+}
