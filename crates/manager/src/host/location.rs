@@ -57,3 +57,12 @@ impl fmt::Display for Location {
         }
     }
 }
+
+/// A stable name of a device, as stock keeps in its devices file and in the metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceId {
+    /// `sys_wwid`, `sys_serial`, `mpath_uuid`, `crypt_uuid`, `lvmlv_uuid`, `md_uuid`, `loop_file`.
+    pub kind: String,
+    /// The name itself.
+    pub name: String,
+}

@@ -1,5 +1,22 @@
 //! This host: which devices it has, what they are, and what its configuration says about them.
+//!
+//! [`DeviceSource`] is what people ask for, [`Host::candidates`] turns it into a list of devices
+//! that may be read, and [`Sysfs`] knows what the kernel has built on them.
 
+mod candidates;
+mod config;
+mod devices_file;
+mod filter;
 mod location;
+mod regex;
+mod spec;
+mod sysfs;
 
-pub use location::{DeviceNumber, Location, Window};
+pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
+pub use config::Config;
+pub use devices_file::DevicesFile;
+pub use filter::{Filter, Verdict};
+pub use location::{DeviceId, DeviceNumber, Location, Window};
+pub use regex::Regex;
+pub use spec::{DEVICES_VARIABLE, DeviceSource, DeviceSpec};
+pub use sysfs::{BlockFacts, KernelLv, PartOf, Sysfs};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use lvm::{Bytes, Sectors, Uuid};
 
 use super::finding::Finding;
-use crate::host::{DeviceNumber, Location};
+use crate::host::{DeviceId, DeviceNumber, Location};
 
 /// A place in [`Scan::devices`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,15 +52,6 @@ pub struct FoundDevice {
     pub id: Option<DeviceId>,
     /// What is on it.
     pub content: Content,
-}
-
-/// A stable name of a device, as stock keeps in its devices file and in the metadata.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceId {
-    /// `sys_wwid`, `sys_serial`, `mpath_uuid`, `crypt_uuid`, `lvmlv_uuid`, `md_uuid`, `loop_file`.
-    pub kind: String,
-    /// The name itself.
-    pub name: String,
 }
 
 /// What a scan made of a device.

@@ -7,6 +7,6 @@ mod found;
 
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{
-    AreaContent, AreaUsage, AreaVersion, ByteRange, Content, DeviceId, DeviceIndex, Duplicate,
-    FoundArea, FoundDevice, FoundPv, FoundVg, InUse, Member, PvIndex, Restriction, Scan,
+    AreaContent, AreaUsage, AreaVersion, ByteRange, Content, DeviceIndex, Duplicate, FoundArea,
+    FoundDevice, FoundPv, FoundVg, InUse, Member, PvIndex, Restriction, Scan,
 };

@@ -1,0 +1,110 @@
+//! Where devices come from: what people name with `--devices`, or all that the host has.
+//!
+//! `--devices` may be given more than once, and each may hold several, divided by commas (as with
+//! stock); a comma that is part of a path is one if the whole is a path that exists.
+//! `ASHLAR_DEVICES` holds several divided by colons. A backslash before a comma, a colon or a
+//! backslash makes it part of the path.
+//!
+//! | spec | devices |
+//! |---|---|
+//! | a file | that image, and the partitions in it |
+//! | a block device | that device, and its partitions |
+//! | a folder | the files and block devices in it, by name; folders in it are not entered |
+//! | `nbd://…`, `nbd+unix://…` | refused for now: connect it first and name the device |
+
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Kind, Result};
+
+/// The variable that is used where there is no `--devices`.
+pub const DEVICES_VARIABLE: &str = "ASHLAR_DEVICES";
+
+/// Where devices come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceSource {
+    /// These, and no others.
+    Listed(Vec<DeviceSpec>),
+    /// The host's block devices, as its configuration allows.
+    Host,
+}
+
+/// One place named by people: a file, a block device, or a folder of them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeviceSpec {
+    /// The path as it was given; names of devices begin with it.
+    pub path: PathBuf,
+}
+
+impl DeviceSource {
+    /// What `--devices` (all of them, in order) and `ASHLAR_DEVICES` say together.
+    pub fn choose<S: AsRef<str>>(options: &[S], variable: Option<&str>) -> Result<Self> {
+        let mut texts = Vec::new();
+        for option in options {
+            let option = option.as_ref();
+            if Path::new(option).exists() {
+                texts.push(option.to_owned());
+            } else {
+                texts.extend(split(option, ','));
+            }
+        }
+        if options.is_empty() {
+            match variable.filter(|text| !text.is_empty()) {
+                Some(text) => texts = split(text, ':'),
+                None => return Ok(Self::Host),
+            }
+        }
+        let specs = texts.iter().map(|text| DeviceSpec::parse(text));
+        Ok(Self::Listed(specs.collect::<Result<_>>()?))
+    }
+
+    /// The same, with the variable of this process.
+    pub fn from_environment<S: AsRef<str>>(options: &[S]) -> Result<Self> {
+        let variable = std::env::var_os(DEVICES_VARIABLE);
+        Self::choose(
+            options,
+            variable
+                .as_ref()
+                .map(|text| text.to_string_lossy())
+                .as_deref(),
+        )
+    }
+}
+
+impl DeviceSpec {
+    /// The place that `text` names. Whether it is there is found out when it is looked at.
+    pub fn parse(text: &str) -> Result<Self> {
+        let remote = ["nbd://", "nbd+unix://", "nbds://", "nbds+unix://", "rbd:"];
+        if let Some(scheme) = remote.iter().find(|scheme| text.starts_with(*scheme)) {
+            let what = format!(
+                "cannot use {text}: {scheme} is not served yet; connect it with nbd-client or \
+                 copy it with nbdcopy, and name the device or the file"
+            );
+            return Err(Error::new(Kind::Unsupported, what));
+        }
+        if text.is_empty() {
+            let what = "an empty name among the devices; name a file, a block device or a folder";
+            return Err(Error::new(Kind::NotFound, what));
+        }
+        Ok(Self { path: text.into() })
+    }
+}
+
+/// Cuts `text` at each `mark`; a backslash takes the meaning from a mark or a backslash.
+fn split(text: &str, mark: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let escaped = (c == '\\').then(|| chars.next_if(|next| *next == mark || *next == '\\'));
+        if c == mark {
+            parts.push(String::new());
+        } else {
+            let last = parts.last_mut().expect("there is one from the start");
+            last.push(escaped.flatten().unwrap_or(c));
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests;

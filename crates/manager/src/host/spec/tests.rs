@@ -1,0 +1,47 @@
+//! How lists of devices are cut and what they may hold.
+
+use super::{DeviceSource, DeviceSpec, split};
+use crate::Kind;
+
+fn listed(paths: &[&str]) -> DeviceSource {
+    DeviceSource::Listed(
+        paths
+            .iter()
+            .map(|path| DeviceSpec { path: path.into() })
+            .collect(),
+    )
+}
+
+#[test]
+fn options_are_stronger_than_the_variable() {
+    let choose = |options: &[&str], variable| DeviceSource::choose(options, variable).expect("ok");
+    assert_eq!(choose(&[], None), DeviceSource::Host);
+    assert_eq!(choose(&[], Some("")), DeviceSource::Host);
+    assert_eq!(choose(&[], Some("a:b")), listed(&["a", "b"]));
+    assert_eq!(choose(&["x,y", "z"], Some("a")), listed(&["x", "y", "z"]));
+}
+
+#[test]
+fn marks_can_be_part_of_a_path() {
+    assert_eq!(split(r"a\:b:c", ':'), ["a:b", "c"]);
+    assert_eq!(split(r"a\\:c", ':'), [r"a\", "c"]);
+    assert_eq!(split(r"a\b", ':'), [r"a\b"]);
+    assert_eq!(split("::a::", ':'), ["a"]);
+    let dir = std::env::temp_dir().join(format!("ashlar,spec-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("makes a folder");
+    let path = dir.to_str().expect("is UTF-8");
+    let source = DeviceSource::choose(&[path], None).expect("ok");
+    assert_eq!(
+        source,
+        listed(&[path]),
+        "an existing path with a comma is one device"
+    );
+    std::fs::remove_dir(&dir).expect("removes");
+}
+
+#[test]
+fn addresses_are_refused_with_a_way_out() {
+    let error = DeviceSpec::parse("nbd://host/x").expect_err("not served");
+    assert_eq!(error.kind(), Kind::Unsupported);
+    assert!(error.to_string().contains("nbdcopy"), "{error}");
+}

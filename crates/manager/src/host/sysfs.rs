@@ -1,0 +1,254 @@
+//! What the kernel says about a block device, from `/sys`.
+//!
+//! ```text
+//!   dev/block/8:1/        the device
+//!     size partition      sectors; a partition has a number, and its disk is the folder above
+//!     holders/            what is built on it: md arrays, device-mapper devices
+//!     dm/ md/ loop/       what it is itself
+//!     device/wwid …       what it is known by
+//! ```
+//!
+//! Everything here is a hint about ownership: what is part of something larger must not be used
+//! by itself. A file that is not there means that the fact is not known, never an error: containers
+//! show anything from all of `/sys` to none of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lvm::{Sectors, Uuid};
+
+use super::location::{DeviceId, DeviceNumber};
+
+/// The kernel's folder of facts.
+#[derive(Debug, Clone)]
+pub struct Sysfs {
+    root: PathBuf,
+}
+
+/// What is known about a block device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlockFacts {
+    /// The kernel's name: `sda1`, `dm-3`, `cciss!c0d0`.
+    pub kernel_name: String,
+    /// Its size, where the kernel says it.
+    pub size: Option<Sectors>,
+    /// What it is known by.
+    pub id: Option<DeviceId>,
+    /// Its number on its disk, if it is a partition.
+    pub partition: Option<u32>,
+    /// What it is part of, if it must not be used by itself.
+    pub part_of: Option<PartOf>,
+    /// The kernel names of its partitions, by number.
+    pub partitions: Vec<String>,
+}
+
+/// Why a block device is not to be used by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartOf {
+    /// A component of a software RAID array with this name.
+    Md(String),
+    /// A path of a multipath device with this name.
+    Multipath(String),
+    /// It is a logical volume that device-mapper serves, with this name.
+    LogicalVolume(String),
+}
+
+/// A logical volume that device-mapper serves at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelLv {
+    /// The volume group.
+    pub group: Uuid,
+    /// The logical volume.
+    pub volume: Uuid,
+    /// Which of its devices: empty for the volume itself, else `real`, `cow`, `tpool`, ….
+    pub layer: String,
+    /// The kernel's name of the device: `dm-3`.
+    pub kernel_name: String,
+}
+
+impl Sysfs {
+    /// This machine's.
+    pub fn of_host() -> Self {
+        Self::at("/sys")
+    }
+
+    /// One below `root`, for tests.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The kernel names and numbers of all block devices with a size, sorted by name.
+    pub fn block_devices(&self) -> Vec<(String, DeviceNumber)> {
+        let class = self.root.join("class/block");
+        let mut found: Vec<_> = names_in(&class)
+            .into_iter()
+            .filter_map(|name| {
+                let dir = class.join(&name);
+                let number = parse_number(&read(&dir.join("dev"))?)?;
+                let size = read(&dir.join("size"))?.parse::<u64>().ok()?;
+                (size > 0).then_some((name, number))
+            })
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// The facts about the device with this number.
+    pub fn facts(&self, number: DeviceNumber) -> BlockFacts {
+        let link = self.root.join("dev/block").join(number.to_string());
+        let Ok(dir) = fs::canonicalize(link) else {
+            return BlockFacts::default();
+        };
+        let name = dir
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let size = read(&dir.join("size"))
+            .and_then(|size| size.parse().ok())
+            .map(Sectors);
+        // A partition's disk is the folder above it.
+        let partition = read(&dir.join("partition")).and_then(|number| number.parse().ok());
+        let disk = if partition.is_some() {
+            dir.parent()
+        } else {
+            None
+        };
+        let part_of = logical_volume(&dir)
+            .or_else(|| self.held_by(&dir))
+            .or_else(|| self.held_by(disk?));
+        BlockFacts {
+            kernel_name: name.unwrap_or_default(),
+            size,
+            id: device_id(&dir, disk.unwrap_or(&dir)),
+            partition,
+            part_of,
+            partitions: partitions(&dir),
+        }
+    }
+
+    /// The name under which device-mapper knows the device, if it is one of its.
+    pub fn dm_name(&self, kernel_name: &str) -> Option<String> {
+        read(&self.class(kernel_name).join("dm/name"))
+    }
+
+    /// All logical volumes that device-mapper serves now.
+    pub fn kernel_lvs(&self) -> Vec<KernelLv> {
+        let names = names_in(&self.root.join("class/block"));
+        let dm = names.into_iter().filter(|name| name.starts_with("dm-"));
+        dm.filter_map(|kernel_name| {
+            let uuid = read(&self.class(&kernel_name).join("dm/uuid"))?;
+            let ids = uuid.strip_prefix("LVM-")?;
+            let volume_end = ids.find('-').unwrap_or(ids.len());
+            let (group, volume) = ids[..volume_end].split_at_checked(32)?;
+            let layer = ids[volume_end..].trim_start_matches('-').to_owned();
+            let (group, volume) = (group.parse().ok()?, volume.parse().ok()?);
+            Some(KernelLv {
+                group,
+                volume,
+                layer,
+                kernel_name,
+            })
+        })
+        .collect()
+    }
+
+    fn class(&self, kernel_name: &str) -> PathBuf {
+        self.root.join("class/block").join(kernel_name)
+    }
+
+    fn held_by(&self, dir: &Path) -> Option<PartOf> {
+        names_in(&dir.join("holders"))
+            .into_iter()
+            .find_map(|holder| {
+                let above = self.class(&holder);
+                if above.join("md").exists() {
+                    return Some(PartOf::Md(holder));
+                }
+                let uuid = read(&above.join("dm/uuid"))?;
+                let name = read(&above.join("dm/name")).unwrap_or(holder);
+                uuid.starts_with("mpath-")
+                    .then_some(PartOf::Multipath(name))
+            })
+    }
+}
+
+/// Says so if the device is a logical volume that device-mapper serves.
+fn logical_volume(dir: &Path) -> Option<PartOf> {
+    let uuid = read(&dir.join("dm/uuid"))?;
+    let name = read(&dir.join("dm/name")).unwrap_or_default();
+    uuid.starts_with("LVM-")
+        .then_some(PartOf::LogicalVolume(name))
+}
+
+/// What the device is known by, in stock's order of preference.
+fn device_id(dir: &Path, disk: &Path) -> Option<DeviceId> {
+    let id = |kind: &str, name: String| {
+        Some(DeviceId {
+            kind: kind.to_owned(),
+            name,
+        })
+    };
+    if let Some(uuid) = read(&dir.join("dm/uuid")) {
+        let kinds = [
+            ("mpath-", "mpath_uuid"),
+            ("CRYPT-", "crypt_uuid"),
+            ("LVM-", "lvmlv_uuid"),
+        ];
+        let kind = kinds.iter().find(|(prefix, _)| uuid.starts_with(prefix))?.1;
+        return id(kind, uuid);
+    }
+    if let Some(uuid) = read(&dir.join("md/uuid")) {
+        return id("md_uuid", uuid);
+    }
+    if let Some(file) = read(&disk.join("loop/backing_file")) {
+        return id("loop_file", file);
+    }
+    for (kind, path) in [
+        ("sys_wwid", "device/wwid"),
+        ("sys_wwid", "wwid"),
+        ("sys_serial", "device/serial"),
+    ] {
+        if let Some(name) = read(&disk.join(path)) {
+            return id(kind, name.split_whitespace().collect::<Vec<_>>().join("_"));
+        }
+    }
+    None
+}
+
+/// The partitions' kernel names, by number.
+fn partitions(dir: &Path) -> Vec<String> {
+    let mut found: Vec<(u32, String)> = names_in(dir)
+        .into_iter()
+        .filter_map(|name| {
+            let number = read(&dir.join(&name).join("partition"))?.parse().ok()?;
+            Some((number, name))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.collect()
+}
+
+/// A file's content without surrounding white space; `None` if there is none.
+fn read(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn parse_number(text: &str) -> Option<DeviceNumber> {
+    let (major, minor) = text.split_once(':')?;
+    Some(DeviceNumber {
+        major: major.parse().ok()?,
+        minor: minor.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
