@@ -3,6 +3,7 @@
 //! `cargo xtask TASK`. This file only picks the task and turns its outcome into an exit code:
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
+mod fuzz;
 mod packages;
 mod test;
 mod tidy;
@@ -41,6 +42,11 @@ const TASKS: &[Task] = &[
         name: "packages",
         about: "check what we depend on against deny.toml",
         run: packages::run,
+    },
+    Task {
+        name: "fuzz",
+        about: "feed hostile bytes to every decoder",
+        run: fuzz::run,
     },
     Task {
         name: "watch",

@@ -18,6 +18,9 @@ const COMPILE_MAX: Duration = Duration::from_mins(20);
 /// For what compiles and tests it.
 const TEST_MAX: Duration = Duration::from_mins(25);
 
+/// How long all fuzz targets together are run.
+const FUZZ_SECONDS: u64 = 60;
+
 /// The crates whose tests do I/O, tested once more with each engine.
 const IO_CRATES: &[&str] = &["block", "target", "manager", "export"];
 /// The modules of the end-to-end tests that do I/O, likewise.
@@ -45,6 +48,11 @@ pub(super) fn steps() -> Vec<Step> {
     };
     let mut steps = vec![
         plain("fmt", "cargo fmt --all -- --check", LOOK_MAX),
+        plain(
+            "fmt-fuzz",
+            "cargo fmt --manifest-path fuzz/Cargo.toml -- --check",
+            LOOK_MAX,
+        ),
         own("tidy", "tidy", LOOK_MAX),
         own("packages", "packages", LOOK_MAX),
         plain(
@@ -79,6 +87,12 @@ pub(super) fn steps() -> Vec<Step> {
         };
         steps.push(testing(name, &modules, &engine));
     }
+    let fuzz_limit = COMPILE_MAX + Duration::from_secs(4 * FUZZ_SECONDS);
+    steps.push(own(
+        "fuzz",
+        &format!("fuzz --seconds {FUZZ_SECONDS}"),
+        fuzz_limit,
+    ));
     steps
 }
 
