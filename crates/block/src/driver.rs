@@ -1,14 +1,27 @@
 //! A thread's way to the kernel: the engine that its queues share, and what it sleeps on.
+//!
+//! A driver has one engine ([`EngineKind`]), set up when the first queue needs it. Which one: what
+//! the program demands ([`Driver::with_engine`]), else what `ASHLAR_IO=threads|uring` demands,
+//! else `io_uring` where the kernel grants it (containers often do not) and threads where not.
+//! A demanded engine that cannot be had is an error, and then *all* I/O on files goes through it;
+//! without a demand, a file may be read and written without any engine where that is faster.
+//!
+//! With nothing else to watch and a ring, sleeping is one `io_uring_enter` that also submits; in
+//! all other cases it is one `poll`.
 
-use std::cell::{Cell, RefCell};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::cell::{Cell, RefCell, RefMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, eventfd};
 
-use crate::{Error, Result};
+use crate::engine::{Done, Engine, EngineKind, Job};
+use crate::{Error, Kind, Result};
+
+/// The environment variable that demands an engine.
+const ENGINE_VARIABLE: &str = "ASHLAR_IO";
 
 /// One thread's driver. Cheap to clone; never leaves its thread.
 #[derive(Debug, Clone)]
@@ -20,6 +33,12 @@ pub struct Driver {
 struct Inner {
     wake: Arc<OwnedFd>,
     watched: RefCell<Vec<Rc<Watched>>>,
+    demanded: Option<EngineKind>,
+    engine: RefCell<Option<Engine>>,
+    /// Answers that wait in queues to be polled.
+    ready: Cell<usize>,
+    /// What `poll` is given; kept so that sleeping does not allocate.
+    polled: RefCell<Vec<libc::pollfd>>,
 }
 
 #[derive(Debug)]
@@ -43,16 +62,53 @@ impl Waker {
 }
 
 impl Driver {
-    /// A driver for this thread.
+    /// A driver for this thread, with the engine that `ASHLAR_IO` demands or the best there is.
     pub fn new() -> Result<Self> {
+        match std::env::var_os(ENGINE_VARIABLE) {
+            None => Self::with_demand(None),
+            Some(value) if value.is_empty() => Self::with_demand(None),
+            Some(value) if value == "threads" => Self::with_engine(EngineKind::Threads),
+            Some(value) if value == "uring" => Self::with_engine(EngineKind::Uring),
+            Some(value) => {
+                let what = format!(
+                    "{ENGINE_VARIABLE} is {}: set it to threads or uring",
+                    value.display()
+                );
+                Err(Error::new(Kind::Open, what))
+            }
+        }
+    }
+
+    /// A driver whose files are read and written through an engine of `kind` and nothing else.
+    pub fn with_engine(kind: EngineKind) -> Result<Self> {
+        let driver = Self::with_demand(Some(kind))?;
+        driver.engine()?;
+        Ok(driver)
+    }
+
+    fn with_demand(demanded: Option<EngineKind>) -> Result<Self> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::io("cannot make an eventfd", errno.into()))?;
         Ok(Self {
             inner: Rc::new(Inner {
                 wake: Arc::new(wake),
                 watched: RefCell::default(),
+                demanded,
+                engine: RefCell::new(None),
+                ready: Cell::new(0),
+                polled: RefCell::default(),
             }),
         })
+    }
+
+    /// The engine that this driver uses; sets it up if that has not happened yet.
+    pub fn engine_kind(&self) -> Result<EngineKind> {
+        Ok(self.engine()?.kind())
+    }
+
+    /// The engine that was demanded, if one was: then no I/O on files goes around it.
+    pub fn demanded_engine(&self) -> Option<EngineKind> {
+        self.inner.demanded
     }
 
     /// A handle by which other threads wake this one.
@@ -76,35 +132,149 @@ impl Driver {
     }
 
     /// Sleeps until an answer of one of this driver's queues may be there, one of `others` is
-    /// ready, a [`Waker`] was used, or `timeout` has passed. May return early.
+    /// ready, a [`Waker`] was used, or `timeout` has passed. May return early. Gives what was
+    /// submitted to the kernel first.
     pub fn wait(&self, others: &mut [Interest<'_>], timeout: Option<Duration>) -> Result<()> {
-        let mut fds = vec![PollFd::from_borrowed_fd(
-            self.inner.wake.as_fd(),
-            PollFlags::IN,
-        )];
-        fds.extend(
-            others
-                .iter()
-                .map(|other| PollFd::from_borrowed_fd(other.fd, other.readiness.events())),
-        );
-        let watched = self.inner.watched.borrow();
-        fds.extend(watched.iter().filter_map(|watched| {
-            let readiness = watched.readiness.get()?;
-            Some(PollFd::new(&*watched.fd, readiness.events()))
-        }));
-        let timeout = timeout.map(|t| t.try_into().expect("a timeout fits in a timespec"));
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(Error::io("cannot wait for events", errno.into())),
+        let mut engine = self.inner.engine.borrow_mut();
+        let idle = engine.as_mut().is_none_or(Engine::may_sleep) && self.inner.ready.get() == 0;
+        let timeout = if idle { timeout } else { Some(Duration::ZERO) };
+        let watches = self.inner.watched.borrow();
+        let alone = others.is_empty() && watches.iter().all(|one| one.readiness.get().is_none());
+        drop(watches);
+
+        let slept = match engine.as_mut() {
+            Some(engine) if alone => engine.sleep(timeout),
+            _ => None,
+        };
+        let slept = slept.unwrap_or_else(|| {
+            let mut ring = None;
+            if let Some(engine) = engine.as_mut() {
+                engine.submit()?;
+                ring = engine.ring_fd();
+            }
+            self.poll(ring, others, timeout)
+        });
+        if let Some(engine) = engine.as_mut() {
+            engine.awake();
         }
-        for (other, fd) in others.iter_mut().zip(&fds[1..]) {
-            other.ready = !fd.revents().is_empty();
+        slept.map_err(|error| Error::io("cannot wait for events", error))
+    }
+
+    fn poll(
+        &self,
+        ring: Option<BorrowedFd<'_>>,
+        others: &mut [Interest<'_>],
+        timeout: Option<Duration>,
+    ) -> std::io::Result<()> {
+        let mut fds = self.inner.polled.borrow_mut();
+        fds.clear();
+        fds.extend(others.iter().map(|one| entry(one.fd, one.readiness)));
+        fds.push(entry(self.inner.wake.as_fd(), Readiness::Readable));
+        fds.extend(ring.map(|fd| entry(fd, Readiness::Readable)));
+        for watched in self.inner.watched.borrow().iter() {
+            fds.extend(
+                watched
+                    .readiness
+                    .get()
+                    .map(|readiness| entry(watched.fd.as_fd(), readiness)),
+            );
         }
-        if fds[0].revents().contains(PollFlags::IN) {
-            let _ = rustix::io::read(&self.inner.wake, &mut [0_u8; 8]);
+        poll(&mut fds, timeout)?;
+        for (other, fd) in others.iter_mut().zip(fds.iter()) {
+            other.ready = fd.revents != 0;
+        }
+        if fds[others.len()].revents != 0 {
+            drain(&self.inner.wake);
         }
         Ok(())
     }
+
+    /// Counts answers that wait to be polled.
+    pub(crate) fn count_ready(&self, change: isize) {
+        let ready = self.inner.ready.get().checked_add_signed(change);
+        let ready = ready.expect("answers are counted once");
+        self.inner.ready.set(ready);
+    }
+
+    /// The engine, set up if need be.
+    fn engine(&self) -> Result<RefMut<'_, Engine>> {
+        let mut engine = self.inner.engine.borrow_mut();
+        if engine.is_none() {
+            let wake = || Arc::clone(&self.inner.wake);
+            let made = match self.inner.demanded {
+                Some(kind) => Engine::new(kind, wake()),
+                None => Engine::new(EngineKind::Uring, wake())
+                    .or_else(|_| Engine::new(EngineKind::Threads, wake())),
+            };
+            let what = "cannot set up io_uring (forbidden in this container or too old a kernel?); \
+                        ASHLAR_IO=threads does without";
+            *engine = Some(made.map_err(|error| Error::io(what, error).with_kind(Kind::Open))?);
+        }
+        Ok(RefMut::map(engine, |engine| {
+            engine.as_mut().expect("it was just set up")
+        }))
+    }
+
+    /// A number for a queue that gives jobs to the engine.
+    pub(crate) fn open_queue(&self) -> Result<u32> {
+        Ok(self.engine()?.open_queue())
+    }
+
+    /// What queues with a number do with the engine.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Engine) -> T) -> T {
+        let mut engine = self.inner.engine.borrow_mut();
+        act(engine
+            .as_mut()
+            .expect("a queue with a number has an engine"))
+    }
+
+    /// Takes a job; the kernel gets it with the next turn or wait.
+    pub(crate) fn give(&self, job: Job) {
+        self.with(|engine| engine.give(job));
+    }
+
+    /// Gives jobs to the kernel and moves the answers to `queue` into `answers`.
+    pub(crate) fn turn(&self, queue: u32, answers: &mut Vec<Done>) {
+        self.with(|engine| {
+            // A ring that cannot be entered now is entered by the next wait, which reports it.
+            let _ = engine.turn();
+            engine.fetch(queue, answers);
+        });
+    }
+}
+
+fn entry(fd: BorrowedFd<'_>, readiness: Readiness) -> libc::pollfd {
+    libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: readiness.events(),
+        revents: 0,
+    }
+}
+
+/// `ppoll`; an interrupted one counts as over.
+fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> std::io::Result<()> {
+    let time = timeout.map(|timeout| libc::timespec {
+        tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let count = fds.len() as libc::nfds_t;
+    // SAFETY: the entries are a live slice of `count`, and the time is null or lives here.
+    if unsafe { libc::ppoll(fds.as_mut_ptr(), count, time, std::ptr::null()) } < 0 {
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+        for fd in fds {
+            fd.revents = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Makes an eventfd unreadable again.
+pub(crate) fn drain(wake: &OwnedFd) {
+    let _ = rustix::io::read(wake, &mut [0_u8; 8]);
 }
 
 /// What a thread waits for on a file descriptor.
@@ -119,11 +289,11 @@ pub enum Readiness {
 }
 
 impl Readiness {
-    fn events(self) -> PollFlags {
+    fn events(self) -> i16 {
         match self {
-            Self::Readable => PollFlags::IN,
-            Self::Writable => PollFlags::OUT,
-            Self::Both => PollFlags::IN | PollFlags::OUT,
+            Self::Readable => libc::POLLIN,
+            Self::Writable => libc::POLLOUT,
+            Self::Both => libc::POLLIN | libc::POLLOUT,
         }
     }
 }

@@ -5,18 +5,25 @@
 //! way to the kernel: all queues opened on it share its engine, and it is what the thread sleeps
 //! on. Nothing here knows what a volume is.
 
+mod answers;
 mod buffer;
+mod checked;
 mod device;
 mod driver;
+mod engine;
 mod error;
+pub mod file;
 pub mod memory;
 pub mod nbd;
 mod range;
 mod request;
 
+pub use answers::Answers;
 pub use buffer::{BLOCK_ALIGN, Buffer, BufferPool};
+pub use checked::{Checked, FlushLatch};
 pub use device::{Device, Extent, ExtentKind, Info, Queue};
 pub use driver::{Driver, Interest, Readiness, Waker, Watch};
+pub use engine::EngineKind;
 pub use error::{Error, Kind, Result};
 pub use range::Range;
 pub use request::{Completion, Durability, Operation, Request, Unmap};

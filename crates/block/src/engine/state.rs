@@ -1,0 +1,195 @@
+//! What a driver knows of its engine: queues, jobs not yet given, answers not yet fetched.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Call, Pool, Ring};
+use crate::driver::drain;
+
+/// Who makes the system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// Threads that block.
+    Threads,
+    /// The kernel, through `io_uring`.
+    Uring,
+}
+
+/// A call on behalf of a queue.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The number of the queue that gets the answer.
+    pub(crate) queue: u32,
+    /// The queue's own mark.
+    pub(crate) slot: u32,
+    /// What to do.
+    pub(crate) call: Call,
+}
+
+/// The answer to a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    /// The queue's own mark.
+    pub(crate) slot: u32,
+    /// Bytes, or an errno below zero.
+    pub(crate) result: i32,
+}
+
+/// A driver's engine.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    wake: Arc<OwnedFd>,
+    ring: Option<Ring>,
+    /// All calls without a ring; with one, those that it cannot do.
+    pool: Option<Pool>,
+    pending: VecDeque<Job>,
+    for_pool: VecDeque<Job>,
+    inboxes: Vec<Inbox>,
+    /// Answers in all inboxes.
+    unfetched: usize,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    used: bool,
+    answers: Vec<Done>,
+}
+
+impl Engine {
+    /// An engine of `kind`; only a ring can fail to be there.
+    pub(crate) fn new(kind: EngineKind, wake: Arc<OwnedFd>) -> io::Result<Self> {
+        let ring = match kind {
+            EngineKind::Threads => None,
+            EngineKind::Uring => Some(Ring::open()?),
+        };
+        Ok(Self {
+            wake,
+            ring,
+            pool: None,
+            pending: VecDeque::new(),
+            for_pool: VecDeque::new(),
+            inboxes: Vec::new(),
+            unfetched: 0,
+        })
+    }
+
+    /// What it is.
+    pub(crate) fn kind(&self) -> EngineKind {
+        match self.ring {
+            Some(_) => EngineKind::Uring,
+            None => EngineKind::Threads,
+        }
+    }
+
+    /// A number for a new queue.
+    pub(crate) fn open_queue(&mut self) -> u32 {
+        let free = self.inboxes.iter().position(|inbox| !inbox.used);
+        let number = free.unwrap_or_else(|| {
+            self.inboxes.push(Inbox::default());
+            self.inboxes.len() - 1
+        });
+        self.inboxes[number].used = true;
+        u32::try_from(number).expect("fewer than 2^32 queues")
+    }
+
+    /// Forgets a queue, which has nothing in flight.
+    pub(crate) fn close_queue(&mut self, queue: u32) {
+        let inbox = &mut self.inboxes[queue as usize];
+        assert!(inbox.answers.is_empty(), "a queue fetches its answers");
+        inbox.used = false;
+    }
+
+    /// Takes a job; the kernel gets it with the next turn or wait.
+    pub(crate) fn give(&mut self, job: Job) {
+        self.pending.push_back(job);
+    }
+
+    /// Moves the answers to `queue` into `answers`.
+    pub(crate) fn fetch(&mut self, queue: u32, answers: &mut Vec<Done>) {
+        let inbox = &mut self.inboxes[queue as usize];
+        self.unfetched -= inbox.answers.len();
+        answers.append(&mut inbox.answers);
+    }
+
+    /// Gives pending jobs to the kernel and collects what is done. Never blocks.
+    pub(crate) fn turn(&mut self) -> io::Result<()> {
+        self.hand_on();
+        let submitted = self.ring.as_mut().map_or(Ok(()), Ring::submit);
+        self.collect();
+        submitted
+    }
+
+    /// Fills the ring, and gives the pool what it does.
+    fn hand_on(&mut self) {
+        while let Some(job) = self.pending.pop_front() {
+            match (&mut self.ring, job.call.entry()) {
+                (Some(ring), Some(entry)) if ring.has_room() => ring.push(&job, entry),
+                (Some(_), Some(_)) => {
+                    self.pending.push_front(job);
+                    break;
+                }
+                (None, _) | (_, None) => self.for_pool.push_back(job),
+            }
+        }
+        if !self.for_pool.is_empty() {
+            let wake = &self.wake;
+            let pool = self.pool.get_or_insert_with(|| Pool::new(Arc::clone(wake)));
+            pool.give(&mut self.for_pool);
+        }
+    }
+
+    fn collect(&mut self) {
+        let (inboxes, unfetched) = (&mut self.inboxes, &mut self.unfetched);
+        let mut take = |queue: u32, done: Done| {
+            inboxes[queue as usize].answers.push(done);
+            *unfetched += 1;
+        };
+        if let Some(ring) = &mut self.ring {
+            ring.reap(&mut take);
+        }
+        if let Some(pool) = &mut self.pool {
+            pool.reap(&mut take);
+        }
+    }
+
+    /// Before the driver sleeps: hands jobs on, and says whether it may sleep. With a ring the
+    /// jobs are only filled in: sleeping submits them.
+    pub(crate) fn may_sleep(&mut self) -> bool {
+        self.hand_on();
+        self.collect();
+        let pool_idle = self.pool.as_ref().is_none_or(Pool::may_sleep);
+        self.unfetched == 0 && pool_idle
+    }
+
+    /// After the driver slept.
+    pub(crate) fn awake(&self) {
+        if let Some(pool) = &self.pool {
+            pool.awake();
+        }
+    }
+
+    /// The ring's descriptor, which is readable when completions are there.
+    pub(crate) fn ring_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.ring.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Submits what `may_sleep` filled in.
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        self.ring.as_mut().map_or(Ok(()), Ring::submit)
+    }
+
+    /// Sleeps in the ring; `None` if there is no ring.
+    pub(crate) fn sleep(&mut self, timeout: Option<Duration>) -> Option<io::Result<()>> {
+        let wake = self.wake.as_raw_fd();
+        let ring = self.ring.as_mut()?;
+        let slept = ring.sleep(wake, timeout);
+        self.collect();
+        if self.ring.as_ref().is_some_and(Ring::was_woken) {
+            drain(&self.wake);
+        }
+        Some(slept)
+    }
+}

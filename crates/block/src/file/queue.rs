@@ -1,0 +1,156 @@
+//! A thread's queue on a file: which way each call goes, and which answer belongs to which task.
+
+use std::sync::Arc;
+
+use super::device::Shared;
+use super::probe::Path;
+use super::steps::{Next, Task};
+use crate::engine::{Action, Done, Job};
+use crate::{Answers, Completion, Driver, Queue, Request, Result};
+
+/// A queue on a file.
+#[derive(Debug)]
+pub(super) struct FileQueue {
+    shared: Arc<Shared>,
+    driver: Driver,
+    /// Its number with the driver's engine, if any call may go there.
+    number: Option<u32>,
+    read: Path,
+    write: Path,
+    /// Tasks with a call in the engine, which hold the memory that the kernel uses.
+    slots: Vec<Option<Task>>,
+    free: Vec<u32>,
+    results: Vec<Done>,
+    answers: Answers,
+}
+
+impl FileQueue {
+    pub(super) fn open(shared: Arc<Shared>, driver: &Driver) -> Result<Self> {
+        let (mut read, mut write) = (shared.read, shared.write);
+        if driver.demanded_engine().is_some() {
+            (read, write) = (Path::Engine, Path::Engine);
+        }
+        let inline = read == Path::Inline && write == Path::Inline;
+        let number = if inline {
+            None
+        } else {
+            Some(driver.open_queue()?)
+        };
+        Ok(Self {
+            shared,
+            driver: driver.clone(),
+            number,
+            read,
+            write,
+            slots: Vec::new(),
+            free: Vec::new(),
+            results: Vec::new(),
+            answers: Answers::new(driver),
+        })
+    }
+
+    /// Makes calls for `task` until it is done or one of them is in the engine.
+    fn drive(&mut self, mut task: Task) {
+        loop {
+            let call = task.call(&self.shared);
+            let path = if task.reads() { self.read } else { self.write };
+            let result = match path {
+                Path::Inline => call.run(),
+                Path::Engine => return self.hand_over(task),
+                Path::CacheFirst => {
+                    let result = call.with_action(Action::ReadCached).run();
+                    if result == -libc::EOPNOTSUPP {
+                        self.read = Path::Engine;
+                    }
+                    if result < 0 {
+                        return self.hand_over(task);
+                    }
+                    result
+                }
+            };
+            if let Next::Finished(result) = task.advance(&self.shared, result) {
+                self.answers.push(task.complete(result));
+                return;
+            }
+        }
+    }
+
+    fn hand_over(&mut self, mut task: Task) {
+        let call = task.call(&self.shared);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 requests in flight")
+        });
+        self.slots[slot as usize] = Some(task);
+        let queue = self.number.expect("a queue with engine paths has a number");
+        self.driver.give(Job { queue, slot, call });
+    }
+
+    fn settle(&mut self, done: Done) {
+        let task = self.slots[done.slot as usize].take();
+        let mut task = task.expect("the engine answers each call once");
+        self.free.push(done.slot);
+        match task.advance(&self.shared, done.result) {
+            Next::Finished(result) => self.answers.push(task.complete(result)),
+            Next::Call => self.drive(task),
+        }
+    }
+
+    fn in_engine(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Gives calls to the engine and takes what it has done.
+    fn turn(&mut self) {
+        let Some(number) = self.number else { return };
+        // A second round, if the first one's answers led to calls, gives those to the kernel.
+        for _ in 0..2 {
+            let mut results = std::mem::take(&mut self.results);
+            self.driver.turn(number, &mut results);
+            let any = !results.is_empty();
+            for done in results.drain(..) {
+                self.settle(done);
+            }
+            self.results = results;
+            if !any || self.in_engine() == 0 {
+                return;
+            }
+        }
+    }
+}
+
+impl Queue for FileQueue {
+    fn submit(&mut self, request: Request) {
+        let task = Task::new(request, &self.shared);
+        if task.done_at_once(&self.shared) {
+            self.answers.push(task.complete(Ok(())));
+        } else {
+            self.drive(task);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        self.turn();
+        self.answers.drain_into(done);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_engine() + self.answers.len()
+    }
+}
+
+impl Drop for FileQueue {
+    /// Waits: the kernel may write to the memory of calls in flight until they are answered.
+    fn drop(&mut self) {
+        while self.in_engine() > 0 {
+            self.turn();
+            if self.in_engine() > 0 && self.driver.wait(&mut [], None).is_err() {
+                // Nothing but the kernel knows when it is over; ask it again, slowly.
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        if let Some(number) = self.number {
+            self.driver.with(|engine| engine.close_queue(number));
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! From a request to calls: what to ask the kernel next, and what its answer means.
+//!
+//! ```text
+//!   read, write      Transfer ─▶ …rest… ─▶ [Sync]
+//!   write zeroes     Punch ─▶ ZeroRange ─▶ Fill ─▶ [Sync]     each only if the one before
+//!   discard          Discard                                  is not to be had
+//!   flush            Sync
+//! ```
+//!
+//! The file system is asked for what it may not do, once; [`Lacks`] remembers the refusals for
+//! all queues of the file. Zeros are written as data only when nothing else is left, because that
+//! allocates. A discard that is refused is done: it is advice.
+
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::device::Shared;
+use super::probe::Backing;
+use crate::engine::{Action, Call};
+use crate::{Buffer, Completion, Durability, Error, Kind, Operation, Request, Result, Unmap};
+
+/// Zeros are written in pieces of this many bytes.
+const FILL_PIECE: usize = 1 << 20;
+
+const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+const ZERO_RANGE: i32 = libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE;
+
+/// Something that a file may not do.
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Ability {
+    DurableWrite = 1,
+    Punch = 2,
+    ZeroRange = 4,
+    Discard = 8,
+}
+
+/// What a file has refused to do.
+#[derive(Debug, Default)]
+pub(super) struct Lacks(AtomicU8);
+
+impl Lacks {
+    fn has(&self, ability: Ability) -> bool {
+        self.0.load(Ordering::Relaxed) & ability as u8 == 0
+    }
+
+    fn remember(&self, ability: Ability) {
+        self.0.fetch_or(ability as u8, Ordering::Relaxed);
+    }
+}
+
+/// Where a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Transfer,
+    Punch,
+    ZeroRange,
+    Fill,
+    Discard,
+    Sync,
+}
+
+/// What an answer of the kernel leads to.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Another call.
+    Call,
+    /// The end.
+    Finished(Result<()>),
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(super) struct Task {
+    request: Request,
+    step: Step,
+    /// Bytes of the present step that are done.
+    done: u64,
+    /// Stands in for the request's buffer where that is not aligned.
+    bounce: Option<Buffer>,
+}
+
+impl Task {
+    pub(super) fn new(request: Request, shared: &Shared) -> Self {
+        let step = match request.operation {
+            Operation::Read | Operation::Write => Step::Transfer,
+            Operation::WriteZeroes(Unmap::Allowed) if shared.lacks.has(Ability::Punch) => {
+                Step::Punch
+            }
+            Operation::WriteZeroes(_) if shared.lacks.has(Ability::ZeroRange) => Step::ZeroRange,
+            Operation::WriteZeroes(_) => Step::Fill,
+            Operation::Discard => Step::Discard,
+            Operation::Flush => Step::Sync,
+        };
+        let address = request.buffer.as_ptr() as usize;
+        let misaligned = !address.is_multiple_of(shared.memory_align);
+        let bounce = misaligned.then(|| {
+            let mut aligned = shared.bounce.get(request.buffer.len());
+            if request.operation == Operation::Write {
+                aligned.copy_from_slice(&request.buffer);
+            }
+            aligned
+        });
+        Self {
+            request,
+            step,
+            done: 0,
+            bounce,
+        }
+    }
+
+    /// The answer.
+    pub(super) fn complete(self, result: Result<()>) -> Completion {
+        self.request.complete(result)
+    }
+
+    /// Whether the next call reads the file.
+    pub(super) fn reads(&self) -> bool {
+        self.request.operation == Operation::Read
+    }
+
+    /// The result without any call, if there is nothing to ask the kernel for.
+    pub(super) fn done_at_once(&self, shared: &Shared) -> bool {
+        self.step == Step::Discard
+            && (shared.info.discard_granularity == 0 || !shared.lacks.has(Ability::Discard))
+    }
+
+    /// What to ask the kernel. The call must be answered before this task or `shared` goes.
+    pub(super) fn call(&mut self, shared: &Shared) -> Call {
+        let fd = shared.file.as_raw_fd();
+        let action = self.action(shared);
+        let (offset, left) = (
+            self.request.range.start() + self.done,
+            self.request.range.len() - self.done,
+        );
+        match self.step {
+            Step::Transfer => {
+                let buffer = self.bounce.as_mut().unwrap_or(&mut self.request.buffer);
+                let memory = &mut buffer[self.done as usize..];
+                // SAFETY: the task owns the buffer, touches it only when it was answered, and
+                // lives until then; so does the file.
+                unsafe { Call::transfer(fd, action, offset, memory.as_mut_ptr(), memory.len()) }
+            }
+            Step::Fill => {
+                let len = left.min(FILL_PIECE as u64) as usize;
+                let memory = zeros().as_ptr().cast_mut();
+                // SAFETY: the zeros are never freed, and this call reads them only.
+                unsafe { Call::transfer(fd, action, offset, memory, len) }
+            }
+            // SAFETY: the file stays open until this is answered.
+            _ => unsafe { Call::bare(fd, action, offset, left) },
+        }
+    }
+
+    fn action(&self, shared: &Shared) -> Action {
+        match self.step {
+            Step::Transfer if self.reads() => Action::Read,
+            Step::Transfer if self.is_fua() && shared.lacks.has(Ability::DurableWrite) => {
+                Action::WriteDurable
+            }
+            Step::Transfer | Step::Fill => Action::Write,
+            Step::Discard if shared.backing == Backing::Disk => Action::Discard,
+            Step::Punch | Step::Discard => Action::Allocate(PUNCH),
+            Step::ZeroRange => Action::Allocate(ZERO_RANGE),
+            Step::Sync => Action::SyncData,
+        }
+    }
+
+    fn is_fua(&self) -> bool {
+        self.request.durability == Durability::Fua
+    }
+
+    /// Takes the kernel's answer to the last call.
+    pub(super) fn advance(&mut self, shared: &Shared, result: i32) -> Next {
+        match -result {
+            libc::EINTR | libc::EAGAIN => return Next::Call,
+            libc::EOPNOTSUPP | libc::ENOSYS | libc::ENOTTY | libc::EINVAL => {
+                if let Some(next) = self.without(shared, -result) {
+                    return next;
+                }
+            }
+            _ => {}
+        }
+        if result < 0 {
+            return Next::Finished(Err(self.failure(shared, -result)));
+        }
+        match self.step {
+            Step::Transfer => self.transferred(shared, result as u64),
+            Step::Fill => {
+                self.done += result as u64;
+                if self.done < self.request.range.len() {
+                    return Next::Call;
+                }
+                self.sync_or_finish(true)
+            }
+            Step::Punch | Step::ZeroRange => self.sync_or_finish(true),
+            Step::Discard | Step::Sync => Next::Finished(Ok(())),
+        }
+    }
+
+    /// Another way for what the file refuses; `None` if there is none.
+    fn without(&mut self, shared: &Shared, errno: i32) -> Option<Next> {
+        let (ability, step) = match self.step {
+            Step::Transfer if self.is_fua() && errno != libc::EINVAL => {
+                let refused = shared.lacks.has(Ability::DurableWrite);
+                shared.lacks.remember(Ability::DurableWrite);
+                return refused.then_some(Next::Call);
+            }
+            Step::Punch => (Ability::Punch, Step::ZeroRange),
+            Step::ZeroRange => (Ability::ZeroRange, Step::Fill),
+            Step::Discard => {
+                shared.lacks.remember(Ability::Discard);
+                return Some(Next::Finished(Ok(())));
+            }
+            _ => return None,
+        };
+        shared.lacks.remember(ability);
+        self.step = step;
+        Some(Next::Call)
+    }
+
+    fn transferred(&mut self, shared: &Shared, count: u64) -> Next {
+        self.done += count;
+        let whole = self.done == self.request.range.len();
+        // Direct I/O goes on at whole blocks only; a read that ends elsewhere met the file's end.
+        let block = u64::from(shared.info.logical_block);
+        let stuck = count == 0 || shared.is_direct() && !self.done.is_multiple_of(block);
+        if !whole {
+            return if stuck {
+                Next::Finished(Err(self.too_short(shared)))
+            } else {
+                Next::Call
+            };
+        }
+        if self.reads() {
+            if let Some(aligned) = self.bounce.take() {
+                self.request.buffer.copy_from_slice(&aligned);
+            }
+            return Next::Finished(Ok(()));
+        }
+        let durable = shared.lacks.has(Ability::DurableWrite);
+        self.sync_or_finish(!durable)
+    }
+
+    /// After the data is where it belongs; `separately`: FUA is not done yet.
+    fn sync_or_finish(&mut self, separately: bool) -> Next {
+        if self.is_fua() && separately {
+            self.step = Step::Sync;
+            return Next::Call;
+        }
+        Next::Finished(Ok(()))
+    }
+
+    fn too_short(&self, shared: &Shared) -> Error {
+        let name = &shared.info.name;
+        let at = self.request.range.start() + self.done;
+        let what = if self.reads() {
+            format!(
+                "{name} ends at byte {at}, but had {} bytes when it was opened: it was truncated; \
+                 restore it and open it again",
+                shared.info.size
+            )
+        } else {
+            format!("{name} takes no data at byte {at}")
+        };
+        Error::new(Kind::Io, what)
+    }
+
+    fn failure(&self, shared: &Shared, errno: i32) -> Error {
+        let name = &shared.info.name;
+        let doing = match self.step {
+            Step::Transfer if self.reads() => "read",
+            Step::Transfer => "write",
+            Step::Punch | Step::ZeroRange | Step::Fill => "write zeros to",
+            Step::Discard => "discard",
+            Step::Sync => return Error::io(format!("cannot flush {name}"), os_error(errno)),
+        };
+        let (start, len) = (self.request.range.start(), self.request.range.len());
+        let mut what = format!("cannot {doing} {len} bytes at byte {start} of {name}");
+        if errno == libc::ENOSPC {
+            what.push_str(" (free some space on the file system that holds it)");
+        }
+        Error::io(what, os_error(errno))
+    }
+}
+
+fn os_error(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
+}
+
+/// Zeros to write, for everybody.
+fn zeros() -> &'static Buffer {
+    static ZEROS: OnceLock<Buffer> = OnceLock::new();
+    ZEROS.get_or_init(|| Buffer::zeroed(FILL_PIECE))
+}
