@@ -4,6 +4,7 @@
 
 mod error;
 pub mod model;
+pub mod ondisk;
 pub mod text;
 mod units;
 mod uuid;
