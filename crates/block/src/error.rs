@@ -74,6 +74,12 @@ impl Error {
         self
     }
 
+    /// The same error, with `object` (what the failed thing was part of) named before it.
+    pub fn within(mut self, object: impl fmt::Display) -> Self {
+        self.context = format!("{object}: {}", self.context).into_boxed_str();
+        self
+    }
+
     /// What a caller may act on.
     pub fn kind(&self) -> Kind {
         self.kind
