@@ -1,0 +1,314 @@
+//! A thread's queue of a volume: cuts requests, asks the devices, answers the whole.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use block::{Completion, Driver, Error, Kind, Operation, Queue, Range, Request, Result};
+
+use super::gather::Gather;
+use super::generation::{Generation, Leg};
+use super::swap::{Gate, Pass, Shared};
+use crate::table::{Hint, Leaf, Run};
+
+/// One queue. Its legs are those of its generation, and, until its requests are drained, those
+/// of the ones before.
+pub(super) struct VolumeQueue {
+    gate: Gate,
+    driver: Driver,
+    generation: Arc<Generation>,
+    hint: Hint,
+    legs: Vec<OpenLeg>,
+    /// For each device of the table, its place in `legs`.
+    leg_of: Vec<usize>,
+    gather: Gather,
+    /// Parts at the devices.
+    out: usize,
+    /// Requests whose answer has not been handed out.
+    in_flight: usize,
+    /// Requests that wait for the end of a suspension. Callers bound what they submit.
+    held: VecDeque<Request>,
+    done: Vec<Completion>,
+    answers: Vec<Completion>,
+    runs: Vec<Run>,
+}
+
+/// A device with this queue's own queue of it; what opening failed with, otherwise.
+struct OpenLeg {
+    leg: Arc<Leg>,
+    queue: Result<Box<dyn Queue>>,
+    /// Parts at this device.
+    out: usize,
+}
+
+impl OpenLeg {
+    fn new(leg: &Arc<Leg>, driver: &Driver) -> Self {
+        Self {
+            leg: Arc::clone(leg),
+            queue: leg.device.open_queue(driver),
+            out: 0,
+        }
+    }
+}
+
+impl VolumeQueue {
+    pub(super) fn open(shared: &Arc<Shared>, driver: &Driver) -> Result<Self> {
+        let generation = shared.current();
+        let mut queue = Self {
+            gate: Gate::open(shared, driver.waker()),
+            driver: driver.clone(),
+            hint: Hint::default(),
+            legs: Vec::new(),
+            leg_of: Vec::new(),
+            gather: Gather::default(),
+            out: 0,
+            in_flight: 0,
+            held: VecDeque::new(),
+            done: Vec::new(),
+            answers: Vec::new(),
+            runs: Vec::new(),
+            generation,
+        };
+        queue.open_legs();
+        for leg in &queue.legs {
+            if let Err(error) = &leg.queue {
+                return Err(error.clone().within(&shared.name));
+            }
+        }
+        Ok(queue)
+    }
+
+    /// Opens what the generation has and this queue has not, and closes what is no longer used.
+    fn open_legs(&mut self) {
+        if self.out == 0 {
+            let used = &self.generation.legs;
+            self.legs
+                .retain(|open| used.iter().any(|leg| Arc::ptr_eq(leg, &open.leg)));
+        }
+        self.leg_of.clear();
+        for leg in &self.generation.legs {
+            let same = |open: &OpenLeg| Arc::ptr_eq(&open.leg, leg);
+            let place = self.legs.iter().position(same).unwrap_or_else(|| {
+                self.legs.push(OpenLeg::new(leg, &self.driver));
+                self.legs.len() - 1
+            });
+            self.leg_of.push(place);
+        }
+    }
+
+    /// Starts a request, unless requests are held.
+    fn try_start(&mut self, request: Request) -> std::result::Result<(), Request> {
+        match self.gate.pass(self.generation.number) {
+            Pass::Held => return Err(request),
+            Pass::Open => {}
+            Pass::Newer => {
+                self.generation = self.gate.shared().current();
+                self.hint = Hint::default();
+                self.open_legs();
+            }
+        }
+        self.start(request);
+        if self.out == 0 {
+            self.gate.idle();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, request: Request) {
+        if let Err(error) = self.generation.admit(&request) {
+            self.done.push(request.complete(Err(error)));
+            return;
+        }
+        let number = self.gather.begin(request.tag, request.operation);
+        match request.operation {
+            Operation::Read | Operation::Write => self.start_data(number, request),
+            Operation::WriteZeroes(_) | Operation::Discard => self.start_bare(number, &request),
+            Operation::Flush => self.start_flush(number),
+        }
+        self.done.extend(self.gather.finish(number));
+    }
+
+    fn start_data(&mut self, number: u32, request: Request) {
+        let (operation, durability) = (request.operation, request.durability);
+        let mut at = request.range.start();
+        let mut rest = request.buffer;
+        while !rest.is_empty() {
+            let mapped = self.generation.table.lookup(at, &mut self.hint);
+            let len = mapped.len.min(rest.len() as u64);
+            let tail = rest.split_off(len as usize);
+            let mut buffer = std::mem::replace(&mut rest, tail);
+            at += len;
+            match mapped.leaf {
+                Leaf::Device { device, offset } => {
+                    let part = Request {
+                        tag: self.gather.part(number, 0),
+                        operation,
+                        range: Range::new(offset, len),
+                        durability,
+                        buffer,
+                    };
+                    self.give(device, part);
+                }
+                Leaf::Zero => {
+                    if operation == Operation::Read {
+                        buffer.fill(0);
+                    }
+                    self.gather.done(number, buffer);
+                }
+                Leaf::Error { reason } => {
+                    self.fail(number, reason);
+                    self.gather.done(number, buffer);
+                }
+            }
+        }
+    }
+
+    fn start_bare(&mut self, number: u32, request: &Request) {
+        let mut runs = std::mem::take(&mut self.runs);
+        let table = &self.generation.table;
+        table.runs(request.range, &mut self.hint, &mut runs);
+        for run in runs.drain(..) {
+            match run.leaf {
+                Leaf::Device { device, offset } => {
+                    let discard = request.operation == Operation::Discard;
+                    if discard && !self.generation.legs[device].discards {
+                        continue;
+                    }
+                    let tag = self.gather.part(number, 0);
+                    let range = Range::new(offset, run.len);
+                    let mut part = Request::bare(tag, request.operation, range);
+                    part.durability = request.durability;
+                    self.give(device, part);
+                }
+                Leaf::Zero => {}
+                Leaf::Error { reason } => self.fail(number, reason),
+            }
+        }
+        self.runs = runs;
+    }
+
+    fn start_flush(&mut self, number: u32) {
+        for device in 0..self.leg_of.len() {
+            if let Some(covers) = self.generation.legs[device].unflushed() {
+                let part = Request::flush(self.gather.part(number, covers));
+                self.give(device, part);
+            }
+        }
+    }
+
+    /// Gives a part to the device with this index in the table.
+    fn give(&mut self, device: usize, part: Request) {
+        let leg = &mut self.legs[self.leg_of[device]];
+        match &mut leg.queue {
+            Ok(queue) => {
+                leg.out += 1;
+                self.out += 1;
+                queue.submit(part);
+            }
+            Err(error) => {
+                let name = &self.generation.info.name;
+                let answered = self.gather.answer(part.tag, part.buffer);
+                self.gather
+                    .fail(answered.whole, || error.clone().within(name));
+            }
+        }
+    }
+
+    /// The request touches a segment that only fails.
+    fn fail(&mut self, number: u32, reason: usize) {
+        let generation = &self.generation;
+        self.gather.fail(number, || {
+            let reason = generation.table.reason(reason);
+            Error::new(Kind::Io, format!("{}: {reason}", generation.info.name))
+        });
+    }
+
+    /// Takes the answers of the device at `place` in `legs`.
+    fn take_answers(&mut self, place: usize) {
+        let open = &mut self.legs[place];
+        let Ok(queue) = &mut open.queue else {
+            return;
+        };
+        queue.poll(&mut self.answers);
+        open.out -= self.answers.len();
+        self.out -= self.answers.len();
+        let leg = &open.leg;
+        for answer in self.answers.drain(..) {
+            let part = self.gather.answer(answer.tag, answer.buffer);
+            match answer.result {
+                Ok(()) if part.operation == Operation::Flush => leg.flushed(part.covers),
+                Ok(()) => {}
+                Err(error) => {
+                    let name = &self.generation.info.name;
+                    self.gather
+                        .fail(part.whole, || named(error, name, &leg.name));
+                }
+            }
+            if part.operation.is_write() {
+                // Also after a failure: some of it may have been written.
+                leg.wrote();
+            }
+            self.done.extend(self.gather.finish(part.whole));
+        }
+    }
+
+    fn start_held(&mut self) {
+        while let Some(request) = self.held.pop_front() {
+            if let Err(request) = self.try_start(request) {
+                self.held.push_front(request);
+                return;
+            }
+        }
+    }
+}
+
+/// The error of a leg, with the names of the volume and of the leg.
+fn named(error: Error, volume: &str, leg: &str) -> Error {
+    if error.to_string().contains(leg) {
+        return error.within(volume);
+    }
+    error.within(format_args!("{volume}: {leg}"))
+}
+
+impl Queue for VolumeQueue {
+    fn submit(&mut self, request: Request) {
+        self.in_flight += 1;
+        if !self.held.is_empty() {
+            self.held.push_back(request);
+        } else if let Err(request) = self.try_start(request) {
+            self.held.push_back(request);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        if !self.held.is_empty() {
+            self.start_held();
+        }
+        for place in 0..self.legs.len() {
+            if self.legs[place].out > 0 {
+                self.take_answers(place);
+            }
+        }
+        if self.out == 0 {
+            self.gate.idle();
+        }
+        self.in_flight -= self.done.len();
+        done.append(&mut self.done);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+}
+
+impl Drop for VolumeQueue {
+    fn drop(&mut self) {
+        // The devices' queues wait for what they have before the gate says that it is idle.
+        for open in self.legs.drain(..) {
+            drop(open.queue);
+            if open.out > 0 {
+                // Perhaps a write, whose answer is lost.
+                open.leg.wrote();
+            }
+        }
+    }
+}
