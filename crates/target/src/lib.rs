@@ -4,6 +4,7 @@
 //! [`table::Table`] is the same, compiled flat, and a [`volume::Volume`] serves it as one
 //! [`block::Device`]. Nothing here knows where a layout comes from.
 
+pub mod conformance;
 mod error;
 pub mod table;
 pub mod volume;

@@ -1,0 +1,116 @@
+//! The conformance suite over every device that this crate and `block` make.
+
+use std::sync::Arc;
+
+use block::Device;
+use block::memory::MemoryDevice;
+use target::conformance::{check, check_read_only};
+use target::table::{Area, Layout, Piece, Table};
+use target::volume::{Access, Volume};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn disk(name: &str) -> Arc<dyn Device> {
+    let bytes = (0..4 * MIB).map(|at| (at / 512 * 7) as u8).collect();
+    Arc::new(MemoryDevice::from_bytes(name, bytes))
+}
+
+fn volume(pieces: Vec<Piece>, access: Access) -> Volume {
+    let layout = Layout::new("volume", pieces).expect("well formed");
+    let table = Table::compile(&layout).expect("compiles");
+    Volume::new("volume", access, table)
+}
+
+fn legs(count: usize, start: u64) -> Vec<Area> {
+    (0..count)
+        .map(|leg| Area::device(disk(&format!("leg {leg}")), start))
+        .collect()
+}
+
+/// Memory keeps the contract.
+#[test]
+fn memory() {
+    check(&MemoryDevice::new("memory", 3 * MIB), 1);
+}
+
+/// A volume of runs in no order keeps the contract.
+#[test]
+fn linear() {
+    let (a, b) = (disk("a"), disk("b"));
+    let pieces = vec![
+        Piece::linear(MIB, Arc::clone(&a), 2 * MIB),
+        Piece::linear(512, Arc::clone(&b), MIB + 512),
+        Piece::linear(MIB + 512, a, 0),
+        Piece::linear(MIB, b, 0),
+    ];
+    check(&volume(pieces, Access::ReadWrite), 2);
+}
+
+/// Stripes of any chunk and count keep the contract.
+#[test]
+fn striped() {
+    for (count, chunk) in [
+        (2, 64 * KIB),
+        (3, 64 * KIB),
+        (5, 3 * 512),
+        (7, 512),
+        (3, 20 * KIB),
+    ] {
+        let rows = MIB / chunk;
+        let pieces = vec![Piece::striped(
+            rows * chunk * count,
+            chunk,
+            legs(count as usize, 512),
+        )];
+        check(&volume(pieces, Access::ReadWrite), chunk);
+    }
+}
+
+/// Pieces of different kinds, nested, with different stripes, keep the contract.
+#[test]
+fn nested() {
+    let wide = Piece::striped(3 * MIB, 64 * KIB, legs(3, 0));
+    let narrow = Piece::striped(2 * MIB, 4 * KIB, legs(2, MIB));
+    let inner = Layout::new("inner", vec![wide, narrow]).expect("well formed");
+    let slice = |len, start| Piece::of(len, Area::layout(Arc::clone(&inner), start));
+    let areas = vec![
+        Area::layout(Arc::clone(&inner), 3 * MIB + 512),
+        Area::device(disk("c"), 0),
+    ];
+    let pieces = vec![
+        slice(MIB + 512, 2 * MIB - 1024),
+        Piece::linear(512, disk("b"), 512),
+        Piece::striped(MIB, 8 * KIB, areas),
+        slice(MIB, 512),
+    ];
+    check(&volume(pieces, Access::ReadWrite), 3);
+}
+
+/// A volume over volumes, not flattened, keeps the contract.
+#[test]
+fn volumes_over_volumes() {
+    let inner = |seed: u64| -> Arc<dyn Device> {
+        let pieces = vec![Piece::striped(2 * MIB, seed * 512, legs(2, 0))];
+        Arc::new(volume(pieces, Access::ReadWrite))
+    };
+    let areas = vec![Area::device(inner(4), 0), Area::device(inner(8), 0)];
+    let pieces = vec![Piece::striped(3 * MIB, 16 * KIB, areas)];
+    check(&volume(pieces, Access::ReadWrite), 4);
+}
+
+/// Zeros read as zeros and are not written.
+#[test]
+fn zeros() {
+    let pieces = vec![Piece::zero(MIB)];
+    check_read_only(&volume(pieces, Access::ReadOnly), 5);
+    let pieces = vec![Piece::linear(MIB, disk("a"), 0), Piece::zero(MIB)];
+    check_read_only(&volume(pieces, Access::ReadWrite), 6);
+}
+
+/// A volume that may not be written says so.
+#[test]
+fn read_only() {
+    let pieces = vec![Piece::striped(3 * MIB, 64 * KIB, legs(3, 0))];
+    check_read_only(&volume(pieces, Access::ReadOnly), 7);
+}
