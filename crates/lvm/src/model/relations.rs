@@ -13,7 +13,7 @@
 use super::flags::LvFlag;
 use super::geometry::Part;
 use super::ids::LvId;
-use super::segment::{SegmentType, Snapshot};
+use super::segment::{SegmentType, Snapshot, SnapshotState};
 use super::vg::VolumeGroup;
 
 /// The end of the name of an origin that exists only for its snapshot.
@@ -115,8 +115,8 @@ impl Relations {
 
     /// Whether people see a volume.
     ///
-    /// The store of a snapshot is as visible as its origin, whatever its flags say; the holder of
-    /// the snapshot's segment never is.
+    /// The store of a snapshot is as visible as its origin, whatever its flags say, until it is
+    /// merged; the holder of the snapshot's segment never is.
     pub fn is_visible(&self, vg: &VolumeGroup, lv: LvId) -> bool {
         let mut lv = lv;
         // A loop of origins is damage; it ends after as many steps as there are volumes.
@@ -127,6 +127,7 @@ impl Relations {
             match self.snapshot_of_cow(vg, lv) {
                 None => return vg.lv(lv).flags.has(LvFlag::Visible),
                 Some(snapshot) if is_virtual_origin(vg, snapshot.origin) => return true,
+                Some(snapshot) if snapshot.state == SnapshotState::Merging => return false,
                 Some(snapshot) => lv = snapshot.origin,
             }
         }

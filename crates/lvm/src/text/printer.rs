@@ -28,7 +28,7 @@
 
 use super::carry;
 use super::lexer::{ends_bare_name, starts_other_token};
-use super::tree::{Node, Section, Value};
+use super::tree::{Node, Value};
 
 /// The column of tab stops at which hints line up, where the line is short enough.
 const HINT_TAB: usize = 6;
@@ -119,7 +119,7 @@ impl Printer {
         let mut rows = values.chunks(per_row).peekable();
         while let Some(row) = rows.next() {
             self.indent();
-            self.items(row);
+            self.items(row, b", ");
             self.out
                 .extend_from_slice(if rows.peek().is_some() { b",\n" } else { b"\n" });
         }
@@ -139,21 +139,44 @@ impl Printer {
         self.out.push(b'\n');
     }
 
-    /// A node of which nobody knows the meaning, with everything in it.
+    /// An entry of which nobody knows the meaning, with everything in it.
     pub fn node(&mut self, node: &Node) {
         match node {
             Node::Value { name, value } => self.value(name, value),
-            Node::Section(section) => self.section(section),
+            Node::Section(_) => self.carried(node),
         }
     }
 
-    /// A section of which nobody knows the meaning, with everything in it.
-    pub fn section(&mut self, section: &Section) {
-        self.open(&section.name);
-        for node in &section.nodes {
-            self.node(node);
+    /// An entry of a segment of which nobody knows the type, in the way of stock's writer of
+    /// configuration: without blanks, and indented in both layouts.
+    pub fn carried(&mut self, node: &Node) {
+        self.carried_at(node, 0);
+    }
+
+    /// The parser bounds how deep sections lie in each other.
+    fn carried_at(&mut self, node: &Node, level: usize) {
+        let start = |printer: &mut Self| {
+            printer.indent();
+            printer.out.extend(std::iter::repeat_n(b'\t', level));
+        };
+        start(self);
+        match node {
+            Node::Value { name, value } => {
+                self.name(name);
+                self.out.push(b'=');
+                self.item(value, b",");
+            }
+            Node::Section(section) => {
+                self.name(&section.name);
+                self.out.extend_from_slice(b" {\n");
+                for node in &section.nodes {
+                    self.carried_at(node, level + 1);
+                }
+                start(self);
+                self.out.push(b'}');
+            }
         }
-        self.close();
+        self.out.push(b'\n');
     }
 
     /// The text.
@@ -166,28 +189,28 @@ impl Printer {
         self.indent();
         self.name(name);
         self.out.extend_from_slice(b" = ");
-        self.item(value);
+        self.item(value, b", ");
     }
 
-    fn item(&mut self, value: &Value) {
+    fn item(&mut self, value: &Value, separator: &[u8]) {
         match value {
             Value::Integer(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
             Value::Float(number) => self.out.extend_from_slice(number.as_bytes()),
             Value::String(text) => self.quoted(text),
             Value::Array(values) => {
                 self.out.push(b'[');
-                self.items(values);
+                self.items(values, separator);
                 self.out.push(b']');
             }
         }
     }
 
-    fn items(&mut self, values: &[Value]) {
+    fn items(&mut self, values: &[Value], separator: &[u8]) {
         for (index, value) in values.iter().enumerate() {
             if index > 0 {
-                self.out.extend_from_slice(b", ");
+                self.out.extend_from_slice(separator);
             }
-            self.item(value);
+            self.item(value, separator);
         }
     }
 

@@ -4,25 +4,35 @@
 use crate::model::extras::{Extra, Extras};
 use crate::text::{Node, Printer, Value};
 
+/// How an entry that the model does not name is written.
+pub(super) enum Hint {
+    /// Alone.
+    None,
+    /// In a backup file, with what it means.
+    Size(String),
+    /// The same, and a blank line behind it.
+    SizeAndBlank(String),
+}
+
 /// Writes one section's entries.
 pub(super) struct Object<'p, 'e> {
     pub(super) printer: &'p mut Printer,
     /// What is still to be written.
     extras: Vec<&'e Extra>,
-    /// What a backup file says about an entry that the model does not name.
-    hint: &'e dyn Fn(&Node) -> Option<String>,
+    /// How an entry that the model does not name is written.
+    hint: &'e dyn Fn(&Node) -> Hint,
 }
 
 impl<'p, 'e> Object<'p, 'e> {
     /// Begins inside a section that was just opened.
     pub(super) fn begin(printer: &'p mut Printer, extras: &'e Extras) -> Self {
-        Self::begin_with_hints(printer, extras, &|_| None)
+        Self::begin_with_hints(printer, extras, &|_| Hint::None)
     }
 
     pub(super) fn begin_with_hints(
         printer: &'p mut Printer,
         extras: &'e Extras,
-        hint: &'e dyn Fn(&Node) -> Option<String>,
+        hint: &'e dyn Fn(&Node) -> Hint,
     ) -> Self {
         let mut object = Self {
             printer,
@@ -87,11 +97,15 @@ impl<'p, 'e> Object<'p, 'e> {
     }
 
     fn extra(&mut self, extra: &Extra) {
-        match (&extra.node, (self.hint)(&extra.node)) {
-            (Node::Value { name, value }, Some(hint)) => {
-                self.printer.value_hinted(name, value, &hint);
+        let hint = (self.hint)(&extra.node);
+        match (&extra.node, &hint) {
+            (Node::Value { name, value }, Hint::Size(size) | Hint::SizeAndBlank(size)) => {
+                self.printer.value_hinted(name, value, size);
             }
             (node, _) => self.printer.node(node),
+        }
+        if matches!(hint, Hint::SizeAndBlank(_)) {
+            self.printer.blank();
         }
     }
 }

@@ -1,9 +1,8 @@
 //! A segment on its way into the text.
 
-use super::object::{Object, number, text};
+use super::object::{Hint, Object, number, text};
 use super::size::describe_size;
 use super::{Context, write_tags};
-use crate::model::extras::name_of;
 use crate::model::flags::Flag;
 use crate::model::raid_level::{RaidFamily, RaidLevel};
 use crate::model::segment::{
@@ -12,6 +11,8 @@ use crate::model::segment::{
 };
 use crate::text::{Node, Printer, Value};
 use crate::{Extents, Sectors};
+
+const SECTORS_PER_MIB: u64 = 2048;
 
 pub(super) fn segment(
     printer: &mut Printer,
@@ -25,11 +26,11 @@ pub(super) fn segment(
     object.value("start_extent", &number(segment.start.0));
     let length = context.describe(segment.length);
     object.hinted("extent_count", &number(segment.length.0), &length);
+    object.printer.blank();
     if segment.reshape != Extents::ZERO {
         let length = context.describe(segment.reshape);
         object.hinted("reshape_count", &number(segment.reshape.0), &length);
     }
-    object.printer.blank();
     object.value("type", &text(&type_name(segment)));
     write_tags(&mut object, &segment.tags);
     fields(&mut object, context, &segment.kind);
@@ -81,10 +82,9 @@ fn fields(object: &mut Object<'_, '_>, context: &Context<'_>, kind: &SegmentType
             object.value("vdo_offset", &number(fields.offset.0));
         }
         SegmentType::Unknown(fields) => {
-            fields
-                .nodes
-                .iter()
-                .for_each(|node| object.printer.node(node));
+            for node in &fields.nodes {
+                object.printer.carried(node);
+            }
         }
     }
 }
@@ -223,23 +223,25 @@ fn optional_number(object: &mut Object<'_, '_>, name: &str, value: Option<u32>) 
     }
 }
 
-/// What a backup file says about a setting that is only carried.
-fn hint(context: &Context<'_>, kind: &SegmentType, node: &Node) -> Option<String> {
-    let Node::Value {
-        value: Value::Integer(value),
-        ..
-    } = node
+/// How a setting that is only carried is written.
+fn hint(context: &Context<'_>, kind: &SegmentType, node: &Node) -> Hint {
+    let (
+        SegmentType::VdoPool(_),
+        Node::Value {
+            name,
+            value: Value::Integer(value),
+        },
+    ) = (kind, node)
     else {
-        return None;
+        return Hint::None;
     };
-    let value = u64::try_from(*value).ok()?;
-    match (kind, name_of(node)) {
-        (SegmentType::CachePool(_) | SegmentType::Cache(_), "chunk_size")
-        | (SegmentType::VdoPool(_), "header_size") => Some(describe_size(Sectors(value))),
-        (SegmentType::VdoPool(_), "virtual_extents") => Some(context.describe(Extents(value))),
-        (SegmentType::VdoPool(_), name) if name.ends_with("_mb") => {
-            Some(describe_size(Sectors(value.saturating_mul(2048))))
-        }
-        _ => None,
+    let value = u64::try_from(*value).unwrap_or(0);
+    match name.as_str() {
+        "header_size" => Hint::Size(describe_size(Sectors(value))),
+        "virtual_extents" => Hint::SizeAndBlank(context.describe(Extents(value))),
+        name if name.ends_with("_mb") => Hint::Size(describe_size(Sectors(
+            value.saturating_mul(SECTORS_PER_MIB),
+        ))),
+        _ => Hint::None,
     }
 }

@@ -65,6 +65,6 @@ fn unknown_nodes_are_printed_whole() {
     printer.node(&Node::Section(section));
     assert_eq!(
         printer.finish(),
-        b"\"with space\" {\nx = \"a\\\"b\\\\c\xff\"\n}\n"
+        b"\"with space\" {\n\tx=\"a\\\"b\\\\c\xff\"\n}\n"
     );
 }
