@@ -36,7 +36,7 @@ const FLAG_IGNORED: u32 = 1;
 
 /// Where a text lies in its area, and what it must look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextLocation {
+pub struct RawLocation {
     /// Its first byte, from the area's start.
     pub offset: Bytes,
     /// Its length with the NUL at its end.
@@ -62,14 +62,14 @@ pub struct AreaHeader {
     /// How long it is with its header.
     pub size: Bytes,
     /// The text that counts.
-    pub committed: Option<TextLocation>,
+    pub committed: Option<RawLocation>,
     /// The text of a change that was under way.
-    pub precommitted: Option<TextLocation>,
+    pub precommitted: Option<RawLocation>,
     /// Whether the area takes part.
     pub usage: AreaUse,
 }
 
-impl TextLocation {
+impl RawLocation {
     /// Checks a text that was read from here against its size and checksum.
     pub fn verify(&self, text: &[u8]) -> Result<(), Error> {
         if text.len() as u64 != self.size.0 {
@@ -196,10 +196,10 @@ impl AreaHeader {
     }
 }
 
-fn decode_slot(sector: &[u8; AREA_HEADER_SIZE], at: usize) -> Option<TextLocation> {
+fn decode_slot(sector: &[u8; AREA_HEADER_SIZE], at: usize) -> Option<RawLocation> {
     let field = "both slots lie in the sector";
     let offset = read_u64(sector, at).expect(field);
-    (offset != 0).then(|| TextLocation {
+    (offset != 0).then(|| RawLocation {
         offset: Bytes(offset),
         size: Bytes(read_u64(sector, at + 8).expect(field)),
         checksum: read_u32(sector, at + 16).expect(field),
@@ -209,7 +209,7 @@ fn decode_slot(sector: &[u8; AREA_HEADER_SIZE], at: usize) -> Option<TextLocatio
 fn encode_slot(
     sector: &mut [u8; AREA_HEADER_SIZE],
     at: usize,
-    slot: Option<TextLocation>,
+    slot: Option<RawLocation>,
     flags: u32,
 ) {
     if let Some(text) = slot {

@@ -18,7 +18,7 @@
 //! Promises: time grows with the area, and each byte of it belongs to at most one version, those
 //! to which the header points apart.
 
-use super::area::{AREA_HEADER_SIZE, AreaHeader, TextLocation};
+use super::area::{AREA_HEADER_SIZE, AreaHeader, RawLocation};
 use super::crc::checksum;
 use super::ring::Ring;
 use crate::text::{self, Value};
@@ -45,7 +45,7 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// Where it lies; the checksum is computed where nothing points to it.
-    pub location: TextLocation,
+    pub location: RawLocation,
     /// The volume group's name in it.
     pub vg_name: String,
     /// The volume group's UUID in it, as printed.
@@ -89,7 +89,7 @@ pub fn versions(area: &[u8], header: &AreaHeader) -> Vec<Version> {
             }),
         };
         let Some(size) = size else { continue };
-        let location = TextLocation {
+        let location = RawLocation {
             offset,
             size: Bytes(size as u64),
             checksum: 0,
@@ -97,7 +97,7 @@ pub fn versions(area: &[u8], header: &AreaHeader) -> Vec<Version> {
         let Ok(text) = ring.text(area, &location) else {
             continue;
         };
-        let location = TextLocation {
+        let location = RawLocation {
             checksum: checksum(&text),
             ..location
         };
@@ -131,7 +131,7 @@ fn pointed_to(area: &[u8], ring: &Ring, header: &AreaHeader) -> Vec<Version> {
     found
 }
 
-fn identify(text: &[u8], location: TextLocation, standing: Standing) -> Option<Version> {
+fn identify(text: &[u8], location: RawLocation, standing: Standing) -> Option<Version> {
     let (vg_name, vg_uuid, seqno) = first_lines(text).or_else(|| parsed(text))?;
     Some(Version {
         location,

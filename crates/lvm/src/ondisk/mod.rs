@@ -22,7 +22,7 @@ mod label;
 mod pv_header;
 mod ring;
 
-pub use area::{AREA_HEADER_SIZE, AreaHeader, AreaUse, TextLocation};
+pub use area::{AREA_HEADER_SIZE, AreaHeader, AreaUse, RawLocation};
 pub use crc::{Checksum, checksum};
 pub use history::{Standing, Version, versions};
 pub use label::{LABEL_SCAN_SIZE, Label, LabelProblem, LabelScan, SECTOR_DEFAULT};

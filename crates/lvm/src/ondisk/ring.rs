@@ -21,7 +21,7 @@
 
 use std::ops::Range;
 
-use super::area::{AREA_HEADER_SIZE, AreaHeader, TextLocation};
+use super::area::{AREA_HEADER_SIZE, AreaHeader, RawLocation};
 use crate::error::{Error, Kind};
 use crate::text::TEXT_SIZE_MAX;
 use crate::units::{Bytes, SECTOR_SIZE};
@@ -71,7 +71,7 @@ impl Ring {
     }
 
     /// Where to read a text: one piece, or two where it wraps.
-    pub fn spans(&self, text: &TextLocation) -> Result<Vec<RingSpan>, Error> {
+    pub fn spans(&self, text: &RawLocation) -> Result<Vec<RingSpan>, Error> {
         let (offset, size) = (text.offset.0, text.size.0);
         let wrong = |kind: Kind, what: &str| {
             let start = self.start.0;
@@ -98,7 +98,7 @@ impl Ring {
     }
 
     /// The text at a location, out of a whole area's bytes.
-    pub fn text(&self, area: &[u8], text: &TextLocation) -> Result<Vec<u8>, Error> {
+    pub fn text(&self, area: &[u8], text: &RawLocation) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         for span in self.spans(text)? {
             let range = span.offset.0 as usize..(span.offset.0 + span.size.0) as usize;
@@ -111,7 +111,7 @@ impl Ring {
     }
 
     /// Where stock puts the next text.
-    pub fn next_stock(&self, live: Option<&TextLocation>) -> Bytes {
+    pub fn next_stock(&self, live: Option<&RawLocation>) -> Bytes {
         let Some(live) = live else {
             return Bytes(RING_START);
         };
@@ -138,7 +138,7 @@ impl Ring {
     ///
     /// Fails with [`Kind::Limit`] where there is no place. With a smaller `block` there may be
     /// one, at the price of what blocks guard against.
-    pub fn place(&self, live: &[TextLocation], size: Bytes, block: Bytes) -> Result<Bytes, Error> {
+    pub fn place(&self, live: &[RawLocation], size: Bytes, block: Bytes) -> Result<Bytes, Error> {
         let block = block.0;
         assert!(
             block > 0 && block.is_multiple_of(SECTOR_SIZE),
@@ -201,7 +201,7 @@ impl Ring {
     }
 
     /// Stock's place, where it does not touch a sector of a live text.
-    fn place_wrapped(&self, live: &[TextLocation], size: Bytes) -> Result<Bytes, Error> {
+    fn place_wrapped(&self, live: &[RawLocation], size: Bytes) -> Result<Bytes, Error> {
         let place = self.next_stock(live.first());
         let pieces = self.pieces(place.0, size.0);
         let is_free = pieces.iter().all(|piece| {
@@ -230,7 +230,7 @@ impl Ring {
     }
 
     /// The blocks that live texts touch.
-    fn taken(&self, live: &[TextLocation], block: u64) -> Vec<Range<u64>> {
+    fn taken(&self, live: &[RawLocation], block: u64) -> Vec<Range<u64>> {
         let start = self.start.0;
         let mut taken = Vec::new();
         // A location that cannot be read has nothing that could be lost.
@@ -247,7 +247,7 @@ impl Ring {
     }
 
     /// What is free in `ring`, in its order.
-    fn gaps(&self, live: &[TextLocation], ring: &Range<u64>, block: u64) -> Vec<Range<u64>> {
+    fn gaps(&self, live: &[RawLocation], ring: &Range<u64>, block: u64) -> Vec<Range<u64>> {
         let mut taken = self.taken(live, block);
         taken.sort_by_key(|taken| taken.start);
         let mut gaps = Vec::new();

@@ -3,7 +3,7 @@
 use proptest::option;
 use proptest::prelude::{Strategy, any, proptest};
 
-use super::{AreaHeader, AreaUse, Span, TextLocation};
+use super::{AreaHeader, AreaUse, RawLocation, Span};
 use crate::error::Kind;
 use crate::ondisk::checksum;
 use crate::units::Bytes;
@@ -82,7 +82,7 @@ fn a_text_must_match_its_location() {
     // Proves: length and checksum are both checked.
     let text = b"text\0";
     let sum = checksum(text);
-    let location = TextLocation {
+    let location = RawLocation {
         offset: Bytes(512),
         size: Bytes(5),
         checksum: sum,
@@ -95,9 +95,9 @@ fn a_text_must_match_its_location() {
     assert_eq!(location.verify(b"test\0").unwrap_err().kind, Kind::Checksum);
 }
 
-fn slot() -> impl Strategy<Value = Option<TextLocation>> {
+fn slot() -> impl Strategy<Value = Option<RawLocation>> {
     option::of(
-        (1_u64.., any::<u64>(), any::<u32>()).prop_map(|(offset, size, checksum)| TextLocation {
+        (1_u64.., any::<u64>(), any::<u32>()).prop_map(|(offset, size, checksum)| RawLocation {
             offset: Bytes(offset),
             size: Bytes(size),
             checksum,

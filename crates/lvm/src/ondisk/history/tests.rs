@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 
 use super::{Standing, versions};
-use crate::ondisk::{AreaHeader, Ring, Span, TextLocation, checksum};
+use crate::ondisk::{AreaHeader, RawLocation, Ring, Span, checksum};
 use crate::text;
 use crate::units::Bytes;
 
@@ -73,7 +73,7 @@ fn a_committed_text_in_another_layout_is_a_version() {
     let mut area = vec![0; 4096];
     let text = b"contents = \"x\" a { seqno = 7 id = \"u\" }\0";
     area[1000..1000 + text.len()].copy_from_slice(text);
-    let committed = TextLocation {
+    let committed = RawLocation {
         offset: Bytes(1000),
         size: Bytes(text.len() as u64),
         checksum: checksum(text),
@@ -142,7 +142,7 @@ proptest! {
             area[at] = byte;
         }
         area.truncate(len);
-        let hostile = TextLocation { offset: Bytes(offset), size: Bytes(size), checksum: 0 };
+        let hostile = RawLocation { offset: Bytes(offset), size: Bytes(size), checksum: 0 };
         let header = AreaHeader { precommitted: Some(hostile), ..header() };
         let ring = Ring::new(&AreaHeader { size: Bytes(len as u64), ..header });
         for version in versions(&area, &header) {

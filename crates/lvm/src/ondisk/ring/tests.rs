@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-use super::{Ring, RingSpan, TextLocation};
+use super::{RawLocation, Ring, RingSpan};
 use crate::error::Kind;
 use crate::ondisk::{AreaHeader, Span};
 use crate::units::Bytes;
@@ -18,8 +18,8 @@ fn ring(start: u64, size: u64) -> Ring {
     }
 }
 
-fn at(offset: u64, size: u64) -> TextLocation {
-    TextLocation {
+fn at(offset: u64, size: u64) -> RawLocation {
+    RawLocation {
         offset: Bytes(offset),
         size: Bytes(size),
         checksum: 0,
@@ -27,7 +27,7 @@ fn at(offset: u64, size: u64) -> TextLocation {
 }
 
 /// The bytes of an area that a text takes, one by one.
-fn bytes_of(ring: &Ring, text: &TextLocation) -> Vec<u64> {
+fn bytes_of(ring: &Ring, text: &RawLocation) -> Vec<u64> {
     let wrap = |at: u64| {
         if at < ring.size.0 {
             at
@@ -144,7 +144,7 @@ fn a_growing_group_always_finds_a_place() {
     // Proves: with blocks of 4 KiB a text may grow to stock's limit, change by change.
     let ring = ring_of(1044480);
     let block = Bytes(4096);
-    let mut live: Option<TextLocation> = None;
+    let mut live: Option<RawLocation> = None;
     // The ends of the ring are not whole blocks, so the very last sizes need smaller blocks.
     let largest = ring.text_max().0 - 2 * block.0;
     for size in (1000..largest).step_by(700) {
