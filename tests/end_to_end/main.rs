@@ -1,1 +1,6 @@
-//! End-to-end tests of the built binary.
+//! End-to-end tests of the built program, one module for each area.
+//!
+//! The bench they work on is the library of this package; see its first page. A module holds what
+//! belongs together to a user: a command, an export, a promise.
+
+mod bench;

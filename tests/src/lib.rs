@@ -1,1 +1,28 @@
-//! Helpers shared by the end-to-end tests.
+//! The bench on which the end-to-end tests work: commands, golden disks, loop devices, stock LVM2.
+//!
+//! ```text
+//!   tool       run a command to its end, within a time limit      ashlar().args([…]).succeed()
+//!   daemon     run a command beside the test, ended with it       Daemon::start(tool, ready)
+//!   golden     the golden disks, unpacked; what they must hold    Golden::shared()
+//!   scratch    a folder that goes away                            Scratch::new("name")
+//!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
+//!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
+//! ```
+//!
+//! Everything that is made is a value that unmakes it when dropped, also when a test panics. What
+//! a killed run left behind is cleared by the next one. A test that needs root or a tool fails
+//! without it; nothing here skips.
+
+mod daemon;
+mod golden;
+mod loops;
+mod scratch;
+mod stock;
+mod tool;
+
+pub use daemon::Daemon;
+pub use golden::{Golden, Volume, sha256};
+pub use loops::{Access, LoopDevice};
+pub use scratch::Scratch;
+pub use stock::Stock;
+pub use tool::{Finished, LIMIT, Tool, ashlar, assert_root};

@@ -1,0 +1,75 @@
+//! A loop device over a file, which goes away with the test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::scratch;
+use crate::tool::{Tool, assert_root};
+
+/// What may be done through the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// The kernel detaches a device only when the last one to hold it lets go.
+const DETACH_MAX: Duration = Duration::from_secs(5);
+
+/// An attached loop device.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+}
+
+impl LoopDevice {
+    /// Attaches a file to a free loop device.
+    pub fn attach(file: &Path, access: Access) -> Self {
+        static SWEEP: Once = Once::new();
+        assert_root();
+        SWEEP.call_once(sweep);
+        let mut tool = Tool::new("losetup").args(["--find", "--show"]);
+        if access == Access::ReadOnly {
+            tool = tool.arg("--read-only");
+        }
+        let finished = tool.arg(file).succeed();
+        LoopDevice {
+            path: PathBuf::from(finished.text().trim()),
+        }
+    }
+
+    /// Its node, `/dev/loopN`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        Tool::new("losetup").arg("--detach").arg(&self.path).run();
+        let name = self.path.file_name().unwrap_or_default();
+        let backing = Path::new("/sys/block").join(name).join("loop/backing_file");
+        let deadline = Instant::now() + DETACH_MAX;
+        while backing.exists() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Detaches the devices that killed runs left behind, known by the folder of their file.
+fn sweep() {
+    for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+        let file = fs::read_to_string(entry.path().join("loop/backing_file"));
+        if file.is_ok_and(|file| scratch::is_stale(Path::new(file.trim()))) {
+            Tool::new("losetup")
+                .arg("-d")
+                .arg(Path::new("/dev").join(entry.file_name()))
+                .run();
+        }
+    }
+}

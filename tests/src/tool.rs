@@ -1,0 +1,253 @@
+//! A command that is run to its end, within a time limit.
+//!
+//! The command gets a process group of its own. When the limit passes the group is killed and the
+//! test panics with what was printed until then: a hang is a failure that explains itself. Output
+//! is read while the command runs, so that a full pipe cannot stop it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+/// How long a command may take if the test does not say otherwise: long on purpose, since another
+/// test may be using both cores.
+pub const LIMIT: Duration = Duration::from_mins(1);
+
+/// How often a running command is looked at.
+const PERIOD: Duration = Duration::from_millis(2);
+
+/// A command to be run.
+#[derive(Debug)]
+#[must_use = "a tool does nothing until it is run"]
+pub struct Tool {
+    pub(crate) command: Command,
+    input: Option<Vec<u8>>,
+    limit: Duration,
+}
+
+/// A command that has ended.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The command as a person would type it.
+    pub shown: String,
+    /// The exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it complained about.
+    pub stderr: Vec<u8>,
+}
+
+/// The program under test: `ASHLAR_BIN`, or the workspace's own, which is built first.
+pub fn ashlar() -> Tool {
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::env::var_os("ASHLAR_BIN").map_or_else(built, |path| {
+            let path = PathBuf::from(path);
+            assert!(
+                path.is_file(),
+                "ASHLAR_BIN names {}, which is no file",
+                path.display()
+            );
+            path
+        })
+    });
+    Tool::new(&*BINARY)
+}
+
+fn built() -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    Tool::new(env!("CARGO"))
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "-p",
+            "cli",
+            "--manifest-path",
+            manifest,
+        ])
+        .limit(Duration::from_mins(15))
+        .succeed();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").into());
+    target.join("debug/ashlar")
+}
+
+/// Fails the test unless it runs as root.
+pub fn assert_root() {
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(
+        is_root,
+        "this test needs root (loop devices, mounts): run the tests as root"
+    );
+}
+
+impl Tool {
+    /// A command without arguments. It sees no input and the caller's environment in the C locale.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(program);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [path, OsString::from("/usr/sbin:/sbin")].join(OsStr::new(":"));
+        command
+            .env("PATH", path)
+            .env("LC_ALL", "C.UTF-8")
+            .process_group(0);
+        Tool {
+            command,
+            input: None,
+            limit: LIMIT,
+        }
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Gives it bytes to read.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Gives it another time limit.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The command as a person would type it.
+    pub fn shown(&self) -> String {
+        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        words
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Runs it, whatever its exit code.
+    ///
+    /// # Panics
+    /// When it cannot be started or is not done within the limit.
+    pub fn run(mut self) -> Finished {
+        let shown = self.shown();
+        let input = if self.input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
+        self.command
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self
+            .command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{shown}: cannot be started: {error}"));
+        let stdout = collect(child.stdout.take());
+        let stderr = collect(child.stderr.take());
+        if let (Some(bytes), Some(mut pipe)) = (self.input.take(), child.stdin.take()) {
+            // A command that stops reading early closes the pipe; that is its right.
+            thread::spawn(move || pipe.write_all(&bytes));
+        }
+        let deadline = Instant::now() + self.limit;
+        let status = loop {
+            let status = child.try_wait().expect("a child can be waited for");
+            if status.is_some() || Instant::now() >= deadline {
+                break status;
+            }
+            thread::sleep(PERIOD);
+        };
+        kill_group(&child);
+        let Some(status) = status else {
+            let _ = child.wait();
+            let (out, err) = (text(&joined(stdout)), text(&joined(stderr)));
+            let seconds = self.limit.as_secs();
+            panic!("{shown}: not done after {seconds} s\nstdout: {out}\nstderr: {err}");
+        };
+        let (stdout, stderr) = (joined(stdout), joined(stderr));
+        Finished {
+            shown,
+            code: status.code(),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs it; the test fails unless it exits with 0.
+    pub fn succeed(self) -> Finished {
+        self.exit(0)
+    }
+
+    /// Runs it; the test fails unless it exits with this code.
+    pub fn exit(self, code: i32) -> Finished {
+        let finished = self.run();
+        assert_eq!(finished.code, Some(code), "{finished}");
+        finished
+    }
+}
+
+/// Ends what the command left in its group, so that nobody holds the pipes.
+pub(crate) fn kill_group(child: &Child) {
+    if let Some(pid) = Pid::from_raw(child.id().cast_signed()) {
+        // Usually nobody is left.
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+}
+
+pub(crate) fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    let mut pipe = pipe.expect("the output is piped");
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is still worth showing.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+pub(crate) fn joined(reader: JoinHandle<Vec<u8>>) -> Vec<u8> {
+    reader.join().expect("reading does not panic")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl Finished {
+    /// What it printed, as text.
+    pub fn text(&self) -> String {
+        text(&self.stdout)
+    }
+
+    /// What it complained about, as text.
+    pub fn complaints(&self) -> String {
+        text(&self.stderr)
+    }
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finished { shown, code, .. } = self;
+        let (out, err) = (self.text(), self.complaints());
+        write!(f, "{shown}: exit {code:?}\nstdout: {out}\nstderr: {err}")
+    }
+}
