@@ -24,3 +24,6 @@ mod volume_device;
 
 pub use swap::Suspension;
 pub use volume_device::{Access, Volume};
+
+#[cfg(test)]
+mod tests;
