@@ -6,6 +6,7 @@
 //! on. Nothing here knows what a volume is.
 
 mod answers;
+mod blocking;
 mod buffer;
 mod checked;
 mod device;
@@ -17,8 +18,10 @@ pub mod memory;
 pub mod nbd;
 mod range;
 mod request;
+mod stream;
 
 pub use answers::Answers;
+pub use blocking::BlockingDevice;
 pub use buffer::{BLOCK_ALIGN, Buffer, BufferPool};
 pub use checked::{Checked, FlushLatch};
 pub use device::{Device, Extent, ExtentKind, Info, Queue};
@@ -27,3 +30,4 @@ pub use engine::EngineKind;
 pub use error::{Error, Kind, Result};
 pub use range::Range;
 pub use request::{Completion, Durability, Operation, Request, Unmap};
+pub use stream::{Holes, Piece, read_stream};
