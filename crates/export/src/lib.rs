@@ -1,1 +1,7 @@
-//! Hand a device out: NBD and FUSE.
+//! Hand a device out: as NBD exports, as a file through FUSE, and as a loop device over that file.
+//!
+//! Everything here speaks to [`block::Device`] and nothing else; what the device is made of does
+//! not matter.
+
+pub mod fuse;
+pub mod loop_device;

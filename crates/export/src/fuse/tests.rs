@@ -1,0 +1,171 @@
+//! A device behind FUSE is a file: read and written at any byte, punched, sought, and looped.
+//!
+//! The tests go one at a time: a child that another test forks must not hold a file of this mount
+//! while the mount's server, which is the same process, is asked to end.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use block::memory::MemoryDevice;
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+
+use super::{Access, FuseFile, Options};
+use crate::loop_device::{LoopDevice, Use, usage};
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A served memory device over a temporary file.
+struct Served {
+    device: Arc<MemoryDevice>,
+    file: Option<FuseFile>,
+    path: PathBuf,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Served {
+    fn new(size: u64, access: Access) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = (0..size).map(|i| (i * 31 % 253) as u8).collect();
+        let device = Arc::new(MemoryDevice::from_bytes("memory", bytes));
+        let path = std::env::temp_dir().join(format!("ashlar-fuse-{}", std::process::id()));
+        File::create(&path).unwrap();
+        let options = Options { access, threads: 2 };
+        let file = FuseFile::serve(device.clone(), &path, &options).unwrap();
+        Self {
+            device,
+            file: Some(file),
+            path,
+            _alone: alone,
+        }
+    }
+
+    fn open(&self) -> File {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&self.path)
+            .unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.file.take().unwrap().stop().unwrap();
+        assert_eq!(
+            std::fs::metadata(&self.path).unwrap().len(),
+            0,
+            "the file is back"
+        );
+        std::fs::remove_file(&self.path).unwrap();
+    }
+}
+
+/// What to do, from which byte, with how many, and what to write there.
+fn step() -> impl Strategy<Value = (u8, u64, usize, u8)> {
+    (0..4_u8, 0..300_000_u64, 1..70_000_usize, any::<u8>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_file_is_its_device(steps in vec(step(), 1..20)) {
+        // Any reads, writes, punches and zeroings through the file equal the same on a slice.
+        let served = Served::new(300_032, Access::ReadWrite);
+        let file = served.open();
+        let mut model = served.device.snapshot();
+        for (kind, start, len, byte) in steps {
+            let len = len.min(model.len() - start as usize);
+            let span = start as usize..start as usize + len;
+            match kind {
+                0 => {
+                    let mut bytes = vec![0; len];
+                    file.read_exact_at(&mut bytes, start).unwrap();
+                    prop_assert_eq!(&bytes, &model[span]);
+                }
+                1 => {
+                    file.write_all_at(&vec![byte; len], start).unwrap();
+                    model[span].fill(byte);
+                }
+                2 => {
+                    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                    fallocate(&file, flags, start, len as u64).unwrap();
+                    model[span].fill(0);
+                }
+                _ => {
+                    fallocate(&file, FallocateFlags::ZERO_RANGE, start, len as u64).unwrap();
+                    model[span].fill(0);
+                }
+            }
+            file.sync_all().unwrap();
+            prop_assert_eq!(&served.device.snapshot(), &model);
+        }
+    }
+}
+
+#[test]
+fn neighbours_of_partial_writes_keep_theirs() {
+    // Four threads write every fourth byte of the same blocks, and no byte is lost.
+    let served = Served::new(64 << 10, Access::ReadWrite);
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let file = served.open();
+            scope.spawn(move || {
+                for at in (thread..4096).step_by(4) {
+                    file.write_all_at(&[thread as u8 + 1], at).unwrap();
+                }
+            });
+        }
+    });
+    let content = served.device.snapshot();
+    assert!((0..4096).all(|at| content[at] == (at % 4) as u8 + 1));
+}
+
+#[test]
+fn a_read_only_file_refuses() {
+    // Opening for writing fails, whoever asks; a read beyond the end is empty; the size stays.
+    let served = Served::new(4096, Access::ReadOnly);
+    assert!(OpenOptions::new().write(true).open(&served.path).is_err());
+    let file = File::open(&served.path).unwrap();
+    assert_eq!(file.read_at(&mut [0; 10], 4096).unwrap(), 0);
+    assert_eq!(file.metadata().unwrap().len(), 4096);
+    assert_eq!(seek(&file, SeekFrom::Data(10)).unwrap(), 10);
+    assert_eq!(seek(&file, SeekFrom::Hole(10)).unwrap(), 4096);
+}
+
+#[test]
+fn writes_end_at_the_end() {
+    // A write over the end is cut there, one behind it fails, and the size cannot be set.
+    let served = Served::new(4096, Access::ReadWrite);
+    let file = served.open();
+    assert_eq!(file.write_at(&[1; 100], 4000).unwrap(), 96);
+    assert_eq!(
+        file.write_at(&[1; 100], 4096).unwrap_err().raw_os_error(),
+        Some(libc::ENOSPC)
+    );
+    assert!(file.set_len(10).is_err());
+    file.set_len(4096).unwrap();
+}
+
+#[test]
+fn a_loop_device_stands_on_it() {
+    // What is written to the loop device with direct I/O is in the device, and back.
+    let served = Served::new(1 << 20, Access::ReadWrite);
+    let node = LoopDevice::attach(&served.path, Access::ReadWrite, 512).unwrap();
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_EXCL)
+        .open(node.path())
+        .unwrap();
+    assert_eq!(usage(node.path()).unwrap(), Use::Held);
+    file.write_all_at(&[9; 8192], 4096).unwrap();
+    file.sync_all().unwrap();
+    assert_eq!(served.device.snapshot()[4096..12288], [9; 8192]);
+    drop(file);
+    assert_eq!(usage(node.path()).unwrap(), Use::Free);
+}

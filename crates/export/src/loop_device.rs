@@ -1,0 +1,220 @@
+//! A kernel loop device over a file: the block device node of a machine without ublk and nbd.
+//!
+//! The device is configured in one step (`LOOP_CONFIGURE`, Linux 5.8) with direct I/O, so that
+//! nothing is cached twice, and goes away with its last opener (`AUTOCLEAR`); whoever made it
+//! holds it open for as long as it is served. Structures and numbers: the kernel's `linux/loop.h`.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use block::{Error, Kind, Result};
+
+use crate::fuse::Access;
+
+const LOOP_SET_CAPACITY: libc::Ioctl = 0x4C07;
+const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
+const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
+
+const LO_FLAGS_READ_ONLY: u32 = 1;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// How often another process may take the free device before us.
+const ATTEMPTS_MAX: usize = 64;
+/// Bytes of a name that the kernel keeps.
+const NAME_MAX: usize = 64;
+
+/// `struct loop_info64`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; NAME_MAX],
+    crypt_name: [u8; NAME_MAX],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// A loop device that is held open.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    file: File,
+}
+
+impl LoopDevice {
+    /// Puts a free loop device with blocks of `block_size` bytes over `backing`.
+    pub fn attach(backing: &Path, access: Access, block_size: u32) -> Result<Self> {
+        let write = access == Access::ReadWrite;
+        let open_backing = |flags| {
+            let mut options = OpenOptions::new();
+            options
+                .read(true)
+                .write(write)
+                .custom_flags(libc::O_CLOEXEC | flags);
+            options.open(backing)
+        };
+        let file = open_backing(libc::O_DIRECT)
+            .or_else(|_| open_backing(0))
+            .map_err(|error| Error::io(format!("cannot open {}", backing.display()), error))?;
+        let control = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/loop-control");
+        let control = control.map_err(|error| {
+            Error::io(
+                "cannot open /dev/loop-control (root only; is the loop module there?)",
+                error,
+            )
+        })?;
+        for _ in 0..ATTEMPTS_MAX {
+            // SAFETY: this request takes no argument.
+            let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+            if number < 0 {
+                let error = std::io::Error::last_os_error();
+                return Err(Error::io("no free loop device", error));
+            }
+            if let Some(device) = Self::configure(number, &file, access, block_size)? {
+                return Ok(device);
+            }
+        }
+        Err(Error::new(
+            Kind::Open,
+            "every free loop device was taken by somebody else: try again",
+        ))
+    }
+
+    /// `None`: another process was faster.
+    fn configure(number: i32, backing: &File, access: Access, block: u32) -> Result<Option<Self>> {
+        let path = PathBuf::from(format!("/dev/loop{number}"));
+        let failed = |error| Error::io(format!("cannot configure {}", path.display()), error);
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(access == Access::ReadWrite)
+            .custom_flags(libc::O_CLOEXEC)
+            .open(&path)
+            .map_err(failed)?;
+        let read_only = if access == Access::ReadOnly {
+            LO_FLAGS_READ_ONLY
+        } else {
+            0
+        };
+        let config = LoopConfig {
+            fd: backing.as_raw_fd() as u32,
+            block_size: block,
+            info: LoopInfo {
+                device: 0,
+                inode: 0,
+                rdevice: 0,
+                offset: 0,
+                size_limit: 0,
+                number: 0,
+                encrypt_type: 0,
+                encrypt_key_size: 0,
+                flags: read_only | LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+                file_name: [0; NAME_MAX],
+                crypt_name: [0; NAME_MAX],
+                encrypt_key: [0; 32],
+                init: [0; 2],
+            },
+            reserved: [0; 8],
+        };
+        // SAFETY: the kernel reads one `loop_config`, which lives across the call.
+        let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
+        if result == 0 {
+            return Ok(Some(Self { path, file }));
+        }
+        let error = std::io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::EBUSY) {
+            Ok(None)
+        } else {
+            Err(failed(error))
+        }
+    }
+
+    /// The node: `/dev/loopN`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the backing file's present size.
+    pub fn refresh_size(&self) -> Result<()> {
+        // SAFETY: this request takes no argument.
+        let result = unsafe { libc::ioctl(self.file.as_raw_fd(), LOOP_SET_CAPACITY, 0) };
+        if result == 0 {
+            return Ok(());
+        }
+        let what = format!("{} keeps its old size", self.path.display());
+        Err(Error::io(what, std::io::Error::last_os_error()))
+    }
+}
+
+/// Whether a loop device is used by somebody beside its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Mounted, or claimed by another device.
+    Held,
+    /// Not claimed; it may still be open.
+    Free,
+}
+
+/// Whether the block device at `path` is mounted or claimed by another one.
+pub fn usage(path: &Path) -> Result<Use> {
+    let failed = |error| Error::io(format!("cannot look at {}", path.display()), error);
+    let found = std::fs::metadata(path).map_err(failed)?;
+    if !found.file_type().is_block_device() {
+        return Err(Error::new(
+            Kind::Open,
+            format!("{} is no block device", path.display()),
+        ));
+    }
+    match OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)
+        .open(path)
+    {
+        Ok(_) => Ok(Use::Free),
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(Use::Held),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Takes the backing file away from the loop device at `path`: what a killed server left. The
+/// kernel does so at once, or when the last opener is gone.
+pub fn clear(path: &Path) -> Result<()> {
+    let failed = |error| Error::io(format!("cannot clear {}", path.display()), error);
+    let file = File::open(path).map_err(failed)?;
+    // SAFETY: this request takes no argument.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CLR_FD, 0) };
+    if result == 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    // ENXIO: it has no backing file any more.
+    if error.raw_os_error() == Some(libc::ENXIO) {
+        Ok(())
+    } else {
+        Err(failed(error))
+    }
+}
