@@ -3,6 +3,7 @@
 //! `cargo xtask TASK`. This file only picks the task and turns its outcome into an exit code:
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
+mod bench;
 mod fuzz;
 mod packages;
 mod test;
@@ -10,6 +11,7 @@ mod tidy;
 mod watch;
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How a task ended, when it did not end with a failure to report.
@@ -49,6 +51,11 @@ const TASKS: &[Task] = &[
         run: fuzz::run,
     },
     Task {
+        name: "bench",
+        about: "compare with the peers, interleaved, as ratios with intervals",
+        run: bench::run,
+    },
+    Task {
         name: "watch",
         about: "run a command with a time limit and leave nothing behind",
         run: watch::run,
@@ -71,6 +78,12 @@ fn main() -> ExitCode {
             usage()
         ))),
     }
+}
+
+/// Where cargo puts what it builds for the workspace.
+fn target_folder() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    named.unwrap_or_else(|| tidy::root().join("target"))
 }
 
 fn finish(outcome: &Outcome) -> ExitCode {

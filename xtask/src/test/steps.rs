@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::tidy::root;
-
 use super::step::{Counts, Step};
 
 /// For what only reads the sources.
@@ -25,13 +23,6 @@ const FUZZ_SECONDS: u64 = 60;
 const IO_CRATES: &[&str] = &["block", "target", "manager", "export"];
 /// The modules of the end-to-end tests that do I/O, likewise.
 const IO_MODULES: &[&str] = &["golden", "nbd", "fuse", "attach"];
-
-/// The binary that the end-to-end tests try.
-pub(super) fn binary() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join("release/ashlar")
-}
 
 /// This program. Asked for once, at the start: building the workspace replaces the file, after
 /// which the system would name one that is deleted.
@@ -93,6 +84,7 @@ pub(super) fn steps() -> Vec<Step> {
         &format!("fuzz --seconds {FUZZ_SECONDS}"),
         fuzz_limit,
     ));
+    steps.push(own("bench", "bench --quick", COMPILE_MAX));
     steps
 }
 
@@ -116,7 +108,13 @@ fn with(step: Step, environment: &[(&'static str, String)]) -> Step {
 
 fn testing(name: &'static str, what: &str, environment: &[(&'static str, String)]) -> Step {
     let line = format!("cargo test --locked --no-fail-fast {what}");
-    let binary = ("ASHLAR_BIN", binary().display().to_string());
+    let binary = (
+        "ASHLAR_BIN",
+        crate::target_folder()
+            .join("release/ashlar")
+            .display()
+            .to_string(),
+    );
     let step = with(
         plain(name, &line, TEST_MAX),
         &[environment, &[binary]].concat(),

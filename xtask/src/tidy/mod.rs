@@ -23,4 +23,4 @@ mod source;
 mod walk;
 
 pub(crate) use run::run;
-pub(crate) use walk::root;
+pub(crate) use walk::{git, root};

@@ -1,0 +1,148 @@
+//! The command line of the benchmarks.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::Outcome;
+use crate::tidy::root;
+
+use super::contest::Row;
+use super::record::{Identity, append};
+use super::report;
+use super::tables::TABLES;
+
+const USAGE: &str = "usage: bench [--quick] [--record] [TABLE…]";
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Once, small: shows that every table still runs. Its numbers mean nothing.
+    Smoke,
+    /// Enough for intervals that decide something.
+    Full,
+}
+
+impl Effort {
+    pub(super) fn rounds(self, full: usize) -> usize {
+        match self {
+            Effort::Smoke => 1,
+            Effort::Full => full,
+        }
+    }
+}
+
+/// What a table has at hand.
+pub(super) struct Bench {
+    pub(super) effort: Effort,
+    /// The program under test, built for release.
+    pub(super) ashlar: PathBuf,
+}
+
+/// One table.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    /// What is compared, in one line.
+    pub(super) about: &'static str,
+    /// Programs it compares with.
+    pub(super) peers: &'static [&'static str],
+    pub(super) run: fn(&Bench) -> Result<Vec<Row>, String>,
+}
+
+/// `cargo xtask bench`.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let (flags, names): (Vec<&String>, Vec<&String>) = arguments
+        .iter()
+        .partition(|argument| argument.starts_with('-'));
+    if flags
+        .iter()
+        .any(|flag| !matches!(flag.as_str(), "--quick" | "--record"))
+    {
+        return Outcome::Unusable(USAGE.to_owned());
+    }
+    if let Some(name) = names
+        .iter()
+        .find(|name| !TABLES.iter().any(|t| t.name == **name))
+    {
+        let known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        return Outcome::Unusable(format!("no table is called '{name}'; there are: {known:?}"));
+    }
+    let has = |flag: &str| flags.iter().any(|given| *given == flag);
+    let effort = if has("--quick") {
+        Effort::Smoke
+    } else {
+        Effort::Full
+    };
+    let tables = TABLES
+        .iter()
+        .filter(|t| names.is_empty() || names.iter().any(|n| **n == t.name));
+    let result = built().and_then(|ashlar| {
+        let bench = Bench { effort, ashlar };
+        let file = if has("--record") {
+            "docs/bench.jsonl"
+        } else {
+            "target/bench.jsonl"
+        };
+        measure(&bench, tables, &root().join(file))
+    });
+    match result {
+        Ok(0) => Outcome::Passed,
+        Ok(_) => Outcome::Failed,
+        Err(message) => Outcome::Unusable(message),
+    }
+}
+
+/// Runs the tables and returns how many failed.
+fn measure<'a>(
+    bench: &Bench,
+    tables: impl Iterator<Item = &'a Table>,
+    file: &std::path::Path,
+) -> Result<usize, String> {
+    let identity = Identity::now();
+    println!("bench: {}", identity.shown());
+    if bench.effort == Effort::Smoke {
+        println!("bench: one round each; these numbers mean nothing");
+    }
+    let mut failed = 0;
+    for table in tables {
+        println!("\n{}: {}", table.name, table.about);
+        for missing in table.peers.iter().filter(|peer| !is_there(peer)) {
+            println!("  missing peer: {missing}");
+        }
+        match (table.run)(bench) {
+            Ok(rows) => {
+                for row in &rows {
+                    report::print(row);
+                    if bench.effort == Effort::Full {
+                        append(file, &identity.lines(table.name, row))?;
+                    }
+                }
+            }
+            Err(message) => {
+                println!("  FAILED: {message}");
+                failed += 1;
+            }
+        }
+    }
+    Ok(failed)
+}
+
+/// Builds the program and returns its path.
+fn built() -> Result<PathBuf, String> {
+    let status = Command::new("cargo")
+        .current_dir(root())
+        .args(["build", "--quiet", "--locked", "--release", "-p", "cli"])
+        .status()
+        .map_err(|error| format!("cargo cannot be run: {error}"))?;
+    if status.success() {
+        Ok(crate::target_folder().join("release/ashlar"))
+    } else {
+        Err("ashlar does not build".to_owned())
+    }
+}
+
+/// Whether a program is on the path or in the system's folders.
+pub(super) fn is_there(program: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut folders = path.split(':').chain(["/usr/sbin", "/sbin"]);
+    folders.any(|folder| std::path::Path::new(folder).join(program).is_file())
+}

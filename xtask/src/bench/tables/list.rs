@@ -1,0 +1,7 @@
+//! Which tables there are, in the order in which they are run.
+
+use super::super::run::Table;
+use super::start;
+
+/// All tables.
+pub(in super::super) const TABLES: &[Table] = &[start::TABLE];
