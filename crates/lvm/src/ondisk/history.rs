@@ -57,16 +57,14 @@ pub struct Version {
 }
 
 /// The versions in `area`, a whole area's bytes with its header, by seqno. A device that belonged
-/// to several volume groups may hold texts of all of them.
+/// to several volume groups may hold texts of all of them. Where the area could not be read to its
+/// end, the versions in what is there are found, those apart that wrap.
 pub fn versions(area: &[u8], header: &AreaHeader) -> Vec<Version> {
-    let len = area
-        .len()
-        .min(usize::try_from(header.size.0).unwrap_or(usize::MAX));
-    let area = &area[..len];
-    let ring = Ring::new(&AreaHeader {
-        size: Bytes(len as u64),
-        ..*header
-    });
+    let ring = Ring::new(header);
+    let size = usize::try_from(header.size.0).unwrap_or(usize::MAX);
+    let may_wrap = area.len() >= size;
+    let area = &area[..area.len().min(size)];
+    let len = area.len();
     let mut found = pointed_to(area, &ring, header);
     let starts: Vec<usize> = (AREA_HEADER_SIZE..len)
         .step_by(SECTOR)
@@ -84,6 +82,9 @@ pub fn versions(area: &[u8], header: &AreaHeader) -> Vec<Version> {
         let size = match starts.get(index + 1) {
             Some(next) => nul(&area[start..*next]),
             None => nul(&area[start..]).or_else(|| {
+                if !may_wrap {
+                    return None;
+                }
                 let rest = nul(&area[AREA_HEADER_SIZE..starts[0]])?;
                 Some(len - start + rest)
             }),

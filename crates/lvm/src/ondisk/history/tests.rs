@@ -144,7 +144,7 @@ proptest! {
         area.truncate(len);
         let hostile = RawLocation { offset: Bytes(offset), size: Bytes(size), checksum: 0 };
         let header = AreaHeader { precommitted: Some(hostile), ..header() };
-        let ring = Ring::new(&AreaHeader { size: Bytes(len as u64), ..header });
+        let ring = Ring::new(&header);
         for version in versions(&area, &header) {
             let text = ring.text(&area, &version.location).unwrap();
             version.location.verify(&text).unwrap();
