@@ -5,3 +5,4 @@
 
 pub mod fuse;
 pub mod loop_device;
+pub mod nbd;

@@ -12,20 +12,21 @@
 //! extended chunk     magic:4 flags:2 kind:2 cookie:8 offset:8 len:8  + payload
 //! ```
 //!
-//! Everything here is a pure function: no I/O, no state, no memory beyond what a message holds,
+//! All but `stream.rs` are pure functions: no I/O, no state, no memory beyond what a message holds,
 //! and each message has a limit. What comes from the other side is checked; an error says what was
-//! wrong with it. The server in `export` and the client in [`crate::nbd_client`] share it, so that
-//! each can be tested against the other and both against the tools of others.
+//! wrong with it. The server in `export` and our own client share it, so that each can be tested
+//! against the other and both against the tools of others.
 //!
 //! `handshake.rs` is the first phase, `request.rs` and `reply.rs` the second; `constants.rs` holds
-//! the numbers and `bytes.rs` reads them. Not here: TLS, and the original ("oldstyle") handshake,
-//! which nobody offers any more.
+//! the numbers and `bytes.rs` reads them. `stream.rs` moves messages in batches. Not here: TLS, and
+//! the original ("oldstyle") handshake, which nobody offers any more.
 
 mod bytes;
 pub mod constants;
 mod handshake;
 mod reply;
 mod request;
+mod stream;
 
 pub use handshake::{
     ExportInfo, InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply, Sizes,
@@ -36,6 +37,7 @@ pub use reply::{
     error_code, error_from_code,
 };
 pub use request::{RequestHeader, RequestStyle};
+pub use stream::{Expect, Inbox, Outbox, Received, Wait};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use super::constants::{
     REPLY_TYPE_ERROR_OFFSET, REPLY_TYPE_NONE, REPLY_TYPE_OFFSET_DATA, SIMPLE_REPLY_MAGIC,
     STRUCTURED_REPLY_MAGIC,
 };
+use super::request::{RequestHeader, RequestStyle};
 use crate::{Error, Kind, Result};
 
 /// The longest head: an extended chunk with an offset, in bytes, rounded up.
@@ -27,7 +28,7 @@ pub enum ReplyStyle {
     Extended,
 }
 
-/// The bytes in front of a reply's payload.
+/// The bytes in front of a message's payload.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadBytes {
     bytes: [u8; HEAD_LEN_MAX],
@@ -79,6 +80,13 @@ impl HeadBytes {
             ReplyStyle::Simple => unreachable!("block status needs structured replies"),
         };
         Self::chunk(style, kind, cookie, offset, payload.bytes.len() as u64)
+    }
+
+    /// A request; a write's data follows.
+    pub fn request(style: RequestStyle, request: &RequestHeader) -> Self {
+        let mut head = Self::empty();
+        head.push(&request.encode(style)[..style.header_len()]);
+        head
     }
 
     /// The bytes to send.

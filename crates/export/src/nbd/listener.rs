@@ -1,0 +1,174 @@
+//! Where clients come in: a unix socket, a TCP port, or what a parent process opened for us.
+//!
+//! Socket activation is systemd's: `LISTEN_FDS` sockets from descriptor 3 on, for the process
+//! `LISTEN_PID`. Each is either listening or already connected to one client; both are served.
+//! libnbd's tools start a server this way: `nbdcopy -- [ ashlar serve vg/lv ] out`.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::sockopt::socket_acceptconn;
+
+use block::{Error, Kind, Result};
+
+/// The first descriptor that a parent hands over.
+const ACTIVATION_FD_FIRST: i32 = 3;
+/// More sockets than anybody hands over.
+const ACTIVATION_FD_COUNT_MAX: i32 = 64;
+/// The port for NBD.
+const PORT: u16 = 10809;
+
+/// A socket that clients come in by.
+#[derive(Debug)]
+pub struct Listener {
+    socket: OwnedFd,
+    address: String,
+    /// A socket file of ours, with its inode, to be removed at the end.
+    file: Option<(PathBuf, u64)>,
+    /// Whether `socket` is a client already.
+    pub(super) state: State,
+}
+
+/// What a socket from a parent process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Listening,
+    Connected,
+}
+
+impl Listener {
+    /// Listens on a unix socket at `path`. A socket file that nobody listens on is replaced.
+    pub fn unix(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let cannot = |error: std::io::Error| {
+            let kind = match error.kind() {
+                std::io::ErrorKind::AddrInUse => Kind::Open,
+                _ => Kind::Io,
+            };
+            Error::io(format!("cannot listen on {}", path.display()), error).with_kind(kind)
+        };
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_stale(path) => {
+                std::fs::remove_file(path).map_err(cannot)?;
+                UnixListener::bind(path)
+            }
+            other => other,
+        };
+        let listener = listener.map_err(cannot)?;
+        let inode = std::fs::metadata(path).map_err(cannot)?.ino();
+        Ok(Self {
+            socket: listener.into(),
+            address: format!("nbd+unix:///?socket={}", path.display()),
+            file: Some((path.to_owned(), inode)),
+            state: State::Listening,
+        })
+    }
+
+    /// Listens on `HOST:PORT` or `HOST` (port 10809); port 0 takes a free one.
+    pub fn tcp(address: &str) -> Result<Self> {
+        let cannot = |error: std::io::Error| {
+            let kind = match error.kind() {
+                std::io::ErrorKind::AddrInUse => Kind::Open,
+                std::io::ErrorKind::InvalidInput => Kind::Invalid,
+                _ => Kind::Io,
+            };
+            Error::io(format!("cannot listen on {address}"), error).with_kind(kind)
+        };
+        let has_port = address.rsplit_once(':').is_some_and(|(host, port)| {
+            !port.ends_with(']') && (!host.contains(':') || host.ends_with(']'))
+        });
+        let listener = if has_port {
+            TcpListener::bind(address)
+        } else {
+            TcpListener::bind((address.trim_matches(['[', ']']), PORT))
+        };
+        let listener = listener.map_err(cannot)?;
+        let local: SocketAddr = listener.local_addr().map_err(cannot)?;
+        Ok(Self {
+            socket: listener.into(),
+            address: format!("nbd://{local}"),
+            file: None,
+            state: State::Listening,
+        })
+    }
+
+    /// The sockets that a parent process handed over; none if it did not. They are taken once: a
+    /// second call finds none.
+    pub fn from_activation() -> Result<Vec<Self>> {
+        static TAKEN: AtomicBool = AtomicBool::new(false);
+        let number = |name| -> Option<i32> { std::env::var(name).ok()?.parse().ok() };
+        let (Some(pid), Some(count)) = (number("LISTEN_PID"), number("LISTEN_FDS")) else {
+            return Ok(Vec::new());
+        };
+        if pid != rustix::process::getpid().as_raw_nonzero().get() || count < 1 {
+            return Ok(Vec::new());
+        }
+        if count > ACTIVATION_FD_COUNT_MAX {
+            let what = format!("LISTEN_FDS={count} is more than {ACTIVATION_FD_COUNT_MAX}");
+            return Err(Error::new(Kind::Invalid, what));
+        }
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            return Ok(Vec::new());
+        }
+        (ACTIVATION_FD_FIRST..ACTIVATION_FD_FIRST + count)
+            .map(Self::activated)
+            .collect()
+    }
+
+    fn activated(fd: i32) -> Result<Self> {
+        // SAFETY: the parent said that this descriptor is for us, nothing else in this process
+        // owns it, and it is taken only once.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        let what = || format!("descriptor {fd}, from socket activation, is not a socket");
+        let listening = socket_acceptconn(&socket)
+            .map_err(|errno| Error::io(what(), errno.into()).with_kind(Kind::Invalid))?;
+        fcntl_setfd(&socket, FdFlags::CLOEXEC)
+            .map_err(|errno| Error::io(what(), errno.into()).with_kind(Kind::Invalid))?;
+        Ok(Self {
+            socket,
+            address: format!("descriptor {fd}"),
+            file: None,
+            state: if listening {
+                State::Listening
+            } else {
+                State::Connected
+            },
+        })
+    }
+
+    /// Where clients find it, as an NBD URI without an export's name.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some((path, inode)) = &self.file
+            && std::fs::metadata(path).is_ok_and(|now| now.ino() == *inode)
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether `path` is a socket that its listener left behind.
+fn is_stale(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    is_socket
+        && UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+}

@@ -1,0 +1,550 @@
+//! The second phase: requests to the device, answers to the client.
+//!
+//! ```text
+//! socket ─recv─▶ inbox ─check─▶ slots + queue.submit
+//! socket ◀─send─ outbox ◀─────  slots + queue.poll
+//! ```
+//!
+//! One thread goes around: it takes the requests out of the inbox, submits them, collects the
+//! answers, sends what the socket takes, and receives more. With nothing in flight it waits in the
+//! receive itself, which saves a system call per request; else on its driver.
+//!
+//! What one connection may hold is bounded: requests, their bytes, and replies that the client
+//! does not fetch. At the bound it stops receiving, and the client's own sends wait. A turn takes
+//! in a limited number of bytes, so that the first replies leave before the last request is read.
+//!
+//! Ends when the client says so, or hangs up, or the server shuts its side of the socket for
+//! reading; requests that came before are answered first.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use block::nbd::constants::{
+    CMD_BLOCK_STATUS, CMD_CACHE, CMD_DISC, CMD_FLAG_FUA, CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN,
+    CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE, EIO, PAYLOAD_LEN_MAX, STATE_HOLE,
+    STATE_ZERO,
+};
+use block::nbd::{
+    Expect, Extents, HeadBytes, Inbox, Outbox, Received, ReplyStyle, RequestHeader, RequestStyle,
+    StatusExtent, Wait, error_code,
+};
+use block::{
+    Buffer, BufferPool, Completion, Driver, Durability, Extent, ExtentKind, Interest, Operation,
+    Queue, Range, Readiness, Request, Unmap,
+};
+
+use super::check::{Refusal, check};
+use super::handshake::CONTEXT_ID;
+use super::slots::{Slot, Slots, Stage};
+use super::status::{self, StatusWorker, Wanted};
+use super::{Agreed, Limits};
+use block::{Error, Kind, Result};
+
+/// Bytes of requests that one turn takes in before it sends replies.
+const TURN_BYTES: usize = 512 << 10;
+/// Bytes of replies that wait for the client before its requests have to.
+const OUTBOX_BYTES_MAX: usize = 1 << 20;
+/// Idle memory that a connection keeps for its next requests.
+const POOL_BYTES: usize = 16 << 20;
+/// A write of this many bytes or more makes the inbox leave payloads alone.
+const LONG_PAYLOAD: u64 = 16 << 10;
+/// Payload of a refused request that is read and thrown away; more ends the connection.
+const SKIP_MAX: u64 = 4 * PAYLOAD_LEN_MAX as u64;
+/// The most that one CACHE reads ahead, in bytes: it is advice.
+const CACHE_LEN_MAX: u64 = PAYLOAD_LEN_MAX as u64;
+/// Piece of a read-ahead, in bytes.
+const CACHE_PIECE: u64 = 1 << 20;
+/// Words in an error reply, in bytes.
+const MESSAGE_LEN_MAX: usize = 512;
+
+/// What the next received bytes are.
+enum Incoming {
+    Header,
+    Data(Data),
+    /// Payload of a refused request: this many bytes to throw away.
+    Skip(u64),
+}
+
+/// A write whose data is coming in.
+struct Data {
+    header: RequestHeader,
+    buffer: Buffer,
+    filled: usize,
+}
+
+/// Why no more requests were taken out of the inbox.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// There is no complete one in it.
+    All,
+    /// The turn is over; there may be more.
+    Turn,
+    /// A limit is reached; answers or the client have to come first.
+    Limit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Intake {
+    Open,
+    Ended,
+}
+
+/// One connection in its second phase.
+pub(super) struct Session<'a> {
+    // Dropped first: it waits for what is in flight.
+    queue: Box<dyn Queue>,
+    status: Option<StatusWorker>,
+    status_done: Vec<status::Answer>,
+    driver: Driver,
+    socket: BorrowedFd<'a>,
+    limits: Limits,
+    agreed: Agreed,
+    /// The device may grow; this is checked again before a request is refused for it.
+    size: u64,
+    pool: BufferPool,
+    inbox: Inbox,
+    incoming: Incoming,
+    expect: Expect,
+    intake: Intake,
+    slots: Slots,
+    done: Vec<Completion>,
+    outbox: Outbox,
+    patience: Duration,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the device's queue. `inbox` may hold requests already.
+    pub(super) fn new(
+        socket: BorrowedFd<'a>,
+        inbox: Inbox,
+        agreed: Agreed,
+        limits: Limits,
+    ) -> Result<Self> {
+        let driver = Driver::new()?;
+        let queue = agreed.export.device.open_queue(&driver)?;
+        Ok(Self {
+            queue,
+            status: None,
+            status_done: Vec::new(),
+            driver,
+            socket,
+            limits,
+            size: agreed.info.size,
+            agreed,
+            pool: BufferPool::new(POOL_BYTES),
+            inbox,
+            incoming: Incoming::Header,
+            expect: Expect::Short,
+            intake: Intake::Open,
+            slots: Slots::default(),
+            done: Vec::new(),
+            outbox: Outbox::default(),
+            patience: Duration::ZERO,
+        })
+    }
+
+    /// Serves until the end. An error means that the client broke the rules or is gone.
+    pub(super) fn run(mut self) -> Result<()> {
+        loop {
+            let taken = self.take_requests()?;
+            self.collect()?;
+            self.outbox.send(self.socket, Wait::No)?;
+            if taken == Taken::Turn || (taken == Taken::Limit && !self.is_full()) {
+                continue;
+            }
+            let idle = self.slots.len() == 0 && self.outbox.is_empty();
+            if idle && taken == Taken::All {
+                if self.intake == Intake::Ended {
+                    return Ok(());
+                }
+                self.receive_idle()?;
+            } else {
+                self.receive_or_wait(taken)?;
+            }
+        }
+    }
+
+    fn take_requests(&mut self) -> Result<Taken> {
+        let mut budget = TURN_BYTES;
+        loop {
+            match &mut self.incoming {
+                Incoming::Header => {
+                    if self.inbox.bytes().is_empty() {
+                        return Ok(Taken::All);
+                    }
+                    if budget == 0 {
+                        return Ok(Taken::Turn);
+                    }
+                    if self.is_full() {
+                        return Ok(Taken::Limit);
+                    }
+                    let style = self.agreed.requests;
+                    let Some(header) = RequestHeader::decode(style, self.inbox.bytes())? else {
+                        return Ok(Taken::All);
+                    };
+                    self.inbox.consume(style.header_len());
+                    let cost = header.len.min(u64::from(PAYLOAD_LEN_MAX)) as usize;
+                    budget = budget.saturating_sub(cost.max(RequestHeader::LEN_MAX));
+                    self.begin(header)?;
+                }
+                Incoming::Data(data) => {
+                    data.filled += self.inbox.drain_to(&mut data.buffer[data.filled..]);
+                    if data.filled < data.buffer.len() {
+                        return Ok(Taken::All);
+                    }
+                    let data = std::mem::replace(&mut self.incoming, Incoming::Header);
+                    if let Incoming::Data(data) = data {
+                        self.submit_write(data);
+                    }
+                }
+                Incoming::Skip(rest) => {
+                    let len = (self.inbox.bytes().len() as u64).min(*rest);
+                    self.inbox.consume(len as usize);
+                    *rest -= len;
+                    if *rest > 0 {
+                        return Ok(Taken::All);
+                    }
+                    self.incoming = Incoming::Header;
+                }
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.slots.len() >= self.limits.requests
+            || self.slots.charged() >= self.limits.bytes
+            || self.outbox.bytes() >= OUTBOX_BYTES_MAX
+    }
+
+    /// Starts a request whose header has been read.
+    fn begin(&mut self, header: RequestHeader) -> Result<()> {
+        if header.command == CMD_DISC {
+            self.intake = Intake::Ended;
+            self.inbox.clear();
+            return Ok(());
+        }
+        let extended = self.agreed.requests == RequestStyle::Extended;
+        let has_payload =
+            header.command == CMD_WRITE || (extended && header.flags & CMD_FLAG_PAYLOAD_LEN != 0);
+        match self.check(&header) {
+            Err((code, words)) => {
+                if has_payload {
+                    if header.len > SKIP_MAX {
+                        let what = format!("NBD: a client sent a payload of {} bytes", header.len);
+                        return Err(Error::new(Kind::Invalid, what));
+                    }
+                    self.incoming = Incoming::Skip(header.len);
+                }
+                self.fail(&header, code, words);
+            }
+            Ok(_) if header.len == 0 && header.command != CMD_FLUSH => {
+                self.succeed(&header, Buffer::empty());
+            }
+            Ok(range) => self.submit(header, range)?,
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, header: &RequestHeader) -> std::result::Result<Range, Refusal> {
+        let end = header.offset.saturating_add(header.len);
+        if end > self.size {
+            self.size = self.agreed.export.device.info().size;
+        }
+        check(&self.agreed, self.size, header)
+    }
+
+    fn submit(&mut self, header: RequestHeader, range: Range) -> Result<()> {
+        let durability = durability(&header);
+        match header.command {
+            CMD_READ => self.submit_read(header, range),
+            CMD_WRITE => {
+                self.expect = if header.len >= LONG_PAYLOAD {
+                    Expect::Long
+                } else {
+                    Expect::Short
+                };
+                let buffer = self.pool.get(header.len as usize);
+                self.incoming = Incoming::Data(Data {
+                    header,
+                    buffer,
+                    filled: 0,
+                });
+            }
+            CMD_FLUSH if self.agreed.info.read_only => self.succeed(&header, Buffer::empty()),
+            CMD_FLUSH => {
+                let tag = self.keep(header, 0, Stage::Last);
+                self.queue.submit(Request::flush(tag));
+            }
+            CMD_TRIM => {
+                let stage = match durability {
+                    Durability::Fua => Stage::ThenFlush,
+                    Durability::Volatile => Stage::Last,
+                };
+                let tag = self.keep(header, 0, stage);
+                self.queue
+                    .submit(Request::bare(tag, Operation::Discard, range));
+            }
+            CMD_CACHE => {
+                let tag = self.keep(header, CACHE_PIECE as usize, Stage::Last);
+                self.submit_cache(tag, range.start());
+            }
+            CMD_BLOCK_STATUS => return self.ask_status(header, range),
+            _ => {
+                let unmap = if header.flags & CMD_FLAG_NO_HOLE == 0 {
+                    Unmap::Allowed
+                } else {
+                    Unmap::Forbidden
+                };
+                let tag = self.keep(header, 0, Stage::Last);
+                let mut request = Request::bare(tag, Operation::WriteZeroes(unmap), range);
+                request.durability = durability;
+                self.queue.submit(request);
+            }
+        }
+        Ok(())
+    }
+
+    fn submit_read(&mut self, header: RequestHeader, range: Range) {
+        let block = u64::from(self.agreed.info.logical_block);
+        let start = range.start() / block * block;
+        let len = (range.end().next_multiple_of(block) - start) as usize;
+        let cut = (range.start() - start) as u32;
+        let stage = if cut == 0 {
+            Stage::Last
+        } else {
+            Stage::Cut(cut)
+        };
+        let tag = self.keep(header, len, stage);
+        let buffer = self.pool.get(len);
+        self.queue.submit(Request::read(tag, start, buffer));
+    }
+
+    fn submit_write(&mut self, data: Data) {
+        let Data { header, buffer, .. } = data;
+        let tag = self.keep(header, buffer.len(), Stage::Last);
+        let durability = durability(&header);
+        self.queue
+            .submit(Request::write(tag, header.offset, durability, buffer));
+    }
+
+    /// Reads the next piece of a read-ahead, from `start`, or answers it.
+    fn submit_cache(&mut self, tag: u64, start: u64) {
+        let block = u64::from(self.agreed.info.logical_block);
+        let slot = self.slots.get_mut(tag);
+        let wanted = Range::new(slot.header.offset, slot.header.len.min(CACHE_LEN_MAX));
+        if start >= wanted.end() {
+            let header = self.slots.remove(tag).header;
+            return self.succeed(&header, Buffer::empty());
+        }
+        let start = start / block * block;
+        let end = (start + CACHE_PIECE).min(wanted.end().next_multiple_of(block));
+        slot.stage = Stage::Cache(end);
+        let buffer = self.pool.get((end - start) as usize);
+        self.queue.submit(Request::read(tag, start, buffer));
+    }
+
+    fn ask_status(&mut self, header: RequestHeader, range: Range) -> Result<()> {
+        let wanted = if header.flags & CMD_FLAG_REQ_ONE == 0 {
+            Wanted::Many
+        } else {
+            Wanted::One
+        };
+        let tag = self.keep(header, 0, Stage::Last);
+        if self.status.is_none() {
+            let device = self.agreed.export.device.clone();
+            self.status = Some(StatusWorker::start(device, self.driver.waker())?);
+        }
+        if let Some(status) = &mut self.status {
+            status.ask(tag, range, wanted);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, header: RequestHeader, charge: usize, stage: Stage) -> u64 {
+        self.slots.insert(Slot {
+            header,
+            charge,
+            stage,
+        })
+    }
+
+    /// Turns the device's answers into replies.
+    fn collect(&mut self) -> Result<()> {
+        loop {
+            self.queue.poll(&mut self.done);
+            let mut done = std::mem::take(&mut self.done);
+            let mut again = false;
+            for completion in done.drain(..) {
+                again |= self.complete(completion);
+            }
+            self.done = done;
+            // What was just submitted may be done already: no wait would tell.
+            if !again {
+                break;
+            }
+        }
+        if let Some(status) = self.status.as_mut().filter(|status| status.waiting() > 0) {
+            status.take(&mut self.status_done)?;
+            let mut answers = std::mem::take(&mut self.status_done);
+            for (tag, answer) in answers.drain(..) {
+                self.complete_status(tag, answer);
+            }
+            self.status_done = answers;
+        }
+        Ok(())
+    }
+
+    /// Whether the request goes on.
+    fn complete(&mut self, completion: Completion) -> bool {
+        let Completion {
+            tag,
+            result,
+            mut buffer,
+        } = completion;
+        let slot = self.slots.get_mut(tag);
+        if let Err(error) = result {
+            let header = slot.header;
+            self.slots.remove(tag);
+            self.fail(&header, error_code(&error), &error.to_string());
+            return false;
+        }
+        match slot.stage {
+            Stage::Last => {}
+            Stage::Cut(cut) => buffer = buffer.split_off(cut as usize),
+            Stage::ThenFlush => {
+                slot.stage = Stage::Last;
+                self.queue.submit(Request::flush(tag));
+                return true;
+            }
+            Stage::Cache(next) => {
+                self.submit_cache(tag, next);
+                return true;
+            }
+        }
+        let header = self.slots.remove(tag).header;
+        if header.command == CMD_READ {
+            buffer.truncate(header.len as usize);
+        } else {
+            buffer = Buffer::empty();
+        }
+        self.succeed(&header, buffer);
+        false
+    }
+
+    fn complete_status(&mut self, tag: u64, answer: Result<Vec<Extent>>) {
+        let header = self.slots.remove(tag).header;
+        let extents = match answer {
+            Ok(extents) => extents,
+            Err(error) => return self.fail(&header, error_code(&error), &error.to_string()),
+        };
+        let mut rest = header.len;
+        let mut listed = Vec::with_capacity(extents.len());
+        for extent in extents {
+            let len = extent.len.min(rest);
+            rest -= len;
+            if len > 0 {
+                let status = match extent.kind {
+                    ExtentKind::Data => 0,
+                    ExtentKind::Hole => STATE_HOLE | STATE_ZERO,
+                    ExtentKind::Zero => STATE_ZERO,
+                };
+                listed.push(StatusExtent { len, status });
+            }
+        }
+        if listed.is_empty() {
+            return self.fail(&header, EIO, "the device knows nothing about the range");
+        }
+        let style = self.agreed.replies;
+        let payload = Extents::encode(style, CONTEXT_ID, &listed);
+        let head = HeadBytes::block_status(style, header.cookie, header.offset, &payload);
+        self.outbox.push(head, Buffer::copy_of(payload.as_slice()));
+    }
+
+    fn succeed(&mut self, header: &RequestHeader, data: Buffer) {
+        let style = self.agreed.replies;
+        let head = if header.command == CMD_READ {
+            HeadBytes::data(style, header.cookie, header.offset, data.len() as u32)
+        } else {
+            HeadBytes::done(style, header.cookie, header.offset)
+        };
+        self.outbox.push(head, data);
+    }
+
+    fn fail(&mut self, header: &RequestHeader, code: u32, message: &str) {
+        let style = self.agreed.replies;
+        let message = if style == ReplyStyle::Simple {
+            ""
+        } else {
+            &message[..message.floor_char_boundary(MESSAGE_LEN_MAX)]
+        };
+        let len = message.len() as u16;
+        let head = HeadBytes::error(style, header.cookie, header.offset, code, len);
+        self.outbox.push(head, Buffer::copy_of(message.as_bytes()));
+    }
+
+    /// Nothing is in flight: waits for the client, awake for a moment if that paid off lately.
+    fn receive_idle(&mut self) -> Result<()> {
+        let start = Instant::now();
+        while self.patience > Duration::ZERO && start.elapsed() < self.patience {
+            if self.receive(Wait::No)? {
+                return Ok(());
+            }
+        }
+        self.receive(Wait::Yes)?;
+        let lately = start.elapsed() < self.limits.spin_max;
+        self.patience = if lately {
+            self.limits.spin_max
+        } else {
+            Duration::ZERO
+        };
+        Ok(())
+    }
+
+    fn receive_or_wait(&mut self, taken: Taken) -> Result<()> {
+        let may_receive = self.intake == Intake::Open && taken == Taken::All;
+        if may_receive && self.receive(Wait::No)? {
+            return Ok(());
+        }
+        let may_receive = may_receive && self.intake == Intake::Open;
+        let readiness = match (may_receive, !self.outbox.is_empty()) {
+            (true, true) => Readiness::Both,
+            (true, false) => Readiness::Readable,
+            (false, true) => Readiness::Writable,
+            (false, false) => return self.driver.wait(&mut [], None),
+        };
+        let interest = Interest::new(self.socket, readiness);
+        self.driver.wait(&mut [interest], None)
+    }
+
+    /// Whether something came, or the end.
+    fn receive(&mut self, wait: Wait) -> Result<bool> {
+        let payload = match &mut self.incoming {
+            Incoming::Data(data) => &mut data.buffer[data.filled..],
+            Incoming::Header | Incoming::Skip(_) => &mut [],
+        };
+        match self
+            .inbox
+            .receive(self.socket, payload, self.expect, wait)?
+        {
+            Received::Nothing => Ok(false),
+            Received::End => {
+                self.intake = Intake::Ended;
+                Ok(true)
+            }
+            Received::Bytes { payload, .. } => {
+                if let Incoming::Data(data) = &mut self.incoming {
+                    data.filled += payload;
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+fn durability(header: &RequestHeader) -> Durability {
+    if header.flags & CMD_FLAG_FUA == 0 {
+        Durability::Volatile
+    } else {
+        Durability::Fua
+    }
+}
