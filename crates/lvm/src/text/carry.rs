@@ -24,6 +24,10 @@ const CARRIER_START_HIGH: [u8; 3] = [0xf4, 0x8f, 0xbf];
 
 /// The string that carries `bytes`.
 pub fn from_bytes(bytes: &[u8]) -> String {
+    // No carrier begins with another byte than this one.
+    if let (Ok(text), false) = (str::from_utf8(bytes), bytes.contains(&CARRIER_START[0])) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         if chunk.valid().contains(is_carrier) {

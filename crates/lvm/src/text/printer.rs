@@ -30,7 +30,7 @@ use super::carry;
 use super::lexer::{ends_bare_name, starts_other_token};
 use super::tree::{Node, Value};
 
-/// The column of tab stops at which hints line up, where the line is short enough.
+/// Hints stand behind at least this many tab stops less one, that is at column 40 or later.
 const HINT_TAB: usize = 6;
 /// The width of a tab in that reckoning.
 const TAB_WIDTH: usize = 8;
