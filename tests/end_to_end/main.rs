@@ -4,3 +4,4 @@
 //! belongs together to a user: a command, an export, a promise.
 
 mod bench;
+mod rings;

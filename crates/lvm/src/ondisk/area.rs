@@ -70,6 +70,16 @@ pub struct AreaHeader {
 }
 
 impl RawLocation {
+    /// Points to `text`, which ends with its NUL, at `offset` of the area.
+    pub fn new(offset: Bytes, text: &[u8]) -> Self {
+        assert_eq!(text.last(), Some(&0), "a text ends with a NUL");
+        Self {
+            offset,
+            size: Bytes(text.len() as u64),
+            checksum: checksum(text),
+        }
+    }
+
     /// Checks a text that was read from here against its size and checksum.
     pub fn verify(&self, text: &[u8]) -> Result<(), Error> {
         if text.len() as u64 != self.size.0 {

@@ -20,8 +20,8 @@
 //! ```
 //!
 //! The caller also chooses the order: raw texts have the volume group first and the header keys
-//! behind it, backup files the reverse. The printer ends no text with a NUL; a metadata area wants
-//! one, and `ondisk` adds it.
+//! behind it, backup files the reverse. The printer ends no text with a NUL; whoever writes one to
+//! a metadata area adds it.
 //!
 //! Promises: what is printed parses back to the same tree (a float must be one). Does not: decide
 //! anything about LVM2's meaning.

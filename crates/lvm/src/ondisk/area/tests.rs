@@ -81,12 +81,7 @@ fn damaged_headers_are_errors() {
 fn a_text_must_match_its_location() {
     // Proves: length and checksum are both checked.
     let text = b"text\0";
-    let sum = checksum(text);
-    let location = RawLocation {
-        offset: Bytes(512),
-        size: Bytes(5),
-        checksum: sum,
-    };
+    let location = RawLocation::new(Bytes(512), text);
     assert!(location.verify(text).is_ok());
     assert_eq!(
         location.verify(&text[..4]).unwrap_err().kind,

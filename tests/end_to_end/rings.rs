@@ -1,0 +1,99 @@
+//! Every version of the volume group that stock left in the golden disks' rings.
+
+use std::fs::File;
+use std::io::Read;
+
+use lvm::Bytes;
+use lvm::model;
+use lvm::ondisk::{AreaHeader, Label, Ring, Standing, Version, versions};
+use lvm::text::{Style, parse};
+use tests::Golden;
+
+/// The disks were written by 44 commands, and no ring went round.
+const VERSION_COUNT: usize = 44;
+
+/// One area of one disk, and what is in it.
+struct Area {
+    bytes: Vec<u8>,
+    header: AreaHeader,
+    versions: Vec<Version>,
+}
+
+fn areas(golden: &Golden) -> Vec<Area> {
+    let read = |path| {
+        let mut head = Vec::new();
+        let mut file: File = File::open(path).expect("an image");
+        let size = file.metadata().expect("its size").len();
+        file.by_ref()
+            .take(1 << 20)
+            .read_to_end(&mut head)
+            .expect("its head");
+        let label = Label::scan(&head).label.expect("a label");
+        let span = label.metadata_areas()[0];
+        let start = usize::try_from(span.offset.0).expect("in the head");
+        let bytes = head.split_off(start);
+        let header = AreaHeader::decode(&bytes, span, Bytes(size)).expect("an area");
+        let versions = versions(&bytes, &header);
+        Area {
+            bytes,
+            header,
+            versions,
+        }
+    };
+    golden.images().into_iter().map(read).collect()
+}
+
+#[test]
+fn all_versions_are_found() {
+    // Proves: history finds every version that stock ever wrote, on every disk.
+    for area in areas(&Golden::shared()) {
+        let seqnos: Vec<u64> = area.versions.iter().map(|version| version.seqno).collect();
+        let expected: Vec<u64> = (1..=VERSION_COUNT as u64).collect();
+        assert_eq!(seqnos, expected);
+        let last = area.versions.last().expect("a version");
+        assert_eq!(last.standing, Standing::Committed);
+        assert_eq!(Some(last.location), area.header.committed);
+    }
+}
+
+#[test]
+fn all_versions_are_printed_as_stock_wrote_them() {
+    // Proves: text to model to text gives every one of them back byte for byte.
+    for area in areas(&Golden::shared()) {
+        let ring = Ring::new(&area.header);
+        for version in &area.versions {
+            let text = ring
+                .text(&area.bytes, &version.location)
+                .expect("it lies in the area");
+            version.location.verify(&text).expect("its checksum");
+            let root = parse(&text).expect("it parses");
+            let mut vg = model::from_text(&root).expect("it is a volume group");
+            let shown = String::from_utf8_lossy(&text);
+            model::read_header_comments(&mut vg.header, &shown);
+            let mut printed = model::to_text(&vg, Style::Raw);
+            printed.push(0);
+            assert_eq!(
+                String::from_utf8_lossy(&printed),
+                shown,
+                "version {}",
+                version.seqno
+            );
+        }
+    }
+}
+
+#[test]
+fn stock_puts_each_version_where_we_expect_it() {
+    // Proves: our reading of stock's rule for the next place, over all of its changes.
+    for area in areas(&Golden::shared()) {
+        let ring = Ring::new(&area.header);
+        for pair in area.versions.windows(2) {
+            let next = ring.next_stock(Some(&pair[0].location));
+            assert_eq!(
+                next, pair[1].location.offset,
+                "behind version {}",
+                pair[0].seqno
+            );
+        }
+    }
+}
