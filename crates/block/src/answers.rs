@@ -34,6 +34,11 @@ impl Answers {
         done.append(&mut self.ready);
     }
 
+    /// Makes room for `count` answers, so that keeping them will not allocate.
+    pub fn reserve(&mut self, count: usize) {
+        self.ready.reserve(count.saturating_sub(self.ready.len()));
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ready.len()

@@ -121,6 +121,7 @@ impl<Q: Queue> Checked<Q> {
             return slot as u64;
         }
         self.slots.push(Some(asked));
+        self.answered.reserve(self.slots.len());
         (self.slots.len() - 1) as u64
     }
 

@@ -20,6 +20,7 @@ pub mod partition;
 mod range;
 mod request;
 mod stream;
+pub mod trace;
 
 pub use answers::Answers;
 pub use blocking::BlockingDevice;

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use block::Device;
+use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::memory::MemoryDevice;
+use block::partition::PartitionDevice;
+use block::trace::{Trace, Traced};
+use block::{Device, Range};
 use target::conformance::{check, check_read_only};
 use target::table::{Area, Layout, Piece, Table};
 use target::volume::{Access, Volume};
@@ -32,6 +35,36 @@ fn legs(count: usize, start: u64) -> Vec<Area> {
 #[test]
 fn memory() {
     check(&MemoryDevice::new("memory", 3 * MIB), 1);
+}
+
+/// A file without a name in `folder`.
+fn file(folder: &std::path::Path, caching: Caching) -> FileDevice {
+    let thread = std::thread::current().id();
+    let path = folder.join(format!("ashlar-{}-{thread:?}", std::process::id()));
+    let mut options = std::fs::File::options();
+    let file = options.read(true).write(true).create_new(true).open(&path);
+    let file = file.expect("a file is made");
+    std::fs::remove_file(&path).expect("and has no name");
+    file.set_len(3 * MIB).expect("and a length");
+    FileDevice::from_fd(file.into(), "file", FileAccess::ReadWrite, caching).expect("and opens")
+}
+
+/// Files keep the contract, on a disk, through the page cache, and in memory.
+#[test]
+fn files() {
+    let disk = std::env::temp_dir();
+    check(&file(&disk, Caching::Probe), 11);
+    check(&file(&disk, Caching::PageCache), 12);
+    check(&file("/dev/shm".as_ref(), Caching::Probe), 13);
+}
+
+/// A part of a device keeps the contract, and so does a recorded one.
+#[test]
+fn windows_and_traces() {
+    let window = Range::new(MIB + 512, 2 * MIB);
+    let part = PartitionDevice::window(disk("whole"), window, "part".into());
+    check(&part.expect("it fits"), 14);
+    check(&Traced::new(disk("traced"), Trace::new(10)), 15);
 }
 
 /// A volume of runs in no order keeps the contract.

@@ -22,6 +22,8 @@ const THREADS_MAX: usize = 16;
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Jobs whose answers have not been reaped.
+    flying: usize,
     /// Swapped with the shared list of answers, so that neither is allocated again.
     taken: Vec<(u32, Done)>,
 }
@@ -52,6 +54,7 @@ impl Pool {
                 wake,
             }),
             threads: Vec::new(),
+            flying: 0,
             taken: Vec::new(),
         }
     }
@@ -63,7 +66,11 @@ impl Pool {
         }
         let (idle, waiting) = {
             let mut state = self.shared.lock();
+            self.flying += jobs.len();
             state.jobs.append(jobs);
+            // Room for all answers, so that no thread allocates while it holds the lock.
+            let missing = self.flying.saturating_sub(state.finished.len());
+            state.finished.reserve(missing);
             (state.idle, state.jobs.len())
         };
         for _ in 0..idle.min(waiting) {
@@ -93,6 +100,7 @@ impl Pool {
             }
             std::mem::swap(&mut state.finished, &mut self.taken);
         }
+        self.flying -= self.taken.len();
         for (queue, done) in self.taken.drain(..) {
             take(queue, done);
         }

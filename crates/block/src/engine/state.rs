@@ -102,6 +102,12 @@ impl Engine {
         inbox.used = false;
     }
 
+    /// Makes room for `count` answers to a queue, so that they will not allocate.
+    pub(crate) fn reserve(&mut self, queue: u32, count: usize) {
+        let answers = &mut self.inboxes[queue as usize].answers;
+        answers.reserve(count.saturating_sub(answers.len()));
+    }
+
     /// Takes a job; the kernel gets it with the next turn or wait.
     pub(crate) fn give(&mut self, job: Job) {
         self.pending.push_back(job);

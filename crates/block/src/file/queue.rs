@@ -76,14 +76,22 @@ impl FileQueue {
     }
 
     fn hand_over(&mut self, mut task: Task) {
+        let queue = self.number.expect("a queue with engine paths has one");
         let call = task.call(&self.shared);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 requests in flight")
-        });
+        let slot = self.free.pop().unwrap_or_else(|| self.grow(queue));
         self.slots[slot as usize] = Some(task);
-        let queue = self.number.expect("a queue with engine paths has a number");
         self.driver.give(Job { queue, slot, call });
+    }
+
+    /// A new slot, and room wherever the answers to all slots may gather.
+    fn grow(&mut self, queue: u32) -> u32 {
+        self.slots.push(None);
+        let count = self.slots.len();
+        self.free.reserve(count - self.free.len());
+        self.results.reserve(count);
+        self.answers.reserve(count);
+        self.driver.with(|engine| engine.reserve(queue, count));
+        u32::try_from(count - 1).expect("fewer than 2^32 requests in flight")
     }
 
     fn settle(&mut self, done: Done) {
