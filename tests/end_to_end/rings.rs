@@ -1,13 +1,15 @@
 //! Every version of the volume group that stock left in the golden disks' rings.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use lvm::Bytes;
 use lvm::model;
-use lvm::ondisk::{AreaHeader, Label, Ring, Standing, Version, versions};
+use lvm::ondisk::{AreaHeader, Label, RawLocation, Ring, Standing, Version, versions};
 use lvm::text::{Style, parse};
-use tests::Golden;
+use tests::{Access, Golden, LoopDevice, Stock};
 
 /// The disks were written by 44 commands, and no ring went round.
 const VERSION_COUNT: usize = 44;
@@ -95,5 +97,74 @@ fn stock_puts_each_version_where_we_expect_it() {
                 pair[0].seqno
             );
         }
+    }
+}
+
+/// Raises the seqno of the golden text by one, and puts it where we put texts on disks with 4 KiB
+/// blocks.
+fn rewrite(image: &Path, area: &Area) -> RawLocation {
+    let ring = Ring::new(&area.header);
+    let live = area.header.committed.expect("a text");
+    let old = ring.text(&area.bytes, &live).expect("it lies in the area");
+    let mut vg = model::from_text(&parse(&old).expect("it parses")).expect("a volume group");
+    vg.seqno += 1;
+    let mut text = model::to_text(&vg, Style::Raw);
+    text.push(0);
+    let block = Bytes(4096);
+    let size = Bytes(text.len() as u64);
+    let place = ring.place(&[live], size, block).expect("a place");
+    let new = RawLocation::new(place, &text);
+    let disk = OpenOptions::new().write(true).open(image).expect("a copy");
+    let at = |offset: Bytes| (area.header.start + offset).0;
+    for write in ring.writes(place, &text, block) {
+        disk.write_all_at(&write.bytes, at(write.offset))
+            .expect("the text is written");
+    }
+    let header = AreaHeader {
+        committed: Some(new),
+        ..area.header
+    };
+    disk.write_all_at(&header.encode(), at(Bytes(0)))
+        .expect("the header is written");
+    new
+}
+
+#[test]
+fn stock_reads_texts_that_we_place_and_goes_on() {
+    // Proves: stock accepts our places, texts, checksums and headers, makes its next change behind
+    // them, and that change is in turn read by us.
+    let golden = Golden::copy();
+    for (image, area) in golden.images().iter().zip(areas(&golden)) {
+        assert_eq!(rewrite(image, &area).offset.0 % 4096, 0);
+    }
+    let attach = |image: &std::path::PathBuf| LoopDevice::attach(image, Access::ReadWrite);
+    let loops: Vec<LoopDevice> = golden.images().iter().map(attach).collect();
+    let stock = Stock::on(&loops);
+    let seqno = || {
+        let report = stock
+            .without_driver("vgs")
+            .args(["--noheadings", "-o", "vg_seqno"])
+            .succeed();
+        report.text().trim().to_owned()
+    };
+    assert_eq!(seqno(), "45");
+    stock.without_driver("vgck").arg("vg0").succeed();
+    stock
+        .without_driver("vgchange")
+        .args(["--addtag", "behind.ours", "vg0"])
+        .succeed();
+    assert_eq!(seqno(), "46");
+    drop(loops);
+    for area in areas(&golden) {
+        let [.., ours, theirs] = &area.versions[..] else {
+            panic!("two versions at least");
+        };
+        assert_eq!((ours.seqno, theirs.seqno), (45, 46));
+        assert_eq!(Some(theirs.location), area.header.committed);
+        let ring = Ring::new(&area.header);
+        assert_eq!(
+            ring.next_stock(Some(&ours.location)),
+            theirs.location.offset
+        );
     }
 }
