@@ -2,10 +2,15 @@
 //!
 //! A [`table::Layout`] says how a volume is put together from devices, stripes and other layouts;
 //! [`table::Table`] is the same, compiled flat, and a [`volume::Volume`] serves it as one
-//! [`block::Device`]. Nothing here knows where a layout comes from.
+//! [`block::Device`]. What has state of its own is a [`machine::Machine`], which a [`home::Home`]
+//! runs. Nothing here knows where a layout comes from.
 
+mod admit;
 pub mod conformance;
+pub mod delay;
 mod error;
+pub mod home;
+pub mod machine;
 pub mod table;
 pub mod volume;
 

@@ -1,6 +1,7 @@
 //! The conformance suite over every device that this crate and `block` make.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::memory::MemoryDevice;
@@ -8,6 +9,8 @@ use block::partition::PartitionDevice;
 use block::trace::{Trace, Traced};
 use block::{Device, Range};
 use target::conformance::{check, check_read_only};
+use target::delay::{Delay, Slowness};
+use target::home::Home;
 use target::table::{Area, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
@@ -146,4 +149,28 @@ fn zeros() {
 fn read_only() {
     let pieces = vec![Piece::striped(3 * MIB, 64 * KIB, legs(3, 0))];
     check_read_only(&volume(pieces, Access::ReadOnly), 7);
+}
+
+/// A machine in its home keeps the contract, also when its answers come late and in volumes.
+#[test]
+fn delay() {
+    let limit = Duration::from_secs(10);
+    let latency = Duration::from_micros(200);
+    let slow = Slowness {
+        read: latency,
+        write: latency,
+        flush: latency,
+        bytes_per_second: Some(200 << 20),
+    };
+    for slowness in [Slowness::default(), slow] {
+        let machine = Box::new(Delay::new("delay", slowness));
+        let home = Home::start("delay", machine, vec![disk("a")], limit).expect("starts");
+        check(&home, 8);
+        let areas = vec![
+            Area::device(Arc::new(home), MIB),
+            Area::device(disk("b"), 0),
+        ];
+        let pieces = vec![Piece::striped(2 * MIB, 64 * KIB, areas)];
+        check(&volume(pieces, Access::ReadWrite), 9);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use block::{Device, Error, Info, Kind, Operation, Request, Result};
+use block::{Device, Info};
 
 use super::volume_device::Access;
 use crate::table::{Hint, Leaf, Table};
@@ -83,34 +83,6 @@ impl Generation {
             legs,
             info,
         }
-    }
-
-    /// Whether the request is one that this volume may be asked.
-    pub(super) fn admit(&self, request: &Request) -> Result<()> {
-        let (info, range) = (&self.info, request.range);
-        let refuse = |kind, what: &str| {
-            let (name, operation) = (&info.name, request.operation);
-            let (start, len) = (range.start(), range.len());
-            let what = format!("{name}: {operation:?} of {len} bytes at byte {start} {what}");
-            Err(Error::new(kind, what))
-        };
-        if request.operation == Operation::Flush {
-            return Ok(());
-        }
-        if range.end() > info.size {
-            return refuse(Kind::InvalidRequest, "lies outside the volume");
-        }
-        if !range.is_aligned(u64::from(info.logical_block)) {
-            return refuse(Kind::InvalidRequest, "cuts a logical block");
-        }
-        let with_data = matches!(request.operation, Operation::Read | Operation::Write);
-        if with_data && request.buffer.len() as u64 != range.len() {
-            return refuse(Kind::InvalidRequest, "has a buffer of another length");
-        }
-        if request.operation.is_write() && info.read_only {
-            return refuse(Kind::ReadOnly, "is refused: the volume is read-only");
-        }
-        Ok(())
     }
 }
 

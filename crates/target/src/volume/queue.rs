@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use block::{Completion, Driver, Error, Kind, Operation, Queue, Range, Request, Result};
+use block::{Answers, Completion, Driver, Error, Kind, Operation, Queue, Range, Request, Result};
 
 use super::gather::Gather;
 use super::generation::{Generation, Leg};
 use super::swap::{Gate, Pass, Shared};
+use crate::admit::admit;
 use crate::table::{Hint, Leaf, Run};
 
 /// One queue. Its legs are those of its generation, and, until its requests are drained, those
@@ -27,7 +28,7 @@ pub(super) struct VolumeQueue {
     in_flight: usize,
     /// Requests that wait for the end of a suspension. Callers bound what they submit.
     held: VecDeque<Request>,
-    done: Vec<Completion>,
+    done: Answers,
     answers: Vec<Completion>,
     runs: Vec<Run>,
 }
@@ -63,7 +64,7 @@ impl VolumeQueue {
             out: 0,
             in_flight: 0,
             held: VecDeque::new(),
-            done: Vec::new(),
+            done: Answers::new(driver),
             answers: Vec::new(),
             runs: Vec::new(),
             generation,
@@ -114,7 +115,7 @@ impl VolumeQueue {
     }
 
     fn start(&mut self, request: Request) {
-        if let Err(error) = self.generation.admit(&request) {
+        if let Err(error) = admit(&self.generation.info, &request) {
             self.done.push(request.complete(Err(error)));
             return;
         }
@@ -124,7 +125,9 @@ impl VolumeQueue {
             Operation::WriteZeroes(_) | Operation::Discard => self.start_bare(number, &request),
             Operation::Flush => self.start_flush(number),
         }
-        self.done.extend(self.gather.finish(number));
+        if let Some(answer) = self.gather.finish(number) {
+            self.done.push(answer);
+        }
     }
 
     fn start_data(&mut self, number: u32, request: Request) {
@@ -247,7 +250,9 @@ impl VolumeQueue {
                 // Also after a failure: some of it may have been written.
                 leg.wrote();
             }
-            self.done.extend(self.gather.finish(part.whole));
+            if let Some(answer) = self.gather.finish(part.whole) {
+                self.done.push(answer);
+            }
         }
     }
 
@@ -292,7 +297,7 @@ impl Queue for VolumeQueue {
             self.gate.idle();
         }
         self.in_flight -= self.done.len();
-        done.append(&mut self.done);
+        self.done.drain_into(done);
     }
 
     fn in_flight(&self) -> usize {

@@ -1,0 +1,186 @@
+//! A device that answers late: latency per request, and a limit to the rate of data.
+//!
+//! Each request first waits for its share of the rate (as if all went over one wire, one after the
+//! other) and then for the latency of its kind; after that it is given to the only leg. So a slow
+//! disk is shown on a fast one. It is also the simplest [`Machine`] there is, and shows the shape.
+//!
+//! Does not: reorder what has the same latency, limit the number of requests in flight, or know
+//! about seeks; the lab's disks do.
+
+use std::time::Duration;
+
+use block::{Completion, Info, Operation, Request};
+
+use crate::machine::{Event, Machine, Step, Steps};
+
+/// How late answers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Slowness {
+    /// What a read waits.
+    pub read: Duration,
+    /// What a write waits, and writing zeros, and a discard.
+    pub write: Duration,
+    /// What a flush waits.
+    pub flush: Duration,
+    /// How many bytes are read and written in a second; `None`: no limit.
+    pub bytes_per_second: Option<u64>,
+}
+
+/// The machine: requests that wait, and when the wire is free.
+#[derive(Debug)]
+pub struct Delay {
+    name: String,
+    slowness: Slowness,
+    wire_free_at: Duration,
+    /// Requests that wait, by the key of their timer.
+    waiting: Vec<Option<Request>>,
+    idle: Vec<usize>,
+    in_flight: usize,
+    /// What is said once nothing is in flight.
+    ending: Option<Step>,
+}
+
+impl Delay {
+    /// A machine for one leg, known as `name`.
+    pub fn new(name: impl Into<String>, slowness: Slowness) -> Self {
+        Self {
+            name: name.into(),
+            slowness,
+            wire_free_at: Duration::ZERO,
+            waiting: Vec::new(),
+            idle: Vec::new(),
+            in_flight: 0,
+            ending: None,
+        }
+    }
+
+    fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+        self.in_flight += 1;
+        let due = self.due(&request, now);
+        if due <= now {
+            steps.push(Step::Sub { leg: 0, request });
+            return;
+        }
+        let key = self.idle.pop().unwrap_or_else(|| {
+            self.waiting.push(None);
+            self.waiting.len() - 1
+        });
+        self.waiting[key] = Some(request);
+        let (at, key) = (due, key as u64);
+        steps.push(Step::Timer { at, key });
+    }
+
+    /// When the leg may be asked; occupies the wire until then.
+    fn due(&mut self, request: &Request, now: Duration) -> Duration {
+        let latency = match request.operation {
+            Operation::Read => self.slowness.read,
+            Operation::Flush => self.slowness.flush,
+            Operation::Write | Operation::WriteZeroes(_) | Operation::Discard => {
+                self.slowness.write
+            }
+        };
+        let mut start = now;
+        if let Some(rate) = self.slowness.bytes_per_second.filter(|rate| *rate > 0) {
+            let nanoseconds = request.buffer.len() as u128 * 1_000_000_000 / u128::from(rate);
+            let busy = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+            self.wire_free_at = self.wire_free_at.max(now).saturating_add(busy);
+            if !request.buffer.is_empty() {
+                start = self.wire_free_at;
+            }
+        }
+        start.saturating_add(latency)
+    }
+
+    fn timer(&mut self, key: usize, steps: &mut Steps) {
+        let request = self.waiting[key].take().expect("timers fire once");
+        self.idle.push(key);
+        steps.push(Step::Sub { leg: 0, request });
+    }
+
+    fn answer(&mut self, answer: Completion, steps: &mut Steps) {
+        self.in_flight -= 1;
+        steps.push(Step::Done(answer));
+        self.end_if_idle(steps);
+    }
+
+    fn end(&mut self, ending: Step, steps: &mut Steps) {
+        self.ending = Some(ending);
+        self.end_if_idle(steps);
+    }
+
+    fn end_if_idle(&mut self, steps: &mut Steps) {
+        if self.in_flight == 0
+            && let Some(ending) = self.ending.take()
+        {
+            steps.push(ending);
+        }
+    }
+}
+
+impl Machine for Delay {
+    fn info(&self, legs: &[Info]) -> Info {
+        let mut info = legs[0].clone();
+        info.name.clone_from(&self.name);
+        info
+    }
+
+    fn extents_of_leg(&self) -> Option<usize> {
+        Some(0)
+    }
+
+    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
+        match event {
+            Event::Start => steps.push(Step::Started(Ok(()))),
+            Event::Request(request) => self.request(request, now, steps),
+            Event::Answer { answer, .. } => self.answer(answer, steps),
+            Event::Timer(key) => self.timer(key as usize, steps),
+            Event::Suspend => self.end(Step::Suspended, steps),
+            Event::Resume => {}
+            Event::Message { id, text } => {
+                let result = self.slowness.change(&text).map(|()| self.slowness.words());
+                steps.push(Step::Reply { id, result });
+            }
+            Event::Stop => self.end(Step::Stopped, steps),
+        }
+    }
+}
+
+impl Slowness {
+    /// Follows words like `read 10` (milliseconds) or `rate 1000000` (bytes per second, 0 for no
+    /// limit); no words change nothing.
+    fn change(&mut self, words: &str) -> block::Result<()> {
+        let Some((what, number)) = words.trim().split_once(' ') else {
+            return match words.trim() {
+                "" => Ok(()),
+                _ => Err(Self::unknown(words)),
+            };
+        };
+        let number: u64 = number.trim().parse().map_err(|_| Self::unknown(words))?;
+        let latency = Duration::from_millis(number);
+        match what {
+            "read" => self.read = latency,
+            "write" => self.write = latency,
+            "flush" => self.flush = latency,
+            "rate" => self.bytes_per_second = (number > 0).then_some(number),
+            _ => return Err(Self::unknown(words)),
+        }
+        Ok(())
+    }
+
+    fn unknown(words: &str) -> block::Error {
+        let what = format!(
+            "{words:?} is not understood: say read, write or flush and milliseconds, or rate and \
+             bytes per second"
+        );
+        block::Error::new(block::Kind::Unsupported, what)
+    }
+
+    fn words(&self) -> String {
+        let rate = self.bytes_per_second.unwrap_or(0);
+        let (read, write, flush) = (self.read, self.write, self.flush);
+        format!("read {read:?}, write {write:?}, flush {flush:?}, rate {rate} bytes/s")
+    }
+}
+
+#[cfg(test)]
+mod tests;

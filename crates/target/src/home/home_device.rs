@@ -1,0 +1,164 @@
+//! The device that a home makes of a machine.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use block::{Device, Driver, Extent, Info, Queue, Range};
+
+use super::home_queue::HomeQueue;
+use super::mail::{Ask, Inbox};
+use super::runner::{Runner, Started};
+use crate::machine::Machine;
+use crate::{Error, Kind, Result};
+
+/// A machine with its legs on a thread of its own. Clones share it; the machine is stopped when
+/// the last clone and the last queue are gone.
+#[derive(Clone)]
+pub struct Home {
+    handle: Arc<Handle>,
+    info: Info,
+    legs: Arc<[Arc<dyn Device>]>,
+    extents_of_leg: Option<usize>,
+}
+
+/// Keeps the thread running.
+pub(super) struct Handle {
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) name: String,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Home {
+    /// Starts `machine`, known as `name`, on `legs`; waits at most `limit` for it to be loaded.
+    pub fn start(
+        name: impl Into<String>,
+        machine: Box<dyn Machine>,
+        legs: Vec<Arc<dyn Device>>,
+        limit: Duration,
+    ) -> Result<Self> {
+        let name = name.into();
+        let inbox = Arc::new(Inbox::default());
+        let legs: Arc<[Arc<dyn Device>]> = legs.into();
+        let (say, started) = sync_channel(1);
+        let theirs = (Arc::clone(&inbox), Arc::clone(&legs), name.clone());
+        let thread = std::thread::Builder::new()
+            .name(format!("home {name}"))
+            .spawn(move || {
+                let (inbox, legs, name) = theirs;
+                Runner::start(name, machine, &legs, inbox, say);
+            })
+            .map_err(|error| {
+                let source = block::Error::io("cannot start a thread", error);
+                Error::device(name.clone(), source)
+            })?;
+        let handle = Arc::new(Handle {
+            inbox,
+            name,
+            thread: Mutex::new(Some(thread)),
+        });
+        let Started {
+            info,
+            extents_of_leg,
+        } = handle.wait(&started, limit)?;
+        Ok(Self {
+            handle,
+            info,
+            legs,
+            extents_of_leg,
+        })
+    }
+
+    /// Ends what is in flight and holds what comes in until [`Home::resume`]. If that takes more
+    /// than `limit`, it goes on as before and this fails.
+    pub fn suspend(&self, limit: Duration) -> Result<()> {
+        let (say, suspended) = sync_channel(1);
+        self.handle.ask(Ask::Suspend(say))?;
+        let result = self.handle.wait(&suspended, limit);
+        if result
+            .as_ref()
+            .is_err_and(|error| error.kind() == Kind::TimedOut)
+        {
+            self.handle.ask(Ask::Resume)?;
+        }
+        result
+    }
+
+    /// Lets requests through again.
+    pub fn resume(&self) -> Result<()> {
+        self.handle.ask(Ask::Resume)
+    }
+
+    /// Says something to the machine; its reply. Waits at most `limit`.
+    pub fn message(&self, text: impl Into<String>, limit: Duration) -> Result<String> {
+        let (reply, replied) = sync_channel(1);
+        let text = text.into();
+        self.handle.ask(Ask::Message { text, reply })?;
+        self.handle.wait(&replied, limit)
+    }
+}
+
+impl Device for Home {
+    fn info(&self) -> Info {
+        self.info.clone()
+    }
+
+    fn open_queue(&self, driver: &Driver) -> block::Result<Box<dyn Queue>> {
+        let handle = Arc::clone(&self.handle);
+        Ok(Box::new(HomeQueue::new(handle, self.info.clone(), driver)))
+    }
+
+    fn extents(&self, range: Range, count_max: usize) -> block::Result<Vec<Extent>> {
+        if range.end() > self.info.size {
+            let what = format!("{}: {range:?} lies outside", self.info.name);
+            return Err(block::Error::new(block::Kind::InvalidRequest, what));
+        }
+        match self.extents_of_leg {
+            Some(leg) => self.legs[leg].extents(range, count_max),
+            None => Ok(vec![Extent {
+                len: range.len(),
+                kind: block::ExtentKind::Data,
+            }]),
+        }
+    }
+}
+
+impl Handle {
+    fn ask(&self, ask: Ask) -> Result<()> {
+        let mut asks = vec![ask];
+        self.inbox.send(&mut asks);
+        if asks.is_empty() {
+            return Ok(());
+        }
+        Err(self.gone())
+    }
+
+    fn wait<T>(&self, answer: &Receiver<Result<T>>, limit: Duration) -> Result<T> {
+        answer.recv_timeout(limit).unwrap_or_else(|error| {
+            Err(match error {
+                RecvTimeoutError::Timeout => {
+                    let what = format!("{} did not answer within {limit:?}", self.name);
+                    Error::new(Kind::TimedOut, what)
+                }
+                RecvTimeoutError::Disconnected => self.gone(),
+            })
+        })
+    }
+
+    fn gone(&self) -> Error {
+        let what = format!("{} has ended; activate it again", self.name);
+        Error::new(Kind::Device, what)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inbox.send(&mut vec![Ask::Stop]);
+        let thread = self.thread.get_mut();
+        if let Some(thread) = thread.unwrap_or_else(PoisonError::into_inner).take() {
+            // What it panicked with was said when it did.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A queue of a home's device, on the thread of whoever uses it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Queue, Request};
+
+use super::home_device::Handle;
+use super::mail::{Ask, Outbox};
+use crate::admit::admit;
+
+/// How many requests of one queue are with the home at a time: enough to keep several fast disks
+/// busy. More wait in the queue.
+pub const DEPTH_MAX: usize = 256;
+
+pub(super) struct HomeQueue {
+    handle: Arc<Handle>,
+    info: Info,
+    outbox: Arc<Outbox>,
+    /// Requests that go to the home with the next poll.
+    outgoing: Vec<Ask>,
+    /// Requests for which the home has no room yet.
+    backlog: VecDeque<Request>,
+    /// Requests in `outgoing` or with the home.
+    forwarded: usize,
+    /// Answers that needed no home.
+    ready: Answers,
+}
+
+impl HomeQueue {
+    pub(super) fn new(handle: Arc<Handle>, info: Info, driver: &Driver) -> Self {
+        Self {
+            handle,
+            info,
+            outbox: Outbox::new(driver.waker()),
+            outgoing: Vec::new(),
+            backlog: VecDeque::new(),
+            forwarded: 0,
+            ready: Answers::new(driver),
+        }
+    }
+
+    /// Gives the home what it has room for.
+    fn forward(&mut self) {
+        while self.forwarded < DEPTH_MAX {
+            let Some(request) = self.backlog.pop_front() else {
+                break;
+            };
+            self.forwarded += 1;
+            let from = Arc::clone(&self.outbox);
+            self.outgoing.push(Ask::Request { from, request });
+        }
+        self.handle.inbox.send(&mut self.outgoing);
+        for ask in self.outgoing.drain(..) {
+            // The home has ended.
+            if let Ask::Request { request, .. } = ask {
+                self.forwarded -= 1;
+                self.ready
+                    .push(request.complete(Err(gone(&self.info.name))));
+            }
+        }
+    }
+}
+
+/// The error of a request whose home has ended.
+pub(super) fn gone(name: &str) -> Error {
+    Error::new(Kind::Gone, format!("{name} has ended; activate it again"))
+}
+
+impl Queue for HomeQueue {
+    fn submit(&mut self, request: Request) {
+        let flush = request.operation == Operation::Flush;
+        match admit(&self.info, &request) {
+            Ok(()) if flush || !request.range.is_empty() => self.backlog.push_back(request),
+            result => self.ready.push(request.complete(result)),
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        self.forwarded -= self.outbox.take(done);
+        self.forward();
+        self.ready.drain_into(done);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.backlog.len() + self.forwarded + self.ready.len()
+    }
+}
+
+impl Drop for HomeQueue {
+    fn drop(&mut self) {
+        let abandon = Ask::Abandon(Arc::clone(&self.outbox));
+        self.handle.inbox.send(&mut vec![abandon]);
+        self.outbox.wait_for(self.forwarded);
+    }
+}

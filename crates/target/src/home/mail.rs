@@ -1,0 +1,150 @@
+//! What passes between a home and its queues.
+//!
+//! Lock order: no lock is taken while another is held.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use block::{Completion, Request, Waker};
+
+use crate::Result;
+
+/// Something asked of a home.
+pub(super) enum Ask {
+    /// A request, and where the answer goes.
+    Request { from: Arc<Outbox>, request: Request },
+    /// The queue with this outbox goes away: what is held for it is answered.
+    Abandon(Arc<Outbox>),
+    /// Let nothing through, and say when all has ended.
+    Suspend(SyncSender<Result<()>>),
+    /// Let requests through again.
+    Resume,
+    /// A message to the machine.
+    Message {
+        text: String,
+        reply: SyncSender<Result<String>>,
+    },
+    /// End.
+    Stop,
+}
+
+/// What was asked and has not been seen by the home.
+#[derive(Default)]
+pub(super) struct Inbox {
+    state: Mutex<InboxState>,
+    /// Set when the home's thread has its driver, before anybody sends.
+    waker: OnceLock<Waker>,
+}
+
+#[derive(Default)]
+struct InboxState {
+    asks: VecDeque<Ask>,
+    asleep: bool,
+    closed: bool,
+}
+
+/// Answers for one queue.
+pub(super) struct Outbox {
+    answers: Mutex<Vec<Completion>>,
+    arrived: Condvar,
+    waker: Waker,
+}
+
+impl Inbox {
+    pub(super) fn set_waker(&self, waker: Waker) {
+        let first = self.waker.set(waker).is_ok();
+        assert!(first, "a home has one thread");
+    }
+
+    /// Takes all of `asks`, unless the home has ended: then they stay.
+    pub(super) fn send(&self, asks: &mut Vec<Ask>) {
+        if asks.is_empty() {
+            return;
+        }
+        let mut state = self.state();
+        if state.closed {
+            return;
+        }
+        state.asks.extend(asks.drain(..));
+        let asleep = std::mem::take(&mut state.asleep);
+        drop(state);
+        if asleep && let Some(waker) = self.waker.get() {
+            waker.wake();
+        }
+    }
+
+    /// Exchanges what was asked for `asks`, which is empty.
+    pub(super) fn receive(&self, asks: &mut VecDeque<Ask>) {
+        assert!(asks.is_empty(), "what was received before is done");
+        std::mem::swap(&mut self.state().asks, asks);
+    }
+
+    /// Whether the home may sleep; whoever sends next wakes it.
+    pub(super) fn fall_asleep(&self) -> bool {
+        let mut state = self.state();
+        state.asleep = state.asks.is_empty();
+        state.asleep
+    }
+
+    /// Takes nothing from now on; what was asked last.
+    pub(super) fn close(&self) -> VecDeque<Ask> {
+        let mut state = self.state();
+        state.closed = true;
+        std::mem::take(&mut state.asks)
+    }
+
+    fn state(&self) -> MutexGuard<'_, InboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outbox {
+    pub(super) fn new(waker: Waker) -> Arc<Self> {
+        Arc::new(Self {
+            answers: Mutex::default(),
+            arrived: Condvar::new(),
+            waker,
+        })
+    }
+
+    /// Puts an answer in; whether there was none before.
+    pub(super) fn put(&self, answer: Completion) -> bool {
+        let mut answers = self.answers();
+        answers.push(answer);
+        answers.len() == 1
+    }
+
+    /// Tells the queue's thread of answers.
+    pub(super) fn notify(&self) {
+        self.waker.wake();
+        self.arrived.notify_all();
+    }
+
+    /// Moves all answers to `done`; how many.
+    pub(super) fn take(&self, done: &mut Vec<Completion>) -> usize {
+        let mut answers = self.answers();
+        let count = answers.len();
+        done.append(&mut answers);
+        count
+    }
+
+    /// Waits for `count` more answers, and drops them.
+    pub(super) fn wait_for(&self, mut count: usize) {
+        let mut answers = self.answers();
+        loop {
+            count -= answers.len();
+            // Empty, so that the next answer is the first one, of which the home tells.
+            answers.clear();
+            if count == 0 {
+                return;
+            }
+            let waited = self.arrived.wait(answers);
+            answers = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Vec<Completion>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,390 @@
+//! The home's thread: tells the machine what happened and carries out its steps.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
+
+use super::home_queue::gone;
+use super::mail::{Ask, Inbox, Outbox};
+use crate::machine::{Event, Machine, Step, Steps};
+use crate::{Error, Kind, Result};
+
+/// What is known of a machine that has started.
+pub(super) struct Started {
+    pub(super) info: Info,
+    pub(super) extents_of_leg: Option<usize>,
+}
+
+pub(super) struct Runner {
+    name: String,
+    machine: Box<dyn Machine>,
+    leg_infos: Vec<Info>,
+    inbox: Arc<Inbox>,
+    driver: Driver,
+    origin: Instant,
+    phase: Phase,
+    legs: Vec<Leg>,
+    steps: Steps,
+    timers: BinaryHeap<Reverse<(Duration, u64)>>,
+    /// Whose the requests are that the machine has, by the tag that it knows them by.
+    tickets: Vec<Option<Ticket>>,
+    idle_tickets: Vec<usize>,
+    /// Requests that came while none may reach the machine.
+    held: VecDeque<(Arc<Outbox>, Request)>,
+    /// Outboxes that got their first answer in this turn.
+    filled: Vec<Arc<Outbox>>,
+    replies: HashMap<u64, SyncSender<Result<String>>>,
+    message_count: u64,
+    /// What was asked and has not been done; here, so that it is answered after a panic.
+    asks: VecDeque<Ask>,
+    answers: Vec<Completion>,
+}
+
+/// What the machine is doing.
+enum Phase {
+    Starting(SyncSender<Result<Started>>),
+    Running,
+    /// Somebody waits for it to be suspended; or no longer, and wants it resumed.
+    Suspending(Option<SyncSender<Result<()>>>),
+    Suspended,
+    /// Suspended, and to be resumed at once.
+    Resuming,
+    Stopping,
+    Stopped,
+}
+
+struct Leg {
+    queue: Box<dyn Queue>,
+    /// Requests that it has not answered.
+    out: usize,
+}
+
+struct Ticket {
+    from: Arc<Outbox>,
+    tag: u64,
+}
+
+impl Runner {
+    /// Runs `machine` until it is stopped; `started` hears whether it could be started.
+    pub(super) fn start(
+        name: String,
+        machine: Box<dyn Machine>,
+        legs: &[Arc<dyn Device>],
+        inbox: Arc<Inbox>,
+        started: SyncSender<Result<Started>>,
+    ) {
+        let opened = Driver::new().and_then(|driver| {
+            let open = |leg: &Arc<dyn Device>| {
+                let queue = leg.open_queue(&driver)?;
+                Ok(Leg { queue, out: 0 })
+            };
+            let legs = legs.iter().map(open).collect::<block::Result<Vec<Leg>>>()?;
+            Ok((driver, legs))
+        });
+        let (driver, open) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                inbox.close();
+                let _ = started.send(Err(Error::device(name, error)));
+                return;
+            }
+        };
+        inbox.set_waker(driver.waker());
+        let mut runner = Self {
+            name,
+            machine,
+            leg_infos: legs.iter().map(|leg| leg.info()).collect(),
+            inbox,
+            driver,
+            origin: Instant::now(),
+            phase: Phase::Starting(started),
+            legs: open,
+            steps: Steps::default(),
+            timers: BinaryHeap::new(),
+            tickets: Vec::new(),
+            idle_tickets: Vec::new(),
+            held: VecDeque::new(),
+            filled: Vec::new(),
+            replies: HashMap::new(),
+            message_count: 0,
+            asks: VecDeque::new(),
+            answers: Vec::new(),
+        };
+        // A machine that panics takes its device with it, but not those who wait for answers.
+        let _ = catch_unwind(AssertUnwindSafe(|| runner.run()));
+        runner.close();
+    }
+
+    fn run(&mut self) {
+        self.tell(Event::Start);
+        while !matches!(self.phase, Phase::Stopped) {
+            let mut worked = self.take_asks();
+            worked |= self.release_held();
+            worked |= self.take_answers();
+            worked |= self.fire_timers();
+            self.deliver();
+            if !worked {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Tells the machine an event and carries out what it asks for.
+    fn tell(&mut self, event: Event) {
+        let now = self.origin.elapsed();
+        self.machine.event(event, now, &mut self.steps);
+        while let Some(step) = self.steps.pop() {
+            self.carry_out(step);
+        }
+    }
+
+    fn carry_out(&mut self, step: Step) {
+        match step {
+            Step::Started(result) => self.started(result),
+            Step::Done(answer) => self.answer(answer),
+            Step::Sub { leg, request } => {
+                let leg = &mut self.legs[leg];
+                leg.out += 1;
+                leg.queue.submit(request);
+            }
+            Step::Timer { at, key } => self.timers.push(Reverse((at, key))),
+            Step::Suspended => self.suspended(),
+            Step::Reply { id, result } => {
+                let reply = self.replies.remove(&id).expect("one reply per message");
+                let result = result.map_err(|error| Error::device(self.name.clone(), error));
+                let _ = reply.send(result);
+            }
+            Step::Stopped => {
+                self.assert_idle();
+                self.phase = Phase::Stopped;
+            }
+        }
+    }
+
+    fn started(&mut self, result: block::Result<()>) {
+        if matches!(self.phase, Phase::Stopping) {
+            // Whoever started it lost patience.
+            return;
+        }
+        let after = match result {
+            Ok(()) => Phase::Running,
+            Err(_) => Phase::Stopped,
+        };
+        let Phase::Starting(waiter) = std::mem::replace(&mut self.phase, after) else {
+            panic!("a machine starts once");
+        };
+        let result = match result {
+            Ok(()) => Ok(Started {
+                info: self.machine.info(&self.leg_infos),
+                extents_of_leg: self.machine.extents_of_leg(),
+            }),
+            Err(error) => Err(Error::device(self.name.clone(), error)),
+        };
+        // Nobody listens any more if a stop is on its way.
+        let _ = waiter.send(result);
+    }
+
+    fn suspended(&mut self) {
+        if matches!(self.phase, Phase::Stopping) {
+            return;
+        }
+        self.assert_idle();
+        let before = std::mem::replace(&mut self.phase, Phase::Suspended);
+        match before {
+            Phase::Suspending(Some(waiter)) => {
+                let _ = waiter.send(Ok(()));
+            }
+            Phase::Suspending(None) => self.phase = Phase::Resuming,
+            _ => panic!("a machine suspends when it was told to"),
+        }
+    }
+
+    fn answer(&mut self, answer: Completion) {
+        let key = answer.tag as usize;
+        let ticket = self.tickets[key].take().expect("answered exactly once");
+        self.idle_tickets.push(key);
+        self.put(&ticket.from, ticket.tag, answer);
+    }
+
+    fn put(&mut self, outbox: &Arc<Outbox>, tag: u64, mut answer: Completion) {
+        answer.tag = tag;
+        if outbox.put(answer) {
+            self.filled.push(Arc::clone(outbox));
+        }
+    }
+
+    fn take_asks(&mut self) -> bool {
+        self.inbox.receive(&mut self.asks);
+        let worked = !self.asks.is_empty();
+        while let Some(ask) = self.asks.pop_front() {
+            self.take_ask(ask);
+        }
+        worked
+    }
+
+    fn take_ask(&mut self, ask: Ask) {
+        match ask {
+            Ask::Request { from, request } => {
+                if matches!(self.phase, Phase::Running) && self.held.is_empty() {
+                    self.request(from, request);
+                } else {
+                    self.held.push_back((from, request));
+                }
+            }
+            Ask::Abandon(outbox) => {
+                let (gone, held) = std::mem::take(&mut self.held)
+                    .into_iter()
+                    .partition(|(from, _)| Arc::ptr_eq(from, &outbox));
+                self.held = held;
+                self.refuse(gone);
+            }
+            Ask::Suspend(waiter) => {
+                if matches!(self.phase, Phase::Running) {
+                    self.phase = Phase::Suspending(Some(waiter));
+                    self.tell(Event::Suspend);
+                } else {
+                    let what = format!("{} is not running, so it cannot be suspended", self.name);
+                    let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+                }
+            }
+            Ask::Resume => match &mut self.phase {
+                Phase::Suspending(waiter) => {
+                    if let Some(waiter) = waiter.take() {
+                        let what = format!("{} was resumed meanwhile", self.name);
+                        let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+                    }
+                }
+                Phase::Suspended => self.phase = Phase::Resuming,
+                _ => {}
+            },
+            Ask::Message { text, reply } => {
+                self.message_count += 1;
+                let id = self.message_count;
+                self.replies.insert(id, reply);
+                self.tell(Event::Message { id, text });
+            }
+            Ask::Stop => {
+                self.phase = Phase::Stopping;
+                self.tell(Event::Stop);
+            }
+        }
+    }
+
+    fn request(&mut self, from: Arc<Outbox>, mut request: Request) {
+        let tag = request.tag;
+        let key = self.idle_tickets.pop().unwrap_or_else(|| {
+            self.tickets.push(None);
+            self.tickets.len() - 1
+        });
+        self.tickets[key] = Some(Ticket { from, tag });
+        request.tag = key as u64;
+        self.tell(Event::Request(request));
+    }
+
+    /// Lets through what was held, if that may be.
+    fn release_held(&mut self) -> bool {
+        let mut worked = false;
+        if matches!(self.phase, Phase::Resuming) {
+            self.phase = Phase::Running;
+            self.tell(Event::Resume);
+            worked = true;
+        }
+        while matches!(self.phase, Phase::Running)
+            && let Some((from, request)) = self.held.pop_front()
+        {
+            self.request(from, request);
+            worked = true;
+        }
+        worked
+    }
+
+    fn take_answers(&mut self) -> bool {
+        let mut worked = false;
+        for leg in 0..self.legs.len() {
+            if self.legs[leg].out == 0 {
+                continue;
+            }
+            let mut answers = std::mem::take(&mut self.answers);
+            self.legs[leg].queue.poll(&mut answers);
+            self.legs[leg].out -= answers.len();
+            worked |= !answers.is_empty();
+            for answer in answers.drain(..) {
+                self.tell(Event::Answer { leg, answer });
+            }
+            self.answers = answers;
+        }
+        worked
+    }
+
+    fn fire_timers(&mut self) -> bool {
+        let now = self.origin.elapsed();
+        let mut worked = false;
+        while let Some(Reverse((at, key))) = self.timers.peek().copied()
+            && at <= now
+        {
+            self.timers.pop();
+            self.tell(Event::Timer(key));
+            worked = true;
+        }
+        worked
+    }
+
+    fn deliver(&mut self) {
+        for outbox in self.filled.drain(..) {
+            outbox.notify();
+        }
+    }
+
+    fn sleep(&mut self) {
+        if !self.inbox.fall_asleep() {
+            return;
+        }
+        let now = self.origin.elapsed();
+        let next = self.timers.peek();
+        let timeout = next.map(|Reverse((at, _))| at.saturating_sub(now));
+        if let Err(error) = self.driver.wait(&mut [], timeout) {
+            // Waiting fails only for a defect of this process; nothing could be answered then.
+            panic!("{}: {error}", self.name);
+        }
+    }
+
+    fn assert_idle(&self) {
+        let idle = self.tickets.iter().all(Option::is_none);
+        assert!(idle, "requests in flight are answered before the end");
+    }
+
+    /// Answers requests that no machine will see.
+    fn refuse(&mut self, requests: VecDeque<(Arc<Outbox>, Request)>) {
+        for (from, request) in requests {
+            let tag = request.tag;
+            let answer = request.complete(Err(gone(&self.name)));
+            self.put(&from, tag, answer);
+        }
+        self.deliver();
+    }
+
+    /// Answers all that is left, after the last event or a panic.
+    fn close(&mut self) {
+        let mut left = std::mem::take(&mut self.held);
+        let asks = self.inbox.close().into_iter().chain(self.asks.drain(..));
+        left.extend(asks.filter_map(|ask| match ask {
+            Ask::Request { from, request } => Some((from, request)),
+            _ => None,
+        }));
+        self.refuse(left);
+        for ticket in std::mem::take(&mut self.tickets).into_iter().flatten() {
+            let answer = Completion {
+                tag: ticket.tag,
+                result: Err(gone(&self.name)),
+                buffer: Buffer::empty(),
+            };
+            self.put(&ticket.from, ticket.tag, answer);
+        }
+        self.deliver();
+    }
+}

@@ -1,0 +1,181 @@
+//! Homes of well-behaved, late and broken machines.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::memory::MemoryDevice;
+use block::{Buffer, Completion, Device, Driver, Error, Info, Kind, Queue, Request};
+
+use super::{DEPTH_MAX, Home};
+use crate::delay::{Delay, Slowness};
+use crate::machine::{Event, Machine, Step, Steps};
+
+const LIMIT: Duration = Duration::from_secs(10);
+const MS: Duration = Duration::from_millis(1);
+
+fn home_of(machine: impl Machine + 'static) -> crate::Result<Home> {
+    let leg = Arc::new(MemoryDevice::new("leg", 1 << 20));
+    Home::start("home", Box::new(machine), vec![leg], LIMIT)
+}
+
+fn late(read: Duration) -> Home {
+    let slowness = Slowness {
+        read,
+        ..Slowness::default()
+    };
+    home_of(Delay::new("late", slowness)).expect("starts")
+}
+
+fn queue(home: &Home) -> (Driver, Box<dyn Queue>) {
+    let driver = Driver::new().unwrap();
+    let queue = home.open_queue(&driver).unwrap();
+    (driver, queue)
+}
+
+fn read(tag: u64) -> Request {
+    Request::read(tag, 0, Buffer::zeroed(512))
+}
+
+/// Polls and waits until nothing is in flight.
+fn finish(driver: &Driver, queue: &mut Box<dyn Queue>) -> Vec<Completion> {
+    let mut done = Vec::new();
+    queue.poll(&mut done);
+    while queue.in_flight() > 0 {
+        driver.wait(&mut [], Some(LIMIT)).unwrap();
+        queue.poll(&mut done);
+    }
+    done
+}
+
+/// More requests than the home takes at a time are all answered, each under its own tag.
+#[test]
+fn deep_queues_are_served() {
+    let home = late(Duration::ZERO);
+    let (driver, mut queue) = queue(&home);
+    let count = 5 * DEPTH_MAX as u64 + 3;
+    (0..count).for_each(|tag| queue.submit(read(tag)));
+    let mut tags: Vec<u64> = finish(&driver, &mut queue)
+        .iter()
+        .map(|answer| answer.tag)
+        .collect();
+    tags.sort_unstable();
+    assert!(tags.into_iter().eq(0..count));
+}
+
+/// Answers come late, and not by much more than they have to.
+#[test]
+fn answers_come_late() {
+    let home = late(20 * MS);
+    let (driver, mut queue) = queue(&home);
+    let start = std::time::Instant::now();
+    (0..8).for_each(|tag| queue.submit(read(tag)));
+    finish(&driver, &mut queue);
+    let elapsed = start.elapsed();
+    assert!((20 * MS..LIMIT).contains(&elapsed), "took {elapsed:?}");
+}
+
+/// A suspended home ends what is in flight, holds what comes, and goes on when resumed.
+#[test]
+fn suspending_holds_requests() {
+    let home = late(5 * MS);
+    let (driver, mut queue) = queue(&home);
+    let mut done = Vec::new();
+    queue.submit(read(1));
+    queue.poll(&mut done);
+    home.suspend(LIMIT).unwrap();
+    assert_eq!(home.suspend(LIMIT).unwrap_err().kind(), crate::Kind::Busy);
+    queue.submit(read(2));
+    queue.poll(&mut done);
+    assert_eq!((done.len(), queue.in_flight()), (1, 1), "the first is done");
+    driver.wait(&mut [], Some(20 * MS)).unwrap();
+    queue.poll(&mut done);
+    assert_eq!(done.len(), 1, "the second is held");
+    home.resume().unwrap();
+    done.extend(finish(&driver, &mut queue));
+    assert_eq!(done[1].tag, 2);
+}
+
+/// A suspension that takes too long is given up: the home goes on by itself.
+#[test]
+fn late_suspensions_are_taken_back() {
+    let home = late(200 * MS);
+    let (driver, mut queue) = queue(&home);
+    queue.submit(read(1));
+    queue.poll(&mut Vec::new());
+    let error = home.suspend(MS).unwrap_err();
+    assert_eq!(error.kind(), crate::Kind::TimedOut);
+    home.message("read 0", LIMIT).unwrap();
+    queue.submit(read(2));
+    assert_eq!(finish(&driver, &mut queue).len(), 2);
+}
+
+/// Queues that are dropped wait for what is in flight, and not for what is held.
+#[test]
+fn dropped_queues_do_not_hang() {
+    let home = late(20 * MS);
+    let (_driver, mut queue) = queue(&home);
+    (0..10).for_each(|tag| queue.submit(read(tag)));
+    queue.poll(&mut Vec::new());
+    drop(queue);
+    home.suspend(LIMIT).unwrap();
+    let (_driver, mut queue) = self::queue(&home);
+    (0..10).for_each(|tag| queue.submit(read(tag)));
+    queue.poll(&mut Vec::new());
+    drop(home);
+    drop(queue);
+}
+
+/// A machine that does what its test says.
+struct Broken {
+    start: Option<Error>,
+}
+
+impl Machine for Broken {
+    fn info(&self, legs: &[Info]) -> Info {
+        legs[0].clone()
+    }
+
+    fn event(&mut self, event: Event, _now: Duration, steps: &mut Steps) {
+        match event {
+            Event::Start => steps.push(Step::Started(self.start.take().map_or(Ok(()), Err))),
+            Event::Request(request) if request.tag == 3 => panic!("this machine breaks"),
+            Event::Request(_) | Event::Message { .. } => {}
+            Event::Stop => steps.push(Step::Stopped),
+            _ => unreachable!("nothing else happens in these tests"),
+        }
+    }
+}
+
+/// A machine that cannot be loaded says why.
+#[test]
+fn failed_starts_are_told() {
+    let start = Some(Error::new(Kind::Invalid, "the log is torn"));
+    let error = home_of(Broken { start }).err().unwrap();
+    assert_eq!(error.to_string(), "home: the log is torn");
+}
+
+/// A machine that panics fails its requests, and those that come later, and hangs nobody.
+#[test]
+fn panics_are_answered() {
+    let home = home_of(Broken { start: None }).unwrap();
+    let (driver, mut queue) = queue(&home);
+    (0..8).for_each(|tag| queue.submit(read(tag)));
+    let gone = |done: Vec<Completion>| {
+        let kinds = done
+            .iter()
+            .map(|answer| answer.result.as_ref().unwrap_err().kind());
+        kinds.filter(|kind| *kind == Kind::Gone).count()
+    };
+    assert_eq!(gone(finish(&driver, &mut queue)), 8);
+    queue.submit(read(9));
+    assert_eq!(gone(finish(&driver, &mut queue)), 1);
+    assert!(home.resume().is_err());
+}
+
+/// A reply that does not come is not waited for.
+#[test]
+fn messages_have_a_limit() {
+    let home = home_of(Broken { start: None }).unwrap();
+    let error = home.message("hello", MS).unwrap_err();
+    assert_eq!(error.kind(), crate::Kind::TimedOut);
+}

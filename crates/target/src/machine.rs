@@ -1,0 +1,124 @@
+//! The shape of a device with state of its own: a machine that is told events and answers steps.
+//!
+//! A machine does no I/O, has no thread and reads no clock. Whoever runs it (`home.rs` on a thread
+//! with real devices; a test or the lab in virtual time) tells it one [`Event`] after the other
+//! and carries out the [`Steps`] that it asks for, in order. Nothing is carried out while the
+//! machine runs, so it is never entered twice.
+//!
+//! ```text
+//!   Start ──▸ Started       its state is loaded from its legs, or cannot be
+//!   Request ─▸ Done         once per request, now or later
+//!   Sub ─────▸ Answer       once per request to a leg
+//!   Timer ───▸ Timer        once, not before its time
+//!   Suspend ─▸ Suspended    all requests and all I/O of its own have ended
+//!   Resume                  after Suspended only
+//!   Message ─▸ Reply        words from whoever looks after it
+//!   Stop ────▸ Stopped      its state is on its legs; the last step
+//! ```
+//!
+//! A request that must wait is kept by the machine, which owns it until [`Step::Done`]; so waiting
+//! needs no step. Requests reach the machine only between `Started` and `Suspend`, and between
+//! `Resume` and the next `Suspend` or `Stop`; those in flight are answered before `Suspended` and
+//! `Stopped`. The list of events is closed: a machine that seems to need another one is two.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use block::{Completion, Info, Request, Result};
+
+/// A device's state and how it changes.
+pub trait Machine: Send {
+    /// What the device says about itself, given its legs. Called once, after it started.
+    fn info(&self, legs: &[Info]) -> Info;
+
+    /// The leg whose extents are those of the device, byte by byte; `None`: all is data.
+    fn extents_of_leg(&self) -> Option<usize> {
+        None
+    }
+
+    /// Takes an event at `now`, the time since some moment before the start, and asks for steps.
+    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps);
+}
+
+/// What happens to a machine.
+#[derive(Debug)]
+pub enum Event {
+    /// First of all: load what there is to load.
+    Start,
+    /// Somebody asks the device. The tag is unique while the request is in flight.
+    Request(Request),
+    /// A leg answered a [`Step::Sub`].
+    Answer {
+        /// The leg.
+        leg: usize,
+        /// Its answer, with the tag that the machine chose.
+        answer: Completion,
+    },
+    /// The time that [`Step::Timer`] asked for has come.
+    Timer(u64),
+    /// End what is in flight and begin nothing.
+    Suspend,
+    /// Go on.
+    Resume,
+    /// Words from whoever looks after the device.
+    Message {
+        /// Which message; the reply carries it.
+        id: u64,
+        /// What is said.
+        text: String,
+    },
+    /// End everything; nothing comes after this but answers and timers.
+    Stop,
+}
+
+/// What a machine asks for.
+#[derive(Debug)]
+pub enum Step {
+    /// The answer to [`Event::Start`]; requests may come, or the machine cannot be used.
+    Started(Result<()>),
+    /// The answer to the request with this tag.
+    Done(Completion),
+    /// Ask a leg. The machine chooses the tag, which need only be unique on that leg.
+    Sub {
+        /// The leg.
+        leg: usize,
+        /// What it is asked.
+        request: Request,
+    },
+    /// Tell [`Event::Timer`] with `key` at time `at`, or soon after. Cannot be taken back.
+    Timer {
+        /// When, on the clock of [`Machine::event`].
+        at: Duration,
+        /// Tells timers apart.
+        key: u64,
+    },
+    /// The answer to [`Event::Suspend`].
+    Suspended,
+    /// The answer to [`Event::Message`].
+    Reply {
+        /// Which message.
+        id: u64,
+        /// What is answered.
+        result: Result<String>,
+    },
+    /// The answer to [`Event::Stop`].
+    Stopped,
+}
+
+/// Steps that wait to be carried out, in order.
+#[derive(Debug, Default)]
+pub struct Steps {
+    steps: VecDeque<Step>,
+}
+
+impl Steps {
+    /// Asks for a step.
+    pub fn push(&mut self, step: Step) {
+        self.steps.push_back(step);
+    }
+
+    /// The next step to carry out.
+    pub fn pop(&mut self) -> Option<Step> {
+        self.steps.pop_front()
+    }
+}
