@@ -7,3 +7,6 @@ pub mod host;
 pub mod scan;
 
 pub use error::{Error, Kind, Result};
+
+#[cfg(test)]
+mod tests;

@@ -151,6 +151,19 @@ impl Sysfs {
         .collect()
     }
 
+    /// Whether a logical volume that device-mapper serves is built directly on the device.
+    pub fn holds_logical_volume(&self, number: DeviceNumber) -> bool {
+        let dir = self
+            .root
+            .join("dev/block")
+            .join(number.to_string())
+            .join("holders");
+        let is_volume = |holder: &String| {
+            read(&self.class(holder).join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("LVM-"))
+        };
+        names_in(&dir).iter().any(is_volume)
+    }
+
     fn class(&self, kernel_name: &str) -> PathBuf {
         self.root.join("class/block").join(kernel_name)
     }

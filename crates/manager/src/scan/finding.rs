@@ -56,6 +56,10 @@ pub enum FindingKind {
     TruncatedPv,
     /// A physical volume whose header and metadata disagree on whether it is used.
     UsedFlag,
+    /// A physical volume that two volume groups list.
+    ContestedPv,
+    /// A physical volume that was missing came back; what it holds may be stale.
+    ReturnedPv,
     /// Two volume groups with the same name.
     DuplicateName,
     /// A group of another host.

@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
-use lvm::{Bytes, Sectors, Uuid};
+use lvm::model::{PvId, VolumeGroup};
+use lvm::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, PvHeader, RawLocation, Span};
+use lvm::{Bytes, SECTOR_SIZE, Sectors, Uuid};
 
 use super::finding::Finding;
 use crate::host::{DeviceId, DeviceNumber, Location};
@@ -78,33 +80,16 @@ pub struct FoundPv {
     pub device: DeviceIndex,
     /// The sector of its label, 0 to 3.
     pub label_sector: Sectors,
-    /// The size of the device when it was made, as the header says.
-    pub header_size: Bytes,
-    /// Where the header says that data begins; metadata of a group overrides it.
-    pub data_start: Bytes,
+    /// Its header, as it stands behind the label.
+    pub header: PvHeader,
     /// Its metadata areas, in the order of the header: none, one or two.
     pub areas: Vec<FoundArea>,
-    /// The version of the header's extension: 0 (none), 1, 2, or what a later LVM2 writes.
-    pub extension_version: u32,
-    /// Whether the header says that a volume group uses it (`pv_in_use`).
-    pub in_use: InUse,
-    /// Where a boot loader may live, if there is room for one.
-    pub bootloader: Option<ByteRange>,
     /// The volume group that it belongs to: its UUID, if the newest metadata lists it.
     pub group: Option<Uuid>,
+    /// The volume group that it belonged to until it was removed from it while it was away.
+    pub outdated: Option<Uuid>,
     /// Whether another device has the same UUID, and which of them is used.
     pub duplicate: Duplicate,
-}
-
-/// What the header's extension says about use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum InUse {
-    /// A volume group uses it.
-    Used,
-    /// No volume group uses it.
-    Unused,
-    /// An old header that does not say.
-    Unknown,
 }
 
 /// Whether a physical volume was found more than once.
@@ -118,42 +103,24 @@ pub enum Duplicate {
     Unchosen,
 }
 
-/// A run of bytes on a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ByteRange {
-    /// The first byte.
-    pub start: Bytes,
-    /// The number of bytes.
-    pub len: Bytes,
-}
-
 /// A metadata area of a physical volume.
 #[derive(Debug, Clone)]
 pub struct FoundArea {
-    /// Where it is on the device, its header included.
-    pub range: ByteRange,
-    /// Whether it is used (`pv_mda_used_count`) or set aside (`--metadataignore`).
-    pub usage: AreaUsage,
-    /// How much more text fits into it (`pv_mda_free`): half of the ring, less the live text.
-    pub free: Sectors,
+    /// Where the physical volume's header says that it is, its own header included.
+    pub span: Span,
+    /// Its header, if that is good.
+    pub header: Option<AreaHeader>,
     /// What is in it.
     pub content: AreaContent,
-}
-
-/// Whether metadata is kept in an area.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AreaUsage {
-    /// Every version is written to it.
-    Used,
-    /// It exists and is left alone.
-    Ignored,
 }
 
 /// What was found in a metadata area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AreaContent {
-    /// No text: of an unused physical volume, or ignored before anything was written.
+    /// No text.
     Empty,
+    /// The area is set aside; what it holds is of no interest.
+    Ignored,
     /// A good text: the version that it holds.
     Version(AreaVersion),
     /// The header, or the text that it points to, is damaged: the sentence says how.
@@ -168,13 +135,9 @@ pub struct AreaVersion {
     /// The group's UUID in the text.
     pub group: Uuid,
     /// The sequence number.
-    pub seqno: u64,
-    /// Where the text begins, in bytes from the start of the area.
-    pub offset: u64,
-    /// The length of the text in bytes, with its closing NUL.
-    pub len: u64,
-    /// The text's checksum.
-    pub crc: u32,
+    pub seqno: u32,
+    /// Where the text lies in the area, and its checksum.
+    pub location: RawLocation,
 }
 
 /// A volume group: the newest version of its metadata, and where its parts are.
@@ -185,7 +148,9 @@ pub struct FoundVg {
     /// Its UUID: what tells two groups of the same name apart.
     pub uuid: Uuid,
     /// The sequence number of its newest metadata.
-    pub seqno: u64,
+    pub seqno: u32,
+    /// What the newest metadata says.
+    pub model: Arc<VolumeGroup>,
     /// The text of the newest metadata, as it stands on disk, without its closing NUL.
     pub text: Arc<[u8]>,
     /// Its physical volumes, in the order of the metadata.
@@ -199,8 +164,40 @@ pub struct FoundVg {
 pub struct Member {
     /// Its UUID.
     pub uuid: Uuid,
-    /// Where it is; `None` if it is missing (`vg_missing_pv_count`).
-    pub found: Option<PvIndex>,
+    /// Its id in [`FoundVg::model`].
+    pub id: PvId,
+    /// Where it is, and whether what it holds can be relied on.
+    pub presence: Presence,
+}
+
+/// Whether a physical volume of a group is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is there.
+    Present(PvIndex),
+    /// It is there again after it was missing: what it holds may be stale, so that it counts as
+    /// missing until `vgextend --restoremissing`.
+    Returned(PvIndex),
+    /// It is not there.
+    Missing,
+}
+
+impl Presence {
+    /// The physical volume that can be relied on.
+    pub fn usable(self) -> Option<PvIndex> {
+        match self {
+            Self::Present(index) => Some(index),
+            Self::Returned(_) | Self::Missing => None,
+        }
+    }
+
+    /// The physical volume, whatever it holds.
+    pub fn found(self) -> Option<PvIndex> {
+        match self {
+            Self::Present(index) | Self::Returned(index) => Some(index),
+            Self::Missing => None,
+        }
+    }
 }
 
 /// Why a volume group may not be changed, or not even be used.
@@ -252,21 +249,82 @@ impl Scan {
     }
 
     /// All groups with this name: more than one if the name is not unique.
-    pub fn groups_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a FoundVg> {
+    pub fn groups_named<'a, 'n>(
+        &'a self,
+        name: &'n str,
+    ) -> impl Iterator<Item = &'a FoundVg> + use<'a, 'n> {
         self.groups.iter().filter(move |group| group.name == name)
     }
 
-    /// The physical volumes that no group uses, duplicates that are not used left out.
+    /// The physical volumes that no group uses: duplicates that are not used, and those that
+    /// were removed from their group while they were away, left out.
     pub fn orphans(&self) -> impl Iterator<Item = &FoundPv> {
-        let unused = |pv: &&FoundPv| pv.group.is_none() && pv.duplicate != Duplicate::Unchosen;
-        self.physical_volumes.iter().filter(unused)
+        self.physical_volumes.iter().filter(|pv| {
+            pv.group.is_none() && pv.outdated.is_none() && pv.duplicate != Duplicate::Unchosen
+        })
+    }
+}
+
+impl FoundPv {
+    /// The version of the header's extension (`pv_ext_vsn`): 0 (none), 1, 2, or a later one.
+    pub fn extension_version(&self) -> u32 {
+        self.header
+            .extension
+            .as_ref()
+            .map_or(0, |extension| extension.version)
+    }
+
+    /// Its areas that metadata is kept in (`pv_mda_used_count`).
+    pub fn used_areas(&self) -> impl Iterator<Item = &FoundArea> {
+        self.areas
+            .iter()
+            .filter(|area| area.usage() == AreaUse::Used)
+    }
+
+    /// The size of its smallest area (`pv_mda_size`).
+    pub fn area_size_min(&self) -> Option<Bytes> {
+        self.areas.iter().map(|area| area.span.size).min()
+    }
+
+    /// The room for more text in its fullest area (`pv_mda_free`).
+    pub fn area_free_min(&self) -> Option<Sectors> {
+        self.areas.iter().map(FoundArea::free).min()
+    }
+}
+
+impl FoundArea {
+    /// Whether metadata is kept in it, or was set aside (`--metadataignore`). A damaged one counts
+    /// as used.
+    pub fn usage(&self) -> AreaUse {
+        self.header
+            .as_ref()
+            .map_or(AreaUse::Used, |header| header.usage)
+    }
+
+    /// How much longer the text can become: two versions share the ring.
+    pub fn free(&self) -> Sectors {
+        let Some(header) = &self.header else {
+            return Sectors(0);
+        };
+        let ring = header.size.0.saturating_sub(AREA_HEADER_SIZE as u64);
+        let text = header.committed.map_or(0, |text| text.size.0.min(ring));
+        let taken = text.next_multiple_of(SECTOR_SIZE) * 2;
+        Bytes(ring.saturating_sub(taken) / 2).whole_sectors()
     }
 }
 
 impl FoundVg {
-    /// How many of its physical volumes are missing.
+    /// How many of its physical volumes are missing, those that came back included
+    /// (`vg_missing_pv_count`).
     pub fn missing_count(&self) -> usize {
-        let missing = |member: &&Member| member.found.is_none();
-        self.members.iter().filter(missing).count()
+        self.members
+            .iter()
+            .filter(|member| member.presence.usable().is_none())
+            .count()
+    }
+
+    /// The member with this id in the model.
+    pub fn member(&self, id: PvId) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == id)
     }
 }

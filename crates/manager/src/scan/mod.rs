@@ -1,12 +1,32 @@
 //! The scan: look at every device, in parallel, and say what volume groups there are.
 //!
-//! There is no cache: the disks are the truth, and reading a few sectors of each is fast.
+//! ```text
+//!   host::Candidates ─▶ run ─▶ probe (per device) ─▶ assemble ─▶ Scan
+//!                               source, texts          duplicates, judge
+//! ```
+//!
+//! There is no cache: the disks are the truth, and reading a few sectors of each is fast. What is
+//! damaged, missing or contradictory is a [`Finding`] and never hides what is healthy. Nothing is
+//! written, and nothing stays open.
 
+mod assemble;
+mod duplicates;
 mod finding;
 mod found;
+mod judge;
+mod lookup;
+mod partitions;
+mod probe;
+mod run;
+mod source;
+mod texts;
 
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{
-    AreaContent, AreaUsage, AreaVersion, ByteRange, Content, DeviceIndex, Duplicate, FoundArea,
-    FoundDevice, FoundPv, FoundVg, InUse, Member, PvIndex, Restriction, Scan,
+    AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
+    FoundVg, Member, Presence, PvIndex, Restriction, Scan,
 };
+pub use run::{Options, scan};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,358 @@
+//! From what stands on the devices to what volume groups there are.
+//!
+//! ```text
+//!   devices ─▶ physical volumes ─▶ versions of each group ─▶ the newest one ─▶ members
+//!               (duplicates)        (damaged, stale,           (claims)         (missing,
+//!                                    disagreeing areas)                          outdated)
+//! ```
+//!
+//! No I/O happens here, and the order of the devices alone decides between equals, so the same
+//! disks give the same scan.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lvm::model::{PvFlag, VolumeGroup};
+use lvm::ondisk::{AreaHeader, AreaUse};
+use lvm::{Bytes, Sectors, Uuid};
+
+use super::duplicates::choose;
+use super::finding::{Finding, FindingKind, Severity};
+use super::found::{
+    AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
+    FoundVg, Member, Presence, PvIndex, Restriction, Scan,
+};
+use super::judge::{judge_members, judge_pvs, restrictions};
+use super::probe::{Probed, ProbedArea, ProbedContent, ProbedPv};
+use super::texts::Text;
+use crate::Result;
+use crate::host::Host;
+
+/// What the areas of one group hold.
+pub(super) struct Sighting {
+    pub(super) pv: PvIndex,
+    pub(super) area: usize,
+    pub(super) text: Arc<Text>,
+    pub(super) model: Arc<VolumeGroup>,
+}
+
+/// The newest version of a group.
+struct Newest {
+    text: Arc<Text>,
+    model: Arc<VolumeGroup>,
+    disagrees: bool,
+}
+
+/// Makes a scan of what was read. `findings` are those from before any device was read.
+pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>) -> Scan {
+    let mut scan = Scan {
+        findings,
+        ..Scan::default()
+    };
+    let mut sightings: BTreeMap<Uuid, Vec<Sighting>> = BTreeMap::new();
+    for device in probed {
+        add_device(&mut scan, &mut sightings, device);
+    }
+    let newest: BTreeMap<Uuid, Newest> = sightings
+        .iter()
+        .map(|(uuid, seen)| (*uuid, find_newest(&mut scan, *uuid, seen)))
+        .collect();
+    let models: Vec<&VolumeGroup> = newest
+        .values()
+        .map(|newest| newest.model.as_ref())
+        .collect();
+    choose(&mut scan, &models, host);
+    claim(&mut scan, &models, &sightings);
+    for (uuid, seen) in &sightings {
+        judge_areas(&mut scan, *uuid, seen, &newest[uuid].model);
+    }
+    for (uuid, newest) in newest {
+        let group = group(&mut scan, uuid, newest);
+        scan.groups.push(group);
+    }
+    scan.groups
+        .sort_by(|a, b| (&a.name, a.uuid).cmp(&(&b.name, b.uuid)));
+    for index in 0..scan.groups.len() {
+        judge_members(&mut scan, index);
+        restrictions(&mut scan, index, host);
+    }
+    judge_pvs(&mut scan);
+    scan
+}
+
+fn add_device(scan: &mut Scan, sightings: &mut BTreeMap<Uuid, Vec<Sighting>>, probed: Probed) {
+    let index = DeviceIndex(scan.devices.len());
+    scan.findings
+        .extend(probed.findings.into_iter().map(|finding| finding.on(index)));
+    let content = match probed.content {
+        ProbedContent::Pv(pv) => {
+            let pv_index = PvIndex(scan.physical_volumes.len());
+            let pv = add_pv(scan, sightings, *pv, (index, &probed.name), pv_index);
+            scan.physical_volumes.push(pv);
+            Content::PhysicalVolume(pv_index)
+        }
+        ProbedContent::Other => Content::Other,
+        ProbedContent::Partitions => Content::Partitions,
+        ProbedContent::Skipped(reason) => Content::Skipped(reason),
+        ProbedContent::Unreadable => Content::Unreadable,
+    };
+    scan.devices.push(FoundDevice {
+        name: probed.name,
+        location: probed.location,
+        size: Bytes(probed.size),
+        number: probed.number,
+        id: probed.id,
+        content,
+    });
+}
+
+fn add_pv(
+    scan: &mut Scan,
+    sightings: &mut BTreeMap<Uuid, Vec<Sighting>>,
+    pv: ProbedPv,
+    (device, name): (DeviceIndex, &str),
+    index: PvIndex,
+) -> FoundPv {
+    let mut areas = Vec::new();
+    for (area, probed) in pv.areas.into_iter().enumerate() {
+        let ProbedArea { span, header, text } = probed;
+        let content = match read_area(header.as_ref(), text) {
+            Ok((content, Some((text, model)))) => {
+                let seen = sightings.entry(model.uuid).or_default();
+                seen.push(Sighting {
+                    pv: index,
+                    area,
+                    text,
+                    model,
+                });
+                content
+            }
+            Ok((content, None)) => content,
+            Err((kind, why)) => {
+                let message = format!("{name}: metadata area {}: {why}", area + 1);
+                let finding = Finding::new(kind, Severity::Warning, message);
+                scan.findings.push(finding.on(device).remedy(
+                    "another good copy is used if there is one, and vgck --updatemetadata VG \
+                     then writes this one again; else see pvck --dump",
+                ));
+                AreaContent::Damaged(why)
+            }
+        };
+        areas.push(FoundArea {
+            span,
+            header,
+            content,
+        });
+    }
+    FoundPv {
+        uuid: pv.label.pv.uuid,
+        device,
+        label_sector: Sectors(pv.label.sector),
+        header: pv.label.pv,
+        areas,
+        group: None,
+        outdated: None,
+        duplicate: Duplicate::Unique,
+    }
+}
+
+type ReadArea = (AreaContent, Option<(Arc<Text>, Arc<VolumeGroup>)>);
+
+/// What an area holds, with the text and the group that it describes; or how it is damaged.
+fn read_area(
+    header: Option<&AreaHeader>,
+    text: Option<Result<Arc<Text>>>,
+) -> std::result::Result<ReadArea, (FindingKind, String)> {
+    let Some(header) = header else {
+        let why = text
+            .and_then(Result::err)
+            .map_or_else(String::new, |error| error.to_string());
+        return Err((FindingKind::DamagedArea, why));
+    };
+    let text = match text {
+        Some(Ok(text)) => text,
+        Some(Err(error)) => return Err((FindingKind::DamagedText, error.to_string())),
+        None if header.usage == AreaUse::Ignored => return Ok((AreaContent::Ignored, None)),
+        None => return Ok((AreaContent::Empty, None)),
+    };
+    let model = text
+        .group()
+        .map_err(|error| (FindingKind::InvalidText, error.to_string()))?;
+    let version = AreaVersion {
+        group_name: model.name.clone(),
+        group: model.uuid,
+        seqno: model.seqno,
+        location: header.committed.expect("it led to the text"),
+    };
+    Ok((AreaContent::Version(version), Some((text, model))))
+}
+
+/// The version with the highest sequence number; of several with the same, the one that most areas
+/// hold, and then the one on the first device.
+fn find_newest(scan: &mut Scan, uuid: Uuid, seen: &[Sighting]) -> Newest {
+    let seqno = seen
+        .iter()
+        .map(|s| s.model.seqno)
+        .max()
+        .expect("a group was seen somewhere");
+    let mut candidates: Vec<(&Sighting, Vec<PvIndex>)> = Vec::new();
+    for sighting in seen.iter().filter(|s| s.model.seqno == seqno) {
+        match candidates
+            .iter_mut()
+            .find(|(first, _)| Arc::ptr_eq(&first.text, &sighting.text))
+        {
+            Some((_, places)) => places.push(sighting.pv),
+            None => candidates.push((sighting, vec![sighting.pv])),
+        }
+    }
+    let most = candidates
+        .iter()
+        .map(|(_, places)| places.len())
+        .max()
+        .expect("one has it");
+    let (chosen, _) = candidates
+        .iter()
+        .find(|(_, places)| places.len() == most)
+        .expect("one has it");
+    let disagrees = candidates.len() > 1;
+    if disagrees {
+        let places = candidates.iter().map(|(_, places)| {
+            let names = places
+                .iter()
+                .map(|pv| scan.device(scan.pv(*pv).device).name.as_str());
+            names.collect::<Vec<_>>().join(", ")
+        });
+        let places: Vec<_> = places.collect();
+        let message = format!(
+            "VG {} has {} different versions with the sequence number {seqno}: on {}; the first \
+             that most areas hold is shown, and nothing is written",
+            chosen.model.name,
+            places.len(),
+            places.join("; on ")
+        );
+        let remedy = "compare them with pvck --dump metadata, and let vgck --updatemetadata \
+                      write the one that is right";
+        let finding = Finding::new(FindingKind::Disagreement, Severity::Error, message);
+        scan.findings.push(finding.about(uuid).remedy(remedy));
+    }
+    Newest {
+        text: Arc::clone(&chosen.text),
+        model: Arc::clone(&chosen.model),
+        disagrees,
+    }
+}
+
+/// Gives each physical volume to the group whose newest metadata lists it. Of several, the one
+/// whose newest metadata it holds itself, then the first by UUID.
+fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Vec<Sighting>>) {
+    let mut claims: BTreeMap<Uuid, Vec<&VolumeGroup>> = BTreeMap::new();
+    for model in models {
+        for (_, pv) in model.pvs() {
+            claims.entry(pv.uuid).or_default().push(model);
+        }
+    }
+    for index in 0..scan.physical_volumes.len() {
+        let pv = &scan.physical_volumes[index];
+        let Some(claimants) = claims.get(&pv.uuid) else {
+            continue;
+        };
+        if pv.duplicate == Duplicate::Unchosen {
+            continue;
+        }
+        let holds = |model: &&&VolumeGroup| {
+            sightings[&model.uuid]
+                .iter()
+                .any(|s| s.pv == PvIndex(index) && s.model.seqno == model.seqno)
+        };
+        let owner = claimants.iter().find(holds).unwrap_or(&claimants[0]);
+        if claimants.len() > 1 {
+            let names: Vec<_> = claimants
+                .iter()
+                .map(|m| format!("{} ({})", m.name, m.uuid))
+                .collect();
+            let message = format!(
+                "PV {} on {} is listed by the VGs {}; it is taken for one of {}",
+                pv.uuid,
+                scan.device(pv.device).name,
+                names.join(" and "),
+                owner.name
+            );
+            let finding = Finding::new(FindingKind::ContestedPv, Severity::Warning, message);
+            let remedy = "remove it from the other one with vgreduce --removemissing";
+            let finding = finding.on(pv.device).about(owner.uuid).remedy(remedy);
+            scan.findings.push(finding);
+        }
+        scan.physical_volumes[index].group = Some(owner.uuid);
+    }
+}
+
+/// Reports areas that hold an older version, and volumes that the newest one no longer lists.
+fn judge_areas(scan: &mut Scan, uuid: Uuid, seen: &[Sighting], newest: &VolumeGroup) {
+    for sighting in seen.iter().filter(|s| s.model.seqno < newest.seqno) {
+        let pv = scan.pv(sighting.pv);
+        if pv.duplicate == Duplicate::Unchosen {
+            continue;
+        }
+        let (device, name) = (pv.device, &scan.device(pv.device).name);
+        let old = sighting.model.seqno;
+        let finding = if newest.pv_by_uuid(&pv.uuid).is_some() {
+            let message = format!(
+                "{name}: metadata area {} holds version {old} of VG {}, which is now at {}",
+                sighting.area + 1,
+                newest.name,
+                newest.seqno
+            );
+            let remedy = format!("vgck --updatemetadata {} writes it again", newest.name);
+            Finding::new(FindingKind::StaleArea, Severity::Warning, message).remedy(remedy)
+        } else {
+            let message = format!(
+                "outdated PV {name} seqno {old} has been removed in current VG {} seqno {}",
+                newest.name, newest.seqno
+            );
+            let remedy = format!(
+                "vgck --updatemetadata {} clears it; pvcreate makes it usable again",
+                newest.name
+            );
+            if pv.group.is_none() {
+                scan.physical_volumes[sighting.pv.0].outdated = Some(uuid);
+            }
+            Finding::new(FindingKind::OutdatedPv, Severity::Warning, message).remedy(remedy)
+        };
+        scan.findings.push(finding.on(device).about(uuid));
+    }
+}
+
+fn group(scan: &mut Scan, uuid: Uuid, newest: Newest) -> FoundVg {
+    let mut places: BTreeMap<Uuid, PvIndex> = BTreeMap::new();
+    for (index, pv) in scan.physical_volumes.iter().enumerate() {
+        if pv.group == Some(uuid) && pv.duplicate != Duplicate::Unchosen {
+            places.entry(pv.uuid).or_insert(PvIndex(index));
+        }
+    }
+    let members = newest.model.pvs().map(|(id, pv)| {
+        let presence = match places.get(&pv.uuid) {
+            None => Presence::Missing,
+            Some(index) if pv.flags.has(PvFlag::Missing) => Presence::Returned(*index),
+            Some(index) => Presence::Present(*index),
+        };
+        Member {
+            uuid: pv.uuid,
+            id,
+            presence,
+        }
+    });
+    let members = members.collect();
+    FoundVg {
+        name: newest.model.name.clone(),
+        uuid,
+        seqno: newest.model.seqno,
+        text: Arc::clone(&newest.text.bytes),
+        members,
+        restrictions: newest
+            .disagrees
+            .then_some(Restriction::Disagreement)
+            .into_iter()
+            .collect(),
+        model: newest.model,
+    }
+}

@@ -1,0 +1,336 @@
+//! One device, read: label, header, metadata areas, texts; or a partition table.
+//!
+//! ```text
+//!   0        8 KiB           areas                texts
+//!   |label…  | 1 read        | 1 read each (none  | 1 or 2 reads each
+//!                              where the first
+//!                              read had it)
+//! ```
+//!
+//! Nothing on a device is believed: places are checked against the device's size, lists are short,
+//! and what is damaged is a finding while the rest goes on.
+
+use std::sync::Arc;
+
+use lvm::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, Label, Ring, Span};
+use lvm::{Bytes, Sectors};
+
+use super::finding::{Finding, FindingKind, Severity};
+use super::source::Source;
+use super::texts::{Text, Texts};
+use crate::host::{Candidate, DeviceId, DeviceNumber, KernelPartitions, Location, Origin, Window};
+use crate::{Error, Kind, Result};
+
+/// The first read: the label's sectors, and the header of the first area where stock puts it.
+const HEAD_SIZE: u64 = 8192;
+/// The most metadata areas that are looked at. LVM2 makes two.
+const AREAS_MAX: usize = 4;
+
+/// A device that was looked at.
+#[derive(Debug)]
+pub(super) struct Probed {
+    pub(super) name: String,
+    pub(super) location: Location,
+    pub(super) number: Option<DeviceNumber>,
+    pub(super) id: Option<DeviceId>,
+    pub(super) size: u64,
+    pub(super) content: ProbedContent,
+    /// Without the device, which has no index yet.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// What was on it.
+#[derive(Debug)]
+pub(super) enum ProbedContent {
+    Pv(Box<ProbedPv>),
+    Other,
+    Partitions,
+    Skipped(String),
+    Unreadable,
+}
+
+/// A physical volume.
+#[derive(Debug)]
+pub(super) struct ProbedPv {
+    pub(super) label: Label,
+    pub(super) areas: Vec<ProbedArea>,
+}
+
+/// A metadata area of it.
+#[derive(Debug)]
+pub(super) struct ProbedArea {
+    pub(super) span: Span,
+    pub(super) header: Option<AreaHeader>,
+    /// `None` where there is no text, or the area is set aside.
+    pub(super) text: Option<std::result::Result<Arc<Text>, Error>>,
+}
+
+impl Probed {
+    /// A device that nothing is known about yet.
+    pub(super) fn new(candidate: &Candidate, content: ProbedContent) -> Self {
+        Self {
+            name: candidate.name.clone(),
+            location: candidate.location.clone(),
+            number: candidate.number,
+            id: candidate.id.clone(),
+            size: 0,
+            content,
+            findings: Vec::new(),
+        }
+    }
+
+    fn unreadable(mut self, error: &Error) -> Self {
+        let finding = Finding::new(FindingKind::Unreadable, Severity::Error, error.to_string());
+        self.findings
+            .push(finding.remedy("check the device, or leave it out with --devices"));
+        self.content = ProbedContent::Unreadable;
+        self
+    }
+}
+
+/// Looks at a device, and at its partitions if nobody else does.
+pub(super) fn probe(candidate: &Candidate, texts: &Texts) -> Vec<Probed> {
+    if let Some(reason) = &candidate.skip {
+        let mut probed = Probed::new(candidate, ProbedContent::Skipped(reason.clone()));
+        let severity = match candidate.origin {
+            Origin::Named => Severity::Warning,
+            Origin::Folder | Origin::Host => Severity::Note,
+        };
+        let message = format!("{} is not looked at: {reason}", candidate.name);
+        probed
+            .findings
+            .push(Finding::new(FindingKind::Skipped, severity, message));
+        return vec![probed];
+    }
+    let probed = Probed::new(candidate, ProbedContent::Other);
+    let source = match Source::open(&candidate.location, &candidate.name) {
+        Ok(source) => source,
+        Err(error) => return vec![probed.unreadable(&error)],
+    };
+    let (mut probed, head) = match examine(probed, &source, texts) {
+        Ok(done) => done,
+        Err(probed) => return vec![*probed],
+    };
+    if candidate.kernel_partitions == KernelPartitions::Present {
+        refuse_label(&mut probed);
+        probed.content = ProbedContent::Partitions;
+        return vec![probed];
+    }
+    let table = super::partitions::find(&source, &probed.name, &head);
+    if !table.windows.is_empty() {
+        refuse_label(&mut probed);
+        probed.content = ProbedContent::Partitions;
+        probed.findings.extend(table.findings);
+        let mut all = vec![probed];
+        all.extend(look_into(candidate, &table.windows, &source, texts));
+        return all;
+    }
+    if matches!(probed.content, ProbedContent::Other) {
+        probed.findings.extend(table.findings);
+        if candidate.origin == Origin::Named {
+            probed.findings.extend(foreign_format(&probed.name, &head));
+        }
+    }
+    vec![probed]
+}
+
+/// A label on a disk that has partitions is a leftover, or the partitions are: stock does not use
+/// it either.
+fn refuse_label(probed: &mut Probed) {
+    if matches!(probed.content, ProbedContent::Pv(_)) {
+        let message = format!("{} has partitions; its label is not used", probed.name);
+        let remedy = "if it is a physical volume and not a partitioned disk, remove the partition \
+                      table (wipefs -a -t gpt,dos)";
+        let finding = Finding::new(FindingKind::SecondLabel, Severity::Warning, message);
+        probed.findings.push(finding.remedy(remedy));
+    }
+}
+
+/// Looks for a physical volume on `source`; gives back the head that was read.
+fn examine(
+    mut probed: Probed,
+    source: &Source,
+    texts: &Texts,
+) -> std::result::Result<(Probed, Vec<u8>), Box<Probed>> {
+    probed.size = source.size();
+    let head = match source.read(0, source.size().min(HEAD_SIZE) as usize) {
+        Ok(head) => head,
+        Err(error) => return Err(Box::new(probed.unreadable(&error))),
+    };
+    let scan = Label::scan(&head);
+    for problem in &scan.problems {
+        let has_label = scan.label.is_some();
+        let kind = if has_label {
+            FindingKind::SecondLabel
+        } else {
+            FindingKind::DamagedLabel
+        };
+        let message = format!("{}: {}", probed.name, problem.error);
+        let remedy = if has_label {
+            "wipe it if it is a leftover (dd one sector of zeros over it)"
+        } else {
+            "its physical volume is not used: write the label again with \
+             pvcreate --uuid UUID --restorefile BACKUP, or wipe it with wipefs"
+        };
+        let severity = if has_label {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        probed
+            .findings
+            .push(Finding::new(kind, severity, message).remedy(remedy));
+    }
+    match scan.label {
+        Some(label) => {
+            probed.content = match md_superblock(source) {
+                Some(version) => skip_md(&mut probed, version),
+                None => ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts))),
+            }
+        }
+        None if !scan.problems.is_empty() => probed.content = ProbedContent::Unreadable,
+        None => {}
+    }
+    Ok((probed, head))
+}
+
+fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedPv {
+    let spans = label.metadata_areas().iter().take(AREAS_MAX);
+    let areas = spans
+        .map(|span| read_area(*span, source, head, texts))
+        .collect();
+    ProbedPv { label, areas }
+}
+
+fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedArea {
+    let header = || -> Result<AreaHeader> {
+        let start = span.offset.0;
+        let known = usize::try_from(start)
+            .ok()
+            .and_then(|start| head.get(start..start.checked_add(AREA_HEADER_SIZE)?));
+        let read;
+        let sector = if let Some(sector) = known {
+            sector
+        } else {
+            read = source.read(start, AREA_HEADER_SIZE)?;
+            &read
+        };
+        Ok(AreaHeader::decode(sector, span, Bytes(source.size()))?)
+    };
+    let header = match header() {
+        Ok(header) => header,
+        Err(error) => {
+            return ProbedArea {
+                span,
+                header: None,
+                text: Some(Err(error)),
+            };
+        }
+    };
+    let text = match header.usage {
+        AreaUse::Used => read_text(&header, source, texts).transpose(),
+        AreaUse::Ignored => None,
+    };
+    ProbedArea {
+        span,
+        header: Some(header),
+        text,
+    }
+}
+
+fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Option<Arc<Text>>> {
+    let Some(location) = header.committed else {
+        return Ok(None);
+    };
+    let spans = Ring::new(header).spans(&location)?;
+    let read = || -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for span in spans {
+            let piece = source.read(header.start.0 + span.offset.0, span.size.0 as usize)?;
+            if bytes.is_empty() {
+                bytes = piece;
+            } else {
+                bytes.extend_from_slice(&piece);
+            }
+        }
+        location.verify(&bytes)?;
+        Ok(bytes)
+    };
+    texts
+        .take(location.checksum, location.size.0, read)
+        .map(Some)
+}
+
+impl From<lvm::Error> for Error {
+    fn from(error: lvm::Error) -> Self {
+        Self::new(Kind::Damaged, error.context)
+    }
+}
+
+/// The partitions of an image, or of a block device that the kernel does not look into.
+fn look_into(
+    candidate: &Candidate,
+    windows: &[Window],
+    source: &Source,
+    texts: &Texts,
+) -> Vec<Probed> {
+    let look = |window: &Window| {
+        let mut part = Probed::new(candidate, ProbedContent::Other);
+        part.location.window = Some(*window);
+        part.name = format!("{}:{}", candidate.name, window.partition);
+        part.number = None;
+        part.id = None;
+        match source.window(*window, &part.name) {
+            Ok(inner) => match examine(part, &inner, texts) {
+                Ok((part, _)) => part,
+                Err(part) => *part,
+            },
+            Err(error) => part.unreadable(&error),
+        }
+    };
+    windows.iter().map(look).collect()
+}
+
+fn skip_md(probed: &mut Probed, version: &str) -> ProbedContent {
+    let reason = format!("it is a component of a software RAID array ({version})");
+    let message = format!("{} is not used: {reason}", probed.name);
+    let remedy = "assemble the array with mdadm and use that, or remove what is left of it with \
+                  mdadm --zero-superblock";
+    let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+    probed.findings.push(finding.remedy(remedy));
+    ProbedContent::Skipped(reason)
+}
+
+/// The version of the md superblock at the end of the device, if there is one. Those at its
+/// beginning move the data, so that no label is seen.
+fn md_superblock(source: &Source) -> Option<&'static str> {
+    const MAGIC: [u8; 4] = 0xa92b_4efc_u32.to_le_bytes();
+    let sectors = Bytes(source.size()).whole_sectors();
+    let at_1_0 = Sectors(sectors.0.checked_sub(16)? & !7);
+    let at_0_90 = Sectors((sectors.0 & !127).checked_sub(128)?);
+    for (at, version) in [(at_1_0, "superblock 1.0"), (at_0_90, "superblock 0.90")] {
+        let head = source.read(at.to_bytes()?.0, 8).ok()?;
+        let minor_fits = version != "superblock 1.0" || head[4] == 1;
+        if head.starts_with(&MAGIC) && minor_fits {
+            return Some(version);
+        }
+    }
+    None
+}
+
+/// A hint for who names an image that is not raw.
+fn foreign_format(name: &str, head: &[u8]) -> Option<Finding> {
+    let magics: [(&[u8], &str); 4] = [
+        (b"QFI\xfb", "qcow2"),
+        (b"KDMV", "vmdk"),
+        (b"conectix", "vpc"),
+        (b"vhdxfile", "vhdx"),
+    ];
+    let (_, format) = magics.iter().find(|(magic, _)| head.starts_with(magic))?;
+    let message = format!("{name} is an image in the format {format}, of which nothing is read");
+    let remedy = format!(
+        "convert it (qemu-img convert -f {format} -O raw), or connect it with qemu-nbd and name \
+         that device"
+    );
+    Some(Finding::new(FindingKind::Skipped, Severity::Warning, message).remedy(remedy))
+}

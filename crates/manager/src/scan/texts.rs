@@ -1,0 +1,102 @@
+//! The metadata texts of a scan: each different one is kept and parsed once.
+//!
+//! A group of a hundred physical volumes has a hundred copies of its text. All of them are read,
+//! since each may be damaged by itself, and compared byte by byte with what is there already; only
+//! the first is kept. Whoever brings a text also parses it, so different groups are parsed by
+//! different threads.
+//!
+//! Memory is bounded: texts that are longer than [`LARGE`] are read and parsed one at a time, and
+//! all texts that are kept have at most [`KEPT_MAX`] bytes together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use lvm::model::{VolumeGroup, from_text};
+use lvm::text::parse;
+
+/// Texts from here on are handled one at a time: 10,000 logical volumes have 4 MiB.
+const LARGE: u64 = 8 << 20;
+/// The most bytes that are kept of all texts together: a thousand groups of a common size.
+const KEPT_MAX: usize = 512 << 20;
+
+/// A text, and what it means.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// All of it, without the closing NUL.
+    pub(super) bytes: Arc<[u8]>,
+    parsed: OnceLock<Result<Arc<VolumeGroup>, lvm::Error>>,
+}
+
+impl Text {
+    fn new(bytes: &[u8]) -> Self {
+        let end = bytes
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(bytes.len());
+        Self {
+            bytes: bytes[..end].into(),
+            parsed: OnceLock::new(),
+        }
+    }
+
+    /// The volume group that it describes.
+    pub(super) fn group(&self) -> Result<Arc<VolumeGroup>, lvm::Error> {
+        let group = || from_text(&parse(&self.bytes)?).map(Arc::new);
+        self.parsed.get_or_init(group).clone()
+    }
+}
+
+/// All texts of a scan.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    kept: Mutex<Kept>,
+    one_large: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By checksum.
+    texts: HashMap<u32, Vec<Arc<Text>>>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// The text of `len` bytes with this checksum that `read` brings, parsed. Fails as `read`
+    /// does, or with a sentence where there is no room for it.
+    pub(super) fn take<E: From<lvm::Error>>(
+        &self,
+        checksum: u32,
+        len: u64,
+        read: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<Text>, E> {
+        let _one = (len >= LARGE).then(|| {
+            self.one_large
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        });
+        let text = self.keep(checksum, &read()?)?;
+        // Parsed here, so that it happens on this thread. Who asks for the result sees errors.
+        let _ = text.group();
+        Ok(text)
+    }
+
+    fn keep(&self, checksum: u32, bytes: &[u8]) -> Result<Arc<Text>, lvm::Error> {
+        let text = Text::new(bytes);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = kept.texts.get(&checksum).into_iter().flatten();
+        if let Some(known) = same.into_iter().find(|known| known.bytes == text.bytes) {
+            return Ok(Arc::clone(known));
+        }
+        if kept.bytes.saturating_add(text.bytes.len()) > KEPT_MAX {
+            let what = format!("all metadata together has more than {KEPT_MAX} bytes");
+            return Err(lvm::Error::new(lvm::Kind::Limit, what));
+        }
+        kept.bytes += text.bytes.len();
+        let text = Arc::new(text);
+        kept.texts
+            .entry(checksum)
+            .or_default()
+            .push(Arc::clone(&text));
+        Ok(text)
+    }
+}
