@@ -12,7 +12,7 @@
 //! Costs: where the known key in front is not written any more, the entry moves to the end of its
 //! section.
 
-use crate::text::{Node, Section, Value};
+use crate::text::{Node, Value};
 
 /// One entry that the model does not name.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,16 +28,16 @@ pub struct Extra {
 pub struct Extras(Vec<Extra>);
 
 impl Extras {
-    /// The entries of `section` for which `known` gives no name.
+    /// Those of `nodes` for which `known` gives no name.
     ///
     /// `known` answers the name under which the writer writes the entry.
-    pub(crate) fn collect(
-        section: &Section,
+    pub(crate) fn collect<'a>(
+        nodes: impl IntoIterator<Item = &'a Node>,
         mut known: impl FnMut(&Node) -> Option<&'static str>,
     ) -> Self {
         let mut extras = Vec::new();
         let mut after = None;
-        for node in &section.nodes {
+        for node in nodes {
             match known(node) {
                 Some(name) => after = Some(name),
                 None => extras.push(Extra {

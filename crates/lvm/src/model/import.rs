@@ -127,13 +127,14 @@ fn header(root: &Section) -> Result<Header> {
         let context = format!("the text has format version {found}, and {VERSION} is known");
         return Err(Error::new(Kind::Model, context));
     }
-    let mut is_group_seen = false;
-    let extra = Extras::collect(root, |node| {
-        if matches!(node, Node::Section(_)) && !std::mem::replace(&mut is_group_seen, true) {
-            return Some("volume group");
-        }
-        known_in(HEADER_KEYS, node)
-    });
+    // The first section is the volume group; entries on both sides of it are the header's.
+    let group = root.sections().next();
+    let beside = |node: &&Node| match (node, group) {
+        (Node::Section(section), Some(group)) => !std::ptr::eq(section, group),
+        _ => true,
+    };
+    let nodes = root.nodes.iter().filter(beside);
+    let extra = Extras::collect(nodes, |node| known_in(HEADER_KEYS, node));
     Ok(Header {
         generator: None,
         description: fields.owned("description")?,
@@ -160,7 +161,7 @@ fn volume_group(section: &Section) -> Result<VolumeGroup> {
     vg.allocation = policy(fields)?.unwrap_or(AllocationPolicy::Normal);
     vg.profile = fields.owned("profile")?;
     vg.metadata_copies = fields.optional_u32("metadata_copies")?;
-    vg.extra = Extras::collect(section, |node| known_in(VG_KEYS, node));
+    vg.extra = Extras::collect(&section.nodes, |node| known_in(VG_KEYS, node));
 
     let pvs = fields.section("physical_volumes")?;
     let mut pv_keys = HashMap::new();
@@ -204,7 +205,7 @@ fn physical_volume(section: &Section) -> Result<PhysicalVolume> {
         pe_count: Extents(u64::from(fields.u32("pe_count")?)),
         ba_start: fields.optional_u64("ba_start")?.map(Sectors),
         ba_size: fields.optional_u64("ba_size")?.map(Sectors),
-        extra: Extras::collect(section, |node| known_in(PV_KEYS, node)),
+        extra: Extras::collect(&section.nodes, |node| known_in(PV_KEYS, node)),
     })
 }
 
@@ -243,7 +244,7 @@ fn logical_volume(section: &Section) -> Result<LogicalVolume> {
     lv.read_ahead = read_ahead(fields)?;
     lv.major = fields.optional_i64("major")?;
     lv.minor = fields.optional_i64("minor")?;
-    lv.extra = Extras::collect(section, |node| {
+    lv.extra = Extras::collect(&section.nodes, |node| {
         if is_segment(node) {
             Some("segment")
         } else {
@@ -286,7 +287,7 @@ fn historical(section: &Section) -> Result<HistoricalVolume> {
         removal_time: fields.optional_u64("removal_time")?,
         origin: fields.owned("origin")?,
         descendants: fields.strings("descendants")?,
-        extra: Extras::collect(section, |node| known_in(HISTORICAL_KEYS, node)),
+        extra: Extras::collect(&section.nodes, |node| known_in(HISTORICAL_KEYS, node)),
     })
 }
 
@@ -329,3 +330,6 @@ fn as_slice(value: &Value) -> &[Value] {
         single => std::slice::from_ref(single),
     }
 }
+
+#[cfg(test)]
+mod tests;

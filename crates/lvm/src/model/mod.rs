@@ -5,6 +5,8 @@
 //! knows is kept in `extras`. `relations`, `geometry`, `allocation` and `attr` answer questions,
 //! and `check` finds what is wrong.
 
+mod allocation;
+mod check;
 mod dm_name;
 mod export;
 mod extras;
@@ -19,10 +21,14 @@ pub mod name;
 mod pv;
 mod raid_level;
 mod relations;
+#[cfg(test)]
+mod samples;
 mod segment;
 mod time;
 mod vg;
 
+pub use allocation::{Allocation, AllocationMap, Certainty, ExtentRange, Run};
+pub use check::{FINDINGS_MAX, Finding, Severity, check, dependency_order, has_errors};
 pub use dm_name::{dm_name, dm_uuid, split_dm_name};
 pub use export::to_text;
 pub use extras::{Extra, Extras};

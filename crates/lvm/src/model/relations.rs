@@ -37,6 +37,10 @@ pub struct Use {
 pub struct Relations {
     /// By the index of the used volume's id, in the order of the text.
     uses: Vec<Vec<Use>>,
+    /// For each volume, the use that makes it a part: a pool may have very many others.
+    component: Vec<Option<Use>>,
+    /// For each volume, its use as a snapshot's store.
+    cow: Vec<Option<Use>>,
 }
 
 impl Relations {
@@ -50,7 +54,22 @@ impl Relations {
                 });
             }
         }
-        Self { uses }
+        let first = |uses: &Vec<Use>, fits: fn(Part) -> bool| {
+            uses.iter().find(|used| fits(used.part)).copied()
+        };
+        let component = uses
+            .iter()
+            .map(|uses| first(uses, Part::is_component))
+            .collect();
+        let cow = uses
+            .iter()
+            .map(|uses| first(uses, |part| part == Part::SnapshotCow))
+            .collect();
+        Self {
+            uses,
+            component,
+            cow,
+        }
     }
 
     /// Every use of a volume.
@@ -60,10 +79,7 @@ impl Relations {
 
     /// The use that makes a volume a part of another one.
     pub fn component_use(&self, lv: LvId) -> Option<Use> {
-        self.used_by(lv)
-            .iter()
-            .find(|used| used.part.is_component())
-            .copied()
+        self.component[lv.index()]
     }
 
     /// The volume of which this one is a part. For the store of a snapshot, that is the segment
@@ -74,10 +90,7 @@ impl Relations {
 
     /// The snapshot of which `lv` is the store.
     pub fn snapshot_of_cow<'a>(&self, vg: &'a VolumeGroup, lv: LvId) -> Option<&'a Snapshot> {
-        let used = self
-            .used_by(lv)
-            .iter()
-            .find(|used| used.part == Part::SnapshotCow)?;
+        let used = self.cow[lv.index()]?;
         match &vg.lv(used.by).segments[used.segment].kind {
             SegmentType::Snapshot(snapshot) => Some(snapshot),
             _ => None,
@@ -105,7 +118,7 @@ impl Relations {
 
     /// Whether a volume is the store of a snapshot.
     pub fn is_cow(&self, lv: LvId) -> bool {
-        self.is_used_as(lv, Part::SnapshotCow)
+        self.cow[lv.index()].is_some()
     }
 
     /// Whether a volume is used as this part, whoever uses it.
@@ -190,3 +203,6 @@ pub fn is_snapshot_holder(vg: &VolumeGroup, lv: LvId) -> bool {
 pub fn is_virtual_origin(vg: &VolumeGroup, lv: LvId) -> bool {
     vg.lv(lv).name().ends_with(VIRTUAL_ORIGIN)
 }
+
+#[cfg(test)]
+mod tests;

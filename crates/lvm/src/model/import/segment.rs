@@ -102,7 +102,7 @@ pub(super) fn segment(section: &Section, names: &Names<'_>) -> Result<Segment> {
     let extra = if matches!(kind, SegmentType::Unknown(_)) {
         Extras::default()
     } else {
-        Extras::collect(section, |node| {
+        Extras::collect(&section.nodes, |node| {
             if is_pool && is_message(node) {
                 return Some("message");
             }

@@ -1,0 +1,150 @@
+//! How volumes refer to each other: parts belong to one volume only and are hidden, hidden volumes
+//! belong to somebody, device ids in a pool differ.
+
+use std::collections::{HashMap, HashSet};
+
+use super::kinds::describe_part;
+use super::{Checker, RESTORE};
+use crate::model::flags::LvFlag;
+use crate::model::geometry::Part;
+use crate::model::ids::LvId;
+use crate::model::lv::LogicalVolume;
+use crate::model::relations::Role;
+use crate::model::segment::SegmentType;
+
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let vg = checker.vg;
+    let mut spare = None;
+    for (id, lv) in vg.lvs() {
+        if checker.is_full() {
+            return;
+        }
+        uses(checker, id);
+        visibility(checker, id, lv);
+        moves(checker, id, lv);
+        if checker.relations.role(vg, id) == Role::Spare
+            && let Some(other) = spare.replace(id)
+        {
+            let problem = format!("{} is kept for repairs, too", checker.name(other));
+            checker.lv_error(id, problem);
+        }
+    }
+    thin_device_ids(checker);
+    historical_names(checker);
+}
+
+/// A part of one volume cannot be a part of another, nor play two parts.
+fn uses(checker: &mut Checker<'_>, id: LvId) {
+    let uses = checker.relations.used_by(id);
+    let mut components = uses.iter().filter(|used| used.part.is_component());
+    let Some(first) = components.next().copied() else {
+        return;
+    };
+    // Areas on a volume may be many; whether they meet is checked with the extents.
+    let conflict = components.find(|other| other.part != Part::Area || first.part != Part::Area);
+    if let Some(other) = conflict.copied() {
+        let problem = format!(
+            "it is the {} of {} and the {} of {}",
+            describe_part(first.part),
+            checker.name(first.by),
+            describe_part(other.part),
+            checker.name(other.by),
+        );
+        checker.lv_error(id, problem);
+    }
+}
+
+fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
+    let is_visible = lv.flags.has(LvFlag::Visible);
+    let remedy = "find out what it was a part of before it is removed";
+    match checker.relations.role(checker.vg, id) {
+        // An origin that exists only for its snapshot is hidden.
+        Role::Whole if !is_visible && !checker.relations.is_origin(id) => {
+            checker.lv_warning(id, "it is hidden, and belongs to no other volume", remedy);
+        }
+        Role::Spare if is_visible => checker.lv_error(id, "it is kept for repairs, and visible"),
+        // People see thin volumes' pools, origins of a stack, and images split off with tracking.
+        Role::Part(part) if is_visible && must_hide(part) => {
+            let problem = format!(
+                "it is the {} of another volume, and visible",
+                describe_part(part)
+            );
+            checker.lv_error(id, problem);
+        }
+        _ => {}
+    }
+}
+
+fn must_hide(part: Part) -> bool {
+    part.is_component()
+        && !matches!(
+            part,
+            Part::Area
+                | Part::RaidImage(_)
+                | Part::RaidMeta(_)
+                | Part::CachePool
+                | Part::Writecache
+        )
+}
+
+/// The volume of a move is a mirror, and volumes on it are locked.
+fn moves(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
+    if !lv.flags.has(LvFlag::Pvmove) {
+        return;
+    }
+    if !lv
+        .segments
+        .iter()
+        .any(|segment| matches!(segment.kind, SegmentType::Mirror(_)))
+    {
+        checker.lv_error(id, "it has the flag PVMOVE, and nothing to move");
+    }
+    let users: HashSet<LvId> = checker
+        .relations
+        .used_by(id)
+        .iter()
+        .map(|used| used.by)
+        .collect();
+    if let Some(user) = users
+        .into_iter()
+        .filter(|user| !checker.vg.lv(*user).flags.has(LvFlag::Locked))
+        .min()
+    {
+        let problem = format!(
+            "it moves extents of {}, which is not locked",
+            checker.name(user)
+        );
+        checker.lv_warning(id, problem, RESTORE);
+    }
+}
+
+fn thin_device_ids(checker: &mut Checker<'_>) {
+    let vg = checker.vg;
+    let mut seen = HashMap::new();
+    for (id, lv) in vg.lvs() {
+        let Some(SegmentType::Thin(thin)) = lv.first() else {
+            continue;
+        };
+        if let Some(other) = seen.insert((thin.pool, thin.device_id), id) {
+            let problem = format!(
+                "its device id {} in pool {} is that of {} too",
+                thin.device_id,
+                checker.name(thin.pool),
+                checker.name(other),
+            );
+            checker.lv_error(id, problem);
+        }
+    }
+}
+
+fn historical_names(checker: &mut Checker<'_>) {
+    let vg = checker.vg;
+    let mut seen = HashSet::new();
+    for volume in &vg.historical {
+        let name = volume.name.as_ref().unwrap_or(&volume.key);
+        if !seen.insert(name) {
+            let problem = format!("it remembers two volumes of the name {name}");
+            checker.group_warning(problem, "forget one of them with lvremove");
+        }
+    }
+}
