@@ -54,7 +54,7 @@ pub(super) fn steps() -> Vec<Step> {
         with(
             plain(
                 "doc",
-                "cargo doc --locked --workspace --no-deps",
+                "cargo doc --locked --workspace --no-deps --document-private-items",
                 COMPILE_MAX,
             ),
             &[("RUSTDOCFLAGS", "-D warnings".to_owned())],
