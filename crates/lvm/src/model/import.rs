@@ -127,13 +127,11 @@ fn header(root: &Section) -> Result<Header> {
         let context = format!("the text has format version {found}, and {VERSION} is known");
         return Err(Error::new(Kind::Model, context));
     }
-    // The first section is the volume group; entries on both sides of it are the header's.
-    let group = root.sections().next();
-    let beside = |node: &&Node| match (node, group) {
-        (Node::Section(section), Some(group)) => !std::ptr::eq(section, group),
-        _ => true,
-    };
-    let nodes = root.nodes.iter().filter(beside);
+    // A second section could be taken for the volume group when it is read again.
+    let nodes = root
+        .nodes
+        .iter()
+        .filter(|node| matches!(node, Node::Value { .. }));
     let extra = Extras::collect(nodes, |node| known_in(HEADER_KEYS, node));
     Ok(Header {
         generator: None,
