@@ -7,8 +7,8 @@ use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::memory::MemoryDevice;
 use block::partition::PartitionDevice;
 use block::trace::{Trace, Traced};
-use block::{Device, Range};
-use target::conformance::{check, check_read_only};
+use block::{Device, Driver, EngineKind, Range};
+use target::conformance::{check, check_read_only, check_with_engine};
 use target::delay::{Delay, Slowness};
 use target::home::Home;
 use target::table::{Area, Layout, Piece, Table};
@@ -172,5 +172,25 @@ fn delay() {
         ];
         let pieces = vec![Piece::striped(2 * MIB, 64 * KIB, areas)];
         check(&volume(pieces, Access::ReadWrite), 9);
+    }
+}
+
+/// The engines that this machine has; containers may forbid `io_uring`.
+fn engines() -> Vec<EngineKind> {
+    let mut engines = vec![EngineKind::Threads, EngineKind::Uring];
+    engines.retain(|engine| Driver::with_engine(*engine).is_ok());
+    engines
+}
+
+/// Files, and a striped volume over files, keep the contract through each engine.
+#[test]
+fn engines_over_files() {
+    let disk = std::env::temp_dir();
+    for engine in engines() {
+        check_with_engine(&file(&disk, Caching::Probe), engine, 16);
+        check_with_engine(&file(&disk, Caching::PageCache), engine, 17);
+        let legs = [0; 3].map(|_| Area::device(Arc::new(file(&disk, Caching::Probe)), MIB));
+        let pieces = vec![Piece::striped(3 * 640 * KIB, 20 * KIB, legs.to_vec())];
+        check_with_engine(&volume(pieces, Access::ReadWrite), engine, 18);
     }
 }

@@ -4,11 +4,39 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use block::{
-    Buffer, Completion, Device, Driver, Durability, Operation, Queue, Range, Request, Result,
+    Buffer, Completion, Device, Driver, Durability, EngineKind, Operation, Queue, Range, Request,
+    Result,
 };
 
 /// How long any answer may take.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A device, and the engine through which its queues work.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'device> {
+    pub(super) device: &'device dyn Device,
+    /// `None`: what a driver chooses by itself.
+    pub(super) engine: Option<EngineKind>,
+}
+
+impl Subject<'_> {
+    /// A queue of the device, on a new driver of this thread.
+    pub(super) fn asker(self) -> Asker {
+        let driver = match self.engine {
+            None => Driver::new(),
+            Some(engine) => Driver::with_engine(engine),
+        };
+        let driver = driver.expect("a driver opens");
+        let queue = self.device.open_queue(&driver).expect("a queue opens");
+        Asker {
+            driver,
+            queue,
+            open: HashSet::new(),
+            next_tag: 1 << 40,
+            done: Vec::new(),
+        }
+    }
+}
 
 /// A queue with the thread's driver, and what it was asked.
 pub(super) struct Asker {
@@ -20,18 +48,6 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    pub(super) fn new(device: &dyn Device) -> Self {
-        let driver = Driver::new().expect("a driver opens");
-        let queue = device.open_queue(&driver).expect("a queue opens");
-        Self {
-            driver,
-            queue,
-            open: HashSet::new(),
-            next_tag: 1 << 40,
-            done: Vec::new(),
-        }
-    }
-
     /// Submits a request under a new tag, which is returned.
     pub(super) fn submit(&mut self, mut request: Request) -> u64 {
         self.next_tag += 1;

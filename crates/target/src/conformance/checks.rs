@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use block::{Buffer, Completion, Device, Durability, Info, Kind, Operation, Range, Request, Unmap};
+use block::{
+    Buffer, Completion, Device, Durability, EngineKind, Info, Kind, Operation, Range, Request,
+    Unmap,
+};
 
-use super::asker::Asker;
+use super::asker::Subject;
 use super::model::{Choices, Model};
 
 /// The largest device that is checked, in bytes: the model has one entry per byte.
@@ -20,8 +23,8 @@ const BARE: [Operation; 3] = [
 ];
 
 /// A device under test: what it says, what it should hold, and where choices come from.
-struct Subject<'device> {
-    device: &'device dyn Device,
+struct Suite<'device> {
+    subject: Subject<'device>,
     info: Info,
     model: Model,
     choices: Choices,
@@ -29,37 +32,47 @@ struct Subject<'device> {
 
 /// Checks all that a device promises. Destroys its content; `seed` makes a run repeatable.
 pub fn check(device: &dyn Device, seed: u64) {
-    println!("conformance of {}, seed {seed}", device.info().name);
-    let mut subject = Subject::new(device, seed);
-    assert!(!subject.info.read_only, "check_read_only is for this");
-    subject.empty_requests();
-    subject.refusals();
-    subject.one_at_a_time(200);
-    subject.many_at_a_time(2000, 32);
-    subject.durability();
-    subject.zeroes();
-    subject.extents();
-    subject.two_queues();
-    subject.abandoned();
-    subject.compare_all();
+    let engine = None;
+    check_all(Subject { device, engine }, seed);
+}
+
+/// Checks as [`check`] does, with queues that work through `engine`.
+pub fn check_with_engine(device: &dyn Device, engine: EngineKind, seed: u64) {
+    let engine = Some(engine);
+    check_all(Subject { device, engine }, seed);
+}
+
+fn check_all(subject: Subject<'_>, seed: u64) {
+    let mut suite = Suite::new(subject, seed);
+    assert!(!suite.info.read_only, "check_read_only is for this");
+    suite.empty_requests();
+    suite.refusals();
+    suite.one_at_a_time(200);
+    suite.many_at_a_time(2000, 32);
+    suite.durability();
+    suite.zeroes();
+    suite.extents();
+    suite.two_queues();
+    suite.abandoned();
+    suite.compare_all();
 }
 
 /// Checks all that a device promises that is not written; its content stays.
 pub fn check_read_only(device: &dyn Device, seed: u64) {
-    println!("conformance of {}, seed {seed}", device.info().name);
-    let mut subject = Subject::new(device, seed);
-    subject.refusals();
-    let mut asker = Asker::new(device);
+    let engine = None;
+    let mut suite = Suite::new(Subject { device, engine }, seed);
+    suite.refusals();
+    let mut asker = suite.subject.asker();
     for _ in 0..200 {
-        let range = subject.range();
+        let range = suite.range();
         let read = asker.read(range).expect("reads work");
-        subject.model.compare(range, &read);
+        suite.model.compare(range, &read);
     }
     asker
         .bare(Operation::Flush, Range::EMPTY)
         .expect("a flush works");
-    if subject.info.read_only {
-        let block = subject.block();
+    if suite.info.read_only {
+        let block = suite.block();
         let refused = asker.write(0, Durability::Volatile, &vec![1; block as usize]);
         assert_eq!(
             kind(&refused),
@@ -76,17 +89,21 @@ pub fn check_read_only(device: &dyn Device, seed: u64) {
         }
     }
     drop(asker);
-    subject.extents();
-    subject.compare_all();
+    suite.extents();
+    suite.compare_all();
 }
 
 fn kind(result: &block::Result<()>) -> Option<Kind> {
     result.as_ref().err().map(block::Error::kind)
 }
 
-impl<'device> Subject<'device> {
-    fn new(device: &'device dyn Device, seed: u64) -> Self {
-        let info = device.info();
+impl<'device> Suite<'device> {
+    fn new(subject: Subject<'device>, seed: u64) -> Self {
+        let info = subject.device.info();
+        println!(
+            "conformance of {}, {:?}, seed {seed}",
+            info.name, subject.engine
+        );
         let blocks = [info.logical_block, info.physical_block];
         assert!(
             blocks.iter().all(|block| block.is_power_of_two()),
@@ -104,9 +121,9 @@ impl<'device> Subject<'device> {
             (1..=SIZE_MAX).contains(&info.size),
             "a device of 1 to {SIZE_MAX} bytes is checked"
         );
-        let content = read_all(device, info.size);
+        let content = read_all(subject, info.size);
         Self {
-            device,
+            subject,
             info,
             model: Model::new(content),
             choices: Choices::new(seed),
@@ -132,7 +149,7 @@ impl<'device> Subject<'device> {
 
     /// No bytes, no failure.
     fn empty_requests(&mut self) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         for start in [0, self.info.size] {
             let empty = Range::new(start, 0);
             assert!(asker.read(empty).is_ok(), "an empty read at {start}");
@@ -147,7 +164,7 @@ impl<'device> Subject<'device> {
 
     /// What lies outside is refused; what is not aligned is refused, or done as it says.
     fn refusals(&mut self) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         let (block, size) = (self.block(), self.info.size);
         let far = (u64::MAX - block) / block * block;
         for (start, len) in [(size, block), (size - block, 2 * block), (far, block)] {
@@ -190,7 +207,7 @@ impl<'device> Subject<'device> {
 
     /// Single requests against the model.
     fn one_at_a_time(&mut self, count: usize) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         for _ in 0..count {
             let range = self.range();
             let request = self.random_request(range);
@@ -201,7 +218,7 @@ impl<'device> Subject<'device> {
 
     /// Requests that do not overlap, `depth` at a time, in one queue.
     fn many_at_a_time(&mut self, count: usize, depth: usize) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         let mut open: HashMap<u64, Request> = HashMap::new();
         let mut asked = 0;
         while asked < count || asker.open_count() > 0 {
@@ -283,7 +300,7 @@ impl<'device> Subject<'device> {
 
     /// Flush and FUA are answered, and what they covered is there for another queue.
     fn durability(&mut self) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         for durability in [Durability::Volatile, Durability::Fua] {
             let range = self.range();
             let bytes = self.choices.bytes(range.len());
@@ -297,14 +314,14 @@ impl<'device> Subject<'device> {
                 let flushed = asker.bare(Operation::Flush, Range::EMPTY);
                 assert!(flushed.is_ok(), "a flush: {flushed:?}");
             }
-            let read = Asker::new(self.device).read(range).expect("reads work");
+            let read = self.subject.asker().read(range).expect("reads work");
             self.model.compare(range, &read);
         }
     }
 
     /// Zeros are a promise, over data, over zeros and over the whole device.
     fn zeroes(&mut self) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         let all = Range::new(0, self.info.size);
         for operation in [BARE[1], BARE[0]] {
             let range = self.range();
@@ -319,7 +336,7 @@ impl<'device> Subject<'device> {
                 self.model.zero(range);
             }
             self.model
-                .compare(all, &read_all(self.device, self.info.size));
+                .compare(all, &read_all(self.subject, self.info.size));
         }
         // Leave something other than zeros behind.
         self.one_at_a_time(50);
@@ -333,7 +350,7 @@ impl<'device> Subject<'device> {
                 _ => self.range(),
             };
             let count_max = 1 + self.choices.below(8) as usize;
-            let extents = self.device.extents(range, count_max);
+            let extents = self.subject.device.extents(range, count_max);
             let extents = extents.unwrap_or_else(|error| panic!("extents of {range:?}: {error}"));
             assert!(
                 (1..=count_max).contains(&extents.len()),
@@ -363,7 +380,7 @@ impl<'device> Subject<'device> {
         if half == 0 {
             return;
         }
-        let device = self.device;
+        let subject = self.subject;
         let seeds = [self.choices.next(), self.choices.next()];
         std::thread::scope(|scope| {
             let halves = [(0, seeds[0]), (half, seeds[1])];
@@ -371,7 +388,7 @@ impl<'device> Subject<'device> {
                 let len = half.min(REQUEST_MAX);
                 scope.spawn(move || {
                     let bytes = Choices::new(seed).bytes(len);
-                    let mut asker = Asker::new(device);
+                    let mut asker = subject.asker();
                     for _ in 0..20 {
                         asker
                             .write(from, Durability::Volatile, &bytes)
@@ -391,7 +408,7 @@ impl<'device> Subject<'device> {
 
     /// A queue that is dropped with requests in flight waits for them.
     fn abandoned(&mut self) {
-        let mut asker = Asker::new(self.device);
+        let mut asker = self.subject.asker();
         for _ in 0..16 {
             let range = self.range();
             let bytes = Buffer::copy_of(&self.choices.bytes(range.len()));
@@ -407,7 +424,7 @@ impl<'device> Subject<'device> {
     }
 
     fn compare_all(&mut self) {
-        let content = read_all(self.device, self.info.size);
+        let content = read_all(self.subject, self.info.size);
         self.model.compare(Range::new(0, self.info.size), &content);
     }
 }
@@ -420,8 +437,8 @@ fn copy(request: &Request) -> Request {
 }
 
 /// All that a device holds.
-fn read_all(device: &dyn Device, size: u64) -> Vec<u8> {
-    let mut asker = Asker::new(device);
+fn read_all(subject: Subject<'_>, size: u64) -> Vec<u8> {
+    let mut asker = subject.asker();
     let mut content = Vec::with_capacity(size as usize);
     while (content.len() as u64) < size {
         let at = content.len() as u64;

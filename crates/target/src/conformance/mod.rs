@@ -11,4 +11,4 @@ mod asker;
 mod checks;
 mod model;
 
-pub use checks::{check, check_read_only};
+pub use checks::{check, check_read_only, check_with_engine};
