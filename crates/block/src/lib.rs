@@ -16,6 +16,7 @@ mod error;
 pub mod file;
 pub mod memory;
 pub mod nbd;
+pub mod nbd_client;
 pub mod partition;
 mod range;
 mod request;

@@ -37,7 +37,7 @@ pub use reply::{
     error_code, error_from_code,
 };
 pub use request::{RequestHeader, RequestStyle};
-pub use stream::{Expect, Inbox, Outbox, Received, Wait};
+pub use stream::{Expect, Inbox, Outbox, Received, Rest, Wait};
 
 #[cfg(test)]
 mod tests;

@@ -39,17 +39,26 @@ pub enum Wait {
 /// What came of a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// This many bytes in all, and how many of them went into the payload.
+    /// Something.
     Bytes {
-        /// Bytes, in the payload and the inbox together.
-        total: usize,
-        /// Bytes in the payload.
+        /// How many bytes of it went into the payload.
         payload: usize,
+        /// Whether there may be more.
+        rest: Rest,
     },
     /// Nothing is there yet.
     Nothing,
     /// The other side will send no more.
     End,
+}
+
+/// Whether there is more to receive at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// All room was filled: try again.
+    Possible,
+    /// There was room for more.
+    Unlikely,
 }
 
 /// What to expect next, which decides how much is taken in beside a payload.
@@ -136,6 +145,7 @@ impl Inbox {
             "a payload comes first"
         );
         let room = self.room(limit);
+        let capacity = payload_len + room.len();
         let received = if payload_len == 0 {
             recv(socket, &mut *room, flags).map(|(len, _)| len)
         } else {
@@ -148,7 +158,12 @@ impl Inbox {
             Ok(total) => {
                 let payload = total.min(payload_len);
                 self.end += total - payload;
-                Ok(Received::Bytes { total, payload })
+                let rest = if total == capacity {
+                    Rest::Possible
+                } else {
+                    Rest::Unlikely
+                };
+                Ok(Received::Bytes { payload, rest })
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
             Err(errno) => Err(Error::io("cannot receive", errno.into())),
@@ -193,9 +208,11 @@ impl Outbox {
         self.messages.is_empty()
     }
 
-    /// Forgets what has not been sent.
-    pub fn clear(&mut self) {
-        self.messages.clear();
+    /// Forgets what has not been sent; the buffers go to `unsent`.
+    pub fn clear_with(&mut self, mut unsent: impl FnMut(Buffer)) {
+        for (_, payload) in self.messages.drain(..) {
+            unsent(payload);
+        }
         self.sent = 0;
         self.bytes = 0;
     }

@@ -36,4 +36,6 @@ pub use listener::Listener;
 pub use server::{Limits, Server};
 
 #[cfg(test)]
+mod client_tests;
+#[cfg(test)]
 mod tests;
