@@ -4,7 +4,7 @@ use std::fs;
 use std::panic;
 use std::time::Duration;
 
-use tests::{Access, Daemon, Golden, LoopDevice, Scratch, Stock, Tool, sha256};
+use tests::{Access, Daemon, Golden, LoopDevice, Made, Scratch, Stock, Tool, sha256};
 
 /// Stock LVM2 sees the golden disks through loop devices, all volumes and nothing else.
 #[test]
@@ -77,4 +77,24 @@ fn nothing_stays_behind() {
     drop(scratch);
     assert!(!path.exists());
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+}
+
+/// Groups can be made without device-mapper, small and large.
+#[test]
+fn groups_are_made() {
+    let many = Made::many(300);
+    let device = LoopDevice::attach(many.image(), Access::ReadOnly);
+    let count = Stock::on([&device])
+        .without_driver("vgs")
+        .args(["--noheadings", "-o", "lv_count"]);
+    assert_eq!(count.succeed().text().trim(), "300");
+    let scratch = Scratch::new("made");
+    let one = Made::volume(scratch.path(), 8 << 20);
+    let device = LoopDevice::attach(one.image(), Access::ReadOnly);
+    let report = Stock::on([&device]);
+    let report = report
+        .without_driver("lvs")
+        .args(["--noheadings", "-o", "seg_pe_ranges"]);
+    assert!(report.succeed().text().trim().ends_with(":0-127"));
+    assert_eq!(one.data_start() % (1 << 20), 0);
 }

@@ -20,6 +20,8 @@ pub struct Daemon {
     child: Child,
     shown: String,
     stderr: Option<JoinHandle<Vec<u8>>>,
+    /// Held for the folders that the command needs.
+    _tool: Tool,
 }
 
 impl Daemon {
@@ -42,6 +44,7 @@ impl Daemon {
             child,
             shown,
             stderr,
+            _tool: tool,
         };
         let deadline = Instant::now() + READY_MAX;
         while !is_ready() {

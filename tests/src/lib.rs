@@ -6,6 +6,7 @@
 //!   golden     the golden disks, unpacked; what they must hold    Golden::shared()
 //!   scratch    a folder that goes away                            Scratch::new("name")
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
+//!   made       volume groups made for a test                     Made::many(10_000)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
 //! ```
 //!
@@ -16,6 +17,7 @@
 mod daemon;
 mod golden;
 mod loops;
+mod made;
 mod scratch;
 mod stock;
 mod tool;
@@ -23,6 +25,7 @@ mod tool;
 pub use daemon::Daemon;
 pub use golden::{Golden, Volume, sha256};
 pub use loops::{Access, LoopDevice};
+pub use made::Made;
 pub use scratch::Scratch;
 pub use stock::Stock;
 pub use tool::{Finished, LIMIT, Tool, ashlar, assert_root};

@@ -7,6 +7,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::loops::LoopDevice;
 use crate::scratch::Scratch;
@@ -42,7 +43,9 @@ SETTINGS
 /// Stock LVM2 on a closed list of devices.
 #[derive(Debug)]
 pub struct Stock {
-    scratch: Scratch,
+    // Shared with every command: without its folder LVM2 would fall back to the machine's own
+    // configuration and see every device.
+    scratch: Arc<Scratch>,
 }
 
 impl Stock {
@@ -54,7 +57,7 @@ impl Stock {
     /// The same, with more lines for its configuration file.
     pub fn with<'a>(devices: impl IntoIterator<Item = &'a LoopDevice>, settings: &str) -> Self {
         assert_root();
-        let scratch = Scratch::new("stock");
+        let scratch = Arc::new(Scratch::new("stock"));
         let mut filter = String::new();
         for device in devices {
             write!(filter, "\"a|^{}$|\", ", device.path().display()).expect("a string takes all");
@@ -76,9 +79,8 @@ impl Stock {
 
     /// An LVM2 command, such as `vgs`.
     pub fn command(&self, name: &str) -> Tool {
-        Tool::new("lvm")
-            .arg(name)
-            .env("LVM_SYSTEM_DIR", self.system_dir())
+        let tool = Tool::new("lvm").arg(name).needing(&self.scratch);
+        tool.env("LVM_SYSTEM_DIR", self.system_dir())
     }
 
     /// A command that does not ask for device-mapper: reports on machines that have none.

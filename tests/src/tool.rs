@@ -9,11 +9,13 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
+
+use crate::scratch::Scratch;
 
 /// How long a command may take if the test does not say otherwise: long on purpose, since another
 /// test may be using both cores.
@@ -29,6 +31,8 @@ pub struct Tool {
     pub(crate) command: Command,
     input: Option<Vec<u8>>,
     limit: Duration,
+    /// What must not go away before the command has ended.
+    needs: Option<Arc<Scratch>>,
 }
 
 /// A command that has ended.
@@ -102,6 +106,7 @@ impl Tool {
             command,
             input: None,
             limit: LIMIT,
+            needs: None,
         }
     }
 
@@ -126,6 +131,12 @@ impl Tool {
     /// Gives it bytes to read.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
+        self
+    }
+
+    /// Keeps a folder alive until the command has ended.
+    pub(crate) fn needing(mut self, scratch: &Arc<Scratch>) -> Self {
+        self.needs = Some(Arc::clone(scratch));
         self
     }
 
