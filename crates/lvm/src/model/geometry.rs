@@ -12,10 +12,11 @@
 //!
 //! Only areas take extents of physical volumes; all other references are to whole volumes.
 
+use super::extras::Extras;
 use super::ids::LvId;
-use super::segment::{Area, Mirror, Segment, SegmentType, ThinMessage};
+use super::segment::{Area, Mirror, Segment, SegmentType, Striped, ThinMessage};
 use super::vg::VolumeGroup;
-use crate::Extents;
+use crate::{Extents, Sectors};
 
 /// Copies of RAID 10 where the text does not say.
 const RAID10_COPIES: u32 = 2;
@@ -90,6 +91,28 @@ impl Part {
 }
 
 impl Segment {
+    /// A segment without tags, flags or unknown keys.
+    pub fn new(start: Extents, length: Extents, kind: SegmentType) -> Self {
+        Self {
+            start,
+            length,
+            reshape: Extents::ZERO,
+            tags: Vec::new(),
+            kind,
+            type_flags: Vec::new(),
+            extra: Extras::default(),
+        }
+    }
+
+    /// A linear segment: one area.
+    pub fn linear(start: Extents, length: Extents, area: Area) -> Self {
+        let striped = Striped {
+            stripe_size: Sectors::ZERO,
+            areas: vec![area],
+        };
+        Self::new(start, length, SegmentType::Striped(striped))
+    }
+
     /// The first extent behind it.
     pub fn end(&self) -> Extents {
         // Both come from 32 bits.
