@@ -27,4 +27,4 @@ pub use layout::{Area, DEPTH_MAX, Layout, Piece, PieceKind, STRIPES_MAX};
 pub use lookup::{Hint, Leaf, Mapped, Run, Table};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,18 +9,18 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, p
 use super::{Area, Hint, Layout, Leaf, PIECES_MAX, Piece, PieceKind, Table};
 use crate::Kind;
 
-const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 const DISK: u64 = 1 << 20;
 
 /// What the tree says about one byte.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Byte {
+pub(crate) enum Byte {
     On(String, u64),
     Zero,
     Error(String),
 }
 
-fn byte_of(layout: &Layout, mut at: u64) -> Byte {
+pub(crate) fn byte_of(layout: &Layout, mut at: u64) -> Byte {
     for piece in layout.pieces() {
         if at >= piece.len {
             at -= piece.len;
@@ -125,7 +125,8 @@ impl Choices<'_> {
     }
 }
 
-fn trees() -> impl Strategy<Value = Arc<Layout>> {
+/// Any tree over three disks of zeros, called a, b and c.
+pub(crate) fn trees() -> impl Strategy<Value = Arc<Layout>> {
     prop::collection::vec(any::<u16>(), 0..120).prop_map(|numbers| Choices(numbers.iter()).tree())
 }
 
