@@ -21,6 +21,7 @@ mod describe;
 mod layout;
 mod lookup;
 mod place;
+mod prune;
 
 pub use compile::PIECES_MAX;
 pub use layout::{Area, DEPTH_MAX, Layout, Piece, PieceKind, STRIPES_MAX};

@@ -243,6 +243,24 @@ fn stripes_that_go_on_merge() {
     assert_eq!(table.stripe_limits(), Some((4096, 3 * 4096)));
 }
 
+/// What a slice leaves out of a layout is not in the table: no device is opened for it.
+#[test]
+fn slices_bring_only_what_they_use() {
+    let disks = disks();
+    let linear = |disk: usize| Piece::linear(4096, Arc::clone(&disks[disk]), 0);
+    let legs = [0, 1].map(|disk| Area::device(Arc::clone(&disks[disk]), 8192));
+    let striped = Piece::striped(8192, 4096, legs.to_vec());
+    let pieces = vec![linear(0), striped, Piece::error(512, "bad"), linear(2)];
+    let inner = Layout::new("inner", pieces).unwrap();
+    let slice = Piece::of(4096, Area::layout(inner, 12288 + 512));
+    let table = Table::compile(&Layout::new("outer", vec![slice]).unwrap()).unwrap();
+    let names: Vec<String> = (table.devices().iter())
+        .map(|disk| disk.info().name)
+        .collect();
+    assert_eq!(names, ["c"]);
+    assert_eq!((table.stripes.len(), table.reasons.len()), (0, 0));
+}
+
 /// A tree that doubles itself thirty times is refused in no time, not expanded.
 #[test]
 fn doubling_layouts_are_bounded() {
