@@ -1,3 +1,11 @@
 //! What people type.
+//!
+//! `args` understands it, a file in `commands` does it, `output` shows what came of it.
 
-fn main() {}
+mod args;
+mod commands;
+mod output;
+
+fn main() -> std::process::ExitCode {
+    commands::main(std::env::args_os())
+}

@@ -21,11 +21,10 @@ mod describe;
 mod layout;
 mod lookup;
 mod place;
-mod prune;
 
 pub use compile::PIECES_MAX;
 pub use layout::{Area, DEPTH_MAX, Layout, Piece, PieceKind, STRIPES_MAX};
 pub use lookup::{Hint, Leaf, Mapped, Run, Table};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

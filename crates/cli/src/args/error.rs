@@ -1,0 +1,126 @@
+//! Why a command ended badly, and the exit status that says so.
+
+use std::fmt;
+
+/// What a caller (a script, by the exit status) can tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command line is wrong: exit status 3.
+    Usage,
+    /// There is no such command: exit status 2.
+    NoSuchCommand,
+    /// The command could not do what was asked: exit status 5.
+    Failed,
+    /// Everything has been said already; only the exit status (5) is left.
+    Reported,
+    /// The reader of our output went away.
+    Pipe,
+}
+
+/// An error of a command: what failed, on what, and what to do.
+#[derive(Debug)]
+pub(crate) struct Error {
+    kind: Kind,
+    context: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// A wrong command line.
+    pub(crate) fn usage(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Usage,
+            context: context.into(),
+            source: None,
+        }
+    }
+
+    /// A command that does not exist.
+    pub(crate) fn no_such_command(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::NoSuchCommand,
+            context: context.into(),
+            source: None,
+        }
+    }
+
+    /// Something that could not be done.
+    pub(crate) fn failed(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Failed,
+            context: context.into(),
+            source: None,
+        }
+    }
+
+    /// A failure whose messages have been printed already.
+    pub(crate) fn reported() -> Self {
+        Self {
+            kind: Kind::Reported,
+            context: String::new(),
+            source: None,
+        }
+    }
+
+    /// The same error with what caused it.
+    pub(crate) fn because(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// What a caller can match on.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The exit status, as LVM2 numbers them.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self.kind {
+            Kind::NoSuchCommand => 2,
+            Kind::Usage => 3,
+            Kind::Failed | Kind::Reported => 5,
+            // What a shell shows for a program that SIGPIPE ended.
+            Kind::Pipe => 141,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.context)?;
+        let mut source = self
+            .source
+            .as_deref()
+            .map(|source| source as &dyn std::error::Error);
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Kind::Pipe,
+            _ => Kind::Failed,
+        };
+        Self {
+            kind,
+            context: "Could not write the output".into(),
+            source: Some(error.into()),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Every flag there is, each once.
+//!
+//! Names, letters and value kinds are LVM2's; the sentences are ours. A command names the flags
+//! and the groups of flags that it takes; the groups at the end are those that several share.
+
+use super::table::Flag;
+
+// What to look at, and what of it to show.
+
+/// `-a`
+pub(crate) const ALL: Flag = Flag::switch(
+    "all",
+    "Show volumes that exist only as parts of others, too: images, logs, pool data and metadata. \
+     Their names stand in brackets. For physical volumes: every device, with or without a label.",
+)
+.short('a');
+/// `-o`
+pub(crate) const OPTIONS: Flag = Flag::value(
+    "options",
+    "[+|-|#]Field[,Field...]",
+    "The columns to show, in this order. With a leading + they are added to the default ones, \
+     with - taken away, with # left out where they are empty in every row. May be repeated and is \
+     then applied from left to right. `-o help' lists all fields.",
+)
+.short('o');
+/// `-O`
+pub(crate) const SORT: Flag = Flag::value(
+    "sort",
+    "[+|-]Field[,...]",
+    "The fields to sort by, the most important first; - in front of a field reverses it.",
+)
+.short('O');
+/// `-S`
+pub(crate) const SELECT: Flag = Flag::value(
+    "select",
+    "Criteria",
+    "Show only rows that match, for instance 'lv_size>1g && segtype=~raid'. `-S help' lists fields \
+     and operators.",
+)
+.short('S');
+/// `--segments`
+pub(crate) const SEGMENTS: Flag = Flag::switch(
+    "segments",
+    "One row for each segment, with columns that describe segments.",
+);
+/// `-H`
+pub(crate) const HISTORY: Flag = Flag::switch(
+    "history",
+    "Show volumes that are only remembered: removed while recording of history was on.",
+)
+.short('H');
+/// `--foreign`
+pub(crate) const FOREIGN: Flag = Flag::switch(
+    "foreign",
+    "Show volume groups that another host's system ID owns, too.",
+);
+/// `--shared`
+pub(crate) const SHARED: Flag = Flag::switch(
+    "shared",
+    "Show volume groups that a lock manager shares between hosts, too.",
+);
+/// `-P`
+pub(crate) const PARTIAL: Flag = Flag::switch(
+    "partial",
+    "Go on with volumes some of whose disks are missing; what cannot be read stays unknown.",
+)
+.short('P');
+
+// How a report looks.
+
+/// `--aligned`
+pub(crate) const ALIGNED: Flag = Flag::switch(
+    "aligned",
+    "Keep the columns aligned although --separator is given.",
+);
+/// `--binary`
+pub(crate) const BINARY: Flag = Flag::switch(
+    "binary",
+    "Print 1 and 0 for columns that are either set or not, and -1 where that is unknown.",
+);
+/// `--headings`
+pub(crate) const HEADINGS: Flag = Flag::value(
+    "headings",
+    "none|abbrev|full|0|1|2",
+    "The first line: none, the short headings, or the full names of the fields.",
+);
+/// `--noheadings`
+pub(crate) const NO_HEADINGS: Flag =
+    Flag::switch("noheadings", "Leave the line of headings out; for scripts.");
+/// `--nameprefixes`
+pub(crate) const NAME_PREFIXES: Flag = Flag::switch(
+    "nameprefixes",
+    "Print FIELD='value' pairs, the field's name in capitals behind LVM2_; a shell can evaluate \
+     them.",
+);
+/// `--unquoted`
+pub(crate) const UNQUOTED: Flag = Flag::switch(
+    "unquoted",
+    "With --nameprefixes: leave the quotes around values out.",
+);
+/// `--rows`
+pub(crate) const ROWS: Flag = Flag::switch("rows", "Turn the table: one line for each column.");
+/// `--separator`
+pub(crate) const SEPARATOR: Flag = Flag::value(
+    "separator",
+    "String",
+    "What stands between two columns; the columns are then not padded.",
+);
+/// `--unbuffered`
+pub(crate) const UNBUFFERED: Flag = Flag::switch(
+    "unbuffered",
+    "Print each row as soon as it is known, unsorted and only roughly aligned.",
+);
+/// `--units`
+pub(crate) const UNITS: Flag = Flag::value(
+    "units",
+    "[Number]r|R|h|H|b|B|s|S|k|K|m|M|g|G|t|T|p|P|e|E",
+    "The unit of all sizes: (h)uman-readable, (r) the same with < where a size was rounded up to \
+     what is printed, (b)ytes, (s)ectors, (k)ilobytes and so on; capitals count in powers of 1000. \
+     A number in front makes a unit of one's own, as in 3M.",
+);
+/// `--nosuffix`
+pub(crate) const NO_SUFFIX: Flag =
+    Flag::switch("nosuffix", "Leave the unit's letter behind sizes out.");
+/// `--reportformat`
+pub(crate) const REPORT_FORMAT: Flag = Flag::value(
+    "reportformat",
+    "basic|json|json_std",
+    "The form of the report: columns, LVM2's JSON (every value a string), or JSON with numbers as \
+     numbers and lists as arrays.",
+);
+/// `--configreport`
+pub(crate) const CONFIG_REPORT: Flag = Flag::value(
+    "configreport",
+    "log|vg|lv|pv|pvseg|seg",
+    "The report that later -o, -O and -S belong to; a command with one report ignores the others.",
+);
+/// `--logonly`
+pub(crate) const LOG_ONLY: Flag = Flag::switch(
+    "logonly",
+    "Accepted for scripts; there is no log report here.",
+);
+
+/// `--reportmissing...`: only parsed where stock does.
+pub(crate) const IGNORE_SKIPPED: Flag = Flag::switch(
+    "ignoreskippedcluster",
+    "Accepted for scripts: skipped clustered groups do not make the command fail.",
+);
+/// `--readonly`
+pub(crate) const READ_ONLY: Flag = Flag::switch(
+    "readonly",
+    "Take no locks and ask nobody whether a volume is in use; for disks that somebody else owns.",
+);
+/// `--ignorelockingfailure`
+pub(crate) const IGNORE_LOCKING_FAILURE: Flag = Flag::switch(
+    "ignorelockingfailure",
+    "Go on reading where a lock cannot be taken.",
+);
+
+// Scanning.
+
+/// `-b`
+pub(crate) const BLOCK_DEVICE: Flag = Flag::switch(
+    "blockdevice",
+    "Accepted for scripts; all volumes are scanned.",
+)
+.short('b');
+/// `--mknodes`
+pub(crate) const MKNODES: Flag = Flag::switch(
+    "mknodes",
+    "Accepted for scripts; there are no device nodes to make.",
+);
+/// `--notifydbus`
+pub(crate) const NOTIFY_DBUS: Flag =
+    Flag::switch("notifydbus", "Accepted for scripts; nobody is notified.");
+/// `--cache`
+pub(crate) const CACHE: Flag = Flag::switch(
+    "cache",
+    "Accepted for scripts; nothing is cached between commands.",
+);
+/// `-s`, pvscan
+pub(crate) const PVSCAN_SHORT: Flag =
+    Flag::switch("short", "Only the names of devices.").short('s');
+/// `-u`
+pub(crate) const UUID: Flag =
+    Flag::switch("uuid", "Show UUIDs beside the names of devices.").short('u');
+/// `-n`
+pub(crate) const NOVOLUMEGROUP: Flag = Flag::switch(
+    "novolumegroup",
+    "Only devices that belong to no volume group.",
+)
+.short('n');
+/// `-e`
+pub(crate) const EXPORTED: Flag =
+    Flag::switch("exported", "Only devices of exported volume groups.").short('e');
+
+// Common to all.
+
+/// `--devices`
+pub(crate) const DEVICES: Flag = Flag::value(
+    "devices",
+    "Device",
+    "Where the disks are: a block device, an image file, a folder of images. May be repeated or be \
+     a list with commas. Nothing else is then looked at. Without it ASHLAR_DEVICES counts (a list \
+     with colons), else the machine's block devices.",
+);
+/// `--devicesfile`
+pub(crate) const DEVICES_FILE: Flag = Flag::value(
+    "devicesfile",
+    "File",
+    "The devices file that lists the machine's disks; an empty name means none.",
+);
+/// `--config`
+pub(crate) const CONFIG: Flag = Flag::value(
+    "config",
+    "Settings",
+    "Settings that override lvm.conf for this command, in its syntax or as section/name=value.",
+);
+/// `-v`
+pub(crate) const VERBOSE: Flag = Flag::switch(
+    "verbose",
+    "Say more about what is done; repeat for still more.",
+)
+.short('v');
+/// `-q`
+pub(crate) const QUIET: Flag = Flag::switch(
+    "quiet",
+    "Say less; given twice, questions are answered with no without being asked.",
+)
+.short('q');
+/// `-d`
+pub(crate) const DEBUG: Flag =
+    Flag::switch("debug", "Say what happens inside; repeat for more.").short('d');
+/// `-y`
+pub(crate) const YES: Flag =
+    Flag::switch("yes", "Answer every question with yes without asking.").short('y');
+/// `-t`
+pub(crate) const TEST: Flag = Flag::switch("test", "Do everything except writing.").short('t');
+/// `-h`
+pub(crate) const HELP: Flag = Flag::switch("help", "Show this help.").short('h');
+/// `--longhelp`
+pub(crate) const LONG_HELP: Flag = Flag::switch("longhelp", "The same as --help.");
+/// `--version`
+pub(crate) const VERSION: Flag = Flag::switch("version", "Show the version.");
+
+/// What every command takes.
+pub(crate) const COMMON: &[Flag] = &[
+    DEVICES,
+    DEVICES_FILE,
+    CONFIG,
+    Flag::value(
+        "profile",
+        "String",
+        "Accepted for scripts; there are no profiles here.",
+    ),
+    Flag::value(
+        "commandprofile",
+        "String",
+        "Accepted for scripts; there are no profiles here.",
+    ),
+    Flag::value(
+        "driverloaded",
+        "y|n",
+        "Accepted for scripts; no kernel driver is used.",
+    ),
+    Flag::value(
+        "journal",
+        "String",
+        "Accepted for scripts; nothing goes to the journal.",
+    ),
+    Flag::value(
+        "lockopt",
+        "String",
+        "Accepted for scripts; there is no lock manager here.",
+    ),
+    Flag::switch(
+        "nohints",
+        "Accepted for scripts; there is no file of hints.",
+    ),
+    Flag::switch(
+        "nolocking",
+        "Take no locks. Another command may change what this one reads.",
+    ),
+    DEBUG,
+    QUIET,
+    VERBOSE,
+    TEST,
+    YES,
+    HELP,
+    LONG_HELP,
+    VERSION,
+];
+
+/// What every report takes.
+pub(crate) const REPORT: &[Flag] = &[
+    OPTIONS,
+    SORT,
+    SELECT,
+    UNITS,
+    NO_SUFFIX,
+    REPORT_FORMAT,
+    HEADINGS,
+    NO_HEADINGS,
+    SEPARATOR,
+    ALIGNED,
+    NAME_PREFIXES,
+    UNQUOTED,
+    ROWS,
+    BINARY,
+    UNBUFFERED,
+    CONFIG_REPORT,
+    LOG_ONLY,
+    FOREIGN,
+    SHARED,
+    PARTIAL,
+    READ_ONLY,
+    IGNORE_LOCKING_FAILURE,
+    IGNORE_SKIPPED,
+];

@@ -1,0 +1,32 @@
+//! The command line: one table of commands and flags, and everything that is derived from it.
+//!
+//! ```text
+//!   flags.rs + commands/*.rs        what exists: names, value kinds, one sentence each
+//!        │
+//!        ├── parse.rs               words in, `Arguments` out, or a message that names the word
+//!        ├── help.rs                `--help`
+//!        └── man.rs                 roff pages
+//! ```
+//!
+//! The rules are LVM2's, because its scripts must run unchanged: options and names may be mixed,
+//! short flags may be grouped (`-aL 1g`), a long option may be cut short while it stays
+//! unambiguous, hyphens inside a long option do not count, `--` ends the options.
+
+mod error;
+pub(crate) mod flags;
+mod help;
+mod man;
+mod name;
+mod parse;
+mod size;
+mod suggest;
+mod table;
+
+pub(crate) use error::{Error, Kind};
+pub(crate) use help::{overview, text};
+pub(crate) use man::page;
+pub(crate) use name::{LvName, Target, split_target};
+pub(crate) use parse::{Arguments, parse, split_leading};
+pub(crate) use size::bytes;
+pub(crate) use suggest::{meant, nearest};
+pub(crate) use table::{Command, Example, Flag};

@@ -1,0 +1,201 @@
+//! Words in, flags and operands out.
+//!
+//! The rules are those of `getopt_long` with LVM2's habit of ignoring hyphens inside a long
+//! option (`--no-headings` is `--noheadings`). A wrong word is answered with the word, the
+//! command, and the option that was probably meant.
+
+use super::error::Error;
+use super::flags::COMMON;
+use super::suggest::nearest;
+use super::table::{Command, Flag, Takes};
+
+/// A command line that has been understood.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments {
+    given: Vec<(&'static str, Option<String>)>,
+    operands: Vec<String>,
+}
+
+impl Arguments {
+    /// Whether the flag was given.
+    pub(crate) fn has(&self, flag: &Flag) -> bool {
+        self.count(flag) > 0
+    }
+
+    /// How often the flag was given.
+    pub(crate) fn count(&self, flag: &Flag) -> usize {
+        self.given
+            .iter()
+            .filter(|(long, _)| *long == flag.long)
+            .count()
+    }
+
+    /// The flag's value; of several, the last.
+    pub(crate) fn value(&self, flag: &Flag) -> Option<&str> {
+        self.values(flag).last()
+    }
+
+    /// All values of the flag, in their order.
+    pub(crate) fn values<'a>(&'a self, flag: &Flag) -> impl Iterator<Item = &'a str> {
+        let long = flag.long;
+        self.given
+            .iter()
+            .filter(move |(given, _)| *given == long)
+            .filter_map(|(_, value)| value.as_deref())
+    }
+
+    /// The words that are not options.
+    pub(crate) fn operands(&self) -> &[String] {
+        &self.operands
+    }
+}
+
+/// Parses the words behind a command's name.
+pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Error> {
+    let mut arguments = Arguments::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            arguments.operands.extend(words.cloned());
+            break;
+        }
+        if let Some(option) = word.strip_prefix("--") {
+            long_option(command, option, &mut words, &mut arguments)?;
+        } else if word.len() > 1 && word.starts_with('-') {
+            short_options(command, &word[1..], &mut words, &mut arguments)?;
+        } else {
+            arguments.operands.push(word.clone());
+        }
+    }
+    Ok(arguments)
+}
+
+/// Takes options in front of a command's name: `ashlar --devices DIR lvs`. Gives them, and what
+/// follows. Only the options of every command can stand there.
+pub(crate) fn split_leading(words: &[String]) -> (&[String], &[String]) {
+    let mut at = 0;
+    while let Some(word) = words
+        .get(at)
+        .filter(|word| word.len() > 1 && word.starts_with('-'))
+    {
+        at += 1;
+        let takes_next = match word.strip_prefix("--") {
+            Some(long) => COMMON
+                .iter()
+                .any(|flag| flag.long == long && flag.takes != Takes::Nothing),
+            None => false,
+        };
+        at += usize::from(takes_next);
+    }
+    words.split_at(at.min(words.len()))
+}
+
+fn long_option(
+    command: &Command,
+    option: &str,
+    words: &mut std::slice::Iter<'_, String>,
+    arguments: &mut Arguments,
+) -> Result<(), Error> {
+    let (typed, attached) = match option.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (option, None),
+    };
+    let flag = find_long(command, typed)?;
+    let value = match (flag.takes, attached) {
+        (Takes::Nothing, None) => None,
+        (Takes::Nothing, Some(_)) => {
+            let message = format!(
+                "{}: option '--{}' doesn't allow an argument",
+                command.name, flag.long
+            );
+            return Err(Error::usage(message));
+        }
+        (Takes::Value(_), Some(value)) => Some(value),
+        (Takes::Value(what), None) => Some(words.next().cloned().ok_or_else(|| {
+            let name = command.name;
+            let message = format!(
+                "{name}: option '--{}' requires an argument: {what}",
+                flag.long
+            );
+            Error::usage(message)
+        })?),
+    };
+    arguments.given.push((flag.long, value));
+    Ok(())
+}
+
+fn find_long(command: &Command, typed: &str) -> Result<&'static Flag, Error> {
+    let wanted: String = typed.chars().filter(|c| *c != '-').collect();
+    if let Some(flag) = command.all_flags().find(|flag| flag.long == wanted) {
+        return Ok(flag);
+    }
+    let mut candidates: Vec<&Flag> = command
+        .all_flags()
+        .filter(|flag| !wanted.is_empty() && flag.long.starts_with(&wanted))
+        .collect();
+    candidates.sort_by_key(|flag| flag.long);
+    candidates.dedup_by_key(|flag| flag.long);
+    match candidates[..] {
+        [flag] => Ok(flag),
+        [] => {
+            let hint = nearest(&wanted, command.all_flags().map(|flag| flag.long))
+                .map_or_else(String::new, |near| format!("; did you mean '--{near}'?"));
+            let name = command.name;
+            Err(Error::usage(format!(
+                "{name}: unrecognized option '--{typed}'{hint}"
+            )))
+        }
+        _ => {
+            let names: Vec<String> = candidates
+                .iter()
+                .map(|flag| format!("'--{}'", flag.long))
+                .collect();
+            Err(Error::usage(format!(
+                "{}: option '--{typed}' is ambiguous; possibilities: {}",
+                command.name,
+                names.join(" ")
+            )))
+        }
+    }
+}
+
+fn short_options(
+    command: &Command,
+    letters: &str,
+    words: &mut std::slice::Iter<'_, String>,
+    arguments: &mut Arguments,
+) -> Result<(), Error> {
+    for (at, letter) in letters.char_indices() {
+        let flag = command
+            .all_flags()
+            .find(|flag| flag.short == Some(letter))
+            .ok_or_else(|| {
+                let name = command.name;
+                Error::usage(format!(
+                    "{name}: invalid option -- '{letter}'; `{name} --help' lists the options"
+                ))
+            })?;
+        match flag.takes {
+            Takes::Nothing => arguments.given.push((flag.long, None)),
+            Takes::Value(what) => {
+                let rest = &letters[at + letter.len_utf8()..];
+                let value = if rest.is_empty() {
+                    words.next().cloned().ok_or_else(|| {
+                        Error::usage(format!(
+                            "{}: option requires an argument -- '{letter}': {what}",
+                            command.name
+                        ))
+                    })?
+                } else {
+                    rest.to_owned()
+                };
+                arguments.given.push((flag.long, Some(value)));
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! `lvs`: the logical volumes, one line each.
+
+use super::Session;
+use super::report::{Kind, Request, Subject, plan};
+use super::rows;
+use crate::args::{Arguments, Command, Error, Example, flags};
+
+/// `lvs`
+pub(super) const COMMAND: Command = Command {
+    name: "lvs",
+    summary: "List logical volumes",
+    operands: "[VG|VG/LV|@TAG ...]",
+    description: "One line for each logical volume, with columns of your choice. Volumes that are \
+        only parts of others (images of a RAID, data of a pool) are left out unless -a asks for \
+        them or they are named.\n\n\
+        The ten letters of the Attr column: type (m mirror, r RAID, o origin, s snapshot, t thin \
+        pool, V thin volume, i image, l log, e metadata, C cache, p move), w writable or r \
+        read-only, allocation (i inherited, c contiguous, l cling, n normal, a anywhere; capital: \
+        locked), m fixed minor, state, o open, target, z zeroes new blocks, health (p a disk is \
+        missing), k skipped on activation.",
+    flags: &[
+        &[flags::ALL, flags::SEGMENTS, flags::HISTORY],
+        flags::REPORT,
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "lvs -a -o+devices",
+            does: "shows every volume and the disks below it",
+        },
+        Example {
+            line: "lvs -S 'segtype=~raid && lv_size>10g' -O -lv_size",
+            does: "shows large RAID volumes, the largest first",
+        },
+        Example {
+            line: "lvs --reportformat json_std --units b --nosuffix vg0",
+            does: "prints JSON with sizes as numbers",
+        },
+    ],
+    run,
+};
+
+const LVS: Kind = Kind {
+    subject: Subject::Lv,
+    columns: (
+        "lv_name,vg_name,lv_attr,lv_size,pool_lv,origin,data_percent,metadata_percent,move_pv,\
+         mirror_log,copy_percent,convert_lv",
+        "lv_name,vg_name,seg_count,lv_attr,lv_size,lv_major,lv_minor,lv_kernel_major,\
+         lv_kernel_minor,pool_lv,origin,data_percent,metadata_percent,move_pv,copy_percent,\
+         mirror_log,convert_lv,lv_uuid,lv_profile",
+    ),
+    sort: "vg_name,lv_name",
+};
+
+const SEGMENTS: Kind = Kind {
+    subject: Subject::Segment,
+    columns: (
+        "lv_name,vg_name,lv_attr,stripes,segtype,seg_size",
+        "lv_name,vg_name,lv_attr,seg_start,seg_size,stripes,segtype,stripe_size,chunk_size",
+    ),
+    sort: "vg_name,lv_name,seg_start",
+};
+
+pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let kind = if arguments.has(&flags::SEGMENTS) {
+        SEGMENTS
+    } else {
+        LVS
+    };
+    match plan(kind, arguments, session)? {
+        Request::Report(plan) => rows::report(*plan, arguments, session),
+        Request::Help => Ok(()),
+    }
+}

@@ -1,0 +1,63 @@
+//! `lvscan`: one line for each logical volume: its path, size and state.
+
+use lvm::model::{AllocationPolicy, LvId};
+
+use super::Session;
+use super::display::Values;
+use super::rows::volumes;
+use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::output::Group;
+
+/// `lvscan`
+pub(super) const COMMAND: Command = Command {
+    name: "lvscan",
+    summary: "List logical volumes, their sizes and whether they are active",
+    operands: "",
+    description: "One line for each logical volume: whether it is active, whether it is an origin \
+        or a snapshot, its path, its size, and how new extents for it are chosen. lvs says more.",
+    flags: &[
+        &[
+            flags::ALL,
+            flags::BLOCK_DEVICE,
+            flags::PARTIAL,
+            flags::READ_ONLY,
+        ],
+        flags::COMMON,
+    ],
+    examples: &[Example {
+        line: "lvscan",
+        does: "lists all volumes",
+    }],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if let Some(word) = arguments.operands().first() {
+        return Err(Error::usage(format!(
+            "Command does not accept argument: {word}."
+        )));
+    }
+    let values = Values::of(arguments)?;
+    let view = session.view(arguments)?;
+    for group in &view.groups {
+        for lv in volumes(group, arguments.has(&flags::ALL)) {
+            session.line(&line(group, lv, values))?;
+        }
+    }
+    Ok(())
+}
+
+fn line(group: &Group, lv: LvId, values: Values) -> String {
+    let volume = group.vg.lv(lv);
+    let kind = if group.relations.is_origin(lv) {
+        "Original"
+    } else if group.relations.is_cow(lv) {
+        "Snapshot"
+    } else {
+        "        "
+    };
+    let path = format!("/dev/{}/{}", group.vg.name, volume.name());
+    let size = values.size(group.lv_sectors(lv));
+    let policy = volume.allocation.map_or("inherit", AllocationPolicy::name);
+    format!("inactive {kind} '{path}' [{size}] {policy}")
+}

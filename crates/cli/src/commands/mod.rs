@@ -1,0 +1,23 @@
+//! One file for each command, and what all of them share.
+//!
+//! `dispatch` finds the command by the binary's name or its first argument and turns errors into
+//! messages and exit statuses; `session` is what a command may use: output, messages, and the
+//! disks; `catalogue` lists the commands.
+
+mod catalogue;
+mod dispatch;
+mod display;
+mod help;
+mod lvs;
+mod lvscan;
+mod pvs;
+mod pvscan;
+mod report;
+mod rows;
+mod selected;
+mod session;
+mod vgs;
+mod vgscan;
+
+pub(crate) use dispatch::main;
+pub(crate) use session::Session;

@@ -1,0 +1,244 @@
+//! What the operands of a reading command name.
+//!
+//! No operand means everything. A name that does not exist is told and makes the command fail at
+//! its end; the others are still shown.
+
+use lvm::model::{LvId, PvId};
+use manager::scan::{FoundDevice, PvIndex, Restriction};
+
+use super::Session;
+use super::rows::{is_unchosen, label_of, volumes};
+use crate::args::{Arguments, Error, LvName, Target, flags, split_target};
+use crate::output::{Group, View};
+
+/// A volume group that is named, wholly or some of its volumes.
+pub(super) struct Named<'a> {
+    /// The group.
+    pub(super) group: &'a Group,
+    whole: bool,
+    lvs: Vec<LvId>,
+}
+
+impl Named<'_> {
+    /// The named volumes; of a group as a whole those that people see, or all.
+    pub(super) fn volumes(&self, all: bool) -> Vec<LvId> {
+        if self.whole {
+            return volumes(self.group, all);
+        }
+        self.group
+            .order
+            .iter()
+            .copied()
+            .filter(|lv| self.lvs.contains(lv))
+            .collect()
+    }
+}
+
+/// Which names a command takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Groups {
+    /// Volume groups and tags.
+    Only,
+    /// Volumes, too.
+    WithVolumes,
+}
+
+/// The groups and volumes that the operands name.
+pub(super) fn groups<'a>(
+    view: &'a View,
+    arguments: &Arguments,
+    names: Groups,
+    session: &mut Session,
+) -> Result<Vec<Named<'a>>, Error> {
+    let mut named: Vec<Named<'a>> = view
+        .groups
+        .iter()
+        .map(|group| Named {
+            group,
+            whole: false,
+            lvs: Vec::new(),
+        })
+        .collect();
+    for word in arguments.operands() {
+        match split_target(word) {
+            Target::Tag(tag) => add_tag(&mut named, &tag, names),
+            Target::Vg(name) => add_group(&mut named, &name, session),
+            Target::Lv(_) if names == Groups::Only => {
+                let name = session.command();
+                return Err(Error::usage(format!(
+                    "Invalid volume group name {word}.\n  Run `{name} --help' for more information."
+                )));
+            }
+            Target::Lv(name) => add_volume(&mut named, &name, session),
+        }
+    }
+    if arguments.operands().is_empty() {
+        for named in &mut named {
+            named.whole = true;
+        }
+    }
+    let everything = arguments.operands().is_empty();
+    named.retain(|named| named.whole || !named.lvs.is_empty());
+    named.retain(|named| is_shown(view, named.group, arguments, everything, session));
+    Ok(named)
+}
+
+/// Groups of other hosts, and shared ones without their lock manager, are shown on request only.
+fn is_shown(
+    view: &View,
+    group: &Group,
+    arguments: &Arguments,
+    everything: bool,
+    session: &mut Session,
+) -> bool {
+    let name = &group.vg.name;
+    for restriction in &view.scan.groups[group.index].restrictions {
+        let message = match restriction {
+            Restriction::Foreign { system_id } if !arguments.has(&flags::FOREIGN) => format!(
+                "Cannot access VG {name} with system ID {system_id} with {}local system ID; \
+                 --foreign shows it.",
+                if everything { "" } else { "other " }
+            ),
+            Restriction::Shared { lock_type } if !arguments.has(&flags::SHARED) => {
+                format!("Cannot access VG {name} with lock type {lock_type}; --shared shows it.")
+            }
+            _ => continue,
+        };
+        if !everything {
+            session.fail_later(&message);
+        }
+        return false;
+    }
+    true
+}
+
+fn add_tag(named: &mut [Named<'_>], tag: &str, names: Groups) {
+    for named in named {
+        if named.group.vg.tags.iter().any(|own| own == tag) {
+            named.whole = true;
+        } else if names == Groups::WithVolumes {
+            let group = named.group;
+            let tagged = |lv: &LvId| group.vg.lv(*lv).tags.iter().any(|own| own == tag);
+            named.lvs.extend(group.order.iter().copied().filter(tagged));
+        }
+    }
+}
+
+fn is_called(group: &Group, name: &str) -> bool {
+    group.vg.name == name || group.vg.uuid.to_string() == name
+}
+
+fn not_found(name: &str, session: &mut Session) {
+    session.error(&format!("Volume group \"{name}\" not found"));
+    session.fail_later(&format!("Cannot process volume group {name}"));
+}
+
+fn add_group(named: &mut [Named<'_>], name: &str, session: &mut Session) {
+    let mut found = false;
+    for named in named
+        .iter_mut()
+        .filter(|named| is_called(named.group, name))
+    {
+        named.whole = true;
+        found = true;
+    }
+    if !found {
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace()) {
+            session.error(&format!(
+                "Volume group name \"{name}\" has invalid characters."
+            ));
+            session.fail_later(&format!("Cannot process volume group {name}"));
+            return;
+        }
+        not_found(name, session);
+    }
+}
+
+fn add_volume(named: &mut [Named<'_>], name: &LvName, session: &mut Session) {
+    let LvName { vg, lv } = name;
+    let mut found = false;
+    for named in named.iter_mut().filter(|named| is_called(named.group, vg)) {
+        found = true;
+        match named.group.vg.lv_by_name(lv) {
+            Some(id) => named.lvs.push(id),
+            None => {
+                session.fail_later(&format!("Failed to find logical volume \"{vg}/{lv}\""));
+            }
+        }
+    }
+    if !found {
+        not_found(vg, session);
+    }
+}
+
+/// What a line of `pvs` is about.
+#[derive(Clone, Copy)]
+pub(super) enum Chosen<'a> {
+    /// A physical volume of a group, present or missing.
+    Member(&'a Group, PvId),
+    /// A label that belongs to no group, or an unused duplicate.
+    Label(PvIndex),
+    /// A device without a label.
+    Device(&'a FoundDevice),
+}
+
+/// The physical volumes that the operands name.
+pub(super) fn devices<'a>(
+    view: &'a View,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Vec<Chosen<'a>> {
+    let all = arguments.has(&flags::ALL);
+    let mut everything = Vec::new();
+    for group in &view.groups {
+        if is_shown(view, group, arguments, true, session) {
+            let members = group.vg.pvs().map(|(pv, _)| Chosen::Member(group, pv));
+            everything.extend(members);
+        }
+    }
+    for device in &view.scan.devices {
+        match label_of(device) {
+            Some(found) if view.scan.pv(found).group.is_none() => {
+                everything.push(Chosen::Label(found));
+            }
+            Some(found) if is_unchosen(view, found) => everything.push(Chosen::Label(found)),
+            Some(_) => {}
+            None => everything.push(Chosen::Device(device)),
+        }
+    }
+    if arguments.operands().is_empty() {
+        everything.retain(|chosen| match chosen {
+            Chosen::Member(..) => true,
+            Chosen::Label(found) => all || !is_unchosen(view, *found),
+            Chosen::Device(_) => all,
+        });
+        return everything;
+    }
+    let mut named = Vec::new();
+    for word in arguments.operands() {
+        let before = named.len();
+        named.extend(
+            everything
+                .iter()
+                .filter(|chosen| is_named(view, chosen, word)),
+        );
+        if named.len() == before && !word.starts_with('@') {
+            session.fail_later(&format!("Cannot use {word}: device not found"));
+        }
+    }
+    named
+}
+
+fn is_named(view: &View, chosen: &Chosen<'_>, word: &str) -> bool {
+    if let Some(tag) = word.strip_prefix('@') {
+        return match chosen {
+            Chosen::Member(group, pv) => group.vg.pv(*pv).tags.iter().any(|own| own == tag),
+            _ => false,
+        };
+    }
+    match chosen {
+        Chosen::Member(group, pv) => group.found(*pv).is_some() && view.pv_name(group, *pv) == word,
+        Chosen::Label(found) => view.scan.device(view.scan.pv(*found).device).name == word,
+        Chosen::Device(device) => device.name == word,
+    }
+}

@@ -1,0 +1,140 @@
+//! What a command may use: its output, messages to people, and the disks.
+//!
+//! Output is buffered and goes to standard output; messages go to standard error behind two
+//! spaces, as LVM2 prints them. A command that could do only a part says so with
+//! [`Session::fail_later`] and goes on; its exit status is then 5.
+
+use std::io::{self, BufWriter, Stderr, Stdout, Write};
+
+use manager::host::{DeviceSource, Host};
+use manager::scan::{Options, Severity, scan};
+
+use crate::args::{Arguments, Command, Error, flags};
+use crate::output::View;
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    /// Only errors.
+    Quiet,
+    /// Warnings, too.
+    Normal,
+    /// What is done, too.
+    Verbose,
+}
+
+/// A command under way.
+pub(crate) struct Session {
+    out: BufWriter<Stdout>,
+    err: Stderr,
+    verbosity: Verbosity,
+    failed: bool,
+    command: &'static str,
+}
+
+const BUFFER: usize = 64 * 1024;
+
+impl Session {
+    pub(super) fn new() -> Self {
+        Self {
+            out: BufWriter::with_capacity(BUFFER, io::stdout()),
+            err: io::stderr(),
+            verbosity: Verbosity::Normal,
+            failed: false,
+            command: "ashlar",
+        }
+    }
+
+    pub(super) fn begin(&mut self, command: &'static Command, arguments: &Arguments) {
+        self.command = command.name;
+        self.verbosity = if arguments.has(&flags::QUIET) {
+            Verbosity::Quiet
+        } else if arguments.has(&flags::VERBOSE) {
+            Verbosity::Verbose
+        } else {
+            Verbosity::Normal
+        };
+    }
+
+    /// The name of the command.
+    pub(crate) fn command(&self) -> &'static str {
+        self.command
+    }
+
+    /// Standard output.
+    pub(crate) fn out(&mut self) -> &mut dyn Write {
+        &mut self.out
+    }
+
+    /// Prints text as it is.
+    pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())
+    }
+
+    /// Prints a line behind two spaces.
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "  {text}")
+    }
+
+    /// Tells people about an error; what was printed before stays before.
+    pub(crate) fn error(&mut self, message: &str) {
+        let _ = self.out.flush();
+        // Nobody can be told that standard error is closed.
+        let _ = writeln!(self.err, "  {message}");
+    }
+
+    /// Tells people about something that they should know, unless they want to know nothing.
+    pub(crate) fn tell(&mut self, message: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.error(message);
+        }
+    }
+
+    /// The command goes on, and fails at its end.
+    pub(crate) fn fail_later(&mut self, message: &str) {
+        self.error(message);
+        self.failed = true;
+    }
+
+    /// Looks at the disks that the options name. What is wrong with some of them is told, and
+    /// does not hide the others.
+    pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
+        let mut host = Host::from_environment().map_err(|error| failed(&error))?;
+        for text in arguments.values(&flags::CONFIG) {
+            host.config.add_text(text).map_err(|error| failed(&error))?;
+        }
+        if let Some(file) = arguments.value(&flags::DEVICES_FILE) {
+            let settings = if file.is_empty() {
+                "devices { use_devicesfile = 0 }".to_owned()
+            } else {
+                format!("devices {{ use_devicesfile = 1 devicesfile = \"{file}\" }}")
+            };
+            host.config
+                .add_text(&settings)
+                .map_err(|error| failed(&error))?;
+        }
+        let listed: Vec<&str> = arguments.values(&flags::DEVICES).collect();
+        let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
+        let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
+        for finding in &scan.findings {
+            if finding.severity == Severity::Warning {
+                self.tell(&finding.to_string());
+            }
+        }
+        Ok(View::new(scan))
+    }
+
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        self.out.flush()?;
+        if self.failed {
+            Err(Error::reported())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// What the manager could not do, as a failure of the command.
+fn failed(error: &manager::Error) -> Error {
+    Error::failed(error.to_string())
+}

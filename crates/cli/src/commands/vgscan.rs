@@ -1,0 +1,51 @@
+//! `vgscan`: one line for each volume group.
+
+use lvm::model::VgFlag;
+
+use super::Session;
+use crate::args::{Arguments, Command, Error, Example, flags};
+
+/// `vgscan`
+pub(super) const COMMAND: Command = Command {
+    name: "vgscan",
+    summary: "Search all disks for volume groups",
+    operands: "",
+    description: "Looks at every disk and names each volume group that was found. vgs says more.",
+    flags: &[
+        &[
+            flags::MKNODES,
+            flags::NOTIFY_DBUS,
+            flags::CACHE,
+            flags::PARTIAL,
+            flags::READ_ONLY,
+            flags::IGNORE_LOCKING_FAILURE,
+        ],
+        flags::COMMON,
+    ],
+    examples: &[Example {
+        line: "vgscan",
+        does: "names all volume groups",
+    }],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if let Some(word) = arguments.operands().first() {
+        return Err(Error::usage(format!(
+            "Command does not accept argument: {word}."
+        )));
+    }
+    let view = session.view(arguments)?;
+    for group in &view.groups {
+        let exported = if group.vg.flags.has(VgFlag::Exported) {
+            "exported "
+        } else {
+            ""
+        };
+        let name = &group.vg.name;
+        session.line(&format!(
+            "Found {exported}volume group \"{name}\" using metadata type lvm2"
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What the kernel knows of an active volume; of an inactive one, nothing.
+
+use super::catalogue::fields;
+use super::constant::{blank, minus_one, no_list, no_number, not_known, unknown};
+use crate::output::report::{FieldKind, Value};
+use crate::output::{Row, Style};
+
+const TEXT: FieldKind = FieldKind::Text;
+const NUMBER: FieldKind = FieldKind::Number;
+const PERCENT: FieldKind = FieldKind::Percent;
+
+fields! { INFO of LvInfo {
+    "lv_kernel_major" "KMaj" NUMBER, 0, minus_one, "Major number of the active device, or -1.";
+    "lv_kernel_minor" "KMin" NUMBER, 0, minus_one, "Minor number of the active device, or -1.";
+    "lv_kernel_read_ahead" "KRahead" FieldKind::Size, 0, minus_one,
+        "Read-ahead of the active device, or -1.";
+    "lv_permissions" "LPerms" TEXT, 8, unknown, "Whether the active device may be written.";
+    "lv_suspended" "Suspended" FieldKind::Binary(&["suspended"]), 10, not_known,
+        "Whether the active device is suspended.";
+    "lv_live_table" "LiveTable" FieldKind::Binary(&["live table present", "live table"]), 20,
+        not_known, "Whether the active device has a table.";
+    "lv_inactive_table" "InactiveTable"
+        FieldKind::Binary(&["inactive table present", "inactive table"]), 20,
+        not_known, "Whether a table waits to become the active device's.";
+    "lv_device_open" "DevOpen" FieldKind::Binary(&["open"]), 10, not_known,
+        "Whether the active device is open.";
+} }
+
+fields! { STATUS of LvStatus {
+    "data_percent" "Data%" PERCENT, 6, no_number, "How full a snapshot, thin or cache volume is.";
+    "snap_percent" "Snap%" PERCENT, 6, no_number, "How full a snapshot is.";
+    "metadata_percent" "Meta%" PERCENT, 6, no_number, "How full a pool's metadata is.";
+    "copy_percent" "Cpy%Sync" PERCENT, 0, no_number, "How much of a copy or move is in sync.";
+    "sync_percent" "Cpy%Sync" PERCENT, 0, no_number, "The same as copy_percent.";
+    "cache_total_blocks" "CacheTotalBlocks" NUMBER, 0, no_number, "Blocks of a cache.";
+    "cache_used_blocks" "CacheUsedBlocks" NUMBER, 16, no_number, "Blocks of a cache in use.";
+    "cache_dirty_blocks" "CacheDirtyBlocks" NUMBER, 0, no_number,
+        "Blocks of a cache that are not written back.";
+    "cache_read_hits" "CacheReadHits" NUMBER, 16, no_number, "Reads that a cache answered.";
+    "cache_read_misses" "CacheReadMisses" NUMBER, 16, no_number, "Reads that it did not.";
+    "cache_write_hits" "CacheWriteHits" NUMBER, 16, no_number, "Writes that a cache took.";
+    "cache_write_misses" "CacheWriteMisses" NUMBER, 0, no_number, "Writes that it did not.";
+    "kernel_cache_settings" "KCacheSettings" FieldKind::List, 18, no_list,
+        "Settings of the running cache.";
+    "kernel_cache_policy" "KCachePolicy" TEXT, 18, blank, "Policy of the running cache.";
+    "kernel_metadata_format" "KMFmt" NUMBER, 0, no_number, "Metadata format of the running cache.";
+    "lv_health_status" "Health" TEXT, 15, health, "What is wrong with the volume, if anything.";
+    "kernel_discards" "KDiscards" TEXT, 0, blank, "What the running thin pool does with discards.";
+    "lv_check_needed" "CheckNeeded" FieldKind::Binary(&["check needed", "needs check"]), 15,
+        not_known, "Whether pool metadata wants to be checked.";
+    "lv_merge_failed" "MergeFailed" FieldKind::Binary(&["merge failed", "failed"]), 15, not_known,
+        "Whether merging a snapshot failed.";
+    "lv_snapshot_invalid" "SnapInvalid" FieldKind::Binary(&["snapshot invalid", "invalid"]), 15,
+        not_known, "Whether a snapshot overflowed.";
+    "vdo_operating_mode" "VDOOperatingMode" TEXT, 0, blank, "Mode of a running VDO pool.";
+    "vdo_compression_state" "VDOCompressionState" TEXT, 0, blank,
+        "Whether a running VDO pool compresses.";
+    "vdo_index_state" "VDOIndexState" TEXT, 0, blank, "State of a running VDO pool's index.";
+    "vdo_used_size" "VDOUsedSize" NUMBER, 0, no_number, "Space that a running VDO pool uses.";
+    "vdo_saving_percent" "VDOSaving%" NUMBER, 0, no_number, "Space that a running VDO pool saves.";
+    "writecache_total_blocks" "WCacheTotalBlocks" NUMBER, 0, no_number, "Blocks of a writecache.";
+    "writecache_free_blocks" "WCacheFreeBlocks" NUMBER, 0, no_number,
+        "Blocks of a writecache that are free.";
+    "writecache_writeback_blocks" "WCacheWritebackBlocks" NUMBER, 0, no_number,
+        "Blocks of a writecache that are being written back.";
+    "writecache_error" "WCacheErrors" NUMBER, 0, no_number, "Errors of a writecache.";
+} }
+
+fn health(row: &Row<'_>, _: &Style) -> Value {
+    let partial = row
+        .volume()
+        .is_some_and(|(group, lv, _)| group.is_partial(lv));
+    Value::text(if partial { "partial" } else { "" })
+}

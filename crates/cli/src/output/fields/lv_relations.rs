@@ -1,0 +1,459 @@
+//! Fields of logical volumes that say how they belong together.
+
+use std::collections::HashSet;
+
+use lvm::model::{Area, LogicalVolume, LvFlag, LvId, Part, RaidFamily, SegmentType, SnapshotState};
+
+use super::constant::{binary, size};
+use crate::output::report::Value;
+use crate::output::{Group, Row, Style};
+
+type Volume<'a> = (&'a Group, LvId, &'a LogicalVolume);
+
+fn marked(found: Option<(&Group, LvId)>) -> Value {
+    Value::text(
+        found
+            .map(|(group, lv)| group.marked_name(lv))
+            .unwrap_or_default(),
+    )
+}
+
+fn uuid(found: Option<(&Group, LvId)>) -> Value {
+    Value::text(
+        found
+            .map(|(group, lv)| group.vg.lv(lv).uuid.to_string())
+            .unwrap_or_default(),
+    )
+}
+
+fn related<'a>(
+    row: &Row<'a>,
+    find: impl FnOnce(Volume<'a>) -> Option<LvId>,
+) -> Option<(&'a Group, LvId)> {
+    let volume = row.volume()?;
+    Some((volume.0, find(volume)?))
+}
+
+pub(super) fn parent(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, |(group, lv, _)| {
+        let used = group.relations.component_use(lv)?;
+        let counts = !group.is_visible(lv) && used.part != Part::SnapshotCow;
+        counts.then_some(used.by)
+    }))
+}
+
+/// The volume that shows through this one.
+fn find_origin((group, lv, volume): Volume<'_>) -> Option<LvId> {
+    if let Some(snapshot) = group.relations.snapshot_of_cow(&group.vg, lv) {
+        return Some(snapshot.origin);
+    }
+    match volume.first()? {
+        SegmentType::Thin(thin) => thin.origin.or(thin.external_origin),
+        SegmentType::Cache(cache) => Some(cache.origin),
+        SegmentType::Writecache(cache) => Some(cache.origin),
+        SegmentType::Integrity(integrity) => Some(integrity.origin),
+        _ => None,
+    }
+}
+
+pub(super) fn origin(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, find_origin))
+}
+
+pub(super) fn origin_uuid(row: &Row<'_>, _: &Style) -> Value {
+    uuid(related(row, find_origin))
+}
+
+pub(super) fn origin_size(row: &Row<'_>, style: &Style) -> Value {
+    let sized = related(row, |(group, lv, _)| {
+        match group.relations.snapshot_of_cow(&group.vg, lv) {
+            Some(snapshot) => Some(snapshot.origin),
+            None => group.relations.is_origin(lv).then_some(lv),
+        }
+    });
+    match sized {
+        Some((group, lv)) => size(style, group.lv_sectors(lv)),
+        None => Value::no_number(),
+    }
+}
+
+fn find_pool((_, _, volume): Volume<'_>) -> Option<LvId> {
+    match volume.first()? {
+        SegmentType::Thin(thin) => Some(thin.pool),
+        SegmentType::Cache(cache) => Some(cache.pool),
+        SegmentType::Writecache(cache) => Some(cache.cache),
+        SegmentType::Vdo(vdo) => Some(vdo.pool),
+        _ => None,
+    }
+}
+
+pub(super) fn pool(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, find_pool))
+}
+
+pub(super) fn pool_uuid(row: &Row<'_>, _: &Style) -> Value {
+    uuid(related(row, find_pool))
+}
+
+fn find_data((_, _, volume): Volume<'_>) -> Option<LvId> {
+    match volume.first()? {
+        SegmentType::ThinPool(pool) => Some(pool.data),
+        SegmentType::CachePool(pool) => Some(pool.data),
+        SegmentType::VdoPool(pool) => Some(pool.data),
+        _ => None,
+    }
+}
+
+pub(super) fn data(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, find_data))
+}
+
+pub(super) fn data_uuid(row: &Row<'_>, _: &Style) -> Value {
+    uuid(related(row, find_data))
+}
+
+fn find_metadata((_, _, volume): Volume<'_>) -> Option<LvId> {
+    match volume.first()? {
+        SegmentType::ThinPool(pool) => Some(pool.metadata),
+        SegmentType::CachePool(pool) => Some(pool.metadata),
+        _ => None,
+    }
+}
+
+pub(super) fn metadata(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, find_metadata))
+}
+
+pub(super) fn metadata_uuid(row: &Row<'_>, _: &Style) -> Value {
+    uuid(related(row, find_metadata))
+}
+
+pub(super) fn metadata_size(row: &Row<'_>, style: &Style) -> Value {
+    match related(row, find_metadata) {
+        Some((group, lv)) => size(style, group.lv_sectors(lv)),
+        None => Value::no_number(),
+    }
+}
+
+fn find_log((_, _, volume): Volume<'_>) -> Option<LvId> {
+    volume
+        .segments
+        .iter()
+        .find_map(|segment| match &segment.kind {
+            SegmentType::Mirror(mirror) => mirror.log,
+            _ => None,
+        })
+}
+
+pub(super) fn mirror_log(row: &Row<'_>, _: &Style) -> Value {
+    marked(related(row, find_log))
+}
+
+pub(super) fn mirror_log_uuid(row: &Row<'_>, _: &Style) -> Value {
+    uuid(related(row, find_log))
+}
+
+/// The first disk that a move takes from.
+fn moved_from(volume: &LogicalVolume) -> Option<lvm::model::PvId> {
+    if !volume.flags.has(LvFlag::Pvmove) {
+        return None;
+    }
+    volume
+        .segments
+        .iter()
+        .find_map(|segment| match segment.areas().first() {
+            Some(Area::Pv { pv, .. }) if matches!(segment.kind, SegmentType::Mirror(_)) => {
+                Some(*pv)
+            }
+            _ => None,
+        })
+}
+
+pub(super) fn move_pv(row: &Row<'_>, _: &Style) -> Value {
+    let found = row
+        .volume()
+        .and_then(|(group, _, lv)| Some((group, moved_from(lv)?)));
+    Value::text(
+        found
+            .map(|(group, pv)| row.view.pv_name(group, pv).to_owned())
+            .unwrap_or_default(),
+    )
+}
+
+pub(super) fn move_pv_uuid(row: &Row<'_>, _: &Style) -> Value {
+    let found = row
+        .volume()
+        .and_then(|(group, _, lv)| Some((group, moved_from(lv)?)));
+    Value::text(
+        found
+            .map(|(group, pv)| group.vg.pv(pv).uuid.to_string())
+            .unwrap_or_default(),
+    )
+}
+
+pub(super) fn merging(row: &Row<'_>, style: &Style) -> Value {
+    let set = row.volume().is_some_and(|(group, lv, volume)| {
+        let relations = &group.relations;
+        let is_merging = |s: &lvm::model::Snapshot| s.state == SnapshotState::Merging;
+        relations
+            .snapshot_of_cow(&group.vg, lv)
+            .is_some_and(is_merging)
+            || relations.snapshots(&group.vg, lv).any(is_merging)
+            || relations.is_used_as(lv, Part::ThinMerge)
+            || matches!(volume.first(), Some(SegmentType::Thin(thin)) if thin.merge.is_some())
+    });
+    binary(style, set, "merging")
+}
+
+/// The snapshots of a volume: those with a store of their own, then thin ones.
+fn snapshots(group: &Group, lv: LvId) -> Vec<LvId> {
+    let thick = group
+        .relations
+        .snapshots(&group.vg, lv)
+        .map(|snapshot| snapshot.cow);
+    let thin = group.relations.used_by(lv).iter();
+    let thin = thin
+        .filter(|used| matches!(used.part, Part::ThinOrigin | Part::ThinExternalOrigin))
+        .map(|used| used.by);
+    thick.chain(thin).collect()
+}
+
+fn ancestor_names(row: &Row<'_>) -> Vec<String> {
+    let Some((group, lv, _)) = row.volume() else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    let mut seen = HashSet::from([lv]);
+    let mut current = lv;
+    while let Some(next) = snapshot_origin(group, current) {
+        // A loop of origins is damage; stop where it closes.
+        if !seen.insert(next) {
+            break;
+        }
+        names.push(group.vg.lv(next).name().to_owned());
+        current = next;
+    }
+    names
+}
+
+fn snapshot_origin(group: &Group, lv: LvId) -> Option<LvId> {
+    if let Some(snapshot) = group.relations.snapshot_of_cow(&group.vg, lv) {
+        return Some(snapshot.origin);
+    }
+    match group.vg.lv(lv).first()? {
+        SegmentType::Thin(thin) => thin.origin.or(thin.external_origin),
+        _ => None,
+    }
+}
+
+fn descendant_names(row: &Row<'_>) -> Vec<String> {
+    let Some((group, lv, _)) = row.volume() else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    let mut seen = HashSet::from([lv]);
+    let mut pending: Vec<LvId> = snapshots(group, lv).into_iter().rev().collect();
+    while let Some(next) = pending.pop() {
+        if seen.insert(next) {
+            names.push(group.vg.lv(next).name().to_owned());
+            pending.extend(snapshots(group, next).into_iter().rev());
+        }
+    }
+    names
+}
+
+pub(super) fn ancestors(row: &Row<'_>, _: &Style) -> Value {
+    Value::list(ancestor_names(row))
+}
+
+pub(super) fn descendants(row: &Row<'_>, _: &Style) -> Value {
+    Value::list(descendant_names(row))
+}
+
+pub(super) fn full_ancestors(row: &Row<'_>, _: &Style) -> Value {
+    let mut names = ancestor_names(row);
+    if let Some((group, _, volume)) = row.volume() {
+        let mut current = names
+            .last()
+            .cloned()
+            .unwrap_or_else(|| volume.name().to_owned());
+        // Each step goes to a volume that is gone; there are no more steps than such volumes.
+        for _ in &group.vg.historical {
+            let gone = group
+                .vg
+                .historical
+                .iter()
+                .find(|gone| gone.descendants.contains(&current));
+            let Some(gone) = gone else { break };
+            current = format!("-{}", gone.name.as_ref().unwrap_or(&gone.key));
+            names.push(current.clone());
+        }
+    }
+    Value::list(names)
+}
+
+pub(super) fn full_descendants(row: &Row<'_>, _: &Style) -> Value {
+    let mut names = descendant_names(row);
+    if let Some((group, _, volume)) = row.volume() {
+        for gone in &group.vg.historical {
+            if gone.origin.as_deref() == Some(volume.name()) {
+                names.push(format!("-{}", gone.name.as_ref().unwrap_or(&gone.key)));
+                names.extend(gone.descendants.iter().cloned());
+            }
+        }
+    }
+    Value::list(names)
+}
+
+pub(super) fn layout(row: &Row<'_>, _: &Style) -> Value {
+    let Some((_, _, volume)) = row.volume() else {
+        return Value::list(Vec::new());
+    };
+    let words: Vec<&str> = match volume.first() {
+        Some(SegmentType::Raid(raid)) => {
+            let family = match raid.level.family() {
+                RaidFamily::Raid0 => "raid0",
+                RaidFamily::Raid1 => "raid1",
+                RaidFamily::Raid4 => "raid4",
+                RaidFamily::Raid5 => "raid5",
+                RaidFamily::Raid6 => "raid6",
+                RaidFamily::Raid10 => "raid10",
+            };
+            let layout = match raid.level.name() {
+                "raid5" => Some("raid5_ls"),
+                "raid6" => Some("raid6_zr"),
+                name => (name != family).then_some(name),
+            };
+            ["raid", family].into_iter().chain(layout).collect()
+        }
+        Some(SegmentType::Mirror(_)) => vec!["mirror"],
+        Some(SegmentType::Thin(_)) => vec!["thin", "sparse"],
+        Some(SegmentType::ThinPool(_)) => vec!["thin", "pool"],
+        Some(SegmentType::CachePool(_)) => vec!["cache", "pool"],
+        Some(SegmentType::Cache(_)) => vec!["cache"],
+        Some(SegmentType::Writecache(_)) => vec!["writecache"],
+        Some(SegmentType::Integrity(_)) => vec!["integrity"],
+        Some(SegmentType::VdoPool(_)) => vec!["vdo", "pool"],
+        Some(SegmentType::Vdo(_)) => vec!["vdo"],
+        _ => plain_layout(volume),
+    };
+    Value::list(words.into_iter().map(str::to_owned).collect())
+}
+
+fn plain_layout(volume: &LogicalVolume) -> Vec<&'static str> {
+    let names = || volume.segments.iter().map(lvm::model::Segment::type_name);
+    let mut words = Vec::new();
+    for word in ["linear", "striped"] {
+        if names().any(|name| name == word) {
+            words.push(word);
+        }
+    }
+    if words.is_empty() || names().any(|name| name != "linear" && name != "striped") {
+        words.push("unknown");
+    }
+    words
+}
+
+pub(super) fn role(row: &Row<'_>, _: &Style) -> Value {
+    let Some(volume @ (group, lv, model)) = row.volume() else {
+        return Value::list(Vec::new());
+    };
+    let pool = matches!(
+        model.first(),
+        Some(SegmentType::ThinPool(_) | SegmentType::CachePool(_) | SegmentType::VdoPool(_))
+    );
+    let mut words = vec![if group.is_visible(lv) && !pool {
+        "public"
+    } else {
+        "private"
+    }];
+    if model.flags.has(LvFlag::Pvmove) {
+        words.push("pvmove");
+    }
+    if let Some(used) = group.relations.component_use(lv) {
+        words.extend_from_slice(part_role(used.part));
+    } else if model.name().ends_with("_pmspare") {
+        words.extend(["pool", "spare"]);
+    }
+    words.extend(snapshot_roles(volume));
+    Value::list(words.into_iter().map(str::to_owned).collect())
+}
+
+fn part_role(part: Part) -> &'static [&'static str] {
+    match part {
+        Part::MirrorImage => &["mirror", "image"],
+        Part::MirrorLog => &["mirror", "log"],
+        Part::RaidImage(_) => &["raid", "image"],
+        Part::RaidMeta(_) => &["raid", "metadata"],
+        Part::ThinPoolData => &["thin", "pool", "data"],
+        Part::ThinPoolMetadata => &["thin", "pool", "metadata"],
+        Part::CachePoolData => &["cache", "pool", "data"],
+        Part::CachePoolMetadata => &["cache", "pool", "metadata"],
+        Part::CacheOrigin => &["cache", "origin"],
+        Part::WritecacheOrigin => &["writecache", "origin"],
+        Part::IntegrityOrigin => &["integrity", "origin"],
+        Part::IntegrityMetadata => &["integrity", "metadata"],
+        Part::VdoPoolData => &["vdo", "pool", "data"],
+        _ => &[],
+    }
+}
+
+fn snapshot_roles((group, lv, model): Volume<'_>) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    let uses = |part: Part| {
+        group
+            .relations
+            .used_by(lv)
+            .iter()
+            .filter(|used| used.part == part)
+            .count()
+    };
+    let kinds = [
+        (Part::SnapshotOrigin, "thickorigin", "multithickorigin"),
+        (Part::ThinOrigin, "thinorigin", "multithinorigin"),
+        (Part::ThinExternalOrigin, "extorigin", "multiextorigin"),
+    ];
+    for (part, one, many) in kinds {
+        let count = uses(part);
+        if count > 0 {
+            words.extend(["origin", one]);
+        }
+        if count > 1 {
+            words.push(many);
+        }
+    }
+    if group.relations.is_cow(lv) {
+        words.extend(["snapshot", "thicksnapshot"]);
+    }
+    if matches!(model.first(), Some(SegmentType::Thin(thin)) if thin.origin.is_some()) {
+        words.extend(["snapshot", "thinsnapshot"]);
+    }
+    words
+}
+
+pub(super) fn modules(row: &Row<'_>, _: &Style) -> Value {
+    let Some((group, lv, model)) = row.volume() else {
+        return Value::list(Vec::new());
+    };
+    let mut words: Vec<String> = Vec::new();
+    if group.relations.is_cow(lv) || group.relations.is_origin(lv) {
+        words.push("snapshot".into());
+    }
+    let of_kind: &[&str] = match model.first() {
+        Some(SegmentType::Mirror(_)) => &["mirror"],
+        Some(SegmentType::Raid(_)) => &["raid"],
+        Some(SegmentType::ThinPool(_)) => &["thin-pool"],
+        Some(SegmentType::Thin(_)) => &["thin", "thin-pool"],
+        Some(SegmentType::Cache(_)) => &["cache"],
+        Some(SegmentType::Writecache(_)) => &["writecache"],
+        Some(SegmentType::Integrity(_)) => &["integrity"],
+        Some(SegmentType::Vdo(_)) => &["vdo"],
+        Some(SegmentType::VdoPool(_)) => &["vdo-pool"],
+        Some(SegmentType::Error) => &["error"],
+        Some(SegmentType::Zero) => &["zero"],
+        _ => &[],
+    };
+    words.extend(of_kind.iter().map(|&word| word.to_owned()));
+    words.sort();
+    Value::list(words)
+}

@@ -1,0 +1,21 @@
+//! Every field of `pvs`, `vgs` and `lvs`.
+//!
+//! Each file has one table per group of fields (name, heading, kind, least width, reader, help)
+//! and the readers below it. A reader gets the row and the style and gives a value; it is called
+//! only for fields that a report uses. A row without what the field is about gives nothing.
+//!
+//! What only a running kernel target knows (how full, how synchronised) has no value here:
+//! volumes are shown as stock shows them when they are not active.
+
+mod attr;
+mod catalogue;
+mod constant;
+mod kernel;
+mod lv;
+mod lv_relations;
+mod pv;
+mod segment;
+mod vdo;
+mod vg;
+
+pub(crate) use catalogue::{ALL, help, selection_help};

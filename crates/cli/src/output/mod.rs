@@ -1,0 +1,22 @@
+//! What the reader sees: sizes, tables, JSON.
+//!
+//! ```text
+//!   manager::scan  ──▶  view.rs     what was found, each volume group parsed and related once
+//!                        │ row.rs   what one line of a report is about
+//!                        ▼
+//!                      fields/      every field of pvs, vgs and lvs: name, heading, value
+//!                        ▼
+//!                      report/      columns, selection, order, layout, JSON
+//! ```
+//!
+//! A new property is one line in one table of `fields/`. `units.rs` prints sizes everywhere.
+
+pub(crate) mod fields;
+pub(crate) mod report;
+mod row;
+mod units;
+mod view;
+
+pub(crate) use row::{Binary, PvSegment, Row, Style};
+pub(crate) use units::{Form, Units};
+pub(crate) use view::{Group, View};

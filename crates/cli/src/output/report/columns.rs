@@ -1,0 +1,216 @@
+//! `-o` and `-O`: which fields are shown, and which order the rows have.
+//!
+//! A field is found by its name without regard to underscores and case, with or without the
+//! prefix of the report it is asked for (`lvs -o name` is `lv_name`). `lv_all` and its kin stand
+//! for all fields of a group.
+
+use std::fmt;
+
+use super::field::Field;
+use crate::args::nearest;
+
+/// All fields, in tables.
+pub(crate) type Fields = &'static [&'static [Field]];
+
+/// A field list that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ColumnError {
+    /// There is no such field.
+    Unknown {
+        /// What was typed.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// Nothing is left, or nothing was asked for.
+    Empty(String),
+    /// `help` or `?` was asked for.
+    Help,
+}
+
+impl fmt::Display for ColumnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, nearest } => {
+                write!(f, "Unrecognised field: {name}")?;
+                if let Some(nearest) = nearest {
+                    write!(f, " (did you mean {nearest}?)")?;
+                }
+                f.write_str("; `-o help' lists all fields")
+            }
+            Self::Empty(list) => write!(f, "Invalid options string: {list}"),
+            Self::Help => f.write_str("the list of fields was asked for"),
+        }
+    }
+}
+
+impl std::error::Error for ColumnError {}
+
+/// Ascending or descending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// Smallest first.
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
+/// The result of all `-o` and the last `-O`.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    /// What is shown, in this order. Nothing stands for the pseudo-field `selected`.
+    pub(crate) shown: Vec<Option<&'static Field>>,
+    /// Shown fields to leave out where all their values are empty.
+    pub(crate) compacted: Vec<&'static Field>,
+    /// What the rows are sorted by.
+    pub(crate) sorted: Vec<(&'static Field, Sort)>,
+}
+
+impl Columns {
+    /// Resolves `-o` lists (in their order) and the `-O` list against the fields.
+    ///
+    /// `prefix` is that of the report (`lv_`), `default` its default columns.
+    pub(crate) fn resolve<'a>(
+        fields: Fields,
+        prefix: &str,
+        default: &str,
+        options: impl Iterator<Item = &'a str>,
+        sort: &str,
+    ) -> Result<Self, ColumnError> {
+        let lookup = Lookup { fields, prefix };
+        let mut shown = lookup.list(default)?;
+        let mut compacted = Vec::new();
+        for list in options {
+            if list.is_empty() {
+                return Err(ColumnError::Empty(list.to_owned()));
+            }
+            if let Some(added) = list.strip_prefix('+') {
+                shown.extend(lookup.list(added)?);
+            } else if let Some(removed) = list.strip_prefix('-') {
+                let removed = lookup.list(removed)?;
+                shown.retain(|field| !removed.iter().any(|gone| same(*gone, *field)));
+            } else if let Some(empty) = list.strip_prefix('#') {
+                compacted = lookup.list(empty)?.into_iter().flatten().collect();
+            } else {
+                shown = lookup.list(list)?;
+            }
+        }
+        let sorted = lookup.keys(sort)?;
+        Ok(Self {
+            shown,
+            compacted,
+            sorted,
+        })
+    }
+}
+
+/// Whether two columns show the same.
+pub(super) fn same(a: Option<&Field>, b: Option<&Field>) -> bool {
+    a.map(|field| field.name) == b.map(|field| field.name)
+}
+
+/// Finds fields by what people type.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    pub(super) fields: Fields,
+    pub(super) prefix: &'a str,
+}
+
+impl Lookup<'_> {
+    /// The field called `name`; nothing if there is none.
+    pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
+        let wanted = plain(name);
+        let prefixed = plain(self.prefix) + &wanted;
+        let unprefixed = wanted.strip_prefix(&plain(self.prefix));
+        let find = |wanted: &str| {
+            self.fields
+                .iter()
+                .copied()
+                .flatten()
+                .find(|field| plain(field.name) == *wanted)
+        };
+        find(&wanted)
+            .or_else(|| find(&prefixed))
+            .or_else(|| unprefixed.and_then(find))
+    }
+
+    fn list(&self, list: &str) -> Result<Vec<Option<&'static Field>>, ColumnError> {
+        let mut found = Vec::new();
+        for name in list.split(',').filter(|name| !name.is_empty()) {
+            if name == "help" || name == "?" {
+                return Err(ColumnError::Help);
+            }
+            if name == "selected" {
+                found.push(None);
+            } else if let Some(field) = self.field(name) {
+                found.push(Some(field));
+            } else if let Some(group) = self.all_of(name) {
+                found.extend(group.map(Some));
+            } else {
+                return Err(self.unknown(name));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The fields behind `lv_all`, `vg_all` and their kin.
+    fn all_of(&self, name: &str) -> Option<impl Iterator<Item = &'static Field> + use<>> {
+        let typed = plain(name);
+        let typed = if typed == "all" {
+            plain(self.prefix) + "all"
+        } else {
+            typed
+        };
+        let stem = typed.strip_suffix("all")?.to_owned() + "_";
+        let fields = self.fields;
+        let known = fields
+            .iter()
+            .copied()
+            .flatten()
+            .any(|field| field.group.prefix() == stem);
+        known.then(|| {
+            fields
+                .iter()
+                .copied()
+                .flatten()
+                .filter(move |field| field.group.prefix() == stem)
+        })
+    }
+
+    fn keys(&self, list: &str) -> Result<Vec<(&'static Field, Sort)>, ColumnError> {
+        let mut keys = Vec::new();
+        for name in list.split(',').filter(|name| !name.is_empty()) {
+            let (name, sort) = match name.strip_prefix('-') {
+                Some(name) => (name, Sort::Descending),
+                None => (name.strip_prefix('+').unwrap_or(name), Sort::Ascending),
+            };
+            if name == "help" || name == "?" {
+                return Err(ColumnError::Help);
+            }
+            keys.push((self.field(name).ok_or_else(|| self.unknown(name))?, sort));
+        }
+        Ok(keys)
+    }
+
+    fn unknown(&self, name: &str) -> ColumnError {
+        let nearest = nearest(
+            name,
+            self.fields
+                .iter()
+                .copied()
+                .flatten()
+                .map(|field| field.name),
+        );
+        ColumnError::Unknown {
+            name: name.to_owned(),
+            nearest,
+        }
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.chars()
+        .filter(|c| *c != '_')
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
