@@ -179,7 +179,7 @@ impl Device for FileDevice {
     }
 
     fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
-        let queue = FileQueue::open(Arc::clone(&self.shared), driver)?;
+        let queue = FileQueue::new(Arc::clone(&self.shared), driver);
         let checked = Checked::new(queue, driver, self.info(), self.latch.clone());
         Ok(Box::new(checked))
     }

@@ -6,14 +6,15 @@ use super::device::Shared;
 use super::probe::Path;
 use super::steps::{Next, Task};
 use crate::engine::{Action, Done, Job};
-use crate::{Answers, Completion, Driver, Queue, Request, Result};
+use crate::{Answers, Completion, Driver, Queue, Request};
 
 /// A queue on a file.
 #[derive(Debug)]
 pub(super) struct FileQueue {
     shared: Arc<Shared>,
     driver: Driver,
-    /// Its number with the driver's engine, if any call may go there.
+    /// Its number with the driver's engine, since the first call that went there: a file that is
+    /// all in the page cache needs no engine.
     number: Option<u32>,
     read: Path,
     write: Path,
@@ -25,28 +26,22 @@ pub(super) struct FileQueue {
 }
 
 impl FileQueue {
-    pub(super) fn open(shared: Arc<Shared>, driver: &Driver) -> Result<Self> {
+    pub(super) fn new(shared: Arc<Shared>, driver: &Driver) -> Self {
         let (mut read, mut write) = (shared.read, shared.write);
         if driver.demanded_engine().is_some() {
             (read, write) = (Path::Engine, Path::Engine);
         }
-        let inline = read == Path::Inline && write == Path::Inline;
-        let number = if inline {
-            None
-        } else {
-            Some(driver.open_queue()?)
-        };
-        Ok(Self {
+        Self {
             shared,
             driver: driver.clone(),
-            number,
+            number: None,
             read,
             write,
             slots: Vec::new(),
             free: Vec::new(),
             results: Vec::new(),
             answers: Answers::new(driver),
-        })
+        }
     }
 
     /// Makes calls for `task` until it is done or one of them is in the engine.
@@ -76,7 +71,10 @@ impl FileQueue {
     }
 
     fn hand_over(&mut self, mut task: Task) {
-        let queue = self.number.expect("a queue with engine paths has one");
+        let queue = match self.number.map_or_else(|| self.driver.open_queue(), Ok) {
+            Ok(queue) => *self.number.insert(queue),
+            Err(error) => return self.answers.push(task.complete(Err(error))),
+        };
         let call = task.call(&self.shared);
         let slot = self.free.pop().unwrap_or_else(|| self.grow(queue));
         self.slots[slot as usize] = Some(task);
