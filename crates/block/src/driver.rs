@@ -136,12 +136,18 @@ impl Driver {
     /// submitted to the kernel first.
     pub fn wait(&self, others: &mut [Interest<'_>], timeout: Option<Duration>) -> Result<()> {
         let mut engine = self.inner.engine.borrow_mut();
-        let idle = engine.as_mut().is_none_or(Engine::may_sleep) && self.inner.ready.get() == 0;
-        let timeout = if idle { timeout } else { Some(Duration::ZERO) };
         let watches = self.inner.watched.borrow();
         let alone = others.is_empty() && watches.iter().all(|one| one.readiness.get().is_none());
         drop(watches);
-
+        if alone
+            && timeout.is_none()
+            && self.inner.ready.get() == 0
+            && engine.as_mut().is_some_and(Engine::do_only_job)
+        {
+            return Ok(());
+        }
+        let idle = engine.as_mut().is_none_or(Engine::may_sleep) && self.inner.ready.get() == 0;
+        let timeout = if idle { timeout } else { Some(Duration::ZERO) };
         let slept = match engine.as_mut() {
             Some(engine) if alone => engine.sleep(timeout),
             _ => None,

@@ -47,6 +47,9 @@ pub(crate) struct Engine {
     pool: Option<Pool>,
     pending: VecDeque<Job>,
     for_pool: VecDeque<Job>,
+    /// A single job for idle threads was kept at the last turn: a thread that is about to sleep
+    /// until it is done had better do it itself.
+    held: bool,
     inboxes: Vec<Inbox>,
     /// Answers in all inboxes.
     unfetched: usize,
@@ -71,6 +74,7 @@ impl Engine {
             pool: None,
             pending: VecDeque::new(),
             for_pool: VecDeque::new(),
+            held: false,
             inboxes: Vec::new(),
             unfetched: 0,
         })
@@ -122,14 +126,20 @@ impl Engine {
 
     /// Gives pending jobs to the kernel and collects what is done. Never blocks.
     pub(crate) fn turn(&mut self) -> io::Result<()> {
-        self.hand_on();
+        self.sort_pending();
+        let quiet = self.ring.is_none() && self.pool.as_ref().is_none_or(Pool::is_quiet);
+        if quiet && self.for_pool.len() == 1 && !self.held {
+            self.held = true;
+        } else {
+            self.fill_pool();
+        }
         let submitted = self.ring.as_mut().map_or(Ok(()), Ring::submit);
         self.collect();
         submitted
     }
 
-    /// Fills the ring, and gives the pool what it does.
-    fn hand_on(&mut self) {
+    /// Fills the ring, and sets aside what the pool does.
+    fn sort_pending(&mut self) {
         while let Some(job) = self.pending.pop_front() {
             match (&mut self.ring, job.call.entry()) {
                 (Some(ring), Some(entry)) if ring.has_room() => ring.push(&job, entry),
@@ -140,11 +150,36 @@ impl Engine {
                 (None, _) | (_, None) => self.for_pool.push_back(job),
             }
         }
+    }
+
+    fn fill_pool(&mut self) {
+        self.held = false;
         if !self.for_pool.is_empty() {
             let wake = &self.wake;
             let pool = self.pool.get_or_insert_with(|| Pool::new(Arc::clone(wake)));
             pool.give(&mut self.for_pool);
         }
+    }
+
+    /// Does the only job there is on this thread, if it would otherwise wake another thread and
+    /// sleep until that is done: that saves both wakeups. Returns whether it did.
+    pub(crate) fn do_only_job(&mut self) -> bool {
+        self.sort_pending();
+        let quiet = self.ring.is_none() && self.pool.as_ref().is_none_or(Pool::is_quiet);
+        if !quiet || self.for_pool.len() != 1 || self.unfetched != 0 {
+            return false;
+        }
+        self.held = false;
+        let Some(job) = self.for_pool.pop_front() else {
+            return false;
+        };
+        let done = Done {
+            slot: job.slot,
+            result: job.call.run(),
+        };
+        self.inboxes[job.queue as usize].answers.push(done);
+        self.unfetched += 1;
+        true
     }
 
     fn collect(&mut self) {
@@ -164,7 +199,8 @@ impl Engine {
     /// Before the driver sleeps: hands jobs on, and says whether it may sleep. With a ring the
     /// jobs are only filled in: sleeping submits them.
     pub(crate) fn may_sleep(&mut self) -> bool {
-        self.hand_on();
+        self.sort_pending();
+        self.fill_pool();
         self.collect();
         let pool_idle = self.pool.as_ref().is_none_or(Pool::may_sleep);
         self.unfetched == 0 && pool_idle

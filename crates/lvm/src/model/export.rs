@@ -20,6 +20,8 @@ mod object;
 mod segment;
 mod size;
 
+use std::collections::HashSet;
+
 use object::{Object, number, text};
 use size::describe_size;
 
@@ -108,12 +110,17 @@ impl Context<'_> {
 
 fn pv_names(vg: &VolumeGroup) -> Vec<String> {
     let keeps_names = vg.has_unknown_segments();
+    let taken: HashSet<&str> = vg.pvs().map(|(_, pv)| pv.key.as_str()).collect();
+    let is_free = |name: &String| !keeps_names || !taken.contains(name.as_str());
+    let mut new_names = (0_usize..)
+        .map(|count| format!("pv{count}"))
+        .filter(is_free);
     let mut names = vec![String::new(); vg.pv_slots()];
-    for (count, (id, pv)) in vg.pvs().enumerate() {
-        names[id.index()] = if keeps_names {
+    for (id, pv) in vg.pvs() {
+        names[id.index()] = if keeps_names && !pv.key.is_empty() {
             pv.key.clone()
         } else {
-            format!("pv{count}")
+            new_names.next().expect("there is always one more number")
         };
     }
     names

@@ -12,9 +12,11 @@
 //!
 //! Only areas take extents of physical volumes; all other references are to whole volumes.
 
+use super::extras::Extras;
 use super::ids::LvId;
-use super::segment::{Area, Mirror, Segment, SegmentType, ThinMessage};
-use crate::Extents;
+use super::segment::{Area, Mirror, Segment, SegmentType, Striped, ThinMessage};
+use super::vg::VolumeGroup;
+use crate::{Extents, Sectors};
 
 /// Copies of RAID 10 where the text does not say.
 const RAID10_COPIES: u32 = 2;
@@ -89,6 +91,28 @@ impl Part {
 }
 
 impl Segment {
+    /// A segment without tags, flags or unknown keys.
+    pub fn new(start: Extents, length: Extents, kind: SegmentType) -> Self {
+        Self {
+            start,
+            length,
+            reshape: Extents::ZERO,
+            tags: Vec::new(),
+            kind,
+            type_flags: Vec::new(),
+            extra: Extras::default(),
+        }
+    }
+
+    /// A linear segment: one area.
+    pub fn linear(start: Extents, length: Extents, area: Area) -> Self {
+        let striped = Striped {
+            stripe_size: Sectors::ZERO,
+            areas: vec![area],
+        };
+        Self::new(start, length, SegmentType::Striped(striped))
+    }
+
     /// The first extent behind it.
     pub fn end(&self) -> Extents {
         // Both come from 32 bits.
@@ -140,6 +164,64 @@ impl Segment {
             | SegmentType::Snapshot(_)
             | SegmentType::Thin(_)
             | SegmentType::Unknown(_) => None,
+        }
+    }
+
+    /// How many of its extents hold data: a reshape sets some aside on each data image.
+    pub fn usable_length(&self) -> Extents {
+        let data_images = match &self.kind {
+            SegmentType::Raid(raid) => {
+                let copies = raid.data_copies.unwrap_or(RAID10_COPIES);
+                raid.level.data_images(raid.images.len(), copies) as u64
+            }
+            _ => 0,
+        };
+        Extents(
+            self.length
+                .0
+                .saturating_sub(self.reshape.0.saturating_mul(data_images)),
+        )
+    }
+
+    /// What reports show as its areas, each with its length: extents, images, and of the other
+    /// types the volume that holds their data.
+    pub fn reported_areas(&self, vg: &VolumeGroup) -> Vec<(Area, Extents)> {
+        let length = self.area_length().unwrap_or_default();
+        let whole = |lv: LvId| {
+            (
+                Area::Lv {
+                    lv,
+                    start: Extents::ZERO,
+                },
+                length,
+            )
+        };
+        match &self.kind {
+            SegmentType::Striped(_) | SegmentType::Mirror(_) => {
+                self.areas().iter().map(|area| (*area, length)).collect()
+            }
+            SegmentType::Raid(raid) => raid.images.iter().map(|image| whole(image.data)).collect(),
+            SegmentType::ThinPool(pool) => vec![whole(pool.data)],
+            SegmentType::CachePool(pool) => vec![whole(pool.data)],
+            SegmentType::Cache(cache) => vec![whole(cache.origin)],
+            SegmentType::Writecache(cache) => vec![whole(cache.origin)],
+            SegmentType::Integrity(integrity) => vec![whole(integrity.origin)],
+            SegmentType::VdoPool(pool) => vec![whole(pool.data)],
+            SegmentType::Vdo(vdo) => {
+                let start = vdo.offset;
+                vec![(
+                    Area::Lv {
+                        lv: vdo.pool,
+                        start,
+                    },
+                    length.min(vg.lv(vdo.pool).extents()),
+                )]
+            }
+            SegmentType::Zero
+            | SegmentType::Error
+            | SegmentType::Snapshot(_)
+            | SegmentType::Thin(_)
+            | SegmentType::Unknown(_) => Vec::new(),
         }
     }
 

@@ -131,9 +131,14 @@ impl LogicalVolume {
         )
     }
 
-    /// How large it is; `None` beyond what 64 bits can count.
+    /// How much people can use of it: its extents without those that a reshape has set aside.
+    /// `None` beyond what 64 bits can count.
     pub fn size(&self, extent_size: Sectors) -> Option<Sectors> {
-        self.extents().to_sectors(extent_size)
+        let lengths = self
+            .segments
+            .iter()
+            .map(|segment| segment.usable_length().0);
+        Extents(lengths.fold(0, u64::saturating_add)).to_sectors(extent_size)
     }
 
     /// The first segment, which says what kind of volume this is.

@@ -6,6 +6,7 @@
 //! and `check` finds what is wrong.
 
 mod allocation;
+mod attr;
 mod check;
 mod dm_name;
 mod export;
@@ -28,6 +29,7 @@ mod time;
 mod vg;
 
 pub use allocation::{Allocation, AllocationMap, Certainty, ExtentRange, Run};
+pub use attr::{lv_attr, policy_letter};
 pub use check::{FINDINGS_MAX, Finding, Severity, check, dependency_order, has_errors};
 pub use dm_name::{dm_name, dm_uuid, split_dm_name};
 pub use export::to_text;

@@ -44,6 +44,25 @@ pub struct PhysicalVolume {
 }
 
 impl PhysicalVolume {
+    /// A physical volume that may be allocated from. Its name in texts comes from its place.
+    pub fn new(uuid: Uuid, pe_start: Sectors, pe_count: Extents) -> Self {
+        Self {
+            key: String::new(),
+            uuid,
+            device: None,
+            device_id_type: None,
+            device_id: None,
+            flags: Flags::of(&[PvFlag::Allocatable]),
+            tags: Vec::new(),
+            dev_size: None,
+            pe_start,
+            pe_count,
+            ba_start: None,
+            ba_size: None,
+            extra: Extras::default(),
+        }
+    }
+
     /// Where extent `extent` begins on the device; `None` beyond what 64 bits can count.
     pub fn extent_start(&self, extent: Extents, extent_size: Sectors) -> Option<Sectors> {
         self.pe_start.checked_add(extent.to_sectors(extent_size)?)

@@ -115,6 +115,16 @@ impl RaidLevel {
         }
     }
 
+    /// How many of `images` images are worth of data, at least one.
+    pub fn data_images(self, images: usize, copies: u32) -> usize {
+        let data = match self.family() {
+            RaidFamily::Raid1 => 1,
+            RaidFamily::Raid10 => images / (copies as usize).max(1),
+            _ => images.saturating_sub(self.parity_count()),
+        };
+        data.max(1)
+    }
+
     /// The extents of each of `images` images, for `length` extents of data in `copies` copies.
     ///
     /// `None` where that does not come out even, or there are not enough images.

@@ -342,17 +342,50 @@ fn group(scan: &mut Scan, uuid: Uuid, newest: Newest) -> FoundVg {
         }
     });
     let members = members.collect();
+    let mut restrictions = Vec::new();
+    restrictions.extend(newest.disagrees.then_some(Restriction::Disagreement));
+    restrictions.extend(judge_text(scan, &newest));
     FoundVg {
         name: newest.model.name.clone(),
         uuid,
         seqno: newest.model.seqno,
         text: Arc::clone(&newest.text.bytes),
         members,
-        restrictions: newest
-            .disagrees
-            .then_some(Restriction::Disagreement)
-            .into_iter()
-            .collect(),
+        restrictions,
         model: newest.model,
     }
+}
+
+/// Reports what is wrong inside a text; of many problems the first few.
+fn judge_text(scan: &mut Scan, newest: &Newest) -> Option<Restriction> {
+    const SHOWN_MAX: usize = 10;
+    let problems = newest.text.problems();
+    let name = &newest.model.name;
+    for problem in problems.iter().take(SHOWN_MAX) {
+        let severity = match problem.severity {
+            lvm::model::Severity::Warning => Severity::Note,
+            lvm::model::Severity::Error => Severity::Warning,
+        };
+        let message = format!("VG {name}: {}: {}", problem.object, problem.problem);
+        let finding = Finding::new(FindingKind::UnsoundVg, severity, message);
+        scan.findings
+            .push(finding.about(newest.model.uuid).remedy(problem.remedy));
+    }
+    if problems.len() > SHOWN_MAX {
+        let more = problems.len() - SHOWN_MAX;
+        let message = format!("VG {name}: {more} more problems in its metadata");
+        let finding = Finding::new(FindingKind::UnsoundVg, Severity::Warning, message);
+        scan.findings.push(
+            finding
+                .about(newest.model.uuid)
+                .remedy(format!("see vgck {name}")),
+        );
+    }
+    let first = problems
+        .iter()
+        .find(|p| p.severity == lvm::model::Severity::Error)?;
+    Some(Restriction::Unsound(format!(
+        "{}: {}",
+        first.object, first.problem
+    )))
 }

@@ -46,6 +46,8 @@ pub enum FindingKind {
     Disagreement,
     /// A text that a volume group cannot be made of.
     InvalidText,
+    /// A volume group whose metadata contradicts itself.
+    UnsoundVg,
     /// A physical volume that the newest metadata no longer lists.
     OutdatedPv,
     /// Two devices with the same physical volume's UUID.

@@ -220,8 +220,8 @@ pub enum Restriction {
     Exported,
     /// Its metadata says that it may only be read.
     ReadOnly,
-    /// Its metadata uses something that this version does not know.
-    Unknown(String),
+    /// Its metadata contradicts itself, or has a status that is not known: the first such problem.
+    Unsound(String),
     /// Metadata areas hold different texts with the same sequence number.
     Disagreement,
     /// Another group has the same name: it has to be named by its UUID.

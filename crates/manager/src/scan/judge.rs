@@ -1,6 +1,6 @@
 //! What is wrong with a group or a physical volume once everything is known.
 
-use lvm::model::{PhysicalVolume, Place, VgFlag};
+use lvm::model::{PhysicalVolume, VgFlag};
 use lvm::ondisk::PvUse;
 use lvm::{Sectors, Uuid};
 
@@ -117,8 +117,6 @@ pub(super) fn restrictions(scan: &mut Scan, index: usize, host: &Host) {
     if !model.is_writable() {
         found.push(Restriction::ReadOnly);
     }
-    let unknown = model.flags.unknown(Place::Status).map(str::to_owned);
-    found.extend(unknown.map(Restriction::Unknown));
     if group.missing_count() > 0 {
         found.push(Restriction::Partial);
     }

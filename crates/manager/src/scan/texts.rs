@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lvm::model::{VolumeGroup, from_text};
+use lvm::model::{self, VolumeGroup, from_text};
 use lvm::text::parse;
 
 /// Texts from here on are handled one at a time: 10,000 logical volumes have 4 MiB.
@@ -24,7 +24,14 @@ const KEPT_MAX: usize = 512 << 20;
 pub(super) struct Text {
     /// All of it, without the closing NUL.
     pub(super) bytes: Arc<[u8]>,
-    parsed: OnceLock<Result<Arc<VolumeGroup>, lvm::Error>>,
+    parsed: OnceLock<Result<Parsed, lvm::Error>>,
+}
+
+/// A text's meaning, and what is wrong with it.
+#[derive(Debug, Clone)]
+struct Parsed {
+    group: Arc<VolumeGroup>,
+    problems: Arc<[model::Finding]>,
 }
 
 impl Text {
@@ -41,8 +48,25 @@ impl Text {
 
     /// The volume group that it describes.
     pub(super) fn group(&self) -> Result<Arc<VolumeGroup>, lvm::Error> {
-        let group = || from_text(&parse(&self.bytes)?).map(Arc::new);
-        self.parsed.get_or_init(group).clone()
+        self.parsed().map(|parsed| parsed.group)
+    }
+
+    /// What is wrong with that group.
+    pub(super) fn problems(&self) -> Arc<[model::Finding]> {
+        self.parsed()
+            .map_or_else(|_| Arc::default(), |parsed| parsed.problems)
+    }
+
+    fn parsed(&self) -> Result<Parsed, lvm::Error> {
+        let parse = || {
+            let group = from_text(&parse(&self.bytes)?)?;
+            let problems = model::check(&group).into();
+            Ok(Parsed {
+                group: Arc::new(group),
+                problems,
+            })
+        };
+        self.parsed.get_or_init(parse).clone()
     }
 }
 

@@ -41,6 +41,23 @@ impl Folder {
         folder
     }
 
+    /// One with the five golden disks.
+    pub(crate) fn golden_whole() -> Self {
+        let folder = Self::new();
+        let unpack = "zstd -qdc \"$0\" | tar --sparse -x -C \"$1\"";
+        let images = golden_path("images.tar.zst");
+        let status = Command::new("sh")
+            .args(["-c", unpack])
+            .arg(images)
+            .arg(&folder.0)
+            .status();
+        assert!(
+            status.expect("sh runs").success(),
+            "zstd and tar unpack the golden disks"
+        );
+        folder
+    }
+
     /// Writes a disk of the golden size that begins with `head`.
     pub(crate) fn disk(&self, name: &str, head: &[u8]) {
         fs::write(self.path(name), head).expect("writes");
@@ -125,23 +142,18 @@ impl Drop for Folder {
     }
 }
 
+/// A file of the golden fixture.
+pub(crate) fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/fixtures/golden")
+        .join(name)
+}
+
 /// The first MiB of each golden disk.
 pub(crate) fn heads() -> &'static [Vec<u8>] {
     static HEADS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     HEADS.get_or_init(|| {
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/golden");
-        let folder = Folder::new();
-        let unpack = "zstd -qdc \"$0\" | tar --sparse -x -C \"$1\"";
-        let images = fixtures.join("images.tar.zst");
-        let status = Command::new("sh")
-            .args(["-c", unpack])
-            .arg(images)
-            .arg(&folder.0)
-            .status();
-        assert!(
-            status.expect("sh runs").success(),
-            "zstd and tar unpack the golden disks"
-        );
+        let folder = Folder::golden_whole();
         let head = |number| {
             let mut head = vec![0; DATA_START];
             let mut file = File::open(folder.path(&format!("a{number}.img"))).expect("is there");

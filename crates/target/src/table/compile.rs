@@ -69,6 +69,7 @@ impl Table {
             devices: compiler.devices.into(),
             reasons: compiler.reasons.into(),
         };
+        let table = table.pruned();
         table.check();
         table.check_alignment()?;
         Ok(table)

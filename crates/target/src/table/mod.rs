@@ -21,10 +21,11 @@ mod describe;
 mod layout;
 mod lookup;
 mod place;
+mod prune;
 
 pub use compile::PIECES_MAX;
 pub use layout::{Area, DEPTH_MAX, Layout, Piece, PieceKind, STRIPES_MAX};
 pub use lookup::{Hint, Leaf, Mapped, Run, Table};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,18 +9,18 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, p
 use super::{Area, Hint, Layout, Leaf, PIECES_MAX, Piece, PieceKind, Table};
 use crate::Kind;
 
-const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 const DISK: u64 = 1 << 20;
 
 /// What the tree says about one byte.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Byte {
+pub(crate) enum Byte {
     On(String, u64),
     Zero,
     Error(String),
 }
 
-fn byte_of(layout: &Layout, mut at: u64) -> Byte {
+pub(crate) fn byte_of(layout: &Layout, mut at: u64) -> Byte {
     for piece in layout.pieces() {
         if at >= piece.len {
             at -= piece.len;
@@ -125,7 +125,8 @@ impl Choices<'_> {
     }
 }
 
-fn trees() -> impl Strategy<Value = Arc<Layout>> {
+/// Any tree over three disks of zeros, called a, b and c.
+pub(crate) fn trees() -> impl Strategy<Value = Arc<Layout>> {
     prop::collection::vec(any::<u16>(), 0..120).prop_map(|numbers| Choices(numbers.iter()).tree())
 }
 
@@ -240,6 +241,24 @@ fn stripes_that_go_on_merge() {
     let table = Table::compile(&Layout::new("s", pieces).unwrap()).unwrap();
     assert_eq!((table.segment_count(), table.stripes.len()), (2, 2));
     assert_eq!(table.stripe_limits(), Some((4096, 3 * 4096)));
+}
+
+/// What a slice leaves out of a layout is not in the table: no device is opened for it.
+#[test]
+fn slices_bring_only_what_they_use() {
+    let disks = disks();
+    let linear = |disk: usize| Piece::linear(4096, Arc::clone(&disks[disk]), 0);
+    let legs = [0, 1].map(|disk| Area::device(Arc::clone(&disks[disk]), 8192));
+    let striped = Piece::striped(8192, 4096, legs.to_vec());
+    let pieces = vec![linear(0), striped, Piece::error(512, "bad"), linear(2)];
+    let inner = Layout::new("inner", pieces).unwrap();
+    let slice = Piece::of(4096, Area::layout(inner, 12288 + 512));
+    let table = Table::compile(&Layout::new("outer", vec![slice]).unwrap()).unwrap();
+    let names: Vec<String> = (table.devices().iter())
+        .map(|disk| disk.info().name)
+        .collect();
+    assert_eq!(names, ["c"]);
+    assert_eq!((table.stripes.len(), table.reasons.len()), (0, 0));
 }
 
 /// A tree that doubles itself thirty times is refused in no time, not expanded.

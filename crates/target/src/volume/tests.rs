@@ -1,15 +1,18 @@
 //! Volumes over a device that counts, holds and fails what it is asked.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Buffer, Completion, Device, Driver, Durability, Error, Extent, ExtentKind, Info, Kind,
-    Operation, Queue, Range, Request, Result, Waker,
+    BlockingDevice, Buffer, Completion, Device, Driver, Durability, Error, Extent, ExtentKind,
+    Info, Kind, Operation, Queue, Range, Request, Result, Unmap, Waker,
 };
 
+use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+
 use super::{Access, Volume};
+use crate::table::tests::{Byte, SECTOR, byte_of, trees};
 use crate::table::{Area, Layout, Piece, Table};
 
 const DISK: u64 = 1 << 20;
@@ -161,6 +164,78 @@ fn write(queue: &mut Box<dyn Queue>, start: u64, len: usize) -> Result<()> {
         Request::write(1, start, Durability::Volatile, buffer),
     )
     .result
+}
+
+/// What the disks under a tree hold, by the tree alone.
+#[derive(Default)]
+struct Disks(HashMap<(String, u64), u8>);
+
+impl Disks {
+    /// Does what a request does to a range; whether all of it can be done.
+    fn each(&mut self, tree: &Layout, range: Range, mut with: impl FnMut(u64, &mut u8)) -> bool {
+        let mut whole = true;
+        for at in range.start()..range.end() {
+            match byte_of(tree, at) {
+                Byte::On(disk, byte) => with(at, self.0.entry((disk, byte)).or_default()),
+                Byte::Zero => with(at, &mut 0),
+                Byte::Error(_) => whole = false,
+            }
+        }
+        whole
+    }
+}
+
+proptest! {
+    /// Requests to any tree, also where it holds a byte of a disk twice, do to the disks what the
+    /// tree says byte by byte.
+    #[test]
+    fn volumes_do_what_the_tree_says(
+        tree in trees(),
+        requests in prop::collection::vec((0..4, any::<u64>(), 0_u64..20), 1..12),
+    ) {
+        let table = Table::compile(&tree).unwrap();
+        let devices = table.devices().to_vec();
+        let volume = Volume::new("volume", Access::ReadWrite, table);
+        let (_driver, mut queue) = queue(&volume);
+        let mut disks = Disks::default();
+        let sectors = tree.size() / SECTOR;
+        for (tag, (kind, start, len)) in requests.into_iter().enumerate() {
+            let start = start % sectors;
+            let range = Range::new(start * SECTOR, len.min(sectors - start) * SECTOR);
+            let bytes: Vec<u8> = (0..range.len()).map(|at| (at / 7 + tag as u64) as u8).collect();
+            let buffer = Buffer::copy_of(&bytes);
+            let request = match kind {
+                0 => Request::read(0, range.start(), buffer),
+                1 => Request::bare(0, Operation::WriteZeroes(Unmap::Allowed), range),
+                2 => Request::bare(0, Operation::Discard, range),
+                _ => Request::write(0, range.start(), Durability::Volatile, buffer),
+            };
+            let answer = ask(&mut queue, request);
+            let mut wanted = bytes.clone();
+            let whole = disks.each(&tree, range, |at, byte| {
+                let at = (at - range.start()) as usize;
+                match kind {
+                    0 => wanted[at] = *byte,
+                    1 | 2 => *byte = 0,
+                    _ => *byte = bytes[at],
+                }
+            });
+            prop_assert_eq!(answer.result.is_ok(), whole);
+            if whole && kind == 0 {
+                prop_assert_eq!(&*answer.buffer, &wanted[..]);
+            }
+        }
+        for device in devices {
+            let info = device.info();
+            let mut blocking = BlockingDevice::open(device.as_ref()).unwrap();
+            let mut content = blocking.read(Range::new(0, info.size)).unwrap();
+            for ((_, at), byte) in disks.0.iter().filter(|((name, _), _)| *name == info.name) {
+                prop_assert_eq!(content[*at as usize], *byte);
+                content[*at as usize] = 0;
+            }
+            prop_assert_eq!(content.iter().find(|byte| **byte != 0), None);
+        }
+    }
 }
 
 /// A striped write is cut at chunks; the buffer comes back whole, and FUA goes along.

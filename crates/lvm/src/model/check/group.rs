@@ -133,18 +133,22 @@ fn tags(checker: &mut Checker<'_>) {
 }
 
 fn physical_volume(checker: &mut Checker<'_>, pv: &PhysicalVolume) {
-    let end = pv.extent_start(pv.pe_count, checker.vg.extent_size);
-    let problem = match (end, pv.dev_size) {
-        (None, _) => "its extents go beyond what 64 bits can count".to_owned(),
-        (Some(end), Some(size)) if end > size => {
-            format!(
-                "its extents end at sector {}, and the device has {}",
-                end.0, size.0
-            )
-        }
-        _ => return,
+    let Some(end) = pv.extent_start(pv.pe_count, checker.vg.extent_size) else {
+        let problem = "its extents go beyond what 64 bits can count";
+        checker.report(Severity::Error, || pv_object(pv), problem, RESTORE);
+        return;
     };
-    checker.report(Severity::Error, || pv_object(pv), problem, RESTORE);
+    if let Some(size) = pv
+        .dev_size
+        .filter(|size| *size != Sectors::ZERO && end > *size)
+    {
+        let problem = format!(
+            "its extents end at sector {}, and the device has {}",
+            end.0, size.0
+        );
+        let remedy = "enlarge the device, or move data off its end and run pvresize";
+        checker.report(Severity::Warning, || pv_object(pv), problem, remedy);
+    }
 }
 
 fn pv_object(pv: &PhysicalVolume) -> String {

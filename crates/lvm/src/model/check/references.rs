@@ -9,6 +9,7 @@ use crate::model::flags::LvFlag;
 use crate::model::geometry::Part;
 use crate::model::ids::LvId;
 use crate::model::lv::LogicalVolume;
+use crate::model::name;
 use crate::model::relations::Role;
 use crate::model::segment::SegmentType;
 
@@ -63,6 +64,11 @@ fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
             checker.lv_warning(id, "it is hidden, and belongs to no other volume", remedy);
         }
         Role::Spare if is_visible => checker.lv_error(id, "it is kept for repairs, and visible"),
+        // The store of a snapshot is as visible as its origin anyway.
+        Role::Part(Part::SnapshotCow) if is_visible => {
+            let remedy = "none is needed: the next change writes it without the flag VISIBLE";
+            checker.lv_warning(id, "it is the store of a snapshot, and visible", remedy);
+        }
         // People see thin volumes' pools, origins of a stack, and images split off with tracking.
         Role::Part(part) if is_visible && must_hide(part) => {
             let problem = format!(
@@ -70,6 +76,12 @@ fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
                 describe_part(part)
             );
             checker.lv_error(id, problem);
+        }
+        Role::Whole if is_visible => {
+            if let Some(part) = name::reserved(lv.name()) {
+                let problem = format!("its name has {part:?}, which is for parts of volumes");
+                checker.lv_warning(id, problem, "rename it with lvrename");
+            }
         }
         _ => {}
     }

@@ -87,7 +87,7 @@ fn type_flags(checker: &mut Checker<'_>, place: Place, segment: &Segment) {
             TypeFlag::MetadataFormat | TypeFlag::CacheUsesCachevol => {
                 matches!(
                     segment.kind,
-                    SegmentType::Cache(_) | SegmentType::CachePool(_)
+                    SegmentType::Cache(_) | SegmentType::CachePool(_) | SegmentType::Writecache(_)
                 )
             }
             TypeFlag::CropMetadata => matches!(segment.kind, SegmentType::ThinPool(_)),

@@ -172,6 +172,15 @@ fn raid() {
     );
     let rates = "region_size = 4096 min_recovery_rate = 9 max_recovery_rate = 8";
     assert_error(&raid1(rates, 2), "recovers at 9");
+    let mut seen = raid1("region_size = 4096", 2);
+    seen.push(hidden_linear("log", 2, 50, 1));
+    let fields = "mirror_count = 1 mirror_log = \"log\" region_size = 4096 \
+                  mirrors = [\"pv2\", 60]";
+    seen.push(lv("m", 4, "mirror", fields));
+    assert_eq!(findings(&seen), []);
+    let show = |lv: &String| lv.replace("\"WRITE\"]", "\"WRITE\", \"VISIBLE\"]");
+    let seen: Vec<_> = seen.iter().map(show).collect();
+    assert_error(&seen, "it is the log of another volume, and visible");
     let mut short = raid1("region_size = 4096", 2);
     short[2] = hidden_linear("r_rimage_0", 2, 0, 3);
     assert_error(
@@ -218,7 +227,16 @@ fn snapshots() {
         .iter()
         .map(|lv| lv.replace("\"WRITE\"]", "\"WRITE\", \"VISIBLE\"]"))
         .collect();
-    assert_error(&visible, "it is the store of another volume, and visible");
+    assert_found(
+        &visible,
+        Severity::Warning,
+        "it is the store of a snapshot, and visible",
+    );
+    assert_found(
+        &[linear("a_tmeta", 0, 0, 1)],
+        Severity::Warning,
+        "its name has \"_tmeta\"",
+    );
     let two = with(
         snapshot("cow_store = \"s\" chunk_size = 8"),
         &[lv(

@@ -3,8 +3,9 @@
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
 use crate::model::samples::{self, linear, lv, read, refusal, text};
-use crate::model::{LvFlag, SegmentType, from_text, to_text};
+use crate::model::{LvFlag, PhysicalVolume, SegmentType, from_text, to_text};
 use crate::text::{Node, Section, Style, Value, parse};
+use crate::{Extents, Sectors};
 
 fn reprint(text: &str) -> String {
     String::from_utf8(to_text(&read(text), Style::Raw)).expect("ASCII stays ASCII")
@@ -169,6 +170,14 @@ fn names_of_disks_stay_where_unknown_types_may_use_them() {
     assert!(reprint(&plain).contains("\"pv0\", 0"));
     let with_unknown = renamed(text(&[linear("a", 0, 0, 4), lv("f", 3, "future", "")]));
     assert!(reprint(&with_unknown).contains("\"pv7\", 0"));
+    let mut vg = read(&with_unknown);
+    let uuid = "00000000000000000000000000000new".parse().expect("a UUID");
+    vg.add_pv(PhysicalVolume::new(uuid, Sectors(2048), Extents(7)));
+    let printed = String::from_utf8(to_text(&vg, Style::Raw)).expect("ASCII");
+    assert!(
+        printed.contains("pv0 {\nid = \"000000-0000"),
+        "a free name is found: {printed}"
+    );
 }
 
 #[test]

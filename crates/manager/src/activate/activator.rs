@@ -1,0 +1,132 @@
+//! The one that activates.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lvm::model::{LvId, Relations, is_snapshot_holder};
+use target::table::{Layout, Table};
+use target::volume::{Access, Volume};
+
+use super::devices::PvDevices;
+use super::layout::Builder;
+use super::permit::permit;
+use crate::host::Host;
+use crate::scan::{FoundVg, Scan};
+use crate::{Error, Kind, Result};
+
+/// What happens where a volume needs a physical volume that is missing (`--activationmode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MissingPolicy {
+    /// It is not activated.
+    Complete,
+    /// It is, if redundancy makes up for what is missing.
+    #[default]
+    Degraded,
+    /// It is; what is missing fails when it is read.
+    Partial,
+}
+
+/// How a volume is activated.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Whether writes are taken.
+    pub access: Access,
+    /// What may be missing.
+    pub missing: MissingPolicy,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            access: Access::ReadOnly,
+            missing: MissingPolicy::default(),
+        }
+    }
+}
+
+/// A volume that can be used.
+pub struct Activated {
+    /// The device. Clones share it.
+    pub volume: Volume,
+    /// What it is made of, for reports.
+    pub layout: Arc<Layout>,
+    /// What is missing of it, one sentence each; empty unless the policy allowed it.
+    pub gaps: Vec<String>,
+}
+
+impl std::fmt::Debug for Activated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Activated({}, {} gaps)",
+            self.layout.name(),
+            self.gaps.len()
+        )
+    }
+}
+
+/// Activates volumes of one scan. Devices stay open as long as a volume or this uses them.
+pub struct Activator<'a> {
+    scan: &'a Scan,
+    host: &'a Host,
+    devices: PvDevices,
+}
+
+impl std::fmt::Debug for Activator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Activator")
+    }
+}
+
+impl<'a> Activator<'a> {
+    /// One that has opened nothing yet.
+    pub fn new(scan: &'a Scan, host: &'a Host) -> Self {
+        Self {
+            scan,
+            host,
+            devices: PvDevices::default(),
+        }
+    }
+
+    /// Makes a device of a logical volume.
+    pub fn activate(&mut self, group: &FoundVg, lv: LvId, options: Options) -> Result<Activated> {
+        permit(group, lv, options.access, self.host)?;
+        refuse_snapshot(group, lv)?;
+        let mut builder = Builder {
+            scan: self.scan,
+            group,
+            devices: &mut self.devices,
+            access: options.access,
+            missing: options.missing,
+            made: HashMap::new(),
+            gaps: Vec::new(),
+        };
+        let layout = builder.layout(lv, 0)?;
+        let gaps = builder.gaps;
+        let name = layout.name().to_owned();
+        let table = Table::compile(&layout).map_err(|error| {
+            Error::new(Kind::Damaged, format!("{name} cannot be used")).because(error)
+        })?;
+        Ok(Activated {
+            volume: Volume::new(name, options.access, table),
+            layout,
+            gaps,
+        })
+    }
+}
+
+/// The store of a snapshot has the snapshot's name, and its own segments are not its content.
+fn refuse_snapshot(group: &FoundVg, lv: LvId) -> Result<()> {
+    let model = &group.model;
+    if Relations::of(model).is_cow(lv) || is_snapshot_holder(model, lv) {
+        let name = model.lv(lv).name();
+        let what = format!(
+            "{}/{name} has the type snapshot, which is not served yet; linear, striped, zero and \
+             error are",
+            group.name
+        );
+        return Err(Error::new(Kind::Unsupported, what));
+    }
+
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Activation: from a logical volume in the metadata to a device that can be read and written.
+//!
+//! ```text
+//!   FoundVg, LvId ─▶ permit ─▶ layout ─▶ target::Table ─▶ target::Volume
+//!                    (may it?)  (segments    (flat)        (a block::Device)
+//!                                over pv devices)
+//! ```
+//!
+//! An [`Activator`] opens each physical volume once, however many volumes stand on it. Types that
+//! are not served yet are refused by name, with the volume that has them. What is missing is
+//! decided by a [`MissingPolicy`], and only what the volume itself needs counts: an absent physical
+//! volume that holds nothing of it does not matter.
+//!
+//! Writing is refused wherever somebody else may be writing too; see `permit`. Reading is not: a
+//! volume that the kernel has active can be read, and may change while it is.
+//!
+//! To serve a new type, add an arm in `layout`.
+
+mod activator;
+mod devices;
+mod layout;
+mod permit;
+
+pub use activator::{Activated, Activator, MissingPolicy, Options};
+
+#[cfg(test)]
+mod tests;
