@@ -1,11 +1,11 @@
 //! What each segment type demands of its own fields and of the volumes that it names.
 
 use super::{Checker, Place, RESTORE, raid};
-use crate::model::flags::LvFlag;
+use crate::model::flags::{LvFlag, TypeFlag};
 use crate::model::geometry::Part;
 use crate::model::ids::LvId;
 use crate::model::segment::{
-    Area, Mirror, Segment, SegmentType, Snapshot, Striped, Thin, ThinMessage, ThinPool,
+    Area, Cache, Mirror, Segment, SegmentType, Snapshot, Striped, Thin, ThinMessage, ThinPool,
 };
 use crate::{Extents, Sectors};
 
@@ -15,6 +15,11 @@ const THIN_DEVICE_ID_MAX: u32 = 0xff_ffff;
 const THIN_CHUNK_MIN: Sectors = Sectors(128);
 /// The largest block of a thin pool.
 const THIN_CHUNK_MAX: Sectors = Sectors(2 * 1024 * 1024);
+/// The smallest chunk of a cache, and the unit of its size.
+const CACHE_CHUNK_MIN: Sectors = Sectors(64);
+/// The largest chunk of a cache.
+const CACHE_CHUNK_MAX: Sectors = Sectors(2 * 1024 * 1024);
+const CACHE_MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"];
 /// The smallest and largest chunk of a snapshot.
 const SNAPSHOT_CHUNK_MIN: Sectors = Sectors(8);
 const SNAPSHOT_CHUNK_MAX: Sectors = Sectors(1024);
@@ -35,16 +40,9 @@ pub(super) fn check(checker: &mut Checker<'_>, place: Place, segment: &Segment) 
                 pool.metadata,
                 "data and metadata",
             );
+            check_cache_settings(checker, place, segment);
         }
-        SegmentType::Cache(cache) => {
-            differ(checker, place, cache.pool, cache.origin, "cache and origin");
-            same_length(checker, place, segment, cache.origin, "origin");
-            if is_kind(checker, cache.pool, |kind| {
-                matches!(kind, SegmentType::Thin(_))
-            }) {
-                checker.segment_error(place, "its cache is a thin volume");
-            }
-        }
+        SegmentType::Cache(cache) => check_cache(checker, place, segment, cache),
         SegmentType::Writecache(cache) => {
             differ(
                 checker,
@@ -169,6 +167,37 @@ fn check_snapshot(checker: &mut Checker<'_>, place: Place, segment: &Segment, sn
     }
 }
 
+fn check_cache(checker: &mut Checker<'_>, place: Place, segment: &Segment, cache: &Cache) {
+    differ(checker, place, cache.pool, cache.origin, "cache and origin");
+    same_length(checker, place, segment, cache.origin, "origin");
+    let is_pool = is_kind(checker, cache.pool, |kind| {
+        matches!(kind, SegmentType::CachePool(_))
+    });
+    let is_cachevol = segment.type_flags.contains(&TypeFlag::CacheUsesCachevol)
+        || checker.vg.lv(cache.pool).flags.has(LvFlag::CacheVol);
+    if !is_pool && !is_cachevol {
+        let problem = format!("its cache {} is no cache pool", checker.name(cache.pool));
+        checker.segment_error(place, problem);
+    }
+    check_cache_settings(checker, place, segment);
+}
+
+/// The settings stand with the pool, or with the cache where that has no pool.
+fn check_cache_settings(checker: &mut Checker<'_>, place: Place, segment: &Segment) {
+    if let Some(chunk) = segment.extra.number("chunk_size").map(Sectors) {
+        let is_fitting = (CACHE_CHUNK_MIN..=CACHE_CHUNK_MAX).contains(&chunk)
+            && chunk % CACHE_CHUNK_MIN == Sectors::ZERO;
+        if !is_fitting {
+            let problem = format!("its chunk size {chunk} is no multiple of 32 KiB up to 1 GiB");
+            checker.segment_error(place, problem);
+        }
+    }
+    let mode = segment.extra.string("cache_mode");
+    if mode.is_some_and(|mode| !CACHE_MODES.contains(&mode)) {
+        checker.segment_error(place, "its cache mode is not known");
+    }
+}
+
 fn check_thin_pool(checker: &mut Checker<'_>, place: Place, segment: &Segment, pool: &ThinPool) {
     differ(
         checker,
@@ -262,7 +291,7 @@ pub(super) fn same_length(
     if expected.is_some_and(|expected: Extents| expected != found) {
         let expected = expected.unwrap_or_default();
         let problem = format!(
-            "its {what} {} has {found}, and {expected} are needed",
+            "its {what} {} has {found} instead of {expected}",
             checker.name(part)
         );
         checker.segment_error(place, problem);

@@ -64,18 +64,19 @@ fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
             checker.lv_warning(id, "it is hidden, and belongs to no other volume", remedy);
         }
         Role::Spare if is_visible => checker.lv_error(id, "it is kept for repairs, and visible"),
-        // The store of a snapshot is as visible as its origin anyway.
-        Role::Part(Part::SnapshotCow) if is_visible => {
-            let remedy = "none is needed: the next change writes it without the flag VISIBLE";
-            checker.lv_warning(id, "it is the store of a snapshot, and visible", remedy);
+        // An image that is split off to be read is visible, and cannot be written.
+        Role::Part(Part::RaidImage(_)) if is_visible && lv.is_writable() => {
+            checker.lv_error(id, "it is an image of a RAID, visible and writable");
         }
-        // People see thin volumes' pools, origins of a stack, and images split off with tracking.
+        Role::Part(Part::RaidMeta(_)) if is_visible => {
+            checker.lv_error(id, "it is metadata of a RAID, and visible");
+        }
         Role::Part(part) if is_visible && must_hide(part) => {
             let problem = format!(
                 "it is the {} of another volume, and visible",
                 describe_part(part)
             );
-            checker.lv_error(id, problem);
+            checker.lv_warning(id, problem, "use it through that other volume only");
         }
         Role::Whole if is_visible => {
             if let Some(part) = name::reserved(lv.name()) {
@@ -87,6 +88,7 @@ fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
     }
 }
 
+/// People see volumes in a stack, and a cache's fast volume in some versions.
 fn must_hide(part: Part) -> bool {
     part.is_component()
         && !matches!(

@@ -180,12 +180,29 @@ fn raid() {
     assert_eq!(findings(&seen), []);
     let show = |lv: &String| lv.replace("\"WRITE\"]", "\"WRITE\", \"VISIBLE\"]");
     let seen: Vec<_> = seen.iter().map(show).collect();
-    assert_error(&seen, "it is the log of another volume, and visible");
+    assert_found(
+        &seen,
+        Severity::Warning,
+        "it is the log of another volume, and visible",
+    );
+    let image = seen
+        .iter()
+        .find(|lv| lv.starts_with("r_rimage_0"))
+        .expect("an image");
+    assert_error(&seen, "it is an image of a RAID, visible and writable");
+    assert_error(&seen, "it is metadata of a RAID, and visible");
+    let split = image.replace("\"WRITE\", ", "");
+    let split = with(raid1("region_size = 4096", 2), &[split]);
+    let split: Vec<_> = split
+        .into_iter()
+        .filter(|lv| lv != &hidden_linear("r_rimage_0", 1, 0, 4))
+        .collect();
+    assert_eq!(findings(&split), []);
     let mut short = raid1("region_size = 4096", 2);
     short[2] = hidden_linear("r_rimage_0", 2, 0, 3);
     assert_error(
         &short,
-        "its image r_rimage_0 has 3 extents, and 4 extents are needed",
+        "its image r_rimage_0 has 3 extents instead of 4 extents",
     );
     let bare = [
         lv(
@@ -230,7 +247,7 @@ fn snapshots() {
     assert_found(
         &visible,
         Severity::Warning,
-        "it is the store of a snapshot, and visible",
+        "it is the store of another volume, and visible",
     );
     assert_found(
         &[linear("a_tmeta", 0, 0, 1)],
@@ -292,6 +309,42 @@ fn thin_volumes() {
     );
     let full = linear("a", 0, 50, 4).replace("flags = []", "flags = [\"ERROR_WHEN_FULL\"]");
     assert_error(&[full], "ERROR_WHEN_FULL");
+}
+
+#[test]
+fn caches() {
+    // Proves: a cache has a cache pool and sound settings.
+    let cache = |pool: &str, settings: &str| {
+        let settings = format!("data = \"cp_cdata\" metadata = \"cp_cmeta\" {settings}");
+        vec![
+            lv(
+                "c",
+                6,
+                "cache",
+                &format!("cache_pool = \"{pool}\" origin = \"c_corig\""),
+            ),
+            hidden_linear("c_corig", 0, 0, 6),
+            hidden("cp", 4, "cache-pool", &settings),
+            hidden_linear("cp_cdata", 1, 0, 4),
+            hidden_linear("cp_cmeta", 1, 4, 2),
+        ]
+    };
+    assert_eq!(
+        findings(&cache("cp", "chunk_size = 128 cache_mode = \"writeback\"")),
+        []
+    );
+    assert_error(
+        &cache("cp", "chunk_size = 100"),
+        "its chunk size 100 sectors is no multiple",
+    );
+    assert_error(
+        &cache("cp", "cache_mode = \"sometimes\""),
+        "its cache mode is not known",
+    );
+    assert_error(
+        &cache("cp_cdata", ""),
+        "its cache cp_cdata is no cache pool",
+    );
 }
 
 #[test]

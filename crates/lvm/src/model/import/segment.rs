@@ -84,7 +84,7 @@ struct Reader<'a> {
 
 pub(super) fn segment(section: &Section, names: &Names<'_>) -> Result<Segment> {
     let fields = Fields::new(section);
-    let type_name = fields.optional_str("type")?.unwrap_or("striped");
+    let type_name = fields.str("type")?;
     let reader = Reader {
         section,
         fields,

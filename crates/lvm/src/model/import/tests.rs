@@ -299,12 +299,12 @@ proptest! {
 #[test]
 fn odd_but_sound() {
     // Proves: what older versions and hands write is understood.
-    let old = text(&[linear("a", 0, 0, 4).replace("type = \"striped\"", "")]);
+    let old = text(&[linear("a", 0, 0, 4).replace("\"striped\"", "\"linear\"")]);
     let vg = read(&old);
     let id = vg.lv_by_name("a").expect("it is there");
     assert!(
         matches!(vg.lv(id).first(), Some(SegmentType::Striped(_))),
-        "the type is the default"
+        "it is one area"
     );
     let lone = text(&[linear("a", 0, 0, 4).replace("flags = []", "tags = \"x\"")]);
     let vg = read(&lone);
