@@ -4,22 +4,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use block::nbd::{Expect, Inbox, Received, Wait};
-use rustix::net::sockopt::{
-    Timeout, set_socket_send_buffer_size, set_socket_send_buffer_size_force, set_socket_timeout,
-    set_tcp_nodelay, socket_domain,
-};
-use rustix::net::{AddressFamily, SendFlags, send};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
+use rustix::net::{SendFlags, send};
 
 use super::session::Session;
 use super::{Agreed, Exports, Handshake, Limits, Progress};
 use block::{Error, Kind, Result};
 
-/// Room in a unix socket for replies, in bytes: a few long reads. TCP finds its own.
-const SEND_BUFFER: usize = 1 << 20;
-
 /// Speaks with the client behind `socket` until the end.
 pub(super) fn serve(socket: BorrowedFd<'_>, exports: Exports, limits: Limits) -> Result<()> {
-    prepare(socket);
+    // Not for unix sockets, where it fails and is not needed. Their buffers stay as they are: in
+    // larger ones, replies leave the cache before the client reads them.
+    let _ = set_tcp_nodelay(socket, true);
     let mut inbox = Inbox::default();
     set_timeouts(socket, Some(limits.handshake))?;
     let Some(agreed) = shake_hands(socket, &mut inbox, exports, limits.handshake)? else {
@@ -27,17 +23,6 @@ pub(super) fn serve(socket: BorrowedFd<'_>, exports: Exports, limits: Limits) ->
     };
     set_timeouts(socket, None)?;
     Session::new(socket, inbox, agreed, limits)?.run()
-}
-
-/// Each of these may fail on some kind of socket, and is not needed there.
-fn prepare(socket: BorrowedFd<'_>) {
-    if socket_domain(socket) == Ok(AddressFamily::UNIX) {
-        if set_socket_send_buffer_size_force(socket, SEND_BUFFER).is_err() {
-            let _ = set_socket_send_buffer_size(socket, SEND_BUFFER);
-        }
-    } else {
-        let _ = set_tcp_nodelay(socket, true);
-    }
 }
 
 fn set_timeouts(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<()> {

@@ -40,10 +40,11 @@ use super::status::{self, StatusWorker, Wanted};
 use super::{Agreed, Limits};
 use block::{Error, Kind, Result};
 
-/// Bytes of requests that one turn takes in before it sends replies.
-const TURN_BYTES: usize = 512 << 10;
+/// Bytes of requests that one turn takes in before it sends replies. Little enough that what was
+/// read is still in the cache when it is sent.
+const TURN_BYTES: usize = 128 << 10;
 /// Bytes of replies that wait for the client before its requests have to.
-const OUTBOX_BYTES_MAX: usize = 1 << 20;
+const OUTBOX_BYTES_MAX: usize = 256 << 10;
 /// Idle memory that a connection keeps for its next requests.
 const POOL_BYTES: usize = 16 << 20;
 /// A write of this many bytes or more makes the inbox leave payloads alone.
