@@ -155,6 +155,11 @@ impl FileDevice {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     /// Bytes at the end of the file that are no whole sector, and so no part of the device.
     pub fn unused_tail(&self) -> u64 {
         self.tail

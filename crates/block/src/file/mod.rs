@@ -1,6 +1,6 @@
 //! Files and block devices.
 //!
-//! [`FileDevice::open`] asks the kernel what it can about a file, once ([`probe`]), and chooses a
+//! [`FileDevice::open`] asks the kernel what it can about a file, once (`probe.rs`), and chooses a
 //! way for each direction:
 //!
 //! | what it is                        | reads                      | writes       |
@@ -12,8 +12,8 @@
 //! Here and now is best where nothing ever waits: a page copy costs 0.4 µs, an engine 10. Direct
 //! I/O wants aligned memory: requests whose buffer is not go through an aligned one.
 //!
-//! A request becomes one or more calls ([`steps`] decides, purely), for instance a write and an
-//! `fdatasync`; [`queue`] makes them.
+//! A request becomes one or more calls (`steps.rs` decides, purely), for instance a write and an
+//! `fdatasync`; `queue.rs` makes them.
 //!
 //! Does not: lock files, grow or shrink them, or notice that others do, beyond reporting reads
 //! that end too early. Sparse files stay sparse: zeros are punched where that is allowed.

@@ -294,3 +294,6 @@ fn zeros() -> &'static Buffer {
     static ZEROS: OnceLock<Buffer> = OnceLock::new();
     ZEROS.get_or_init(|| Buffer::zeroed(FILL_PIECE))
 }
+
+#[cfg(test)]
+mod tests;
