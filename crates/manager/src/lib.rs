@@ -1,10 +1,11 @@
 //! The only place that acts: scan, commit, activate.
 //!
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
-//! makes devices of the logical volumes that were found.
+//! makes devices of the logical volumes that were found. [`history`] reads what they were before.
 
 pub mod activate;
 mod error;
+pub mod history;
 pub mod host;
 pub mod scan;
 

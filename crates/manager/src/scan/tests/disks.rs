@@ -1,6 +1,6 @@
 //! Scans of the golden disks, healthy and damaged in every way that the format implies.
 
-use super::{AreaContent, Content, Duplicate, FindingKind, Presence, Restriction, Scan};
+use crate::scan::{AreaContent, Content, Duplicate, FindingKind, Presence, Restriction, Scan};
 use crate::tests::fixture::{Folder, heads, texts};
 
 fn restrictions(scan: &Scan) -> Vec<Restriction> {
@@ -33,7 +33,7 @@ fn the_golden_disks_are_one_healthy_group() {
         assert_eq!(pv.used_areas().count(), 1);
         assert_eq!(
             scan.device(pv.device).content,
-            Content::PhysicalVolume(super::PvIndex(index))
+            Content::PhysicalVolume(crate::scan::PvIndex(index))
         );
         assert!(pv.area_free_min().expect("has an area").0 > 900);
     }
@@ -416,7 +416,7 @@ fn a_returned_disk_counts_as_missing() {
     assert_eq!(scan.groups[0].missing_count(), 1);
     assert_eq!(
         scan.groups[0].members[1].presence,
-        Presence::Returned(super::PvIndex(1))
+        Presence::Returned(crate::scan::PvIndex(1))
     );
 }
 
@@ -492,7 +492,7 @@ fn partitions_in_an_image_are_looked_into() {
         );
         assert_eq!(scan.devices[4].content, Content::Partitions);
         assert_eq!(scan.devices[6].size.0, 96 << 20);
-        assert_eq!(scan.physical_volumes[4].device, super::DeviceIndex(6));
+        assert_eq!(scan.physical_volumes[4].device, crate::scan::DeviceIndex(6));
     }
 }
 

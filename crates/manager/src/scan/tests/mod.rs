@@ -1,0 +1,4 @@
+//! Scans of disks in every state.
+
+mod disks;
+mod hostile;
