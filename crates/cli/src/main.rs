@@ -3,6 +3,7 @@
 //! `args` understands it, a file in `commands` does it, `output` shows what came of it.
 
 mod args;
+mod attachment;
 mod commands;
 mod output;
 

@@ -1,6 +1,6 @@
 //! All commands.
 
-use super::{help, lvs, lvscan, pvs, pvscan, vgs, vgscan};
+use super::{attach, detach, help, lvs, lvscan, pvs, pvscan, vgs, vgscan};
 use crate::args::Command;
 
 /// All commands, in the order of the overview.
@@ -11,6 +11,8 @@ pub(super) const ALL: &[&Command] = &[
     &pvscan::COMMAND,
     &vgscan::COMMAND,
     &lvscan::COMMAND,
+    &attach::COMMAND,
+    &detach::COMMAND,
     &help::COMMAND,
 ];
 

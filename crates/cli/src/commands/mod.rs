@@ -4,12 +4,15 @@
 //! messages and exit statuses; `session` is what a command may use: output, messages, and the
 //! disks; `catalogue` lists the commands.
 
+mod attach;
 mod catalogue;
+mod detach;
 mod dispatch;
 mod display;
 mod help;
 mod lvs;
 mod lvscan;
+mod open;
 mod pvs;
 mod pvscan;
 mod report;

@@ -7,7 +7,7 @@
 use std::io::{self, BufWriter, Stderr, Stdout, Write};
 
 use manager::host::{DeviceSource, Host};
-use manager::scan::{Options, Severity, scan};
+use manager::scan::{Options, Scan, Severity, scan};
 
 use crate::args::{Arguments, Command, Error, flags};
 use crate::output::View;
@@ -30,6 +30,14 @@ pub(crate) struct Session {
     verbosity: Verbosity,
     failed: bool,
     command: &'static str,
+}
+
+/// What a command found when it looked.
+pub(crate) struct Disks {
+    /// The machine and its configuration.
+    pub(crate) host: Host,
+    /// What is on the disks.
+    pub(crate) scan: Scan,
 }
 
 const BUFFER: usize = 64 * 1024;
@@ -96,9 +104,14 @@ impl Session {
         self.failed = true;
     }
 
+    /// Looks at the disks that the options name, for a report.
+    pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
+        Ok(View::new(self.disks(arguments)?.scan))
+    }
+
     /// Looks at the disks that the options name. What is wrong with some of them is told, and
     /// does not hide the others.
-    pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
+    pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let mut host = Host::from_environment().map_err(|error| failed(&error))?;
         for text in arguments.values(&flags::CONFIG) {
             host.config.add_text(text).map_err(|error| failed(&error))?;
@@ -121,7 +134,7 @@ impl Session {
                 self.tell(&finding.to_string());
             }
         }
-        Ok(View::new(scan))
+        Ok(Disks { host, scan })
     }
 
     pub(super) fn finish(&mut self) -> Result<(), Error> {

@@ -1,0 +1,293 @@
+//! The runtime folder and the records of attachments in it.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use block::{Error, Kind, Result};
+use export::{fuse, loop_device};
+use rustix::fs::{FlockOperation, flock};
+
+/// A record longer than this was not written by us, in bytes.
+const RECORD_MAX: u64 = 64 << 10;
+
+/// The folder in which running servers are found.
+#[derive(Debug, Clone)]
+pub(crate) struct Runtime {
+    attached: PathBuf,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Record {
+    /// The volume: `vg0/data`.
+    pub(crate) volume: String,
+    /// The server's process number.
+    pub(crate) pid: u32,
+    /// The file that is the volume.
+    pub(crate) file: PathBuf,
+    /// The block device node, if there is one.
+    pub(crate) node: Option<PathBuf>,
+}
+
+/// Whether the server of an attachment lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It does, and holds the record.
+    Served,
+    /// It was killed.
+    Stale,
+}
+
+/// One attachment as it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Attachment {
+    folder: PathBuf,
+    pub(crate) record: Record,
+    pub(crate) state: State,
+}
+
+/// A record that this process holds. It is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct HeldRecord {
+    folder: PathBuf,
+    file: File,
+}
+
+impl Runtime {
+    /// Finds the runtime folder, and makes it if it is not there.
+    pub(crate) fn open() -> Result<Self> {
+        let uid = rustix::process::geteuid();
+        let base = if uid.is_root() {
+            PathBuf::from("/run/ashlar")
+        } else {
+            match std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()) {
+                Some(folder) => Path::new(&folder).join("ashlar"),
+                None => std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw())),
+            }
+        };
+        let attached = base.join("attached");
+        let mut builder = DirBuilder::new();
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(&attached)
+            .map_err(|error| {
+                Error::io(
+                    format!("cannot make the folder {}", attached.display()),
+                    error,
+                )
+            })?;
+        let owner = std::fs::symlink_metadata(&base).map(|found| found.uid());
+        if !owner.is_ok_and(|owner| owner == uid.as_raw()) {
+            let what = format!("{} belongs to somebody else: remove it", base.display());
+            return Err(Error::new(Kind::Open, what));
+        }
+        Ok(Self { attached })
+    }
+
+    /// Everything that is attached, or was when its server was killed; by name.
+    pub(crate) fn attachments(&self) -> Result<Vec<Attachment>> {
+        let failed = |error| {
+            Error::io(
+                format!("cannot read the folder {}", self.attached.display()),
+                error,
+            )
+        };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.attached).map_err(failed)? {
+            found.extend(Attachment::read(entry.map_err(failed)?.path()));
+        }
+        found.sort_by(|a, b| a.record.volume.cmp(&b.record.volume));
+        Ok(found)
+    }
+
+    /// The attachment that is called `name`: by its volume, its node or its file.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Attachment>> {
+        let path = std::fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+        Ok(self.attachments()?.into_iter().find(|attachment| {
+            let record = &attachment.record;
+            record.volume == name || record.node.as_ref() == Some(&path) || record.file == path
+        }))
+    }
+
+    /// Claims the folder `key` (a name without `/`) for an attachment of `volume`. Cleans up what
+    /// a killed server left there.
+    pub(crate) fn claim(&self, key: &str, volume: &str) -> Result<HeldRecord> {
+        let folder = self.attached.join(key);
+        if let Some(found) = Attachment::read(folder.clone()) {
+            if found.state == State::Served {
+                let place = found.record.node.unwrap_or(found.record.file);
+                let what = format!("{volume} is already attached at {}", place.display());
+                return Err(Error::new(Kind::Open, what));
+            }
+            found.clean_up()?;
+        }
+        let failed = |error| Error::io(format!("cannot write to {}", folder.display()), error);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600);
+        let file = options.open(folder.join("record")).map_err(failed)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Error::new(
+                Kind::Open,
+                format!("{volume} is being attached by another process"),
+            )
+        })?;
+        Ok(HeldRecord { folder, file })
+    }
+}
+
+impl HeldRecord {
+    /// The file over which the volume may be mounted.
+    pub(crate) fn mount_point(&self) -> Result<PathBuf> {
+        let path = self.folder.join("volume");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        options.open(&path).map_err(|error| {
+            Error::io(format!("cannot make the file {}", path.display()), error)
+        })?;
+        Ok(path)
+    }
+
+    /// Writes what is attached where.
+    pub(crate) fn write(&mut self, record: &Record) -> Result<()> {
+        let node = record
+            .node
+            .as_ref()
+            .map(|node| format!("node={}\n", node.display()));
+        let text = format!(
+            "volume={}\npid={}\nfile={}\n{}",
+            record.volume,
+            record.pid,
+            record.file.display(),
+            node.unwrap_or_default()
+        );
+        let store = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(text.as_bytes())
+        };
+        store(&mut self.file)
+            .map_err(|error| Error::io(format!("cannot write to {}", self.folder.display()), error))
+    }
+}
+
+impl Drop for HeldRecord {
+    fn drop(&mut self) {
+        // What cannot be removed is stale from now on, and removed by the next command.
+        let _ = std::fs::remove_file(self.folder.join("volume"));
+        let _ = std::fs::remove_file(self.folder.join("record"));
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+impl Attachment {
+    fn read(folder: PathBuf) -> Option<Self> {
+        let file = File::open(folder.join("record")).ok()?;
+        let state = match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => State::Stale,
+            Err(_) => State::Served,
+        };
+        let mut text = String::new();
+        (&file).take(RECORD_MAX).read_to_string(&mut text).ok()?;
+        Some(Self {
+            folder,
+            record: Record::parse(&text),
+            state,
+        })
+    }
+
+    /// Whether the server has ended (or never lived) by now.
+    pub(crate) fn is_gone(&self) -> bool {
+        Self::read(self.folder.clone()).is_none_or(|now| now.state == State::Stale)
+    }
+
+    /// Takes away what a killed server left: the loop device, the mount, the folder.
+    pub(crate) fn clean_up(&self) -> Result<()> {
+        assert_eq!(self.state, State::Stale, "a living server cleans up itself");
+        if let Some(node) = self
+            .record
+            .node
+            .as_ref()
+            .filter(|node| self.is_node_ours(node))
+        {
+            loop_device::clear(node)?;
+        }
+        let file = &self.record.file;
+        if !file.as_os_str().is_empty() && is_mounted(file) {
+            fuse::remove_stale(file)?;
+        }
+        for name in ["volume", "record"] {
+            remove_if_there(&self.folder.join(name))?;
+        }
+        std::fs::remove_dir(&self.folder).map_err(|error| {
+            Error::io(
+                format!("cannot remove the folder {}", self.folder.display()),
+                error,
+            )
+        })
+    }
+
+    /// Whether the loop device still stands over our file: it may belong to somebody else by now.
+    fn is_node_ours(&self, node: &Path) -> bool {
+        let Some(name) = node.file_name() else {
+            return false;
+        };
+        let link = Path::new("/sys/block").join(name).join("loop/backing_file");
+        std::fs::read_to_string(link)
+            .is_ok_and(|backing| Path::new(backing.trim_end()) == self.record.file)
+    }
+}
+
+impl Record {
+    /// Reads a record. Lines that are not understood, and missing ones, leave their defaults: a
+    /// server that was killed early wrote nothing yet.
+    fn parse(text: &str) -> Self {
+        let mut record = Self::default();
+        for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            match key {
+                "volume" => value.clone_into(&mut record.volume),
+                "pid" => record.pid = value.parse().unwrap_or(0),
+                "file" => record.file = PathBuf::from(value),
+                "node" => record.node = Some(PathBuf::from(value)),
+                _ => {}
+            }
+        }
+        record
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(
+            format!("cannot remove {}", path.display()),
+            error,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a FUSE mount of ours is at `path`. Reads the list of mounts: looking at the path
+/// itself would ask a server that is gone.
+fn is_mounted(path: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let wanted = path.to_string_lossy().replace(' ', "\\040");
+    mounts.lines().any(|line| {
+        let mut words = line.split(' ');
+        words.nth(1) == Some(&wanted) && words.next().is_some_and(|kind| kind.starts_with("fuse"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

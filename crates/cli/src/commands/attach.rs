@@ -1,0 +1,157 @@
+//! `attach`: a volume as a block device node or a file.
+//!
+//! The volume is served by a process of its own. `attach` starts that process as a second run of
+//! itself, told so by an environment variable, and waits for one line on its standard output: the
+//! place of the volume. The server then lets go of the terminal.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::Arc;
+
+use export::fuse::Access;
+use target::volume::Access as VolumeAccess;
+
+use super::Session;
+use super::open::{self, Opener};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::attachment::{Place, Runtime, Server};
+
+const READ_ONLY: Flag = Flag::switch("readonly", "Refuse writes.").short('r');
+const FILE: Flag = Flag::value(
+    "file",
+    "Path",
+    "Serve the volume as the file Path, which is made if it is not there, instead of as a block \
+     device node. Needs no root.",
+);
+const FOREGROUND: Flag = Flag::switch(
+    "foreground",
+    "Stay, and detach when interrupted, instead of going into the background.",
+);
+
+/// Tells the second run that it is the server.
+const SERVER_VARIABLE: &str = "ASHLAR_ATTACH_SERVER";
+
+/// `attach`
+pub(super) const COMMAND: Command = Command {
+    name: "attach",
+    summary: "Make a volume a block device node or a file",
+    operands: "VG/LV",
+    description: "Serves a logical volume as a loop device over a FUSE file and prints the node, \
+                  which can be mounted. An ordinary user, who may not make devices, gets the file \
+                  alone. A process in the background serves the volume until detach, or until \
+                  somebody unmounts the file. Needs neither device-mapper nor a daemon.\n\n\
+                  Volumes are attached read-only as yet; --readonly says so for scripts that \
+                  must never write.",
+    flags: &[&[READ_ONLY, FILE, FOREGROUND], open::FLAGS, flags::COMMON],
+    examples: &[
+        Example {
+            line: "ashlar --devices disks/ attach --readonly vg0/root",
+            does: "prints a node such as /dev/loop0 that mount -o ro takes",
+        },
+        Example {
+            line: "ashlar --devices disks/ attach --file root.img vg0/root",
+            does: "makes root.img the content of the volume, also for an ordinary user",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let [name] = arguments.operands() else {
+        return Err(Error::usage("Please name one logical volume, as VG/LV."));
+    };
+    if std::env::var_os(SERVER_VARIABLE).is_some() {
+        return serve(arguments, name, session, Mode::Background);
+    }
+    if arguments.has(&FOREGROUND) {
+        return serve(arguments, name, session, Mode::Foreground);
+    }
+    let mut child = start_server()?;
+    let mut place = String::new();
+    if let Some(mut output) = child.stdout.take() {
+        output.read_to_string(&mut place)?;
+    }
+    if place.is_empty() {
+        child.wait()?;
+        // The server has said why.
+        return Err(Error::reported());
+    }
+    Ok(session.print(&place)?)
+}
+
+/// Runs this command line again as the server.
+fn start_server() -> Result<Child, Error> {
+    let mut words = std::env::args_os();
+    let mut process = Process::new("/proc/self/exe");
+    process
+        .arg0(words.next().unwrap_or_default())
+        .args(words)
+        .env(SERVER_VARIABLE, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .process_group(0);
+    process
+        .spawn()
+        .map_err(|error| Error::failed("Cannot start the server").because(error))
+}
+
+/// Who waits for the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Foreground,
+    Background,
+}
+
+fn serve(
+    arguments: &Arguments,
+    name: &str,
+    session: &mut Session,
+    mode: Mode,
+) -> Result<(), Error> {
+    let failed = |error: block::Error| Error::failed(error.to_string());
+    let disks = session.disks(arguments)?;
+    let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
+    let opened = opener.open(name, session)?;
+    let place = place(arguments)?;
+    let runtime = Runtime::open().map_err(failed)?;
+    let volume = Arc::new(opened.volume);
+    let access = Access::ReadOnly;
+    let server = Server::start(&runtime, volume, &opened.name, &opened.key, access, &place)
+        .map_err(failed)?;
+    session.print(&format!("{}\n", server.place().display()))?;
+    session.out().flush()?;
+    if mode == Mode::Background {
+        let nowhere = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/null")?;
+        // The starter waits for the end of our output; the terminal is no longer ours. A failure
+        // to leave the session leaves us in it.
+        let _ = rustix::process::setsid();
+        for result in [
+            rustix::stdio::dup2_stdout(&nowhere),
+            rustix::stdio::dup2_stderr(&nowhere),
+        ] {
+            result.map_err(std::io::Error::from)?;
+        }
+    }
+    server.run().map_err(failed)
+}
+
+fn place(arguments: &Arguments) -> Result<Place, Error> {
+    let Some(path) = arguments.value(&FILE).map(PathBuf::from) else {
+        let root = rustix::process::geteuid().is_root();
+        return Ok(if root { Place::Node } else { Place::File(None) });
+    };
+    // An existing file keeps its content under the mount.
+    let made = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(&path);
+    made.map_err(|error| {
+        Error::failed(format!("Cannot use the file {}", path.display())).because(error)
+    })?;
+    Ok(Place::File(Some(path)))
+}

@@ -1,0 +1,108 @@
+//! `detach`: ends what `attach` began, and cleans up after killed servers.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::Session;
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::attachment::{Attachment, Runtime, State, check_unused, holders};
+
+const ALL: Flag = Flag::switch("all", "Detach every volume that is attached.").short('a');
+
+/// How long a server may take to finish what is under way.
+const PATIENCE: Duration = Duration::from_secs(30);
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// `detach`
+pub(super) const COMMAND: Command = Command {
+    name: "detach",
+    summary: "Take back a volume's block device node or file",
+    operands: "VG/LV|Node|File ...",
+    description: "Ends the server behind a volume that attach made available, after whatever was \
+                  written is on the disks. Refuses while the node is mounted or a process has it \
+                  open, and names who. What a killed server left (a loop device, a stale mount) \
+                  is cleaned up.",
+    flags: &[&[ALL], flags::COMMON],
+    examples: &[
+        Example {
+            line: "ashlar detach vg0/root",
+            does: "takes the volume's node away",
+        },
+        Example {
+            line: "ashlar detach --all",
+            does: "takes all of them away",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let failed = |error: block::Error| Error::failed(error.to_string());
+    let runtime = Runtime::open().map_err(failed)?;
+    let mut wanted = Vec::new();
+    if arguments.has(&ALL) {
+        wanted = runtime.attachments().map_err(failed)?;
+    } else if arguments.operands().is_empty() {
+        return Err(Error::usage(
+            "Please name a volume, node or file, or use --all.",
+        ));
+    }
+    for name in arguments.operands() {
+        match runtime.find(name).map_err(failed)? {
+            Some(attachment) => wanted.push(attachment),
+            None => session.fail_later(&format!("{name} is not attached.")),
+        }
+    }
+    for attachment in &wanted {
+        if let Err(error) = detach(attachment) {
+            session.fail_later(&format!("{error}."));
+        }
+    }
+    Ok(())
+}
+
+fn detach(attachment: &Attachment) -> Result<(), block::Error> {
+    let record = &attachment.record;
+    if attachment.state == State::Stale {
+        return attachment.clean_up();
+    }
+    match &record.node {
+        Some(node) => check_unused(&record.volume, node, record.pid)?,
+        None => check_closed(&record.volume, &record.file, record.pid)?,
+    }
+    let gone = |what: &str| {
+        let what = format!("the server of {} ({}) {what}", record.volume, record.pid);
+        block::Error::new(block::Kind::TimedOut, what)
+    };
+    let pid = Pid::from_raw(record.pid.cast_signed()).ok_or_else(|| gone("left no number"))?;
+    match kill_process(pid, Signal::TERM) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+        Err(errno) => return Err(block::Error::io("cannot end the server", errno.into())),
+    }
+    let start = Instant::now();
+    while !attachment.is_gone() {
+        if start.elapsed() > PATIENCE {
+            return Err(gone(
+                "does not end: a disk may not answer; kill -9 it and detach again",
+            ));
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
+}
+
+/// Fails, naming them, if processes have the file of `volume` open.
+fn check_closed(volume: &str, file: &Path, server: u32) -> Result<(), block::Error> {
+    let open = holders(file, server);
+    if open.is_empty() {
+        return Ok(());
+    }
+    let users: Vec<String> = open
+        .iter()
+        .map(|holder| format!("{} ({})", holder.name, holder.pid))
+        .collect();
+    let what = format!("{volume} is in use by {}: close it first", users.join(", "));
+    Err(block::Error::new(block::Kind::Open, what))
+}

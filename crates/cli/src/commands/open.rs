@@ -1,0 +1,81 @@
+//! Opening the logical volume that an operand names, for commands that read, copy or serve it.
+
+use manager::activate::{Activator, MissingPolicy, Options};
+use target::volume::{Access, Volume};
+
+use super::Session;
+use super::session::Disks;
+use crate::args::{Arguments, Error, Flag, flags};
+
+/// `--activationmode`
+pub(super) const ACTIVATION_MODE: Flag = Flag::value(
+    "activationmode",
+    "partial|degraded|complete",
+    "What may be missing: nothing (complete), what redundancy makes up for (degraded, the \
+     default), or anything (partial: what is missing fails when it is read).",
+);
+
+/// The flags of every command that opens volumes.
+pub(super) const FLAGS: &[Flag] = &[ACTIVATION_MODE, flags::PARTIAL];
+
+/// A volume that was opened.
+pub(super) struct Opened {
+    /// The device.
+    pub(super) volume: Volume,
+    /// Its name: `vg0/data`.
+    pub(super) name: String,
+    /// Its name as one word without a `/`, unique among all groups: `vg0-data`.
+    pub(super) key: String,
+}
+
+/// Opens volumes of `disks`, as the arguments allow. What is missing of one is told.
+pub(super) struct Opener<'a> {
+    disks: &'a Disks,
+    activator: Activator<'a>,
+    options: Options,
+}
+
+impl<'a> Opener<'a> {
+    /// One for `disks`.
+    pub(super) fn new(
+        disks: &'a Disks,
+        arguments: &Arguments,
+        access: Access,
+    ) -> Result<Self, Error> {
+        let missing = match arguments.value(&ACTIVATION_MODE) {
+            _ if arguments.has(&flags::PARTIAL) => MissingPolicy::Partial,
+            None | Some("degraded") => MissingPolicy::Degraded,
+            Some("complete") => MissingPolicy::Complete,
+            Some("partial") => MissingPolicy::Partial,
+            Some(other) => {
+                return Err(Error::usage(format!(
+                    "Invalid activation mode {other}: use partial, degraded or complete."
+                )));
+            }
+        };
+        Ok(Self {
+            disks,
+            activator: Activator::new(&disks.scan, &disks.host),
+            options: Options { access, missing },
+        })
+    }
+
+    /// Opens the volume called `name` (`vg0/data`, `/dev/vg0/data`, `/dev/mapper/vg0-data`).
+    pub(super) fn open(&mut self, name: &str, session: &mut Session) -> Result<Opened, Error> {
+        let failed = |error: manager::Error| Error::failed(error.to_string());
+        let (group, lv) = self.disks.scan.find_volume(name).map_err(failed)?;
+        let activated = self
+            .activator
+            .activate(group, lv, self.options)
+            .map_err(failed)?;
+        for gap in &activated.gaps {
+            session.tell(&format!("WARNING: {gap}."));
+        }
+        let lv = group.model.lv(lv).name();
+        Ok(Opened {
+            volume: activated.volume,
+            name: format!("{}/{lv}", group.name),
+            key: lvm::model::dm_name(&group.name, lv, None),
+        })
+    }
+}
