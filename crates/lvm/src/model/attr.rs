@@ -20,8 +20,8 @@ use super::flags::{LvFlag, TypeFlag};
 use super::geometry::Part;
 use super::ids::LvId;
 use super::lv::{AllocationPolicy, LogicalVolume};
-use super::relations::{Relations, Role};
-use super::segment::{Area, Mirror, Segment, SegmentType, SnapshotState, ThinPool, ZeroNewBlocks};
+use super::relations::{Relations, Role, is_cachevol};
+use super::segment::{Area, Mirror, SegmentType, SnapshotState, ThinPool, ZeroNewBlocks};
 use super::vg::VolumeGroup;
 
 /// In the name of a mirror's image that is there only until it is in sync.
@@ -104,7 +104,7 @@ impl Asked<'_> {
                 _,
             )
             | (_, Some(Part::CachePoolData)) => 'C',
-            _ if self.is_cachevol() => 'C',
+            _ if is_cachevol(self.vg, self.relations, self.lv) => 'C',
             (Some(SegmentType::Raid(_)), _) => synced('r'),
             (Some(SegmentType::Mirror(_)), _) => synced('m'),
             (Some(SegmentType::Thin(_)), _) if self.is_used_as(Part::ThinMerge) => 'O',
@@ -167,7 +167,7 @@ impl Asked<'_> {
                 _,
             )
             | (_, Some(Part::CacheOrigin | Part::WritecacheOrigin)) => 'C',
-            _ if self.is_cachevol() => 'C',
+            _ if is_cachevol(self.vg, self.relations, self.lv) => 'C',
             (Some(SegmentType::Raid(_)), _) | (_, Some(Part::RaidImage(_) | Part::RaidMeta(_))) => {
                 'r'
             }
@@ -244,16 +244,6 @@ impl Asked<'_> {
                     | SegmentType::Unknown(_)
             )
         })
-    }
-
-    /// Whether it holds the data and the metadata of a cache.
-    fn is_cachevol(self) -> bool {
-        self.volume.flags.has(LvFlag::CacheVol)
-            || self.relations.component_use(self.lv).is_some_and(|used| {
-                let user: &Segment = &self.vg.lv(used.by).segments[used.segment];
-                used.part == Part::CachePool
-                    && user.type_flags.contains(&TypeFlag::CacheUsesCachevol)
-            })
     }
 
     fn is_converting(self) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! `vg` holds everything; `pv`, `lv` and `segment` are its parts, and `ids` says how they refer to
 //! each other. `import` makes one from a text's tree and `export` prints it again; what neither
-//! knows is kept in `extras`. `relations`, `geometry`, `allocation` and `attr` answer questions,
-//! and `check` finds what is wrong.
+//! knows is kept in `extras`. `relations`, `geometry`, `allocation`, `attr` and `words` answer
+//! questions, and `check` finds what is wrong.
 
 mod allocation;
 mod attr;
@@ -27,6 +27,7 @@ mod samples;
 mod segment;
 mod time;
 mod vg;
+mod words;
 
 pub use allocation::{Allocation, AllocationMap, Certainty, ExtentRange, Run};
 pub use attr::{lv_attr, policy_letter};
@@ -43,10 +44,11 @@ pub use import::{from_text, read_header_comments};
 pub use lv::{AllocationPolicy, LogicalVolume, ReadAhead};
 pub use pv::PhysicalVolume;
 pub use raid_level::{RaidFamily, RaidLevel};
-pub use relations::{Relations, Role, Use, is_snapshot_holder, is_virtual_origin};
+pub use relations::{Relations, Role, Use, is_cachevol, is_snapshot_holder, is_virtual_origin};
 pub use segment::{
     Area, Cache, CachePool, Discards, Integrity, Mirror, Raid, RaidImage, Segment, SegmentType,
     Snapshot, SnapshotState, Striped, Thin, ThinMessage, ThinPool, Unknown, Vdo, VdoPool,
     Writecache, ZeroNewBlocks,
 };
 pub use vg::VolumeGroup;
+pub use words::{lv_layout, lv_roles};

@@ -10,7 +10,7 @@
 //!               └ SnapshotCow ────>  snap1            people see snap1, not snapshot0
 //! ```
 
-use super::flags::LvFlag;
+use super::flags::{LvFlag, TypeFlag};
 use super::geometry::Part;
 use super::ids::LvId;
 use super::segment::{SegmentType, Snapshot, SnapshotState};
@@ -197,6 +197,15 @@ pub enum Role {
 /// Whether a volume only holds the segment that joins a snapshot's origin and store.
 pub fn is_snapshot_holder(vg: &VolumeGroup, lv: LvId) -> bool {
     matches!(vg.lv(lv).first(), Some(SegmentType::Snapshot(_)))
+}
+
+/// Whether a volume holds the data and the metadata of a cache.
+pub fn is_cachevol(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> bool {
+    vg.lv(lv).flags.has(LvFlag::CacheVol)
+        || relations.component_use(lv).is_some_and(|used| {
+            let user = &vg.lv(used.by).segments[used.segment];
+            used.part == Part::CachePool && user.type_flags.contains(&TypeFlag::CacheUsesCachevol)
+        })
 }
 
 /// Whether a volume is an origin that exists only for its snapshot.

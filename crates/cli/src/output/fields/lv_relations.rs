@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use lvm::model::{Area, LogicalVolume, LvFlag, LvId, Part, RaidFamily, SegmentType, SnapshotState};
+use lvm::model::{
+    Area, LogicalVolume, LvFlag, LvId, Part, Relations, SegmentType, SnapshotState, VolumeGroup,
+};
 
 use super::constant::{binary, size};
 use crate::output::report::Value;
@@ -306,129 +308,24 @@ pub(super) fn full_descendants(row: &Row<'_>, _: &Style) -> Value {
 }
 
 pub(super) fn layout(row: &Row<'_>, _: &Style) -> Value {
-    let Some((_, _, volume)) = row.volume() else {
-        return Value::list(Vec::new());
-    };
-    let words: Vec<&str> = match volume.first() {
-        Some(SegmentType::Raid(raid)) => {
-            let family = match raid.level.family() {
-                RaidFamily::Raid0 => "raid0",
-                RaidFamily::Raid1 => "raid1",
-                RaidFamily::Raid4 => "raid4",
-                RaidFamily::Raid5 => "raid5",
-                RaidFamily::Raid6 => "raid6",
-                RaidFamily::Raid10 => "raid10",
-            };
-            let layout = match raid.level.name() {
-                "raid5" => Some("raid5_ls"),
-                "raid6" => Some("raid6_zr"),
-                name => (name != family).then_some(name),
-            };
-            ["raid", family].into_iter().chain(layout).collect()
-        }
-        Some(SegmentType::Mirror(_)) => vec!["mirror"],
-        Some(SegmentType::Thin(_)) => vec!["thin", "sparse"],
-        Some(SegmentType::ThinPool(_)) => vec!["thin", "pool"],
-        Some(SegmentType::CachePool(_)) => vec!["cache", "pool"],
-        Some(SegmentType::Cache(_)) => vec!["cache"],
-        Some(SegmentType::Writecache(_)) => vec!["writecache"],
-        Some(SegmentType::Integrity(_)) => vec!["integrity"],
-        Some(SegmentType::VdoPool(_)) => vec!["vdo", "pool"],
-        Some(SegmentType::Vdo(_)) => vec!["vdo"],
-        _ => plain_layout(volume),
-    };
-    Value::list(words.into_iter().map(str::to_owned).collect())
-}
-
-fn plain_layout(volume: &LogicalVolume) -> Vec<&'static str> {
-    let names = || volume.segments.iter().map(lvm::model::Segment::type_name);
-    let mut words = Vec::new();
-    for word in ["linear", "striped"] {
-        if names().any(|name| name == word) {
-            words.push(word);
-        }
-    }
-    if words.is_empty() || names().any(|name| name != "linear" && name != "striped") {
-        words.push("unknown");
-    }
-    words
+    words(row, lvm::model::lv_layout)
 }
 
 pub(super) fn role(row: &Row<'_>, _: &Style) -> Value {
-    let Some(volume @ (group, lv, model)) = row.volume() else {
-        return Value::list(Vec::new());
-    };
-    let pool = matches!(
-        model.first(),
-        Some(SegmentType::ThinPool(_) | SegmentType::CachePool(_) | SegmentType::VdoPool(_))
-    );
-    let mut words = vec![if group.is_visible(lv) && !pool {
-        "public"
-    } else {
-        "private"
-    }];
-    if model.flags.has(LvFlag::Pvmove) {
-        words.push("pvmove");
-    }
-    if let Some(used) = group.relations.component_use(lv) {
-        words.extend_from_slice(part_role(used.part));
-    } else if model.name().ends_with("_pmspare") {
-        words.extend(["pool", "spare"]);
-    }
-    words.extend(snapshot_roles(volume));
-    Value::list(words.into_iter().map(str::to_owned).collect())
+    words(row, lvm::model::lv_roles)
 }
 
-fn part_role(part: Part) -> &'static [&'static str] {
-    match part {
-        Part::MirrorImage => &["mirror", "image"],
-        Part::MirrorLog => &["mirror", "log"],
-        Part::RaidImage(_) => &["raid", "image"],
-        Part::RaidMeta(_) => &["raid", "metadata"],
-        Part::ThinPoolData => &["thin", "pool", "data"],
-        Part::ThinPoolMetadata => &["thin", "pool", "metadata"],
-        Part::CachePoolData => &["cache", "pool", "data"],
-        Part::CachePoolMetadata => &["cache", "pool", "metadata"],
-        Part::CacheOrigin => &["cache", "origin"],
-        Part::WritecacheOrigin => &["writecache", "origin"],
-        Part::IntegrityOrigin => &["integrity", "origin"],
-        Part::IntegrityMetadata => &["integrity", "metadata"],
-        Part::VdoPoolData => &["vdo", "pool", "data"],
-        _ => &[],
-    }
-}
-
-fn snapshot_roles((group, lv, model): Volume<'_>) -> Vec<&'static str> {
-    let mut words = Vec::new();
-    let uses = |part: Part| {
-        group
-            .relations
-            .used_by(lv)
-            .iter()
-            .filter(|used| used.part == part)
-            .count()
-    };
-    let kinds = [
-        (Part::SnapshotOrigin, "thickorigin", "multithickorigin"),
-        (Part::ThinOrigin, "thinorigin", "multithinorigin"),
-        (Part::ThinExternalOrigin, "extorigin", "multiextorigin"),
-    ];
-    for (part, one, many) in kinds {
-        let count = uses(part);
-        if count > 0 {
-            words.extend(["origin", one]);
-        }
-        if count > 1 {
-            words.push(many);
-        }
-    }
-    if group.relations.is_cow(lv) {
-        words.extend(["snapshot", "thicksnapshot"]);
-    }
-    if matches!(model.first(), Some(SegmentType::Thin(thin)) if thin.origin.is_some()) {
-        words.extend(["snapshot", "thinsnapshot"]);
-    }
-    words
+fn words(row: &Row<'_>, say: fn(&VolumeGroup, &Relations, LvId) -> Vec<&'static str>) -> Value {
+    let words = row
+        .volume()
+        .map(|(group, lv, _)| say(&group.vg, &group.relations, lv));
+    Value::list(
+        words
+            .unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 pub(super) fn modules(row: &Row<'_>, _: &Style) -> Value {

@@ -1,8 +1,8 @@
-//! Letters, sizes and areas against what stock's `lvs` says of the same texts.
+//! Letters, words, sizes and areas against what stock's `lvs` says of the same texts.
 
 use super::lv_attr;
 use crate::model::samples;
-use crate::model::{Area, LogicalVolume, Relations, VolumeGroup};
+use crate::model::{Area, LogicalVolume, Relations, VolumeGroup, lv_layout, lv_roles};
 
 const GOLDEN: &str = include_str!("../../../../../tests/fixtures/texts/vg0-44-lvs.txt");
 const EVERY_TYPE: &str = include_str!("../../../../../tests/fixtures/texts/vgx-lvs.txt");
@@ -19,6 +19,8 @@ fn assert_as_stock(vg: &VolumeGroup, table: &str) {
             .unwrap_or_else(|| panic!("{name} is not there"));
         let letters: String = lv_attr(vg, &relations, id).iter().collect();
         assert_eq!(known(&letters), known(fields[1]), "{name}");
+        assert_eq!(lv_layout(vg, &relations, id).join(","), fields[2], "{name}");
+        assert_eq!(lv_roles(vg, &relations, id).join(","), fields[3], "{name}");
         let lv = vg.lv(id);
         let size = lv.size(vg.extent_size).expect("it is small");
         assert_eq!(size.0.to_string(), fields[5], "{name}");
