@@ -43,13 +43,14 @@ impl Default for Options {
 /// Fails only where the configuration cannot be used; everything else is a finding.
 pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Scan> {
     let candidates = host.candidates(source)?;
-    let probed = probe_all(candidates.devices, options)?;
+    let probed = probe_all(candidates.devices, options, probe)?;
     Ok(assemble(probed, host, candidates.findings))
 }
 
 /// What the threads share.
 struct Work {
     candidates: Vec<Candidate>,
+    probe: Probe,
     texts: Texts,
     progress: Mutex<Progress>,
 }
@@ -60,9 +61,12 @@ struct Progress {
     begun: HashMap<usize, Instant>,
 }
 
+/// How a device is looked at; tests bring their own.
+type Probe = fn(&Candidate, &Texts) -> Vec<Probed>;
+
 type Answer = (usize, Vec<Probed>);
 
-fn probe_all(candidates: Vec<Candidate>, options: &Options) -> Result<Vec<Probed>> {
+fn probe_all(candidates: Vec<Candidate>, options: &Options, probe: Probe) -> Result<Vec<Probed>> {
     let count = candidates.len();
     let progress = Mutex::new(Progress {
         next: 0,
@@ -70,6 +74,7 @@ fn probe_all(candidates: Vec<Candidate>, options: &Options) -> Result<Vec<Probed
     });
     let work = Arc::new(Work {
         candidates,
+        probe,
         texts: Texts::default(),
         progress,
     });
@@ -103,7 +108,7 @@ fn start_thread(work: &Arc<Work>, sender: &Sender<Answer>) -> Result<()> {
         .name("scan".to_owned())
         .spawn(move || {
             while let Some(index) = work.take() {
-                let probed = probe_safely(&work.candidates[index], &work.texts);
+                let probed = work.probe_safely(&work.candidates[index]);
                 work.lock().begun.remove(&index);
                 // The scan may have ended without this device.
                 let _ = sender.send((index, probed));
@@ -113,20 +118,6 @@ fn start_thread(work: &Arc<Work>, sender: &Sender<Answer>) -> Result<()> {
         Ok(_) => Ok(()),
         Err(error) => Err(Error::new(Kind::Device, "cannot start a thread to scan").because(error)),
     }
-}
-
-/// No bytes on a disk may make `probe` panic. If they do all the same, this device is lost and the
-/// others are not.
-fn probe_safely(candidate: &Candidate, texts: &Texts) -> Vec<Probed> {
-    catch_unwind(AssertUnwindSafe(|| probe(candidate, texts))).unwrap_or_else(|_| {
-        let mut probed = Probed::new(candidate, ProbedContent::Unreadable);
-        let message = format!("{}: looking at it failed, which is a bug", candidate.name);
-        let finding = Finding::new(FindingKind::Unreadable, Severity::Error, message);
-        probed
-            .findings
-            .push(finding.remedy("report it with the first MiB of the device"));
-        vec![probed]
-    })
 }
 
 /// The next answer; `None` when a device has used up its time.
@@ -168,6 +159,21 @@ fn give_up(work: &Work, limit: Duration) -> Vec<Answer> {
 }
 
 impl Work {
+    /// No bytes on a disk may make a probe panic. If they do all the same, this device is lost and
+    /// the others are not.
+    fn probe_safely(&self, candidate: &Candidate) -> Vec<Probed> {
+        let probe = AssertUnwindSafe(|| (self.probe)(candidate, &self.texts));
+        catch_unwind(probe).unwrap_or_else(|_| {
+            let mut probed = Probed::new(candidate, ProbedContent::Unreadable);
+            let message = format!("{}: looking at it failed, which is a bug", candidate.name);
+            let finding = Finding::new(FindingKind::Unreadable, Severity::Error, message);
+            probed
+                .findings
+                .push(finding.remedy("report it with the first MiB of the device"));
+            vec![probed]
+        })
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,3 +189,6 @@ impl Work {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

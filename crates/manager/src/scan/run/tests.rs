@@ -1,0 +1,66 @@
+//! Devices that do not answer, and code that panics.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::{Options, probe_all};
+use crate::host::{Candidate, KernelPartitions, Location, Origin};
+use crate::scan::probe::{Probed, ProbedContent};
+use crate::scan::texts::Texts;
+
+fn candidate(name: &str) -> Candidate {
+    Candidate {
+        name: name.to_owned(),
+        location: Location::whole(name),
+        number: None,
+        id: None,
+        partition: None,
+        origin: Origin::Named,
+        kernel_partitions: KernelPartitions::Absent,
+        skip: None,
+    }
+}
+
+fn probe(candidate: &Candidate, _texts: &Texts) -> Vec<Probed> {
+    match candidate.name.as_str() {
+        "dead" => sleep(Duration::from_mins(1)),
+        "bug" => panic!("on purpose"),
+        _ => {}
+    }
+    vec![Probed::new(candidate, ProbedContent::Other)]
+}
+
+/// A dead device costs the limit once, with one thread too, and the others are looked at.
+#[test]
+fn dead_devices_do_not_hide_the_others() {
+    for threads_max in [1, 16] {
+        let options = Options {
+            time_limit: Duration::from_millis(300),
+            threads_max,
+        };
+        let names = ["dead", "a", "dead", "bug", "b", "dead", "c"];
+        let begun = Instant::now();
+        let probed = probe_all(names.map(candidate).to_vec(), &options, probe).expect("ends");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "no thread waits for the dead"
+        );
+        let found: Vec<_> = probed.iter().map(|probed| probed.name.as_str()).collect();
+        assert_eq!(found, names, "in order");
+        for probed in probed {
+            let expected = match probed.name.as_str() {
+                "dead" => Some("dead did not answer within 0.3 s"),
+                "bug" => Some("bug: looking at it failed, which is a bug"),
+                _ => None,
+            };
+            let said = probed.findings.first().map(ToString::to_string);
+            assert!(
+                said.as_deref()
+                    .unwrap_or("")
+                    .starts_with(expected.unwrap_or("")),
+                "{said:?}"
+            );
+            assert_eq!(said.is_some(), expected.is_some());
+        }
+    }
+}
