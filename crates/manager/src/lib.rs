@@ -7,6 +7,7 @@ pub mod activate;
 mod error;
 pub mod history;
 pub mod host;
+pub mod lock;
 pub mod scan;
 
 pub use error::{Error, Kind, Result};

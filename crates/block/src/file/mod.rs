@@ -20,11 +20,13 @@
 
 mod device;
 mod extents;
+mod lock;
 mod probe;
 mod queue;
 mod steps;
 
 pub use device::{Access, Caching, Claim, FileDevice, FileOptions};
+pub use lock::{LockMode, LockOutcome, lock_byte, unlock_byte};
 
 #[cfg(test)]
 mod tests;

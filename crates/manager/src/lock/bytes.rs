@@ -1,0 +1,109 @@
+//! Byte locks on the physical volumes themselves.
+//!
+//! ```text
+//!   byte 0x4153484c41520000   owner     the process that serves volumes of the group
+//!   byte 0x4153484c41520001   commit    the process that writes metadata
+//! ```
+//!
+//! The bytes ("ASHLAR" and a number) lie behind the end of any device, so that they cannot meet
+//! locks that other programs take on content.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
+use lvm::Uuid;
+
+use crate::{Error, Kind, Result};
+
+/// How long to sleep between two tries.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// What a byte lock protects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LockByte {
+    /// Serving volumes of the group.
+    Owner,
+    /// Writing metadata.
+    Commit,
+}
+
+impl LockByte {
+    fn offset(self) -> u64 {
+        const ASHLAR: u64 = 0x4153_484c_4152_0000;
+        match self {
+            Self::Owner => ASHLAR,
+            Self::Commit => ASHLAR + 1,
+        }
+    }
+
+    fn purpose(self) -> &'static str {
+        match self {
+            Self::Owner => "served",
+            Self::Commit => "changed",
+        }
+    }
+}
+
+/// The same byte, locked on several physical volumes until this is dropped.
+#[derive(Debug)]
+#[must_use = "locks are held only as long as this is"]
+pub struct PvLocks {
+    byte: LockByte,
+    held: Vec<OwnedFd>,
+}
+
+/// Locks `byte` on all of `files`, the open files of physical volumes with their UUIDs and names,
+/// waiting at most for `limit` in all. Either all are held afterwards, or none.
+pub fn lock_pvs<F: AsFd>(
+    files: &[(Uuid, &str, F)],
+    byte: LockByte,
+    mode: LockMode,
+    limit: Duration,
+) -> Result<PvLocks> {
+    let end = Instant::now() + limit;
+    let mut order: Vec<&(Uuid, &str, F)> = files.iter().collect();
+    order.sort_by_key(|(uuid, ..)| *uuid);
+    let mut locks = PvLocks {
+        byte,
+        held: Vec::new(),
+    };
+    for (_, name, file) in order {
+        let failed = || {
+            let what = format!(
+                "cannot lock {name}; if nobody else can use it, say so with --assume-exclusive"
+            );
+            Error::new(Kind::Locked, what)
+        };
+        // A duplicate shares the open file description, and so the lock.
+        let own = file
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|error| failed().because(error))?;
+        loop {
+            match lock_byte(&own, byte.offset(), mode).map_err(|error| failed().because(error))? {
+                LockOutcome::Held => break,
+                LockOutcome::Busy if Instant::now() < end => sleep(RETRY),
+                LockOutcome::Busy => {
+                    let what = format!(
+                        "{name} is being {} by another ashlar; wait for it, or end it",
+                        byte.purpose()
+                    );
+                    return Err(Error::new(Kind::Locked, what));
+                }
+            }
+        }
+        locks.held.push(own);
+    }
+    Ok(locks)
+}
+
+impl Drop for PvLocks {
+    fn drop(&mut self) {
+        for file in &self.held {
+            // The description may live on in a device that stays open.
+            let _ = unlock_byte(file, self.byte.offset());
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Locks: against stock LVM2 on this machine, and against other Ashlars that see the same disks.
+//!
+//! ```text
+//!   order      lock                       against
+//!   1          P_global    (flock)        stock, where its locking_dir can be written
+//!   2          V_<vg>      (flock)        stock
+//!   3          byte "owner" of each PV    another owner; held as long as volumes are served
+//!   4          byte "commit" of each PV   another commit; held for one commit
+//! ```
+//!
+//! Byte locks are taken on the open files through which metadata is written, on all visible
+//! physical volumes in the order of their UUIDs, so that two who want the same ones do not wait for
+//! each other in a circle. After locking, the metadata has to be read again: it may have changed
+//! while the lock was waited for.
+//!
+//! Nothing waits for ever: every wait has a limit, after which the error names who holds the lock
+//! where the kernel tells. Everything is close-on-exec, and the kernel drops all of it with the
+//! process. Reading takes no lock.
+//!
+//! Does not: lock what cannot be locked (NBD, NFS); those need `--assume-exclusive`.
+
+mod bytes;
+mod holder;
+mod stock;
+
+pub use bytes::{LockByte, PvLocks, lock_pvs};
+pub use stock::{StockLock, StockName, lock_stock};
+
+#[cfg(test)]
+mod tests;

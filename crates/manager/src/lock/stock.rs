@@ -1,0 +1,134 @@
+//! Stock's own locks: files in `global/locking_dir`, locked whole with `flock`.
+//!
+//! Each lock is a file, `P_global` or `V_<vg>`, that whoever unlocks it may remove. So a lock is
+//! only had if the file that was locked is still the one at that path. Who wants to write first
+//! passes through `<file>:aux`, so that a stream of readers cannot keep writers out for ever.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use block::file::LockMode;
+
+use super::holder::holders;
+use crate::{Error, Kind, Result};
+
+/// How long to sleep between two tries.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// Which of stock's locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StockName {
+    /// `P_global`: the list of physical volumes and groups.
+    Global,
+    /// `V_<vg>`: one group.
+    Group(String),
+}
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+#[must_use = "a lock is held only as long as this is"]
+pub struct StockLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl StockName {
+    fn file_name(&self) -> String {
+        match self {
+            Self::Global => "P_global".to_owned(),
+            Self::Group(name) => format!("V_{name}"),
+        }
+    }
+}
+
+/// Takes one of stock's locks, waiting at most for `limit`. `None` where the folder cannot be
+/// written: then stock cannot lock there either, or is not ours to lock out.
+pub fn lock_stock(
+    dir: &Path,
+    name: &StockName,
+    mode: LockMode,
+    limit: Duration,
+) -> Result<Option<StockLock>> {
+    if !is_writable(dir) {
+        return Ok(None);
+    }
+    let end = Instant::now() + limit;
+    let path = dir.join(name.file_name());
+    if mode == LockMode::Exclusive {
+        let mut aux = path.clone().into_os_string();
+        aux.push(":aux");
+        let aux = lock_file(Path::new(&aux), mode, end)?;
+        let lock = lock_file(&path, mode, end)?;
+        drop(aux);
+        return Ok(Some(lock));
+    }
+    lock_file(&path, mode, end).map(Some)
+}
+
+fn is_writable(dir: &Path) -> bool {
+    // Stock makes the folder when it first locks; a fresh machine does not have it.
+    let _ = std::fs::create_dir_all(dir);
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
+    let failed = || Error::new(Kind::Locked, format!("cannot lock {}", path.display()));
+    let operation = match mode {
+        LockMode::Shared => FlockOperation::NonBlockingLockShared,
+        LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+    };
+    loop {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| failed().because(error))?;
+        match flock(&file, operation) {
+            Ok(()) if is_same(&file, path) => {
+                return Ok(StockLock {
+                    file,
+                    path: path.to_owned(),
+                });
+            }
+            // Removed by the one who held it: another file is at the path now.
+            Ok(()) | Err(Errno::INTR) => continue,
+            Err(Errno::WOULDBLOCK) => {}
+            Err(errno) => return Err(failed().because(std::io::Error::from(errno))),
+        }
+        if Instant::now() >= end {
+            let what = format!(
+                "{} is locked{}; wait for that command, or end it",
+                path.display(),
+                holders(&file)
+            );
+            return Err(Error::new(Kind::Locked, what));
+        }
+        sleep(RETRY);
+    }
+}
+
+/// Whether `file` is still the one at `path`.
+fn is_same(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(there)) => held.dev() == there.dev() && held.ino() == there.ino(),
+        _ => false,
+    }
+}
+
+impl Drop for StockLock {
+    /// Removes the file, as stock does, if nobody else is interested; closing it unlocks.
+    fn drop(&mut self) {
+        let alone = flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if alone && is_same(&self.file, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

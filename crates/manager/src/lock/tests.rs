@@ -1,0 +1,100 @@
+//! Locks exclude each other, end, and say who holds them.
+
+use std::fs::File;
+use std::time::Duration;
+
+use block::file::LockMode::{Exclusive, Shared};
+use lvm::Uuid;
+
+use super::holder::pids;
+use super::{LockByte, StockName, lock_pvs, lock_stock};
+use crate::Kind;
+use crate::tests::fixture::Folder;
+
+const SHORT: Duration = Duration::from_millis(60);
+
+fn open(folder: &Folder, name: &str) -> File {
+    let options = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .clone();
+    options.open(folder.path(name)).expect("opens")
+}
+
+fn uuid(seed: u8) -> Uuid {
+    Uuid::from_random(&[seed; 32])
+}
+
+/// A byte is locked per open file, all or none, and given back.
+#[test]
+fn byte_locks_exclude_and_end() {
+    let folder = Folder::new();
+    let ours = [
+        (uuid(2), "b", open(&folder, "b")),
+        (uuid(1), "a", open(&folder, "a")),
+    ];
+    let theirs = [
+        (uuid(1), "a", open(&folder, "a")),
+        (uuid(2), "b", open(&folder, "b")),
+    ];
+    let held = lock_pvs(&ours[..1], LockByte::Owner, Exclusive, SHORT).expect("is free");
+    let error = lock_pvs(&theirs, LockByte::Owner, Exclusive, SHORT).expect_err("is held");
+    assert_eq!(error.kind(), Kind::Locked);
+    assert!(
+        error
+            .to_string()
+            .starts_with("b is being served by another ashlar"),
+        "{error}"
+    );
+    let commit = lock_pvs(&theirs, LockByte::Commit, Exclusive, SHORT).expect("another byte");
+    let error = lock_pvs(&ours, LockByte::Commit, Exclusive, SHORT).expect_err("is held");
+    assert!(
+        error.to_string().starts_with("a is being changed"),
+        "in the order of UUIDs: {error}"
+    );
+    drop((held, commit));
+    let first = lock_pvs(&ours, LockByte::Owner, Shared, SHORT).expect("is free again");
+    let second = lock_pvs(&theirs, LockByte::Owner, Shared, SHORT).expect("is shared");
+    drop((first, second));
+}
+
+/// Stock's files are locked, waited for, and removed.
+#[test]
+fn stock_locks_exclude_and_are_removed() {
+    let folder = Folder::new();
+    let dir = folder.path("locks");
+    let group = StockName::Group("vg0".to_owned());
+    let held = lock_stock(&dir, &group, Exclusive, SHORT)
+        .expect("is free")
+        .expect("can lock");
+    assert!(dir.join("V_vg0").exists());
+    let error = lock_stock(&dir, &group, Shared, SHORT).expect_err("is held");
+    assert_eq!(error.kind(), Kind::Locked);
+    assert!(error.to_string().contains("V_vg0 is locked by "), "{error}");
+    let global = lock_stock(&dir, &StockName::Global, Exclusive, SHORT).expect("is another");
+    drop((held, global));
+    assert_eq!(
+        std::fs::read_dir(&dir).expect("lists").count(),
+        0,
+        "nothing is left behind"
+    );
+    let one = lock_stock(&dir, &group, Shared, SHORT)
+        .expect("is free")
+        .expect("can lock");
+    let two = lock_stock(&dir, &group, Shared, SHORT)
+        .expect("is shared")
+        .expect("can lock");
+    drop((one, two));
+}
+
+/// Only who holds a lock is named, not who waits for it.
+#[test]
+fn holders_are_found() {
+    let locks = "1: FLOCK  ADVISORY  WRITE 12 08:01:99 0 EOF\n\
+                 1: -> FLOCK  ADVISORY  WRITE 13 08:01:99 0 EOF\n\
+                 2: OFDLCK ADVISORY  WRITE -1 08:01:99 5 5\n\
+                 3: FLOCK  ADVISORY  READ 14 08:01:98 0 EOF\n";
+    assert_eq!(pids(locks, "08:01:99").collect::<Vec<_>>(), [12]);
+}
