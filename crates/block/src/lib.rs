@@ -9,6 +9,7 @@ mod answers;
 mod blocking;
 mod buffer;
 mod checked;
+pub mod clock;
 mod device;
 mod driver;
 mod engine;
@@ -20,6 +21,7 @@ pub mod nbd_client;
 pub mod partition;
 mod range;
 mod request;
+pub mod sim;
 mod stream;
 pub mod trace;
 

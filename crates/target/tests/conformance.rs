@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use block::clock::Clock;
 use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::memory::MemoryDevice;
 use block::partition::PartitionDevice;
+use block::sim::{Disk, Faults, Image, SimDevice};
 use block::trace::{Trace, Traced};
 use block::{Device, Driver, EngineKind, Range};
 use target::conformance::{check, check_read_only, check_with_engine};
@@ -38,6 +40,18 @@ fn legs(count: usize, start: u64) -> Vec<Area> {
 #[test]
 fn memory() {
     check(&MemoryDevice::new("memory", 3 * MIB), 1);
+}
+
+/// A simulated disk keeps the contract, in virtual time.
+#[test]
+fn simulated_disks() {
+    let slow = Faults {
+        latency_ns: 5_000_000,
+        jitter_ns: 3_000_000,
+        ..Faults::default()
+    };
+    let disk = Disk::new("sim", Image::new(3 * MIB), 512, slow, 1);
+    check(&SimDevice::new(disk, Clock::virtual_time()), 19);
 }
 
 /// A file without a name in `folder`.
