@@ -27,6 +27,12 @@ pub enum Kind {
     Limit,
     /// A text that is well-formed but does not describe a volume group.
     Model,
+    /// The arguments of a change make no sense, or name what is not there.
+    Request,
+    /// The change must not be made to this volume group or volume.
+    Refused,
+    /// There are not enough free extents where they may be taken.
+    Space,
 }
 
 /// An error with its kind and a sentence for people.

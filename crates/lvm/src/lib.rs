@@ -5,6 +5,7 @@
 mod error;
 pub mod model;
 pub mod ondisk;
+pub mod plan;
 pub mod text;
 mod units;
 mod uuid;

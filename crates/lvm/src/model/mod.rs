@@ -23,7 +23,7 @@ mod pv;
 mod raid_level;
 mod relations;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod segment;
 mod time;
 mod vg;

@@ -1,0 +1,282 @@
+//! A change in the making: the group as it was, the group as it becomes, and what was noted so far.
+//!
+//! Every command begins a draft, which refuses groups that must not be changed at all, changes
+//! `vg`, and finishes it. Finishing finds out by comparison what the change means for tables and
+//! free space, so that no command can forget it, raises the seqno, and checks the result: a plan
+//! with an error in it is a bug of ours, and is not handed out.
+
+use std::collections::HashMap;
+
+use super::author::Author;
+use super::change::{
+    AreaChange, Before, Change, GroupChange, HeaderChange, Message, Piece, VolumeChange,
+};
+use crate::model::{
+    AllocationMap, Certainty, ExtentRange, LogicalVolume, LvFlag, LvId, PvId, Severity, VgFlag,
+    VolumeGroup, check,
+};
+use crate::{Bytes, Error, Extents, Kind, Result, Uuid};
+
+/// A change in the making.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The group as it was.
+    pub(super) old: VolumeGroup,
+    /// The group as it becomes.
+    pub(super) vg: VolumeGroup,
+    /// See [`Change::before`].
+    pub(super) before: Vec<Before>,
+    /// See [`Change::headers`].
+    pub(super) headers: Vec<HeaderChange>,
+    /// See [`Change::areas`].
+    pub(super) areas: Vec<AreaChange>,
+    /// Volumes to be activated.
+    pub(super) activate: Vec<LvId>,
+    /// See [`Change::messages`].
+    pub(super) messages: Vec<Message>,
+}
+
+impl Draft {
+    /// A change of a group that may be changed.
+    pub(super) fn begin(vg: &VolumeGroup) -> Result<Self> {
+        require_not_exported(vg)?;
+        Self::begin_any(vg)
+    }
+
+    /// A change of a group that may be exported.
+    pub(super) fn begin_any(vg: &VolumeGroup) -> Result<Self> {
+        if !vg.is_writable() {
+            return Err(refused(format!(
+                "Cannot access VG {} due to read-only permission: its text has no WRITE flag",
+                vg.name
+            )));
+        }
+        let findings = check(vg);
+        if let Some(finding) = findings
+            .iter()
+            .find(|finding| finding.severity == Severity::Error)
+        {
+            return Err(refused(format!(
+                "Volume group {} is damaged and must not be changed: {finding}",
+                vg.name
+            )));
+        }
+        Ok(Self {
+            old: vg.clone(),
+            vg: vg.clone(),
+            before: Vec::new(),
+            headers: Vec::new(),
+            areas: Vec::new(),
+            activate: Vec::new(),
+            messages: Vec::new(),
+        })
+    }
+
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.messages.push(Message::note(text));
+    }
+
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        self.messages.push(Message::warning(text));
+    }
+
+    /// The finished change.
+    pub(super) fn finish(mut self, author: &Author<'_>) -> Result<Change> {
+        seal(&mut self.vg, author)?;
+        let mut volumes = volume_changes(&self.old, &self.vg);
+        for id in &self.activate {
+            let lv = self.vg.lv(*id);
+            volumes.push(VolumeChange::Activate {
+                lv: lv.uuid,
+                name: lv.name().to_owned(),
+            });
+        }
+        Ok(Change {
+            before: self.before,
+            headers: self.headers,
+            areas: self.areas,
+            freed: freed(&self.old, &self.vg),
+            volumes,
+            groups: vec![GroupChange::Commit(self.vg)],
+            messages: self.messages,
+        })
+    }
+}
+
+/// Makes a group ready for being written: its next seqno, its author, and nothing wrong with it.
+pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
+    vg.seqno = vg.seqno.checked_add(1).ok_or_else(|| {
+        let context = format!(
+            "Volume group {} has been changed more often than its seqno can count",
+            vg.name
+        );
+        Error::new(Kind::Limit, context)
+    })?;
+    vg.header = author.header();
+    let findings = check(vg);
+    match findings
+        .iter()
+        .find(|finding| finding.severity == Severity::Error)
+    {
+        None => Ok(()),
+        Some(finding) => Err(Error::new(
+            Kind::Model,
+            format!(
+                "The change would damage volume group {}: {finding}",
+                vg.name
+            ),
+        )),
+    }
+}
+
+/// An error of a change that must not be made.
+pub(super) fn refused(context: impl Into<String>) -> Error {
+    Error::new(Kind::Refused, context)
+}
+
+/// An error of arguments.
+pub(super) fn wrong(context: impl Into<String>) -> Error {
+    Error::new(Kind::Request, context)
+}
+
+pub(super) fn require_not_exported(vg: &VolumeGroup) -> Result<()> {
+    if vg.flags.has(VgFlag::Exported) {
+        return Err(refused(format!("Volume group {} is exported", vg.name)));
+    }
+    Ok(())
+}
+
+/// Refuses what nobody may do to a group with segments that we do not understand.
+pub(super) fn require_known_segments(vg: &VolumeGroup) -> Result<()> {
+    if !vg.has_unknown_segments() {
+        return Ok(());
+    }
+    let named = vg.lvs().find(|(_, lv)| {
+        lv.segments
+            .iter()
+            .any(|segment| matches!(segment.kind, crate::model::SegmentType::Unknown(_)))
+    });
+    let name = named.map_or("", |(_, lv)| lv.name());
+    Err(refused(format!(
+        "Volume group {} has a segment of an unknown type in logical volume {name}: extents must \
+         not be moved or freed; use the version of LVM2 that made it",
+        vg.name
+    )))
+}
+
+/// The volume with this name, or stock's sentence.
+pub(super) fn find_lv(vg: &VolumeGroup, name: &str) -> Result<LvId> {
+    vg.lv_by_name(name).ok_or_else(|| {
+        wrong(format!(
+            "Failed to find logical volume \"{}/{name}\"",
+            vg.name
+        ))
+    })
+}
+
+/// The name under which messages know a physical volume.
+pub(super) fn pv_name(vg: &VolumeGroup, pv: PvId) -> String {
+    let pv = vg.pv(pv);
+    pv.device
+        .clone()
+        .unwrap_or_else(|| format!("with uuid {}", pv.uuid))
+}
+
+/// What happens to the volumes of a group that changes from `old` to `new`, which share their ids.
+pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<VolumeChange> {
+    let mut changes = Vec::new();
+    let by_uuid: HashMap<Uuid, &LogicalVolume> = new.lvs().map(|(_, lv)| (lv.uuid, lv)).collect();
+    for (_, was) in old.lvs() {
+        let Some(is) = by_uuid.get(&was.uuid) else {
+            changes.push(VolumeChange::Deactivate {
+                lv: was.uuid,
+                name: was.name().to_owned(),
+            });
+            continue;
+        };
+        if was.name() != is.name() {
+            changes.push(VolumeChange::Rename {
+                lv: was.uuid,
+                from: was.name().to_owned(),
+                to: is.name().to_owned(),
+            });
+        }
+        if is_table_changed(was, is) {
+            changes.push(VolumeChange::Reload {
+                lv: is.uuid,
+                name: is.name().to_owned(),
+            });
+        }
+    }
+    changes
+}
+
+fn is_table_changed(was: &LogicalVolume, is: &LogicalVolume) -> bool {
+    let is_writable = |lv: &LogicalVolume| lv.is_writable();
+    was.segments.len() != is.segments.len()
+        || is_writable(was) != is_writable(is)
+        || was.flags.has(LvFlag::NotSynced) != is.flags.has(LvFlag::NotSynced)
+        || was.segments.iter().zip(&is.segments).any(|(was, is)| {
+            (was.start, was.length, was.reshape) != (is.start, is.length, is.reshape)
+                || was.kind != is.kind
+        })
+}
+
+/// The pieces that `old` uses and `new`, which shares its ids, does not.
+pub(super) fn freed(old: &VolumeGroup, new: &VolumeGroup) -> Vec<Piece> {
+    let (was, is) = (AllocationMap::of(old), AllocationMap::of(new));
+    let mut pieces = Vec::new();
+    for (id, pv) in old.pvs() {
+        if new.pv_by_uuid(&pv.uuid).is_none() {
+            continue;
+        }
+        let kept: Vec<ExtentRange> = ranges(&is, id);
+        for range in ranges(&was, id) {
+            for hole in subtract(range, &kept) {
+                pieces.extend(piece(old, id, hole));
+            }
+        }
+    }
+    pieces
+}
+
+fn ranges(map: &AllocationMap, pv: PvId) -> Vec<ExtentRange> {
+    let taken = map.allocations(pv).iter();
+    taken
+        .filter(|allocation| allocation.certainty == Certainty::Known)
+        .map(|allocation| allocation.range)
+        .collect()
+}
+
+/// What is left of `range` without `kept`, which is sorted.
+fn subtract(range: ExtentRange, kept: &[ExtentRange]) -> Vec<ExtentRange> {
+    let mut left = Vec::new();
+    let mut next = range.start;
+    for other in kept {
+        if other.end() <= next || other.start >= range.end() {
+            continue;
+        }
+        if next < other.start {
+            left.push(ExtentRange::between(next, other.start));
+        }
+        next = next.max(other.end());
+    }
+    if next < range.end() {
+        left.push(ExtentRange::between(next, range.end()));
+    }
+    left
+}
+
+/// A run of extents as a piece of its device.
+pub(super) fn piece(vg: &VolumeGroup, pv: PvId, range: ExtentRange) -> Option<Piece> {
+    let volume = vg.pv(pv);
+    let start = volume
+        .extent_start(range.start, vg.extent_size)?
+        .to_bytes()?;
+    let length: Bytes = range.length.to_sectors(vg.extent_size)?.to_bytes()?;
+    (range.length > Extents::ZERO).then_some(Piece {
+        pv: volume.uuid,
+        start,
+        length,
+    })
+}

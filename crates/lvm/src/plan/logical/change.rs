@@ -1,0 +1,114 @@
+//! `lvchange`, as far as it changes metadata: permission, tags, policy, read-ahead, flags.
+
+use super::options::{Autoactivation, Permission, Skip};
+use crate::Result;
+use crate::model::{AllocationPolicy, LvFlag, LvId, ReadAhead, Relations, VolumeGroup, name};
+use crate::plan::author::Author;
+use crate::plan::change::Change;
+use crate::plan::draft::{Draft, find_lv, refused, wrong};
+
+/// One property to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttributeChange<'a> {
+    /// `-p`.
+    Permission(Permission),
+    /// `-r`.
+    ReadAhead(ReadAhead),
+    /// `--alloc`, `-C`; `None` as the group says.
+    Allocation(Option<AllocationPolicy>),
+    /// `-k`.
+    Skip(Skip),
+    /// `--setautoactivation`.
+    Autoactivation(Autoactivation),
+    /// `-M y --minor N`, or `-M n`.
+    Minor(Option<u32>),
+    /// `--addtag`.
+    AddTag(&'a str),
+    /// `--deltag`.
+    RemoveTag(&'a str),
+}
+
+/// Changes properties of a logical volume.
+pub fn change_volume(
+    vg: &VolumeGroup,
+    volume: &str,
+    changes: &[AttributeChange<'_>],
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let id = find_lv(vg, volume)?;
+    let full_name = format!("{}/{volume}", vg.name);
+    if vg.lv(id).flags.has(LvFlag::Pvmove) {
+        return Err(refused(format!("Unable to change pvmove LV {full_name}.")));
+    }
+    if !Relations::of(vg).is_visible(vg, id) {
+        return Err(refused(format!(
+            "Operation not permitted on hidden LV {full_name}."
+        )));
+    }
+    for change in changes {
+        apply(&mut draft, id, &full_name, *change)?;
+    }
+    draft.note(format!("Logical volume {full_name} changed."));
+    draft.finish(author)
+}
+
+fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'_>) -> Result<()> {
+    let lv = draft.vg.lv_mut(id);
+    match change {
+        AttributeChange::Permission(permission) => {
+            let is_same = lv.is_writable() == (permission == Permission::ReadWrite);
+            if is_same {
+                let what = match permission {
+                    Permission::ReadOnly => "read only",
+                    Permission::ReadWrite => "writable",
+                };
+                return Err(refused(format!(
+                    "Logical volume \"{full_name}\" is already {what}."
+                )));
+            }
+            match permission {
+                Permission::ReadWrite => lv.flags.insert(LvFlag::Write),
+                Permission::ReadOnly => {
+                    lv.flags.remove(LvFlag::Write);
+                    lv.flags.remove(LvFlag::WriteLocked);
+                }
+            }
+        }
+        AttributeChange::ReadAhead(read_ahead) => lv.read_ahead = read_ahead,
+        AttributeChange::Allocation(policy) => {
+            if lv.allocation == policy {
+                let policy = policy.map_or("inherit", AllocationPolicy::name);
+                return Err(refused(format!(
+                    "Allocation policy of logical volume {full_name} is already {policy}."
+                )));
+            }
+            lv.allocation = policy;
+        }
+        AttributeChange::Skip(skip) => set(lv, LvFlag::ActivationSkip, skip == Skip::Yes),
+        AttributeChange::Autoactivation(wanted) => {
+            set(lv, LvFlag::NoAutoactivate, wanted == Autoactivation::No);
+        }
+        AttributeChange::Minor(minor) => {
+            set(lv, LvFlag::FixedMinor, minor.is_some());
+            lv.major = minor.map(|_| 0);
+            lv.minor = minor.map(i64::from);
+        }
+        AttributeChange::AddTag(tag) => {
+            name::validate_tag(tag).map_err(|error| wrong(error.context))?;
+            if !lv.tags.iter().any(|other| other == tag) {
+                lv.tags.push(tag.to_owned());
+            }
+        }
+        AttributeChange::RemoveTag(tag) => lv.tags.retain(|other| other != tag),
+    }
+    Ok(())
+}
+
+fn set(lv: &mut crate::model::LogicalVolume, flag: LvFlag, is_set: bool) {
+    if is_set {
+        lv.flags.insert(flag);
+    } else {
+        lv.flags.remove(flag);
+    }
+}

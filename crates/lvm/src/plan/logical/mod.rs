@@ -1,0 +1,26 @@
+//! Commands on logical volumes.
+
+mod change;
+mod convert;
+mod create;
+mod mirror;
+mod options;
+mod reduce;
+mod remove;
+mod rename;
+mod resize;
+
+pub use change::{AttributeChange, change_volume};
+pub use convert::{Conversion, MirrorState, convert_mirrors};
+pub use create::{NewVolume, create_volume};
+pub use mirror::{LogContents, MIRROR_LOG_HEADER_SIZE};
+pub use options::{
+    Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
+    Zeroing,
+};
+pub use remove::{Along, remove_volumes};
+pub use rename::rename_volume;
+pub use resize::{Resize, resize_volume};
+
+#[cfg(test)]
+mod tests;

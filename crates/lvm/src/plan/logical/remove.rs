@@ -1,0 +1,137 @@
+//! `lvremove`: volumes, with the parts that only they have.
+//!
+//! A part of another volume is refused, and so is a volume whose removal something else would
+//! have to be told of: thin pools, caches. A snapshot goes with its store; an origin goes only
+//! with all of its snapshots, where that was agreed to.
+
+use std::collections::BTreeSet;
+
+use crate::Result;
+use crate::model::{LvFlag, LvId, Part, Relations, SegmentType, VolumeGroup, is_snapshot_holder};
+use crate::plan::author::Author;
+use crate::plan::change::Change;
+use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
+
+/// What may go along with a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Along {
+    /// Nothing: an origin with snapshots is refused.
+    Nothing,
+    /// The snapshots of an origin.
+    Snapshots,
+}
+
+/// Removes logical volumes.
+pub fn remove_volumes(
+    vg: &VolumeGroup,
+    names: &[&str],
+    along: Along,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    require_known_segments(vg)?;
+    for name in names {
+        let id = find_lv(&draft.vg, name)?;
+        remove(&mut draft, id, along)?;
+    }
+    draft.finish(author)
+}
+
+/// Removes one volume with its parts.
+pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Result<()> {
+    let relations = Relations::of(&draft.vg);
+    require_removable(&draft.vg, &relations, id)?;
+    let snapshots: Vec<LvId> = relations
+        .snapshots(&draft.vg, id)
+        .map(|snapshot| snapshot.cow)
+        .collect();
+    if !snapshots.is_empty() && along == Along::Nothing {
+        return Err(refused(format!(
+            "Can't remove logical volume {}/{}: it is the origin of {} snapshots; remove them \
+             first, or with it",
+            draft.vg.name,
+            draft.vg.lv(id).name(),
+            snapshots.len()
+        )));
+    }
+    for snapshot in snapshots {
+        remove(draft, snapshot, along)?;
+    }
+    // Removing snapshots changed who uses whom.
+    let relations = Relations::of(&draft.vg);
+    let name = draft.vg.lv(id).name().to_owned();
+    let mut gone: BTreeSet<LvId> = BTreeSet::from([id]);
+    for used in relations.used_by(id) {
+        if used.part == Part::SnapshotCow {
+            gone.insert(used.by);
+        }
+    }
+    let mut left = vec![id];
+    while let Some(whole) = left.pop() {
+        let mut parts = Vec::new();
+        for segment in &draft.vg.lv(whole).segments {
+            segment.for_each_reference(|part, role| {
+                if role.is_component() {
+                    parts.push(part);
+                }
+            });
+        }
+        for part in parts {
+            let is_own = relations
+                .used_by(part)
+                .iter()
+                .all(|used| gone.contains(&used.by));
+            let is_hidden = !draft.vg.lv(part).flags.has(LvFlag::Visible);
+            if is_own && is_hidden && gone.insert(part) {
+                left.push(part);
+            }
+        }
+    }
+    for part in gone {
+        draft.vg.remove_lv(part);
+    }
+    draft.note(format!("Logical volume \"{name}\" successfully removed."));
+    Ok(())
+}
+
+fn require_removable(vg: &VolumeGroup, relations: &Relations, id: LvId) -> Result<()> {
+    let lv = vg.lv(id);
+    let name = format!("{}/{}", vg.name, lv.name());
+    let because = |why: String| Err(refused(format!("Can't remove logical volume {name}{why}")));
+    if is_snapshot_holder(vg, id) {
+        return because(": it only joins a snapshot to its origin".to_owned());
+    }
+    if lv.flags.has(LvFlag::Pvmove) || lv.flags.has(LvFlag::Locked) {
+        return because(": its extents are being moved; run pvmove --abort first".to_owned());
+    }
+    let user = relations
+        .used_by(id)
+        .iter()
+        .find(|used| !matches!(used.part, Part::SnapshotOrigin | Part::SnapshotCow));
+    if let Some(used) = user {
+        let by = vg.lv(used.by).name();
+        return because(match used.part {
+            Part::MirrorImage | Part::RaidImage(_) => format!(" used by a mirror ({by})"),
+            Part::MirrorLog => format!(" used as mirror log ({by})"),
+            Part::ThinPool | Part::VdoPool => format!(": volumes such as {by} are in it"),
+            _ => format!(" used by {by}"),
+        });
+    }
+    for segment in &lv.segments {
+        let is_ours = matches!(
+            segment.kind,
+            SegmentType::Striped(_)
+                | SegmentType::Zero
+                | SegmentType::Error
+                | SegmentType::Mirror(_)
+                | SegmentType::Raid(_)
+        );
+        if !is_ours {
+            return because(format!(
+                ": volumes of type {} cannot be removed yet",
+                segment.type_name()
+            ));
+        }
+    }
+    Ok(())
+}

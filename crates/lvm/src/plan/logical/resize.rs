@@ -1,0 +1,343 @@
+//! `lvextend`, `lvreduce`, `lvresize`: more extents behind the last one, or fewer.
+//!
+//! A volume may have other stripes in each segment. New extents continue the last segment's way
+//! unless stripes are asked for; where segments differ they must be. A mirror grows and shrinks by
+//! its images, each on its own physical volumes; its log grows where it must.
+
+use super::create;
+use super::mirror;
+use super::options::{EXTENTS_MIN, Stripes};
+use super::reduce;
+use crate::model::{
+    AllocationPolicy, Area, LvFlag, LvId, Part, Relations, Segment, SegmentType, VolumeGroup,
+};
+use crate::plan::allocate::{Leg, Request, allocate};
+use crate::plan::author::Author;
+use crate::plan::change::{Before, Change};
+use crate::plan::display::display_size;
+use crate::plan::draft::{Draft, find_lv, refused, require_known_segments, wrong};
+use crate::plan::places::{FreeSpace, Places};
+use crate::plan::size::{Exactness, ResizeTo, SizeArgument, Totals};
+use crate::plan::{ranges, segments};
+use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
+
+/// What `lvextend`, `lvreduce` or `lvresize` was asked for.
+#[derive(Debug, Clone)]
+pub struct Resize<'a> {
+    /// The volume's name.
+    pub volume: &'a str,
+    /// `-L` or `-l`.
+    pub size: SizeArgument,
+    /// Which of the three commands it is.
+    pub direction: ResizeTo,
+    /// `-i`.
+    pub stripes: Option<usize>,
+    /// `-I`.
+    pub stripe_size: Option<Sectors>,
+    /// The physical volumes that were named.
+    pub places: Option<&'a Places>,
+    /// `--alloc`; `None` as the volume or the group says.
+    pub policy: Option<AllocationPolicy>,
+    /// `allocation/cling_tag_list`.
+    pub cling_tags: &'a [String],
+}
+
+/// Changes the size of a logical volume.
+pub fn resize_volume(
+    vg: &VolumeGroup,
+    resize: &Resize<'_>,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let id = find_lv(vg, resize.volume)?;
+    require_resizable(vg, id)?;
+    let old = vg.lv(id).extents();
+    let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));
+    let totals = Totals {
+        extent_size: vg.extent_size,
+        vg: vg.extent_count(),
+        free: mirror::free_extents(vg),
+        pvs: FreeSpace::of(vg, &places).total(),
+        origin: None,
+    };
+    let parts = mirror::parts(vg, id)?;
+    let copies = match &parts {
+        Some(parts) => parts.images.len() as u64,
+        None => u64::from(!is_virtual(&vg.lv(id).segments)),
+    };
+    let resized =
+        resize
+            .size
+            .for_resize(old, &totals, copies, resize.direction, &mut draft.messages)?;
+    let new = resized.extents;
+    if new < old && resize.direction != ResizeTo::Larger {
+        require_known_segments(vg)?;
+        if resize.places.is_some() {
+            draft.note("Ignoring PVs on command line when reducing.");
+        }
+        reduce::reduce(&mut draft, id, new)?;
+    } else if new > old && resize.direction != ResizeTo::Smaller {
+        extend(&mut draft, id, resize, new, resized.exactness, author)?;
+    } else {
+        return Err(no_change(new, old, resize.direction));
+    }
+    report(&mut draft, id, old);
+    draft.finish(author)
+}
+
+fn no_change(new: Extents, old: Extents, direction: ResizeTo) -> Error {
+    let (new, old) = (new.0, old.0);
+    refused(match direction {
+        _ if new == old => {
+            format!("New size ({new} extents) matches existing size ({old} extents).")
+        }
+        ResizeTo::Larger => {
+            format!("New size given ({new} extents) not larger than existing size ({old} extents)")
+        }
+        _ => format!("New size given ({new} extents) not less than existing size ({old} extents)"),
+    })
+}
+
+fn report(draft: &mut Draft, id: LvId, old: Extents) {
+    let new = draft.vg.lv(id).extents();
+    let size = |extents: Extents| {
+        let sectors = extents.to_sectors(draft.vg.extent_size).unwrap_or_default();
+        format!("{} ({} extents)", display_size(sectors), extents.0)
+    };
+    let name = format!("{}/{}", draft.vg.name, draft.vg.lv(id).name());
+    let text = if new == old {
+        format!(
+            "Size of logical volume {name} unchanged from {}.",
+            size(old)
+        )
+    } else {
+        format!(
+            "Size of logical volume {name} changed from {} to {}.",
+            size(old),
+            size(new)
+        )
+    };
+    draft.note(text);
+    draft.note(format!("Logical volume {name} successfully resized."));
+}
+
+/// Refuses volumes whose size is not their own to change, or whose types we only carry.
+pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
+    let lv = vg.lv(id);
+    let name = format!("{}/{}", vg.name, lv.name());
+    if lv.flags.has(LvFlag::Locked) || lv.flags.has(LvFlag::Pvmove) {
+        return Err(refused(format!(
+            "Can't resize locked logical volume {name}: its extents are being moved"
+        )));
+    }
+    let relations = Relations::of(vg);
+    if let Some(used) = relations.used_by(id).first() {
+        let user = vg.lv(used.by).name();
+        let what = match used.part {
+            Part::SnapshotOrigin => "an origin of snapshots".to_owned(),
+            Part::SnapshotCow => "the store of a snapshot".to_owned(),
+            _ => format!("a part of {user}"),
+        };
+        return Err(refused(format!(
+            "Can't resize logical volume {name}: it is {what}"
+        )));
+    }
+    for segment in &lv.segments {
+        let is_ours = match &segment.kind {
+            SegmentType::Striped(_) | SegmentType::Zero | SegmentType::Error => true,
+            SegmentType::Mirror(_) => lv.segments.len() == 1,
+            _ => false,
+        };
+        if !is_ours {
+            return Err(refused(format!(
+                "Can't resize logical volume {name}: segments of type {} cannot be resized yet",
+                segment.type_name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_virtual(segments: &[Segment]) -> bool {
+    segments
+        .last()
+        .is_some_and(|last| matches!(last.kind, SegmentType::Zero | SegmentType::Error))
+}
+
+fn extend(
+    draft: &mut Draft,
+    id: LvId,
+    resize: &Resize<'_>,
+    new: Extents,
+    exactness: Exactness,
+    author: &mut Author<'_>,
+) -> Result<()> {
+    let old = draft.vg.lv(id).extents();
+    if let Some(last) = draft.vg.lv_mut(id).segments.last_mut()
+        && matches!(last.kind, SegmentType::Zero | SegmentType::Error)
+    {
+        last.length += new - old;
+        return Ok(());
+    }
+    let parts = mirror::parts(&draft.vg, id)?;
+    let legs = match &parts {
+        Some(parts) => parts.images.clone(),
+        None => vec![id],
+    };
+    let (stripes, stripe_size) = stripes_of(draft, legs[0], resize)?;
+    let new = round_up(draft, old, new, stripes, exactness, legs.len() as u64);
+    if new <= old {
+        return Err(no_change(old, old, ResizeTo::Larger));
+    }
+    let mut space = create::free_space(draft, resize.places)?;
+    let length = Extents((new - old).0 / stripes as u64);
+    let policy = resize
+        .policy
+        .or(draft.vg.lv(id).allocation)
+        .unwrap_or(draft.vg.allocation);
+    let mut request = Request::new(length, legs.len(), stripes, policy);
+    request.exactness = exactness;
+    request.cling_tags = resize.cling_tags;
+    request.legs = legs
+        .iter()
+        .map(|leg| leg_of(&draft.vg, *leg, stripes))
+        .collect();
+    let runs = allocate(&draft.vg, &mut space, &request)
+        .map_err(|shortage| shortage.error(resize.volume))?;
+    for (index, leg) in legs.iter().enumerate() {
+        let more = segments::of_runs(&runs, index, stripes, stripe_size, old);
+        segments::append(&mut draft.vg.lv_mut(*leg).segments, more);
+    }
+    if let Some(parts) = parts {
+        let extents = draft.vg.lv(legs[0]).extents();
+        draft.vg.lv_mut(id).segments[0].length = extents;
+        grow_log(draft, &mut space, &parts, extents)?;
+    }
+    let _ = author;
+    Ok(())
+}
+
+/// The stripes of the new extents with their size, and what stock says about them.
+fn stripes_of(draft: &mut Draft, leg: LvId, resize: &Resize<'_>) -> Result<(usize, Sectors)> {
+    let list = &draft.vg.lv(leg).segments;
+    let last = match list.last().map(|segment| &segment.kind) {
+        Some(SegmentType::Striped(striped)) => (striped.areas.len(), striped.stripe_size),
+        _ => (1, Sectors::ZERO),
+    };
+    let count = match (resize.stripes, segments::common_stripes(list)) {
+        (Some(count), _) => count,
+        (None, Some(_)) => last.0,
+        (None, None) => {
+            return Err(wrong(
+                "Please specify number of stripes (-i) and stripesize (-I)",
+            ));
+        }
+    };
+    create::require_stripes(Stripes { count, size: None })?;
+    if count == 1 {
+        return Ok((1, Sectors::ZERO));
+    }
+    if let Some(size) = resize.stripe_size {
+        return Ok((count, create::checked_stripe_size(draft, size)?));
+    }
+    if last.0 == count {
+        draft.note(format!(
+            "Using stripesize of last segment {}",
+            display_size(last.1)
+        ));
+        return Ok((count, last.1));
+    }
+    let size = create::default_stripe_size(&draft.vg);
+    draft.note(format!("Using default stripesize {}", display_size(size)));
+    Ok((count, size))
+}
+
+/// The new extents are a multiple of the stripes.
+fn round_up(
+    draft: &mut Draft,
+    old: Extents,
+    new: Extents,
+    stripes: usize,
+    exactness: Exactness,
+    copies: u64,
+) -> Extents {
+    let stripes = stripes as u64;
+    let rest = (new - old).0 % stripes;
+    if rest == 0 {
+        return new;
+    }
+    let (down, up) = (Extents(new.0 - rest), Extents(new.0 - rest + stripes));
+    let free = mirror::free_extents(&draft.vg);
+    if exactness == Exactness::AtMost && (up - old).0.saturating_mul(copies) > free.0 {
+        draft.note(format!(
+            "Rounding size ({} extents) down to stripe boundary size for segment ({} extents)",
+            new.0, down.0
+        ));
+        return down;
+    }
+    draft.note(format!(
+        "Rounding size ({} extents) up to stripe boundary size for segment ({} extents).",
+        new.0, up.0
+    ));
+    up
+}
+
+/// Where a leg goes on: behind its last segment, where that one has as many stripes.
+fn leg_of(vg: &VolumeGroup, lv: LvId, stripes: usize) -> Leg {
+    let mut leg = Leg {
+        pvs: mirror::pvs_below(vg, lv),
+        behind: Vec::new(),
+    };
+    let Some(last) = vg.lv(lv).segments.last() else {
+        return leg;
+    };
+    let Some(length) = last.area_length() else {
+        return leg;
+    };
+    let end = |area: &Area| match area {
+        Area::Pv { pv, start } => Some((*pv, *start + length)),
+        Area::Lv { .. } => None,
+    };
+    let ends: Option<Vec<_>> = last.areas().iter().map(end).collect();
+    leg.behind = ends
+        .filter(|ends| ends.len() == stripes)
+        .unwrap_or_default();
+    leg
+}
+
+/// A log that is too small for its mirror gets more extents, which must be zeros.
+fn grow_log(
+    draft: &mut Draft,
+    space: &mut FreeSpace,
+    parts: &mirror::Parts,
+    extents: Extents,
+) -> Result<()> {
+    let Some(log) = parts.log else { return Ok(()) };
+    let needed = mirror::log_extents(extents, parts.region_size, draft.vg.extent_size);
+    let old = draft.vg.lv(log).extents().max(EXTENTS_MIN);
+    if needed <= old {
+        return Ok(());
+    }
+    if mirror::parts(&draft.vg, log)?.is_some() {
+        return Err(refused(
+            "The mirrored log is too small for the new size; convert it with lvconvert \
+             --mirrorlog disk first",
+        ));
+    }
+    let mut request = Request::new(needed - old, 1, 1, AllocationPolicy::Normal);
+    request.legs = vec![leg_of(&draft.vg, log, 1)];
+    let runs = allocate(&draft.vg, space, &request)
+        .map_err(|shortage| shortage.error(draft.vg.lv(log).name()))?;
+    let more = segments::of_runs(&runs, 0, 1, Sectors::ZERO, old);
+    segments::append(&mut draft.vg.lv_mut(log).segments, more);
+    let bytes = |extents: Extents| {
+        let sectors = extents.to_sectors(draft.vg.extent_size);
+        sectors
+            .and_then(Sectors::to_bytes)
+            .ok_or_else(|| Error::new(Kind::Limit, "The mirror's log is too large"))
+    };
+    let (start, length): (Bytes, Bytes) = (bytes(old)?, bytes(needed - old)?);
+    let pieces = ranges::pieces(&draft.vg, log, start, length)?;
+    draft.before.push(Before::Fill { pieces, byte: 0 });
+    Ok(())
+}

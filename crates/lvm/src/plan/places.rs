@@ -1,0 +1,307 @@
+//! Where extents may be taken: `PV`, `PV:0-99:200-`, `@tag`, or anywhere.
+//!
+//! Places keep the order in which they were named, because the first ones are filled first.
+
+use std::collections::BTreeSet;
+
+use super::change::Message;
+use super::draft::{pv_name, wrong};
+use crate::model::{AllocationMap, ExtentRange, PvId, VolumeGroup};
+use crate::{Error, Extents, Kind, Result};
+
+/// The ranges of one physical volume from which extents may be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The physical volume.
+    pub pv: PvId,
+    /// Where on it, sorted and apart from each other.
+    pub ranges: Vec<ExtentRange>,
+}
+
+/// Where extents may be taken, in the order of preference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    places: Vec<Place>,
+}
+
+impl Places {
+    /// All physical volumes of a group.
+    pub fn all(vg: &VolumeGroup) -> Self {
+        let places = vg.pvs().map(|(pv, volume)| Place {
+            pv,
+            ranges: whole(volume.pe_count),
+        });
+        Self {
+            places: places.collect(),
+        }
+    }
+
+    /// What the arguments name; without arguments all of the group.
+    ///
+    /// `find` answers which physical volume a device is.
+    pub fn parse(
+        vg: &VolumeGroup,
+        arguments: &[&str],
+        find: impl Fn(&str) -> Option<PvId>,
+    ) -> Result<Self> {
+        if arguments.is_empty() {
+            return Ok(Self::all(vg));
+        }
+        let mut all = Self { places: Vec::new() };
+        for argument in arguments {
+            let found = splits(argument).find_map(|(name, text)| find(name).map(|pv| (pv, text)));
+            if let Some((pv, text)) = found {
+                all.add(pv, parse_ranges(text, vg.pv(pv).pe_count)?);
+                continue;
+            }
+            let (name, text) = splits(argument).last().unwrap_or((argument, ""));
+            if let Some(tag) = name.strip_prefix('@') {
+                for (pv, volume) in vg.pvs().filter(|(_, pv)| pv.tags.iter().any(|t| t == tag)) {
+                    all.add(pv, parse_ranges(text, volume.pe_count)?);
+                }
+                continue;
+            }
+            return Err(wrong(format!(
+                "Physical Volume \"{name}\" not found in Volume Group \"{}\".",
+                vg.name
+            )));
+        }
+        Ok(all)
+    }
+
+    /// The places, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter()
+    }
+
+    /// The same without some physical volumes.
+    pub fn without(&self, pvs: &BTreeSet<PvId>) -> Self {
+        let left = self.places.iter().filter(|place| !pvs.contains(&place.pv));
+        Self {
+            places: left.cloned().collect(),
+        }
+    }
+
+    fn add(&mut self, pv: PvId, ranges: Vec<ExtentRange>) {
+        match self.places.iter_mut().find(|place| place.pv == pv) {
+            Some(place) => {
+                place.ranges.extend(ranges);
+                place.ranges = merged(std::mem::take(&mut place.ranges));
+            }
+            None => self.places.push(Place {
+                pv,
+                ranges: merged(ranges),
+            }),
+        }
+    }
+}
+
+/// The free extents of a group that may be taken, and are taken one run after the other.
+#[derive(Debug, Clone)]
+pub struct FreeSpace {
+    places: Vec<Place>,
+}
+
+impl FreeSpace {
+    /// The free extents of `vg` in `places`, on physical volumes that are allocatable and there.
+    pub fn of(vg: &VolumeGroup, places: &Places) -> Self {
+        Self::collect(vg, places, &mut |_| {})
+    }
+
+    /// The same for places that people named: they are told which of them are of no use, and
+    /// refused where all are.
+    pub fn of_named(
+        vg: &VolumeGroup,
+        places: &Places,
+        messages: &mut Vec<Message>,
+    ) -> Result<Self> {
+        let space = Self::collect(vg, places, &mut |text| {
+            messages.push(Message::warning(text));
+        });
+        if space.places.is_empty() {
+            return Err(Error::new(
+                Kind::Space,
+                "No specified PVs have space available.",
+            ));
+        }
+        Ok(space)
+    }
+
+    fn collect(vg: &VolumeGroup, places: &Places, warn: &mut dyn FnMut(String)) -> Self {
+        let map = AllocationMap::of(vg);
+        let mut left = Vec::new();
+        for place in places.iter() {
+            if !vg.pv(place.pv).is_allocatable() {
+                let name = pv_name(vg, place.pv);
+                warn(format!("Physical volume {name} not allocatable."));
+                continue;
+            }
+            let free = map.free(place.pv);
+            if free.is_empty() {
+                let name = pv_name(vg, place.pv);
+                warn(format!("No free extents on physical volume \"{name}\"."));
+                continue;
+            }
+            let ranges = intersection(&free, &place.ranges);
+            if !ranges.is_empty() {
+                left.push(Place {
+                    pv: place.pv,
+                    ranges,
+                });
+            }
+        }
+        Self { places: left }
+    }
+
+    /// What is left on each physical volume, in the order of preference.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// How many extents are left.
+    pub fn total(&self) -> Extents {
+        let ranges = self.places.iter().flat_map(|place| &place.ranges);
+        ranges.map(|range| range.length).sum()
+    }
+
+    /// The run that begins at an extent, if that one is left.
+    pub fn run_at(&self, pv: PvId, start: Extents) -> Option<ExtentRange> {
+        let place = self.places.iter().find(|place| place.pv == pv)?;
+        let run = place.ranges.iter().find(|range| range.contains(start))?;
+        Some(ExtentRange::between(start, run.end()))
+    }
+
+    /// Takes extents that are left.
+    pub fn take(&mut self, pv: PvId, taken: ExtentRange) {
+        let place = self
+            .places
+            .iter_mut()
+            .find(|place| place.pv == pv)
+            .expect("only what is left is taken");
+        let index = place
+            .ranges
+            .iter()
+            .position(|range| range.contains(taken.start) && taken.end() <= range.end())
+            .expect("only what is left is taken");
+        let range = place.ranges.remove(index);
+        let rests = [
+            ExtentRange::between(range.start, taken.start),
+            ExtentRange::between(taken.end(), range.end()),
+        ];
+        for rest in rests.into_iter().rev() {
+            if rest.length > Extents::ZERO {
+                place.ranges.insert(index, rest);
+            }
+        }
+    }
+
+    /// The same without some physical volumes.
+    pub fn without(&self, pvs: &BTreeSet<PvId>) -> Self {
+        let left = self.places.iter().filter(|place| !pvs.contains(&place.pv));
+        Self {
+            places: left.cloned().collect(),
+        }
+    }
+}
+
+/// The ways to cut an argument into a device and ranges, the longest name first: the name of a
+/// device may contain colons, and may even end like a range.
+fn splits(argument: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_range = |text: &str| {
+        let is_part = |byte: u8| byte.is_ascii_digit() || b"-:+".contains(&byte);
+        text.bytes().all(is_part)
+    };
+    let cut = argument
+        .rmatch_indices(':')
+        .map(|(at, _)| (&argument[..at], &argument[at + 1..]))
+        .filter(move |(name, text)| !name.is_empty() && is_range(text));
+    std::iter::once((argument, "")).chain(cut)
+}
+
+/// `0-99:200-:5+3`; nothing means everything.
+fn parse_ranges(text: &str, count: Extents) -> Result<Vec<ExtentRange>> {
+    if text.is_empty() {
+        return Ok(whole(count));
+    }
+    let last = Extents(count.0.saturating_sub(1));
+    text.split(':')
+        .map(|part| parse_range(part, last))
+        .collect()
+}
+
+fn parse_range(text: &str, last: Extents) -> Result<ExtentRange> {
+    let number = |digits: &str, default: Extents| -> Result<Extents> {
+        if digits.is_empty() {
+            return Ok(default);
+        }
+        digits.parse().map(Extents).map_err(|_| {
+            wrong(format!(
+                "PE range error: {text:?} is not a range of extents"
+            ))
+        })
+    };
+    let (start, end) = if let Some((start, length)) = text.split_once('+') {
+        let start = number(start, Extents::ZERO)?;
+        let length = number(length, Extents::ZERO)?.0;
+        let Some(more) = length.checked_sub(1) else {
+            return Err(wrong("Length of extent range must not be zero"));
+        };
+        (start, Extents(start.0.saturating_add(more)))
+    } else if let Some((start, end)) = text.split_once('-') {
+        (number(start, Extents::ZERO)?, number(end, last)?)
+    } else {
+        let only = number(text, Extents::ZERO)?;
+        (only, only)
+    };
+    if end < start || end > last {
+        return Err(wrong(format!(
+            "PE range error: start extent {} to end extent {}.",
+            start.0, end.0
+        )));
+    }
+    Ok(ExtentRange::between(start, end + Extents(1)))
+}
+
+fn whole(count: Extents) -> Vec<ExtentRange> {
+    let all = ExtentRange {
+        start: Extents::ZERO,
+        length: count,
+    };
+    (count > Extents::ZERO).then_some(all).into_iter().collect()
+}
+
+/// The same extents as sorted ranges that are apart.
+fn merged(mut ranges: Vec<ExtentRange>) -> Vec<ExtentRange> {
+    ranges.sort();
+    let mut out: Vec<ExtentRange> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end() => {
+                *last = ExtentRange::between(last.start, last.end().max(range.end()));
+            }
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+/// What two sorted lists have in common.
+fn intersection(one: &[ExtentRange], other: &[ExtentRange]) -> Vec<ExtentRange> {
+    let mut common = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while let (Some(a), Some(b)) = (one.get(i), other.get(j)) {
+        let (start, end) = (a.start.max(b.start), a.end().min(b.end()));
+        if start < end {
+            common.push(ExtentRange::between(start, end));
+        }
+        if a.end() <= b.end() {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests;

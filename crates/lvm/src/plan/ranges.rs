@@ -1,0 +1,154 @@
+//! Where bytes of a volume lie on devices: for what must be written before a commit.
+//!
+//! ```text
+//!     volume    |0       4 KiB|                      bytes that must be zero
+//!     mirror    |image 0 …      |image 1 …           all copies of them
+//!     devices   pv0 at 9 MiB     pv1 at 5 MiB
+//! ```
+//!
+//! Works for what is made of extents and mirrors of them: that is all that we create. Other types
+//! are refused; their bytes are not where their extents are.
+
+use super::change::Piece;
+use super::draft::refused;
+use crate::model::{Area, LvId, Segment, SegmentType, VolumeGroup};
+use crate::{Bytes, Error, Kind, Result};
+
+/// Volumes on volumes: deeper than this is damage.
+const DEPTH_MAX: usize = 16;
+
+/// Every place where the `length` bytes from `start` of a volume lie.
+pub(super) fn pieces(
+    vg: &VolumeGroup,
+    lv: LvId,
+    start: Bytes,
+    length: Bytes,
+) -> Result<Vec<Piece>> {
+    let mut found = Vec::new();
+    walk(
+        vg,
+        lv,
+        start.0,
+        start.0.saturating_add(length.0),
+        0,
+        &mut found,
+    )?;
+    found.sort();
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in found {
+        match joined.last_mut() {
+            Some(last) if last.pv == piece.pv && last.start + last.length == piece.start => {
+                last.length += piece.length;
+            }
+            _ => joined.push(piece),
+        }
+    }
+    Ok(joined)
+}
+
+/// All of a volume.
+pub(super) fn all_pieces(vg: &VolumeGroup, lv: LvId) -> Result<Vec<Piece>> {
+    let size = vg
+        .lv(lv)
+        .size(vg.extent_size)
+        .and_then(crate::Sectors::to_bytes);
+    pieces(vg, lv, Bytes::ZERO, size.ok_or_else(too_large)?)
+}
+
+fn walk(
+    vg: &VolumeGroup,
+    lv: LvId,
+    start: u64,
+    end: u64,
+    depth: usize,
+    found: &mut Vec<Piece>,
+) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(refused(format!(
+            "Logical volume {} stands on too many layers",
+            vg.lv(lv).name()
+        )));
+    }
+    let extent = vg.extent_size.to_bytes().ok_or_else(too_large)?.0;
+    for segment in &vg.lv(lv).segments {
+        let first = segment.start.0.checked_mul(extent).ok_or_else(too_large)?;
+        let last = segment.end().0.checked_mul(extent).ok_or_else(too_large)?;
+        let (from, to) = (start.max(first), end.min(last));
+        if from >= to {
+            continue;
+        }
+        for (area, inner) in spread(vg, lv, segment, from - first, to - first)? {
+            let (from, to) = inner;
+            match area {
+                Area::Pv { pv, start } => {
+                    let volume = vg.pv(pv);
+                    let base = volume.extent_start(start, vg.extent_size);
+                    let base = base
+                        .and_then(crate::Sectors::to_bytes)
+                        .ok_or_else(too_large)?;
+                    found.push(Piece {
+                        pv: volume.uuid,
+                        start: base + Bytes(from),
+                        length: Bytes(to - from),
+                    });
+                }
+                Area::Lv { lv, start } => {
+                    let base = start.0.checked_mul(extent).ok_or_else(too_large)?;
+                    walk(vg, lv, base + from, base + to, depth + 1, found)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a range of a segment lies on its areas: bytes from the area's start.
+fn spread(
+    vg: &VolumeGroup,
+    lv: LvId,
+    segment: &Segment,
+    from: u64,
+    to: u64,
+) -> Result<Vec<(Area, (u64, u64))>> {
+    match &segment.kind {
+        SegmentType::Zero | SegmentType::Error => Ok(Vec::new()),
+        SegmentType::Mirror(mirror) => Ok(mirror
+            .images
+            .iter()
+            .map(|area| (*area, (from, to)))
+            .collect()),
+        SegmentType::Striped(striped) if striped.areas.len() == 1 => {
+            Ok(vec![(striped.areas[0], (from, to))])
+        }
+        SegmentType::Striped(striped) => {
+            let count = striped.areas.len() as u64;
+            let size = striped.stripe_size.to_bytes().ok_or_else(too_large)?.0;
+            let row = size
+                .checked_mul(count)
+                .filter(|row| *row > 0)
+                .ok_or_else(too_large)?;
+            // Each area holds one run of it: full stripes between the first row and the last.
+            let on_area = |index: u64, at: u64| {
+                let within = (at % row).saturating_sub(index * size).min(size);
+                at / row * size + within
+            };
+            let parts = (0..count).map(|index| {
+                let run = (on_area(index, from), on_area(index, to));
+                (striped.areas[index as usize], run)
+            });
+            Ok(parts.filter(|(_, (from, to))| from < to).collect())
+        }
+        kind => Err(refused(format!(
+            "The bytes of logical volume {} cannot be found: it has a segment of type {}",
+            vg.lv(lv).name(),
+            kind.name()
+        ))),
+    }
+}
+
+fn too_large() -> Error {
+    Error::new(Kind::Limit, "A place is beyond what 64 bits can count")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Tests: where bytes lie.
+
+use super::pieces;
+use crate::Bytes;
+use crate::model::samples::{hidden_linear, linear, lv, read, text};
+
+#[test]
+fn bytes_are_found() {
+    // Proves: linear, stripes and mirrors, against places counted by hand.
+    let vg = read(&text(&[
+        linear("a", 0, 3, 2),
+        lv(
+            "s",
+            4,
+            "striped",
+            "stripe_count = 2 stripe_size = 8 stripes = [\"pv1\", 0, \"pv2\", 5]",
+        ),
+        lv(
+            "m",
+            2,
+            "mirror",
+            "mirror_count = 2 region_size = 1024 \
+             mirrors = [\"m_mimage_0\", 0, \"m_mimage_1\", 0]",
+        ),
+        hidden_linear("m_mimage_0", 0, 10, 2),
+        hidden_linear("m_mimage_1", 1, 20, 2),
+    ]));
+    let places = |name: &str, start: u64, length: u64| {
+        let lv = vg.lv_by_name(name).expect("it is there");
+        let found = pieces(&vg, lv, Bytes(start), Bytes(length)).expect("it can be found");
+        let uuids: Vec<_> = vg.pvs().map(|(_, pv)| pv.uuid).collect();
+        let number = |piece: &super::Piece| {
+            let pv = uuids
+                .iter()
+                .position(|uuid| *uuid == piece.pv)
+                .expect("it is known");
+            (pv, piece.start.0, piece.length.0)
+        };
+        let mut all: Vec<_> = found.iter().map(number).collect();
+        all.sort_unstable();
+        all
+    };
+    let mib = 1 << 20;
+    assert_eq!(places("a", 0, 4096), [(0, 4 * mib, 4096)]);
+    assert_eq!(places("a", mib - 512, 1024), [(0, 5 * mib - 512, 1024)]);
+    assert_eq!(places("s", 0, 4096), [(1, mib, 4096)]);
+    assert_eq!(
+        places("s", 2048, 8192),
+        [(1, mib + 2048, 4096), (2, 6 * mib, 4096)]
+    );
+    assert_eq!(
+        places("s", 0, 4 * mib),
+        [(1, mib, 2 * mib), (2, 6 * mib, 2 * mib)]
+    );
+    assert_eq!(
+        places("m", 0, 4096),
+        [(0, 11 * mib, 4096), (1, 21 * mib, 4096)]
+    );
+}

@@ -1,0 +1,159 @@
+//! Lists of segments: made from runs, put together, cut off.
+//!
+//! Neighbours that go on in each other become one segment, as in stock's texts, so a volume that
+//! grew ten times in a row still has one.
+
+use super::allocate::Allocated;
+use super::draft::refused;
+use crate::model::{Area, Extras, LvId, Mirror, PvId, Segment, SegmentType, Striped};
+use crate::{Extents, Result, Sectors};
+
+/// A segment without anything special.
+pub(super) fn segment(start: Extents, length: Extents, kind: SegmentType) -> Segment {
+    Segment {
+        start,
+        length,
+        reshape: Extents::ZERO,
+        tags: Vec::new(),
+        kind,
+        type_flags: Vec::new(),
+        extra: Extras::default(),
+    }
+}
+
+/// The segments of one leg of an allocation, from `start` on.
+pub(super) fn of_runs(
+    runs: &[Allocated],
+    leg: usize,
+    stripes: usize,
+    stripe_size: Sectors,
+    start: Extents,
+) -> Vec<Segment> {
+    let mut next = start;
+    let segments = runs.iter().map(|run| {
+        let areas = &run.areas[leg * stripes..(leg + 1) * stripes];
+        let length = run.length * stripes as u64;
+        let kind = striped(areas, stripe_size);
+        let made = segment(next, length, kind);
+        next += length;
+        made
+    });
+    segments.collect()
+}
+
+/// Extents of physical volumes, in stripes where there are several.
+pub(super) fn striped(areas: &[(PvId, Extents)], stripe_size: Sectors) -> SegmentType {
+    let area = |(pv, start): &(PvId, Extents)| Area::Pv {
+        pv: *pv,
+        start: *start,
+    };
+    SegmentType::Striped(Striped {
+        stripe_size: if areas.len() > 1 {
+            stripe_size
+        } else {
+            Sectors::ZERO
+        },
+        areas: areas.iter().map(area).collect(),
+    })
+}
+
+/// A mirror of whole volumes.
+pub(super) fn mirror_of(images: &[LvId], log: Option<LvId>, region_size: Sectors) -> SegmentType {
+    let area = |lv: &LvId| Area::Lv {
+        lv: *lv,
+        start: Extents::ZERO,
+    };
+    SegmentType::Mirror(Mirror {
+        extents_moved: None,
+        log,
+        region_size,
+        images: images.iter().map(area).collect(),
+    })
+}
+
+/// Adds segments at the end, and joins neighbours that go on in each other.
+pub(super) fn append(segments: &mut Vec<Segment>, more: Vec<Segment>) {
+    for next in more {
+        match segments.last_mut() {
+            Some(last) if goes_on(last, &next) => last.length += next.length,
+            _ => segments.push(next),
+        }
+    }
+}
+
+/// Joins all neighbours that go on in each other.
+pub(super) fn merge(segments: &mut Vec<Segment>) {
+    let all = std::mem::take(segments);
+    append(segments, all);
+}
+
+fn goes_on(one: &Segment, next: &Segment) -> bool {
+    let is_plain = |segment: &Segment| {
+        segment.reshape == Extents::ZERO
+            && segment.type_flags.is_empty()
+            && segment.extra.is_empty()
+    };
+    if one.end() != next.start || one.tags != next.tags || !is_plain(one) || !is_plain(next) {
+        return false;
+    }
+    match (&one.kind, &next.kind) {
+        (SegmentType::Zero, SegmentType::Zero) | (SegmentType::Error, SegmentType::Error) => true,
+        (SegmentType::Striped(a), SegmentType::Striped(b)) => {
+            let Some(length) = one.area_length() else {
+                return false;
+            };
+            let follows = |(a, b): (&Area, &Area)| match (a, b) {
+                (Area::Pv { pv, start }, Area::Pv { pv: on, start: at }) => {
+                    pv == on && *start + length == *at
+                }
+                (Area::Lv { lv, start }, Area::Lv { lv: on, start: at }) => {
+                    lv == on && *start + length == *at
+                }
+                _ => false,
+            };
+            a.areas.len() == b.areas.len()
+                && (a.areas.len() == 1 || a.stripe_size == b.stripe_size)
+                && a.areas.iter().zip(&b.areas).all(follows)
+        }
+        _ => false,
+    }
+}
+
+/// Cuts everything behind `extents` off. A cut through a striped segment must be even.
+pub(super) fn truncate(segments: &mut Vec<Segment>, extents: Extents) -> Result<()> {
+    segments.retain(|segment| segment.start < extents);
+    let Some(last) = segments.last_mut() else {
+        return Ok(());
+    };
+    if last.end() <= extents {
+        return Ok(());
+    }
+    let length = extents - last.start;
+    match &last.kind {
+        SegmentType::Striped(striped)
+            if length.0.is_multiple_of(striped.areas.len().max(1) as u64) => {}
+        SegmentType::Zero | SegmentType::Error | SegmentType::Mirror(_) => {}
+        kind => {
+            return Err(refused(format!(
+                "A segment of type {} cannot be cut at extent {}",
+                kind.name(),
+                extents.0
+            )));
+        }
+    }
+    last.length = length;
+    Ok(())
+}
+
+/// The number of stripes and their size that all segments share; `None` where they differ.
+pub(super) fn common_stripes(segments: &[Segment]) -> Option<usize> {
+    let counts = |segment: &Segment| match &segment.kind {
+        SegmentType::Striped(striped) => striped.areas.len(),
+        _ => 0,
+    };
+    let first = counts(segments.first()?);
+    segments
+        .iter()
+        .all(|segment| counts(segment) == first)
+        .then_some(first)
+}

@@ -1,0 +1,125 @@
+//! The new size of a volume that there is already.
+
+use super::{
+    Amount, Base, Exactness, Rounding, Sign, SizeArgument, Totals, bounded, extent_bytes,
+    percent_of, shown,
+};
+use crate::plan::change::Message;
+use crate::plan::draft::{refused, wrong};
+use crate::{Extents, Result};
+
+/// Which way a size may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResizeTo {
+    /// `lvextend`: more.
+    Larger,
+    /// `lvreduce`: less.
+    Smaller,
+    /// `lvresize`: either.
+    Either,
+}
+
+/// The extents that a volume is to have, before they are rounded to stripes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resized {
+    /// Extents of data, in all.
+    pub extents: Extents,
+    /// Whether less will do, where it grows.
+    pub exactness: Exactness,
+}
+
+impl SizeArgument {
+    /// The new number of extents of a volume that has `old`, each of which lies on physical
+    /// volumes `copies` times; and what stock says about rounding.
+    pub fn for_resize(
+        self,
+        old: Extents,
+        totals: &Totals,
+        copies: u64,
+        direction: ResizeTo,
+        messages: &mut Vec<Message>,
+    ) -> Result<Resized> {
+        let sign = match (direction, self.sign) {
+            (ResizeTo::Larger, Sign::Minus) => {
+                return Err(wrong("Negative argument not permitted - use lvreduce."));
+            }
+            (ResizeTo::Smaller, Sign::Plus) => {
+                return Err(wrong("Positive sign not permitted - use lvextend."));
+            }
+            (_, sign) => sign,
+        };
+        let (amount, exactness) = self.difference(old, totals, copies, messages)?;
+        let extents = match sign {
+            Sign::Absolute => amount,
+            Sign::Plus => old
+                .checked_add(amount)
+                .ok_or_else(|| wrong("The new size is too large"))?,
+            Sign::Minus if amount >= old => {
+                return Err(refused(format!(
+                    "Unable to reduce below 1 extent: the volume has {} extents",
+                    old.0
+                )));
+            }
+            Sign::Minus => old - amount,
+        };
+        if extents == Extents::ZERO {
+            return Err(wrong("New size of 0 not permitted"));
+        }
+        bounded(extents)?;
+        Ok(Resized { extents, exactness })
+    }
+
+    /// The amount in extents; with a sign it is a difference.
+    fn difference(
+        self,
+        old: Extents,
+        totals: &Totals,
+        copies: u64,
+        messages: &mut Vec<Message>,
+    ) -> Result<(Extents, Exactness)> {
+        let rounding = match self.sign {
+            Sign::Minus => Rounding::Up,
+            Sign::Absolute | Sign::Plus => Rounding::Down,
+        };
+        match self.amount {
+            Amount::Extents(extents) => Ok((extents, Exactness::Exact)),
+            Amount::Size(size) => {
+                let unit = extent_bytes(totals.extent_size)?;
+                let extents = match self.sign {
+                    Sign::Minus => Extents(size.0 / unit),
+                    Sign::Absolute | Sign::Plus => Extents(size.0.div_ceil(unit)),
+                };
+                if !size.0.is_multiple_of(unit) {
+                    messages.push(Message::note(format!(
+                        "Rounding size to boundary between physical extents: {}.",
+                        shown(extents, totals)
+                    )));
+                }
+                Ok((extents, Exactness::Exact))
+            }
+            Amount::Percent(percent, Base::Lv) => {
+                Ok((percent_of(percent, old, Rounding::Up), Exactness::Exact))
+            }
+            Amount::Percent(percent, Base::Origin) => {
+                let Some(origin) = totals.origin else {
+                    return Err(wrong(
+                        "Specified LV does not have an origin LV: express the size otherwise",
+                    ));
+                };
+                Ok((percent_of(percent, origin, Rounding::Up), Exactness::Exact))
+            }
+            Amount::Percent(percent, base) => {
+                let total = totals.of(base).unwrap_or_default();
+                let mut physical = percent_of(percent, total, rounding);
+                let exactness = match self.sign {
+                    Sign::Plus => Exactness::AtMost,
+                    Sign::Absolute | Sign::Minus => Exactness::Exact,
+                };
+                if self.sign == Sign::Plus {
+                    physical = physical.min(totals.free);
+                }
+                Ok((Extents(physical.0 / copies.max(1)), exactness))
+            }
+        }
+    }
+}
