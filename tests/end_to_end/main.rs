@@ -4,4 +4,5 @@
 //! belongs together to a user: a command, an export, a promise.
 
 mod bench;
+mod reports;
 mod rings;

@@ -157,6 +157,36 @@ pub(crate) const IGNORE_LOCKING_FAILURE: Flag = Flag::switch(
     "Go on reading where a lock cannot be taken.",
 );
 
+// The display commands.
+
+/// `-c`
+pub(crate) const COLON: Flag = Flag::switch(
+    "colon",
+    "One line for each object, its values separated by colons.",
+)
+.short('c');
+/// `-C`
+pub(crate) const COLUMNS: Flag = Flag::switch(
+    "columns",
+    "The table that the reporting command prints (pvs, vgs, lvs), with its options.",
+)
+.short('C');
+/// `-m`
+pub(crate) const MAPS: Flag =
+    Flag::switch("maps", "Show which extents lie where, segment by segment.").short('m');
+/// `-s`
+pub(crate) const SHORT: Flag = Flag::switch(
+    "short",
+    "Only the essential: the size for disks, name and use for groups.",
+)
+.short('s');
+/// `-A`, vgdisplay
+pub(crate) const ACTIVE_VGS: Flag = Flag::switch(
+    "activevolumegroups",
+    "Only volume groups with volumes in use.",
+)
+.short('A');
+
 // Scanning.
 
 /// `-b`

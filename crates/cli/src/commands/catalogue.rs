@@ -1,6 +1,8 @@
 //! All commands.
 
-use super::{attach, detach, help, lvs, lvscan, pvs, pvscan, vgs, vgscan};
+use super::{
+    attach, detach, help, lvdisplay, lvs, lvscan, pvdisplay, pvs, pvscan, vgdisplay, vgs, vgscan,
+};
 use crate::args::Command;
 
 /// All commands, in the order of the overview.
@@ -8,6 +10,9 @@ pub(super) const ALL: &[&Command] = &[
     &pvs::COMMAND,
     &vgs::COMMAND,
     &lvs::COMMAND,
+    &pvdisplay::COMMAND,
+    &vgdisplay::COMMAND,
+    &lvdisplay::COMMAND,
     &pvscan::COMMAND,
     &vgscan::COMMAND,
     &lvscan::COMMAND,

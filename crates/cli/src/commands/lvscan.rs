@@ -4,7 +4,7 @@ use lvm::model::{AllocationPolicy, LvId};
 
 use super::Session;
 use super::display::Values;
-use super::rows::volumes;
+use super::selected::{self, Groups};
 use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::output::Group;
 
@@ -39,15 +39,16 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     let values = Values::of(arguments)?;
     let view = session.view(arguments)?;
-    for group in &view.groups {
-        for lv in volumes(group, arguments.has(&flags::ALL)) {
-            session.line(&line(group, lv, values))?;
+    for named in selected::groups(&view, arguments, Groups::WithVolumes, session)? {
+        let group = named.group;
+        for lv in named.volumes(arguments.has(&flags::ALL)) {
+            session.line(&line(group, lv, &values))?;
         }
     }
     Ok(())
 }
 
-fn line(group: &Group, lv: LvId, values: Values) -> String {
+fn line(group: &Group, lv: LvId, values: &Values) -> String {
     let volume = group.vg.lv(lv);
     let kind = if group.relations.is_origin(lv) {
         "Original"

@@ -1,13 +1,12 @@
 //! `pvscan`: one line for each physical volume, and the sums.
 
-use lvm::model::{PvId, VgFlag};
-use manager::scan::PvIndex;
+use lvm::model::VgFlag;
 
 use super::Session;
 use super::display::Values;
 use super::selected::{self, Chosen};
 use crate::args::{Arguments, Command, Error, Example, flags};
-use crate::output::{Group, View};
+use crate::output::View;
 
 /// `pvscan`
 pub(super) const COMMAND: Command = Command {
@@ -42,22 +41,36 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
-/// Columns are as wide as the longest name and this.
+/// The columns of names are as wide as the longest name and this.
 const GAP: usize = 2;
 /// Stock has always counted the name of its group of unused disks, too.
 const VG_NAME_MIN: usize = "#orphans_lvm2".len();
 
-/// One line to be.
+/// What one line says.
 struct Line {
     name: String,
-    group: String,
-    rest: String,
+    uuid: String,
+    place: Place,
+    /// The size and what is free of it, in sectors.
+    size: u64,
+    free: u64,
 }
 
-#[derive(Default)]
-struct Sums {
-    used: (u64, u64),
-    unused: (u64, u64),
+/// Where a physical volume belongs.
+#[derive(PartialEq, Eq)]
+enum Place {
+    Group(String),
+    Exported(String),
+    Nowhere,
+}
+
+impl Place {
+    fn name(&self) -> &str {
+        match self {
+            Self::Group(name) | Self::Exported(name) => name,
+            Self::Nowhere => "",
+        }
+    }
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
@@ -68,107 +81,106 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     } else if arguments.has(&flags::NOVOLUMEGROUP) {
         session.tell("WARNING: only considering physical volumes in no volume group");
     }
-    let values = Values::default();
-    let mut sums = Sums::default();
-    let mut lines = Vec::new();
-    for chosen in chosen {
-        let line = match chosen {
-            Chosen::Member(..) if arguments.has(&flags::NOVOLUMEGROUP) => continue,
-            Chosen::Member(group, pv) => {
-                let exported = group.vg.flags.has(VgFlag::Exported);
-                if arguments.has(&flags::EXPORTED) && !exported {
-                    continue;
-                }
-                member(&view, group, pv, values, &mut sums)
-            }
-            Chosen::Label(_) if arguments.has(&flags::EXPORTED) => continue,
-            Chosen::Label(found) => orphan(&view, found, values, &mut sums),
-            Chosen::Device(_) => continue,
-        };
-        lines.push((line, uuid(&view, &chosen)));
+    let mut lines: Vec<Line> = chosen
+        .iter()
+        .filter_map(|chosen| line(&view, chosen))
+        .collect();
+    let names = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
+    let groups = lines
+        .iter()
+        .map(|line| line.place.name().len())
+        .max()
+        .unwrap_or(0);
+    let widths = (names + GAP, groups.max(VG_NAME_MIN) + GAP);
+    if arguments.has(&flags::EXPORTED) {
+        lines.retain(|line| matches!(line.place, Place::Exported(_)));
+    } else if arguments.has(&flags::NOVOLUMEGROUP) {
+        lines.retain(|line| line.place == Place::Nowhere);
     }
-    print(arguments, session, &lines)?;
     if lines.is_empty() {
         return Ok(session.line("No matching physical volumes found")?);
     }
-    let total = sums.used.1.saturating_add(sums.unused.1);
-    let totals = format!(
-        "Total: {} [{}] / in use: {} [{}] / in no VG: {} [{}]",
-        sums.used.0 + sums.unused.0,
-        values.size(total),
-        sums.used.0,
-        values.size(sums.used.1),
-        sums.unused.0,
-        values.size(sums.unused.1),
-    );
-    Ok(session.line(&totals)?)
+    let values = Values::default();
+    for line in &lines {
+        session.line(&text(arguments, line, widths, &values))?;
+    }
+    Ok(session.line(&totals(&lines, &values))?)
 }
 
-fn print(
-    arguments: &Arguments,
-    session: &mut Session,
-    lines: &[(Line, String)],
-) -> Result<(), Error> {
-    if arguments.has(&flags::PVSCAN_SHORT) {
-        for (line, _) in lines {
-            session.line(&line.name)?;
-        }
-        return Ok(());
-    }
-    let name = |(line, uuid): &(Line, String)| {
-        if arguments.has(&flags::UUID) {
-            format!("{} with UUID {uuid}", line.name)
-        } else {
-            line.name.clone()
-        }
-    };
-    let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0) + GAP;
-    let names = longest(&mut lines.iter().map(|line| name(line).len()));
-    let groups = longest(
-        &mut lines
-            .iter()
-            .map(|(line, _)| line.group.len().max(VG_NAME_MIN)),
-    );
-    for line in lines {
-        let (Line { group, rest, .. }, _) = line;
-        let label = if group.is_empty() { "  " } else { "VG" };
-        session.line(&format!(
-            "PV {:names$} {label} {group:groups$} {rest}",
-            name(line)
-        ))?;
-    }
-    Ok(())
-}
-
-fn member(view: &View, group: &Group, pv: PvId, values: Values, sums: &mut Sums) -> Line {
-    let model = group.vg.pv(pv);
-    let size = group.sectors(model.pe_count);
-    let free = model.pe_count.0.saturating_sub(group.allocated(pv));
-    let free = values.size(group.sectors(lvm::Extents(free)));
-    sums.used = (sums.used.0 + 1, sums.used.1.saturating_add(size));
-    let name = view.pv_name(group, pv).to_owned();
-    Line {
-        name,
-        group: group.vg.name.clone(),
-        rest: format!("lvm2 [{} / {free} free]", values.size(size)),
-    }
-}
-
-fn orphan(view: &View, found: PvIndex, values: Values, sums: &mut Sums) -> Line {
-    let device = view.scan.device(view.scan.pv(found).device);
-    let size = device.size.0 / 512;
-    sums.unused = (sums.unused.0 + 1, sums.unused.1.saturating_add(size));
-    Line {
-        name: device.name.clone(),
-        group: String::new(),
-        rest: format!("lvm2 [{}]", values.size(size)),
-    }
-}
-
-fn uuid(view: &View, chosen: &Chosen<'_>) -> String {
+fn line(view: &View, chosen: &Chosen<'_>) -> Option<Line> {
     match chosen {
-        Chosen::Member(group, pv) => group.vg.pv(*pv).uuid.to_string(),
-        Chosen::Label(found) => view.scan.pv(*found).uuid.to_string(),
-        Chosen::Device(_) => String::new(),
+        Chosen::Member(group, pv) => {
+            let model = group.vg.pv(*pv);
+            let free = model.pe_count.0.saturating_sub(group.allocated(*pv));
+            let name = group.vg.name.clone();
+            let exported = group.vg.flags.has(VgFlag::Exported);
+            Some(Line {
+                name: view.pv_name(group, *pv).to_owned(),
+                uuid: model.uuid.to_string(),
+                place: if exported {
+                    Place::Exported(name)
+                } else {
+                    Place::Group(name)
+                },
+                size: group.sectors(model.pe_count),
+                free: group.sectors(lvm::Extents(free)),
+            })
+        }
+        Chosen::Label(found) => {
+            let label = view.scan.pv(*found);
+            let device = view.scan.device(label.device);
+            Some(Line {
+                name: device.name.clone(),
+                uuid: label.uuid.to_string(),
+                place: Place::Nowhere,
+                size: device.size.0 / 512,
+                free: 0,
+            })
+        }
+        Chosen::Device(_) => None,
     }
+}
+
+fn text(
+    arguments: &Arguments,
+    line: &Line,
+    (names, groups): (usize, usize),
+    values: &Values,
+) -> String {
+    if arguments.has(&flags::PVSCAN_SHORT) {
+        return line.name.clone();
+    }
+    let name = if arguments.has(&flags::UUID) {
+        let width = names - GAP;
+        format!("{:width$} with UUID {}   ", line.name, line.uuid)
+    } else {
+        format!("{:names$}", line.name)
+    };
+    let (size, free) = (values.size(line.size), values.size(line.free));
+    match &line.place {
+        Place::Group(group) => format!("PV {name} VG {group:groups$} lvm2 [{size} / {free} free]"),
+        Place::Exported(group) => {
+            format!("PV {name}  is in exported VG {group} [{size} / {free} free]")
+        }
+        Place::Nowhere => format!("PV {name}    {:groups$} lvm2 [{size}]", ""),
+    }
+}
+
+fn totals(lines: &[Line], values: &Values) -> String {
+    let sum = |nowhere: bool| {
+        let counted = lines
+            .iter()
+            .filter(|line| (line.place == Place::Nowhere) == nowhere);
+        let size = |line: &Line| line.size;
+        let total = counted.clone().map(size).fold(0_u64, u64::saturating_add);
+        (counted.count(), total)
+    };
+    let ((used, used_size), (unused, unused_size)) = (sum(false), sum(true));
+    format!(
+        "Total: {} [{}] / in use: {used} [{}] / in no VG: {unused} [{}]",
+        used + unused,
+        values.size(used_size.saturating_add(unused_size)),
+        values.size(used_size),
+        values.size(unused_size),
+    )
 }

@@ -3,7 +3,7 @@
 //! No operand means everything. A name that does not exist is told and makes the command fail at
 //! its end; the others are still shown.
 
-use lvm::model::{LvId, PvId};
+use lvm::model::{LvId, PvId, VgFlag};
 use manager::scan::{FoundDevice, PvIndex, Restriction};
 
 use super::Session;
@@ -80,6 +80,9 @@ pub(super) fn groups<'a>(
     let everything = arguments.operands().is_empty();
     named.retain(|named| named.whole || !named.lvs.is_empty());
     named.retain(|named| is_shown(view, named.group, arguments, everything, session));
+    if names == Groups::WithVolumes {
+        named.retain(|named| is_imported(named.group, everything, session));
+    }
     Ok(named)
 }
 
@@ -110,6 +113,15 @@ fn is_shown(
         return false;
     }
     true
+}
+
+/// Volumes of exported groups are not shown; a group that is asked for by name is an error.
+fn is_imported(group: &Group, everything: bool, session: &mut Session) -> bool {
+    let exported = group.vg.flags.has(VgFlag::Exported);
+    if exported && !everything {
+        session.fail_later(&format!("Volume group {} is exported", group.vg.name));
+    }
+    !exported
 }
 
 fn add_tag(named: &mut [Named<'_>], tag: &str, names: Groups) {

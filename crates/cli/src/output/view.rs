@@ -5,6 +5,7 @@
 //! pass over the group, so that a report costs what it prints.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use lvm::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup};
@@ -18,7 +19,7 @@ use super::row::PvSegment;
 pub(crate) struct View {
     /// The devices and their labels.
     pub(crate) scan: Scan,
-    /// The volume groups whose metadata could be understood, in the scan's order.
+    /// The volume groups, in the order in which stock lists them unsorted.
     pub(crate) groups: Vec<Group>,
 }
 
@@ -44,9 +45,10 @@ pub(crate) struct Group {
 impl View {
     /// Relates what a scan found.
     pub(crate) fn new(scan: Scan) -> Self {
-        let groups = (0..scan.groups.len())
+        let mut groups: Vec<Group> = (0..scan.groups.len())
             .map(|index| Group::new(index, &scan))
             .collect();
+        groups.sort_by_cached_key(|group| Reverse(group.first_device(&scan)));
         Self { scan, groups }
     }
 
@@ -88,6 +90,25 @@ impl Group {
             allocated,
             pv_segments: OnceCell::new(),
         }
+    }
+
+    /// Its first device: by number where devices have numbers, else by place in the list. Stock
+    /// lists groups in the order in which it found them, the last one first.
+    fn first_device(&self, scan: &Scan) -> Option<(u32, u32, usize)> {
+        let indices = self
+            .found
+            .iter()
+            .flatten()
+            .map(|found| scan.pv(*found).device);
+        let places = indices.map(|index| {
+            let number = scan.device(index).number;
+            (
+                number.map_or(0, |n| n.major),
+                number.map_or(0, |n| n.minor),
+                index.0,
+            )
+        });
+        places.min()
     }
 
     /// Where a physical volume is; nothing if it is missing.

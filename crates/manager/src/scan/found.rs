@@ -301,15 +301,16 @@ impl FoundArea {
             .map_or(AreaUse::Used, |header| header.usage)
     }
 
-    /// How much longer the text can become: two versions share the ring.
+    /// How much longer the text can become: two versions share the ring, and stock keeps a sector
+    /// of each half back.
     pub fn free(&self) -> Sectors {
         let Some(header) = &self.header else {
             return Sectors(0);
         };
         let ring = header.size.0.saturating_sub(AREA_HEADER_SIZE as u64);
-        let text = header.committed.map_or(0, |text| text.size.0.min(ring));
-        let taken = text.next_multiple_of(SECTOR_SIZE) * 2;
-        Bytes(ring.saturating_sub(taken) / 2).whole_sectors()
+        let text_max = (ring / 2).saturating_sub(SECTOR_SIZE);
+        let text = header.committed.map_or(0, |text| text.size.0);
+        Bytes(text_max.saturating_sub(text)).whole_sectors()
     }
 }
 

@@ -8,10 +8,6 @@ pub(super) fn blank(_: &Row<'_>, _: &Style) -> Value {
     Value::text("")
 }
 
-pub(super) fn unknown(_: &Row<'_>, _: &Style) -> Value {
-    Value::text("unknown")
-}
-
 pub(super) fn no_list(_: &Row<'_>, _: &Style) -> Value {
     Value::list(Vec::new())
 }

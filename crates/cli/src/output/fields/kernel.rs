@@ -1,7 +1,9 @@
 //! What the kernel knows of an active volume; of an inactive one, nothing.
 
+use lvm::model::LvFlag;
+
 use super::catalogue::fields;
-use super::constant::{blank, minus_one, no_list, no_number, not_known, unknown};
+use super::constant::{blank, minus_one, no_list, no_number, not_known};
 use crate::output::report::{FieldKind, Value};
 use crate::output::{Row, Style};
 
@@ -14,7 +16,7 @@ fields! { INFO of LvInfo {
     "lv_kernel_minor" "KMin" NUMBER, 0, minus_one, "Minor number of the active device, or -1.";
     "lv_kernel_read_ahead" "KRahead" FieldKind::Size, 0, minus_one,
         "Read-ahead of the active device, or -1.";
-    "lv_permissions" "LPerms" TEXT, 8, unknown, "Whether the active device may be written.";
+    "lv_permissions" "LPerms" TEXT, 8, permissions, "Whether the active device may be written.";
     "lv_suspended" "Suspended" FieldKind::Binary(&["suspended"]), 10, not_known,
         "Whether the active device is suspended.";
     "lv_live_table" "LiveTable" FieldKind::Binary(&["live table present", "live table"]), 20,
@@ -65,6 +67,13 @@ fields! { STATUS of LvStatus {
         "Blocks of a writecache that are being written back.";
     "writecache_error" "WCacheErrors" NUMBER, 0, no_number, "Errors of a writecache.";
 } }
+
+fn permissions(row: &Row<'_>, _: &Style) -> Value {
+    let volume = row.volume().map(|(_, _, volume)| volume);
+    let read_only =
+        volume.is_some_and(|volume| !volume.is_writable() && !volume.flags.has(LvFlag::Pvmove));
+    Value::text(if read_only { "read-only" } else { "unknown" })
+}
 
 fn health(row: &Row<'_>, _: &Style) -> Value {
     let partial = row

@@ -2,6 +2,7 @@
 
 use lvm::model::{PvFlag, VgFlag};
 use lvm::ondisk::PvUse;
+use manager::host::DeviceNumber;
 use manager::scan::{Duplicate, FoundPv};
 
 use super::attr::pv_attr;
@@ -87,23 +88,21 @@ fn name(row: &Row<'_>, _: &Style) -> Value {
 }
 
 fn major(row: &Row<'_>, _: &Style) -> Value {
-    number_of_device(
-        row.found_device()
-            .and_then(|device| device.number)
-            .map(|n| n.major),
-    )
+    device_number(row, |number| number.major)
 }
 
 fn minor(row: &Row<'_>, _: &Style) -> Value {
-    number_of_device(
-        row.found_device()
-            .and_then(|device| device.number)
-            .map(|n| n.minor),
-    )
+    device_number(row, |number| number.minor)
 }
 
-fn number_of_device(number: Option<u32>) -> Value {
-    Value::text(number.map_or_else(|| "-1".to_owned(), |number| number.to_string()))
+fn device_number(row: &Row<'_>, read: impl FnOnce(DeviceNumber) -> u32) -> Value {
+    let Some(device) = row.found_device() else {
+        return Value::text("0");
+    };
+    match device.number {
+        Some(number) => Value::text(read(number).to_string()),
+        None => Value::text("-1"),
+    }
 }
 
 fn area_free(row: &Row<'_>, style: &Style) -> Value {

@@ -22,7 +22,7 @@ fields! { FIELDS of Segment {
         "Number of stripes or copies that hold data.";
     "reshape_len" "RSize" SIZE, 0, reshape_size, "Space reserved for a reshape.";
     "reshape_len_le" "RSize" NUMBER, 0, reshape_extents, "The same in extents.";
-    "data_copies" "#Cpy" NUMBER, 0, |row, _| count(row, data_copies), "Copies of the data.";
+    "data_copies" "#Cpy" NUMBER, 0, copies, "Copies of the data.";
     "data_offset" "DOff" NUMBER, 0, data_offset, "Of a reshape: where data begins on each image.";
     "new_data_offset" "NOff" NUMBER, 0, no_number, "Of a reshape: where data will begin.";
     "parity_chunks" "#Par" NUMBER, 0, parity, "Number of images that may be lost.";
@@ -115,8 +115,11 @@ fn spare_images(segment: &Segment) -> Option<u64> {
     }
 }
 
-fn data_copies(_: &Group, segment: &Segment) -> u64 {
-    spare_images(segment).unwrap_or(0) + 1
+fn copies(row: &Row<'_>, _: &Style) -> Value {
+    let segment = row.lv_segment().map(|(_, _, segment)| segment);
+    segment.map_or_else(Value::no_number, |segment| {
+        Value::number(spare_images(segment).unwrap_or(0) + 1)
+    })
 }
 
 fn parity(row: &Row<'_>, _: &Style) -> Value {

@@ -15,11 +15,13 @@ const NUMBER: FieldKind = FieldKind::Number;
 const SIZE: FieldKind = FieldKind::Size;
 
 fields! { FIELDS of Vg {
-    "vg_fmt" "Fmt" TEXT, 0, |row, _| text(row, |_| "lvm2".into()), "The format of the metadata.";
+    "vg_fmt" "Fmt" TEXT, 0, |_, _| Value::text("lvm2"), "The format of the metadata.";
     "vg_uuid" "VG UUID" TEXT, 38, |row, _| text(row, |group| group.vg.uuid.to_string()),
         "The UUID.";
     "vg_name" "VG" TEXT, 0, |row, _| text(row, |group| group.vg.name.clone()), "The name.";
-    "vg_attr" "Attr" TEXT, 5, |row, _| text(row, vg_attr), "Permissions and state, as letters.";
+    "vg_attr" "Attr" TEXT, 5,
+        |row, _| Value::text(row.group.map_or_else(|| "r-----".into(), vg_attr)),
+        "Permissions and state, as letters.";
     "vg_permissions" "VPerms" TEXT, 10, permissions, "Whether it may be changed.";
     "vg_extendable" "Extendable" FieldKind::Binary(&["extendable"]), 0,
         |row, style| flag(row, style, VgFlag::Resizeable, "extendable"),
@@ -31,7 +33,7 @@ fields! { FIELDS of Vg {
     "vg_partial" "Partial" FieldKind::Binary(&["partial"]), 10, partial,
         "Whether disks of it are missing.";
     "vg_allocation_policy" "AllocPol" TEXT, 10,
-        |row, _| text(row, |group| group.vg.allocation.name().into()),
+        |row, _| Value::text(row.group.map_or("unknown", |group| group.vg.allocation.name())),
         "How new extents are chosen.";
     "vg_clustered" "Clustered" FieldKind::Binary(&["clustered"]), 10,
         |row, style| flag(row, style, VgFlag::Clustered, "clustered"),
@@ -108,15 +110,15 @@ fn flag(row: &Row<'_>, style: &Style, flag: VgFlag, word: &'static str) -> Value
 fn permissions(row: &Row<'_>, _: &Style) -> Value {
     Value::text(match row.group {
         Some(group) if group.vg.is_writable() => "writeable",
-        Some(_) => "read-only",
-        None => "",
+        // Stock's group of disks that belong to none reads so.
+        Some(_) | None => "read-only",
     })
 }
 
 fn autoactivation(row: &Row<'_>, style: &Style) -> Value {
-    let set = row
+    let set = !row
         .group
-        .is_some_and(|group| !group.vg.flags.has(VgFlag::NoAutoactivate));
+        .is_some_and(|group| group.vg.flags.has(VgFlag::NoAutoactivate));
     binary(style, set, "enabled")
 }
 

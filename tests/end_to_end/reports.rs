@@ -1,0 +1,373 @@
+//! Reports and displays, byte by byte against stock LVM2 on the same disks.
+//!
+//! Stock runs here without its kernel driver and then prints what it cannot know as `X` or
+//! `unknown`. With a driver it shows a volume that is not active with a `-` or nothing, and so
+//! does Ashlar: `as_inactive` makes that of stock's output before the two are compared.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
+
+/// Loop devices over disks, and stock on them.
+struct Bench {
+    loops: Vec<LoopDevice>,
+    stock: Stock,
+    _scratch: Option<Scratch>,
+}
+
+impl Bench {
+    /// The golden volume group.
+    fn golden() -> &'static Self {
+        static BENCH: OnceLock<Bench> = OnceLock::new();
+        BENCH.get_or_init(|| {
+            let golden = Golden::shared();
+            let attach = |image: &std::path::PathBuf| LoopDevice::attach(image, Access::ReadOnly);
+            let loops: Vec<LoopDevice> = golden.images().iter().map(attach).collect();
+            let stock = Stock::on(&loops);
+            Self {
+                loops,
+                stock,
+                _scratch: None,
+            }
+        })
+    }
+
+    /// Groups with everything that the golden one has not: an unused disk, disks with no and with
+    /// two metadata areas, tags, an exported group, a missing disk, volumes with settings.
+    fn mixed() -> &'static Self {
+        static BENCH: OnceLock<Bench> = OnceLock::new();
+        BENCH.get_or_init(|| {
+            let scratch = Scratch::new("reports");
+            let mib = |count: u64| count << 20;
+            let sizes = [
+                mib(60),
+                mib(67),
+                50_765_312,
+                mib(81),
+                mib(88),
+                mib(95),
+                mib(102),
+            ];
+            let mut loops: Vec<LoopDevice> = sizes
+                .iter()
+                .enumerate()
+                .map(|(index, size)| scratch.sparse(&format!("p{index}.img"), *size))
+                .map(|path| LoopDevice::attach(&path, Access::ReadWrite))
+                .collect();
+            let paths: Vec<String> = loops
+                .iter()
+                .map(|device| device.path().display().to_string())
+                .collect();
+            let stock = Stock::on(&loops);
+            for line in MIXED {
+                let mut words = line
+                    .split_whitespace()
+                    .map(|word| match word.strip_prefix('%') {
+                        Some(index) => paths[index.parse::<usize>().expect("an index")].clone(),
+                        None => word.to_owned(),
+                    });
+                let name = words.next().expect("a command");
+                stock.without_driver(&name).args(words).succeed();
+            }
+            // The last disk goes missing.
+            loops.pop();
+            Self {
+                loops,
+                stock,
+                _scratch: Some(scratch),
+            }
+        })
+    }
+
+    fn devices(&self) -> String {
+        let paths = self
+            .loops
+            .iter()
+            .map(|device| device.path().display().to_string());
+        paths.collect::<Vec<_>>().join(",")
+    }
+
+    fn ashlar(&self, words: &[&str]) -> Tool {
+        ashlar().args(["--devices", &self.devices()]).args(words)
+    }
+
+    /// Both programs print the same and end with the same status.
+    fn compare(&self, line: &str) {
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        let stock = self.stock.without_driver(words[0]).args(&words[1..]).run();
+        let ours = self.ashlar(&words).run();
+        let (expected, found) = (
+            as_inactive(&stock.text()),
+            without_state(words[0], &ours.text()),
+        );
+        for (number, (expected, found)) in expected.lines().zip(found.lines()).enumerate() {
+            assert_eq!(found, expected, "line {} of {line}", number + 1);
+        }
+        assert_eq!(found, expected, "{line}");
+        assert_eq!(
+            ours.code,
+            stock.code,
+            "the exit status of {line}: {}",
+            ours.complaints()
+        );
+    }
+}
+
+const MIXED: &[&str] = &[
+    "pvcreate %0",
+    "pvcreate --pvmetadatacopies 0 --bootloaderareasize 1m %1",
+    "pvcreate --pvmetadatacopies 2 %2",
+    "vgcreate --addtag x/y -s 4m va %1 %2 %3",
+    "pvchange --addtag ssd --addtag a1 %2",
+    "pvchange -xn %3",
+    "lvcreate -an -Zn -Wn -y -l3 -n ro -pr va",
+    "lvcreate -an -Zn -Wn -y -l2 --alloc contiguous -n cont --addtag t2 --addtag t1 va",
+    "lvcreate -an -Zn -Wn -y -l4 -i2 -n str va",
+    "lvcreate -an -Zn -Wn -y -l1 -n fm va",
+    "lvchange -y -My --major 254 --minor 77 va/fm",
+    "lvchange -r 8 va/cont",
+    "lvchange -r 0 va/str",
+    "lvchange -ky va/ro",
+    "lvchange --setautoactivation n va/cont",
+    "lvcreate -an --type zero -l2 -n zz va",
+    "lvcreate -an --type error -l2 -n ee va",
+    "vgcreate -s 64k --maxlogicalvolumes 5 -p 9 vexp %4",
+    "lvcreate -an -Zn -Wn -y -l3 -n dash-ed vexp",
+    "vgexport vexp",
+    "vgcreate vmis %5 %6",
+    "lvcreate -an -Zn -Wn -y -l30 -n big vmis",
+];
+
+/// What stock would have printed with its driver, none of the volumes being active.
+fn as_inactive(text: &str) -> String {
+    text.lines()
+        .map(|line| inactive_line(line) + "\n")
+        .collect()
+}
+
+fn inactive_line(line: &str) -> String {
+    let mut line = line.to_owned();
+    for field in ["", "_locally", "_remotely", "_exclusively"] {
+        let name = format!("\"lv_active{field}\":");
+        line = line.replace(&format!("{name}\"unknown\""), &format!("{name}\"\""));
+    }
+    line = line.replace(
+        "\"lv_health_status\":\"unknown\"",
+        "\"lv_health_status\":\"\"",
+    );
+    let permissions = "\"lv_permissions\":\"writeable\"";
+    line = line.replace(permissions, "\"lv_permissions\":\"unknown\"");
+    // The ten letters of lv_attr: state and open at 4 and 5, health at 8.
+    let mut bytes = line.into_bytes();
+    let is_attr = |word: &[u8]| {
+        let fits = word.iter().all(|b| b.is_ascii_alphabetic() || *b == b'-');
+        fits && &word[4..6] == b"XX" && matches!(word[1], b'w' | b'r' | b'-')
+    };
+    for start in 0..bytes.len().saturating_sub(9) {
+        let free = |at: Option<&u8>| at.is_none_or(|b| !b.is_ascii_alphanumeric() && *b != b'-');
+        let before = start.checked_sub(1).and_then(|at| bytes.get(at));
+        if free(before) && free(bytes.get(start + 10)) && is_attr(&bytes[start..start + 10]) {
+            bytes[start + 4] = b'-';
+            bytes[start + 5] = b'-';
+            if bytes[start + 8] == b'X' {
+                bytes[start + 8] = b'-';
+            }
+        }
+    }
+    String::from_utf8(bytes).expect("the text of before")
+}
+
+/// Without its driver stock leaves the line about the state out of displays.
+fn without_state(command: &str, text: &str) -> String {
+    let state = "  LV Status              NOT available";
+    let shows_state = matches!(command, "lvdisplay" | "vgdisplay");
+    let keep = |line: &&str| !(shows_state && *line == state);
+    text.lines()
+        .filter(keep)
+        .map(|line| line.to_owned() + "\n")
+        .collect()
+}
+
+const EVERYWHERE: &[&str] = &[
+    "pvs",
+    "pvs -v",
+    "pvs --segments",
+    "pvs --segments -v",
+    "pvs -o pv_all",
+    "pvs -o pv_all,vg_all --reportformat json",
+    "pvs --units k -o+pv_used,pe_start,pv_ba_size,pv_mda_free",
+    "pvs --binary -o+pv_allocatable,pv_missing,pv_in_use,pv_exported",
+    "pvs -o name,lv_name -O -lv_name,pv_name",
+    "vgs",
+    "vgs -v",
+    "vgs -o vg_all",
+    "vgs -o+lv_name,lv_size",
+    "vgs -o+pv_name",
+    "vgs -o+devices",
+    "vgs --units b",
+    "vgs --units R",
+    "vgs --units 3M",
+    "vgs --units s --nosuffix",
+    "vgs nosuch",
+    "lvs",
+    "lvs -a",
+    "lvs -v",
+    "lvs --segments",
+    "lvs -a --segments -v",
+    "lvs -a -o+segtype,stripes,stripesize,devices,lv_uuid,seg_pe_ranges",
+    "lvs -a -o lv_all --reportformat json",
+    "lvs -a -o lv_name,seg_all",
+    "lvs -o lv_name,lv_size,lv_tags,lv_major --unbuffered",
+    "lvs -o lv_name,lv_size,lv_tags --nameprefixes",
+    "lvs -o lv_name,lv_size,lv_tags --nameprefixes --unquoted --noheadings",
+    "lvs -o lv_name,lv_size,lv_tags --rows",
+    "lvs -o lv_name,lv_size,lv_tags --separator :",
+    "lvs -o lv_name,lv_size,lv_tags --separator : --aligned",
+    "lvs -o #lv_tags,pool_lv,origin",
+    "lvs -O -lv_size,lv_name",
+    "lvs -S lv_size>8m&&lv_name=~^r|^s",
+    "lvs -a -S lv_role={private||origin} -o+lv_role",
+    "lvs -o+selected -S lv_size>8m",
+    "lvs -o lv_name -S lv_size=1k --reportformat json",
+    "lvs nosuch",
+    "lvs --units z",
+    "lvs --nosuch",
+    "lvs -o nosuch",
+    "lvs -o+pv_name",
+    "lvdisplay",
+    "lvdisplay -a -m",
+    "lvdisplay -c",
+    "lvdisplay -C",
+    "lvdisplay --units k",
+    "vgdisplay",
+    "vgdisplay -v",
+    "vgdisplay -c",
+    "vgdisplay -s",
+    "pvdisplay",
+    "pvdisplay -m",
+    "pvdisplay -c",
+    "pvdisplay -s",
+    "pvscan",
+    "pvscan -u",
+    "pvscan -s",
+    "pvscan -n",
+    "pvscan -e",
+    "vgscan",
+    "lvscan",
+];
+
+/// Every report and display of the golden group is stock's, byte by byte.
+#[test]
+fn the_golden_group_is_reported_as_stock_reports_it() {
+    let bench = Bench::golden();
+    let own = [
+        "lvs vg0/ext4 vg0/nope",
+        "lvs @golden",
+        "lvs @set.a",
+        "vgs @set.a",
+        "lvs /dev/vg0/ext4 vg0/raid1_rimage_0",
+    ];
+    for line in EVERYWHERE.iter().chain(&own) {
+        bench.compare(line);
+    }
+}
+
+/// So is everything that the golden group has not.
+#[test]
+fn unusual_groups_are_reported_as_stock_reports_them() {
+    let bench = Bench::mixed();
+    let own = [
+        "pvs @ssd",
+        "lvs @t1",
+        "lvs va/str -o+devices",
+        "lvs vexp",
+        "vgs vexp",
+        "lvdisplay vexp",
+        "lvdisplay va/fm",
+        "pvs nosuch",
+    ];
+    for line in EVERYWHERE.iter().chain(&own) {
+        bench.compare(line);
+    }
+}
+
+/// A folder of images is as good as devices; they are named by their paths.
+#[test]
+fn a_folder_of_images_is_enough() {
+    let golden = Golden::shared();
+    let folder: &Path = golden.folder();
+    let report = ashlar()
+        .arg("--devices")
+        .arg(folder)
+        .args(["pvs", "--noheadings", "-o", "pv_name,pv_free"])
+        .succeed();
+    let mut lines = report
+        .text()
+        .lines()
+        .map(str::trim)
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    lines.sort();
+    let expected: Vec<String> = ["4.00m", "45.00m", "65.00m", "80.00m", "87.00m"]
+        .iter()
+        .zip(golden.images())
+        .map(|(free, image)| format!("{} {free}", image.display()))
+        .collect();
+    let squeezed: Vec<String> = lines
+        .iter()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(squeezed, expected);
+}
+
+/// Strict JSON has numbers where the text is one, and arrays.
+#[test]
+fn strict_json() {
+    let report = Bench::golden()
+        .ashlar(&[
+            "lvs",
+            "--reportformat",
+            "json_std",
+            "--units",
+            "b",
+            "--nosuffix",
+        ])
+        .args([
+            "-o",
+            "lv_name,lv_size,lv_tags,lv_major,origin_size",
+            "vg0/linear1",
+        ])
+        .succeed();
+    let row = "{\"lv_name\":\"linear1\", \"lv_size\":8388608, \"lv_tags\":[\"golden\"], \
+               \"lv_major\":-1, \"origin_size\":null}";
+    assert!(report.text().contains(row), "{}", report.text());
+}
+
+/// Every command explains itself, and has a manual page that man can show.
+#[test]
+fn help_and_manual_pages() {
+    let overview = ashlar().arg("help").succeed().text();
+    let scratch = Scratch::new("manual");
+    ashlar()
+        .args(["help", "--man"])
+        .arg(scratch.path())
+        .succeed();
+    let commands = overview
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1);
+    let names: Vec<&str> = commands
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.contains(&"lvs"), "{overview}");
+    for name in names {
+        let help = ashlar().args([name, "--help"]).succeed().text();
+        assert!(help.starts_with(&format!("{name} - ")), "{help}");
+        assert!(help.contains("--devices"), "{help}");
+        let page = scratch.join(format!("{name}.8"));
+        let text = std::fs::read_to_string(&page).expect("a manual page");
+        assert!(text.starts_with(".TH "), "{text}");
+    }
+}
