@@ -6,8 +6,8 @@
 //! A demanded engine that cannot be had is an error, and then *all* I/O on files goes through it;
 //! without a demand, a file may be read and written without any engine where that is faster.
 //!
-//! With nothing else to watch and a ring, sleeping is one `io_uring_enter` that also submits; in
-//! all other cases it is one `poll`.
+//! With calls in a ring, or nothing else to watch, sleeping is one `io_uring_enter` that also
+//! submits; in all other cases it is one `poll`.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -136,9 +136,14 @@ impl Driver {
     /// submitted to the kernel first.
     pub fn wait(&self, others: &mut [Interest<'_>], timeout: Option<Duration>) -> Result<()> {
         let mut engine = self.inner.engine.borrow_mut();
-        let watches = self.inner.watched.borrow();
-        let alone = others.is_empty() && watches.iter().all(|one| one.readiness.get().is_none());
-        drop(watches);
+        let mut fds = self.inner.polled.borrow_mut();
+        fds.clear();
+        fds.extend(others.iter().map(|one| entry(one.fd, one.readiness)));
+        for watched in self.inner.watched.borrow().iter() {
+            let readiness = watched.readiness.get();
+            fds.extend(readiness.map(|readiness| entry(watched.fd.as_fd(), readiness)));
+        }
+        let alone = fds.is_empty();
         if alone
             && timeout.is_none()
             && self.inner.ready.get() == 0
@@ -149,50 +154,24 @@ impl Driver {
         let idle = engine.as_mut().is_none_or(Engine::may_sleep) && self.inner.ready.get() == 0;
         let timeout = if idle { timeout } else { Some(Duration::ZERO) };
         let slept = match engine.as_mut() {
-            Some(engine) if alone => engine.sleep(timeout),
+            Some(engine) if alone || engine.ring_is_busy() => engine.sleep(&mut fds, timeout),
             _ => None,
         };
         let slept = slept.unwrap_or_else(|| {
-            let mut ring = None;
-            if let Some(engine) = engine.as_mut() {
-                engine.submit()?;
-                ring = engine.ring_fd();
+            fds.push(entry(self.inner.wake.as_fd(), Readiness::Readable));
+            let polled = poll(&mut fds, timeout);
+            if fds.last().is_some_and(|wake| wake.revents != 0) {
+                drain(&self.inner.wake);
             }
-            self.poll(ring, others, timeout)
+            polled
         });
+        for (other, fd) in others.iter_mut().zip(fds.iter()) {
+            other.ready = fd.revents != 0;
+        }
         if let Some(engine) = engine.as_mut() {
             engine.awake();
         }
         slept.map_err(|error| Error::io("cannot wait for events", error))
-    }
-
-    fn poll(
-        &self,
-        ring: Option<BorrowedFd<'_>>,
-        others: &mut [Interest<'_>],
-        timeout: Option<Duration>,
-    ) -> std::io::Result<()> {
-        let mut fds = self.inner.polled.borrow_mut();
-        fds.clear();
-        fds.extend(others.iter().map(|one| entry(one.fd, one.readiness)));
-        fds.push(entry(self.inner.wake.as_fd(), Readiness::Readable));
-        fds.extend(ring.map(|fd| entry(fd, Readiness::Readable)));
-        for watched in self.inner.watched.borrow().iter() {
-            fds.extend(
-                watched
-                    .readiness
-                    .get()
-                    .map(|readiness| entry(watched.fd.as_fd(), readiness)),
-            );
-        }
-        poll(&mut fds, timeout)?;
-        for (other, fd) in others.iter_mut().zip(fds.iter()) {
-            other.ready = fd.revents != 0;
-        }
-        if fds[others.len()].revents != 0 {
-            drain(&self.inner.wake);
-        }
-        Ok(())
     }
 
     /// Counts answers that wait to be polled.

@@ -5,10 +5,14 @@
 //! come and given to the kernel with one `io_uring_enter` per poll or wait. Never more are in
 //! flight than the completion queue holds, so it cannot overflow.
 //!
-//! The driver's eventfd is watched by the ring itself while its thread sleeps in the ring.
+//! The driver's eventfd, and sockets that others wait for, are watched by the ring itself while
+//! its thread sleeps in it: a ring that defers its work does not become readable when work is
+//! done, so it cannot be slept on from outside. A socket's watch is taken back after each sleep,
+//! since its descriptor may be closed and mean another file next time; the two completions of
+//! that are counted, so that the next sleep does not take them for news.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
@@ -22,24 +26,26 @@ const FLYING_MAX: usize = 1023;
 const COMPLETIONS: u32 = 1024;
 /// The `user_data` of the eventfd's poll; no queue has this number.
 const WAKE: u64 = u64::MAX;
+/// In place of a queue's number: the poll of a descriptor; its own number is below.
+const WATCH: u32 = u32::MAX - 1;
+/// The `user_data` of what takes a poll back.
+const TAKE_BACK: u64 = (u32::MAX as u64 - 2) << 32;
 
 /// One driver's ring.
 pub(crate) struct Ring {
     uring: IoUring,
     flying: usize,
     watches_wake: bool,
+    /// Polls of the present sleep, by number; `None`: it is over.
+    watches: Vec<Option<u32>>,
+    watch_next: u32,
+    /// Completions to come of polls that were taken back.
+    stale: usize,
 }
 
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Ring({} in flight)", self.flying)
-    }
-}
-
-impl AsFd for Ring {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring owns the descriptor and outlives the borrow.
-        unsafe { BorrowedFd::borrow_raw(self.uring.as_raw_fd()) }
     }
 }
 
@@ -53,6 +59,9 @@ impl Ring {
             uring,
             flying: 0,
             watches_wake: false,
+            watches: Vec::new(),
+            watch_next: 0,
+            stale: 0,
         })
     }
 
@@ -133,6 +142,18 @@ impl Ring {
                 self.watches_wake = false;
                 continue;
             }
+            if user_data == TAKE_BACK {
+                self.stale -= 1;
+                continue;
+            }
+            if (user_data >> 32) as u32 == WATCH {
+                let number = Some(user_data as u32);
+                match self.watches.iter_mut().find(|watch| **watch == number) {
+                    Some(watch) => *watch = None,
+                    None => self.stale -= 1,
+                }
+                continue;
+            }
             self.flying -= 1;
             let done = Done {
                 slot: user_data as u32,
@@ -147,25 +168,67 @@ impl Ring {
         !self.watches_wake
     }
 
-    /// Submits, and sleeps until a completion is there, `wake` is readable or the time is over.
-    pub(crate) fn sleep(&mut self, wake: RawFd, timeout: Option<Duration>) -> io::Result<()> {
+    /// Whether it has calls to wait for.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.flying > 0
+    }
+
+    /// Submits, and sleeps until a completion is there, `wake` or one of `others` is ready or the
+    /// time is over. To be followed by [`Ring::reap`] and [`Ring::take_back`].
+    pub(crate) fn sleep(
+        &mut self,
+        wake: RawFd,
+        others: &[libc::pollfd],
+        timeout: Option<Duration>,
+    ) -> io::Result<()> {
         if !self.watches_wake {
             let poll = opcode::PollAdd::new(types::Fd(wake), libc::POLLIN as u32).build();
             self.enqueue(&poll.user_data(WAKE));
             self.watches_wake = true;
         }
+        assert!(self.watches.is_empty(), "watches are taken back");
+        for other in others {
+            let number = self.watch_next;
+            self.watch_next = self.watch_next.wrapping_add(1);
+            let events = u32::from(other.events.cast_unsigned());
+            let poll = opcode::PollAdd::new(types::Fd(other.fd), events).build();
+            self.enqueue(&poll.user_data(watch(number)));
+            self.watches.push(Some(number));
+        }
+        let news = self.stale + 1;
         let Some(timeout) = timeout else {
-            return passing(self.uring.submit_and_wait(1).map(drop));
+            return passing(self.uring.submit_and_wait(news).map(drop));
         };
         let time = types::Timespec::from(timeout);
         let arguments = types::SubmitArgs::new().timespec(&time);
         passing(
             self.uring
                 .submitter()
-                .submit_with_args(1, &arguments)
+                .submit_with_args(news, &arguments)
                 .map(drop),
         )
     }
+
+    /// Says which of the `others` of the last sleep are ready, and stops watching them.
+    pub(crate) fn take_back(&mut self, others: &mut [libc::pollfd]) {
+        for (index, other) in others.iter_mut().enumerate() {
+            other.revents = 0;
+            match self.watches[index] {
+                None => other.revents = other.events,
+                Some(number) => {
+                    let remove = opcode::PollRemove::new(watch(number)).build();
+                    self.enqueue(&remove.user_data(TAKE_BACK));
+                    self.stale += 2;
+                }
+            }
+        }
+        self.watches.clear();
+    }
+}
+
+/// The `user_data` of a descriptor's poll.
+fn watch(number: u32) -> u64 {
+    u64::from(WATCH) << 32 | u64::from(number)
 }
 
 /// Errors that only mean *not now* are none: the caller comes again.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -213,23 +213,26 @@ impl Engine {
         }
     }
 
-    /// The ring's descriptor, which is readable when completions are there.
-    pub(crate) fn ring_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.ring.as_ref().map(AsFd::as_fd)
+    /// Whether the kernel has calls of a ring: they can only be waited for with
+    /// [`Engine::sleep`].
+    pub(crate) fn ring_is_busy(&self) -> bool {
+        self.ring.as_ref().is_some_and(Ring::is_busy)
     }
 
-    /// Submits what `may_sleep` filled in.
-    pub(crate) fn submit(&mut self) -> io::Result<()> {
-        self.ring.as_mut().map_or(Ok(()), Ring::submit)
-    }
-
-    /// Sleeps in the ring; `None` if there is no ring.
-    pub(crate) fn sleep(&mut self, timeout: Option<Duration>) -> Option<io::Result<()>> {
+    /// Sleeps in the ring until a call is done, the driver's eventfd or one of `others` is ready;
+    /// `None` if there is no ring.
+    pub(crate) fn sleep(
+        &mut self,
+        others: &mut [libc::pollfd],
+        timeout: Option<Duration>,
+    ) -> Option<io::Result<()>> {
         let wake = self.wake.as_raw_fd();
         let ring = self.ring.as_mut()?;
-        let slept = ring.sleep(wake, timeout);
+        let slept = ring.sleep(wake, others, timeout);
         self.collect();
-        if self.ring.as_ref().is_some_and(Ring::was_woken) {
+        let ring = self.ring.as_mut()?;
+        ring.take_back(others);
+        if ring.was_woken() {
             drain(&self.wake);
         }
         Some(slept)

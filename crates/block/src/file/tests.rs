@@ -344,3 +344,49 @@ fn waiting_watches_sockets_beside_the_engine() {
         }
     }
 }
+
+#[test]
+fn a_quiet_socket_hides_no_answer() {
+    // Answers to requests that the kernel has already end a wait beside a socket, each time, also
+    // when the same descriptor is another socket by then; and the wait does sleep.
+    for driver in drivers() {
+        let device = &devices(SIZE)[0];
+        let mut queue = device.open_queue(&driver).unwrap();
+        let mut done = Vec::new();
+        let mut waits = 0;
+        for round in 0..200 {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+            let watch = |readiness| crate::Interest::new(ours.as_fd(), readiness);
+            for tag in 0..4 {
+                queue.submit(Request::read(tag, tag * 4096, Buffer::zeroed(4096)));
+            }
+            done.clear();
+            loop {
+                queue.poll(&mut done);
+                if done.len() == 4 {
+                    break;
+                }
+                let mut others = [watch(crate::Readiness::Readable)];
+                let limit = Some(Duration::from_secs(10));
+                let start = std::time::Instant::now();
+                driver.wait(&mut others, limit).unwrap();
+                assert!(start.elapsed() < Duration::from_secs(9), "nothing came");
+                assert!(!others[0].ready);
+                waits += 1;
+            }
+            if round % 50 == 0 {
+                std::io::Write::write_all(&mut &theirs, b"x").unwrap();
+                queue.submit(Request::read(9, 0, Buffer::zeroed(4096)));
+                let mut others = [watch(crate::Readiness::Readable)];
+                while !others[0].ready {
+                    queue.poll(&mut done);
+                    driver.wait(&mut others, None).unwrap();
+                }
+                while queue.in_flight() > 0 {
+                    queue.poll(&mut done);
+                }
+            }
+        }
+        assert!(waits <= 200 * 8, "{waits} waits for 800 answers");
+    }
+}

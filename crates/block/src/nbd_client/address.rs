@@ -90,7 +90,7 @@ impl fmt::Display for Address {
                 write!(f, "nbd://{host}:{port}/{}", escape(&self.export))
             }
             Server::Unix(path) => {
-                let path = path.to_string_lossy();
+                let path = escape(&path.to_string_lossy());
                 write!(f, "nbd+unix:///{}?socket={path}", escape(&self.export))
             }
         }

@@ -550,6 +550,8 @@ impl Drop for NbdQueue {
         self.outbox.push(head, Buffer::empty());
         // A goodbye that does not fit in the socket is none that anybody waits for.
         let _ = self.outbox.send(self.socket.as_fd(), Wait::No);
+        // A driver that still watches the socket would keep it open.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
     }
 }
 
