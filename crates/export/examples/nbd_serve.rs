@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(path) => Listener::unix(path)?,
         None => Listener::tcp(&address)?,
     };
-    println!("{}", listener.address());
+    println!("{}", listener.uri("disk"));
     server.listen(listener)?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     server.stop(Duration::from_secs(5));

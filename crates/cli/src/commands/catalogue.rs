@@ -1,7 +1,8 @@
 //! All commands.
 
 use super::{
-    attach, detach, help, lvdisplay, lvs, lvscan, pvdisplay, pvs, pvscan, vgdisplay, vgs, vgscan,
+    attach, detach, help, lvdisplay, lvs, lvscan, pvdisplay, pvs, pvscan, serve, vgdisplay, vgs,
+    vgscan,
 };
 use crate::args::Command;
 
@@ -18,6 +19,7 @@ pub(super) const ALL: &[&Command] = &[
     &lvscan::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
+    &serve::COMMAND,
     &help::COMMAND,
 ];
 

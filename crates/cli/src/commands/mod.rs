@@ -21,6 +21,7 @@ mod report;
 mod rows;
 mod segments;
 mod selected;
+mod serve;
 mod session;
 mod vgdisplay;
 mod vgs;

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::sockopt::socket_acceptconn;
 
+use block::nbd_client::Address;
 use block::{Error, Kind, Result};
 
 /// The first descriptor that a parent hands over.
@@ -27,11 +28,20 @@ const PORT: u16 = 10809;
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
-    address: String,
+    place: Place,
     /// A socket file of ours, with its inode, to be removed at the end.
     file: Option<(PathBuf, u64)>,
     /// Whether `socket` is a client already.
     pub(super) state: State,
+}
+
+/// Where clients find a listener.
+#[derive(Debug)]
+enum Place {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+    /// A parent process knows.
+    Given,
 }
 
 /// What a socket from a parent process is.
@@ -63,7 +73,7 @@ impl Listener {
         let inode = std::fs::metadata(path).map_err(cannot)?.ino();
         Ok(Self {
             socket: listener.into(),
-            address: format!("nbd+unix:///?socket={}", path.display()),
+            place: Place::Unix(path.to_owned()),
             file: Some((path.to_owned(), inode)),
             state: State::Listening,
         })
@@ -91,7 +101,7 @@ impl Listener {
         let local: SocketAddr = listener.local_addr().map_err(cannot)?;
         Ok(Self {
             socket: listener.into(),
-            address: format!("nbd://{local}"),
+            place: Place::Tcp(local),
             file: None,
             state: State::Listening,
         })
@@ -131,7 +141,7 @@ impl Listener {
             .map_err(|errno| Error::io(what(), errno.into()).with_kind(Kind::Invalid))?;
         Ok(Self {
             socket,
-            address: format!("descriptor {fd}"),
+            place: Place::Given,
             file: None,
             state: if listening {
                 State::Listening
@@ -141,9 +151,24 @@ impl Listener {
         })
     }
 
-    /// Where clients find it, as an NBD URI without an export's name.
-    pub fn address(&self) -> &str {
-        &self.address
+    /// Where clients find the export called `name`, as an NBD URI; what a parent process gave us
+    /// has none that we know.
+    pub fn uri(&self, name: &str) -> String {
+        match &self.place {
+            Place::Unix(path) => Address::unix(path, name).to_string(),
+            Place::Tcp(address) => {
+                Address::tcp(address.ip().to_string(), address.port(), name).to_string()
+            }
+            Place::Given => String::new(),
+        }
+    }
+
+    /// The path of a unix socket that was made here.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Unix(path) => Some(path),
+            Place::Tcp(_) | Place::Given => None,
+        }
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {

@@ -1,0 +1,262 @@
+//! `serve`: volumes over NBD.
+//!
+//! Runs in the foreground until it is told to end: by a signal, or when the command of `--run`
+//! ends. A parent process that opens the socket itself (systemd, or libnbd's tools with
+//! `[ ashlar serve … ]`) needs no `--nbd`.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process};
+use std::sync::Arc;
+use std::time::Duration;
+
+use export::nbd::{Access, Export, Exports, Listener, Server};
+use lvm::model::{Relations, Role};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use target::volume::Access as VolumeAccess;
+
+use super::Session;
+use super::open::{self, Opener};
+use super::session::Disks;
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const NBD: Flag = Flag::value(
+    "nbd",
+    "unix:Path|Host[:Port]",
+    "Where clients connect: a unix socket, which is made, or a TCP port (10809 if left out). May \
+     be repeated. Whoever reaches a TCP port may read the volumes: NBD has no passwords.",
+);
+const READ_ONLY: Flag = Flag::switch("readonly", "Refuse writes.").short('r');
+const RUN: Flag = Flag::value(
+    "run",
+    "Command",
+    "Run a shell command while the volumes are served, and end with it. The command finds the \
+     address in $uri, and the path of the socket in $unixsocket. Without --nbd the socket is a \
+     private one.",
+);
+
+/// How long clients have for fetching their last answers.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// `serve`
+pub(super) const COMMAND: Command = Command {
+    name: "serve",
+    summary: "Serve volumes to NBD clients, over a socket",
+    operands: "VG|VG/LV ...",
+    description: "Serves logical volumes by the Network Block Device protocol, for qemu, nbdcopy, \
+        the kernel's nbd driver and others. Each volume is an export with its own name, vg/lv; a \
+        volume that is served alone is also the default export. Of a group as a whole, all \
+        volumes that can be served are. Prints the addresses once clients can connect, and serves \
+        until it is interrupted.\n\n\
+        Started with sockets by systemd or by a tool of libnbd, it serves on those.\n\n\
+        Volumes are served read-only as yet; --readonly says so for scripts that must never write.",
+    flags: &[&[NBD, READ_ONLY, RUN], open::FLAGS, flags::COMMON],
+    examples: &[
+        Example {
+            line: "ashlar --devices disks/ serve vg0 --nbd unix:/tmp/vg0.sock",
+            does: "serves all volumes of vg0 on a unix socket",
+        },
+        Example {
+            line: "ashlar --devices disks/ serve vg0/root --run 'qemu-img info $uri'",
+            does: "serves a volume for as long as qemu-img needs it",
+        },
+        Example {
+            line: "nbdcopy -- [ ashlar --devices disks/ serve vg0/root ] root.img",
+            does: "copies a volume into a file",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if arguments.operands().is_empty() {
+        return Err(Error::usage(
+            "Please name volumes to serve, as VG/LV or VG.",
+        ));
+    }
+    // Before all else, so that a signal during the scan is not lost.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGCHLD])
+        .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
+    let activated = Listener::from_activation().map_err(|error| failed(&error))?;
+    let quiet = !activated.is_empty();
+    let exports = exports(arguments, session)?;
+    let server = Server::new(exports.clone()).map_err(|error| failed(&error))?;
+    let mut listeners = activated;
+    for address in arguments.values(&NBD) {
+        listeners.push(listen(address)?);
+    }
+    // Dropped behind the server, whose listener removes the socket in it.
+    let private = if listeners.is_empty() {
+        if !arguments.has(&RUN) {
+            return Err(Error::usage(
+                "Please say where to serve: --nbd unix:PATH or --nbd HOST:PORT.",
+            ));
+        }
+        let folder = PrivateFolder::make()?;
+        listeners.push(Listener::unix(folder.0.join("nbd.sock")).map_err(|error| failed(&error))?);
+        Some(folder)
+    } else {
+        None
+    };
+    let addresses: Vec<String> = listeners
+        .iter()
+        .map(|listener| address_of(listener, &exports))
+        .collect();
+    let socket = listeners.iter().find_map(Listener::path);
+    let socket = socket.map(Path::to_owned);
+    for listener in listeners {
+        server.listen(listener).map_err(|error| failed(&error))?;
+    }
+    if !quiet && private.is_none() {
+        for address in &addresses {
+            session.line(address)?;
+        }
+        session.out().flush()?;
+    }
+    let outcome = match arguments.value(&RUN) {
+        None => {
+            wait_for_end(&mut signals, None)?;
+            Ok(())
+        }
+        Some(line) => {
+            let mut process = Process::new("/bin/sh");
+            process.args(["-c", line]).env("uri", &addresses[0]);
+            if let Some(path) = socket {
+                process.env("unixsocket", path);
+            }
+            let child = process.spawn();
+            let mut child =
+                child.map_err(|error| Error::failed("Cannot run /bin/sh").because(error))?;
+            wait_for_end(&mut signals, Some(&mut child))
+        }
+    };
+    server.stop(GRACE);
+    drop(private);
+    outcome
+}
+
+fn failed(error: &block::Error) -> Error {
+    Error::failed(error.to_string())
+}
+
+/// The volumes that the operands name.
+fn exports(arguments: &Arguments, session: &mut Session) -> Result<Exports, Error> {
+    let disks = session.disks(arguments)?;
+    let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
+    let exports = Exports::new();
+    let mut add = |name: &str, session: &mut Session| -> Result<(), Error> {
+        let opened = opener.open(name, session)?;
+        exports
+            .add(Export {
+                name: opened.name,
+                description: String::new(),
+                access: Access::ReadOnly,
+                device: Arc::new(opened.volume),
+            })
+            .map_err(|error| failed(&error))
+    };
+    for operand in arguments.operands() {
+        let plain = operand.strip_prefix("/dev/").unwrap_or(operand);
+        if plain.contains('/') {
+            add(operand, session)?;
+            continue;
+        }
+        for name in volumes(&disks, operand)? {
+            // One volume that cannot be served does not keep the others from it.
+            if let Err(error) = add(&name, session) {
+                session.tell(&error.to_string());
+            }
+        }
+    }
+    if exports.list().is_empty() {
+        return Err(Error::failed("There is no volume that can be served"));
+    }
+    Ok(exports)
+}
+
+/// The names of the volumes of a group that people see.
+fn volumes(disks: &Disks, group: &str) -> Result<Vec<String>, Error> {
+    let found = disks.scan.find_group(group);
+    let found = found.map_err(|error| Error::failed(error.to_string()))?;
+    let relations = Relations::of(&found.model);
+    let whole = found
+        .model
+        .lvs()
+        .filter(|(id, _)| relations.role(&found.model, *id) == Role::Whole);
+    Ok(whole
+        .map(|(_, volume)| format!("{group}/{}", volume.name()))
+        .collect())
+}
+
+fn listen(address: &str) -> Result<Listener, Error> {
+    match address.strip_prefix("unix:") {
+        Some(path) => Listener::unix(path),
+        None if address.contains('/') => Listener::unix(address),
+        None => Listener::tcp(address),
+    }
+    .map_err(|error| failed(&error))
+}
+
+/// What a client types; with the export's name in it if there is only one.
+fn address_of(listener: &Listener, exports: &Exports) -> String {
+    match exports.list().as_slice() {
+        [only] => listener.uri(&only.name),
+        _ => listener.uri(""),
+    }
+}
+
+/// Waits for a signal that asks for the end, or for the end of `child`.
+fn wait_for_end(signals: &mut Signals, child: Option<&mut Child>) -> Result<(), Error> {
+    let Some(child) = child else {
+        signals.forever().find(|signal| *signal != SIGCHLD);
+        return Ok(());
+    };
+    loop {
+        let status = child
+            .try_wait()
+            .map_err(|error| Error::failed("Cannot wait for the command").because(error))?;
+        if let Some(status) = status {
+            return if status.success() {
+                Ok(())
+            } else {
+                Err(Error::failed(format!("The command failed: {status}")))
+            };
+        }
+        for signal in signals.wait() {
+            if signal == SIGTERM || signal == SIGHUP {
+                // The shell forwards nothing: its own children may live on without a server.
+                let _ = child.kill();
+            }
+        }
+    }
+}
+
+/// A folder that only its owner can enter, removed when dropped.
+struct PrivateFolder(PathBuf);
+
+impl PrivateFolder {
+    fn make() -> Result<Self, Error> {
+        let base = std::env::temp_dir();
+        let id = std::process::id();
+        for number in 0..100 {
+            let path = base.join(format!("ashlar-{id}-{number}"));
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let what = format!("Cannot make the folder {}", path.display());
+                    return Err(Error::failed(what).because(error));
+                }
+            }
+        }
+        let what = format!("Cannot make a folder in {}", base.display());
+        Err(Error::failed(what))
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
