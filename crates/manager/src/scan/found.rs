@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use lvm::model::{PvId, VolumeGroup};
-use lvm::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, PvHeader, RawLocation, Span};
+use lvm::ondisk::{AreaHeader, AreaUse, PvHeader, RawLocation, Ring, Span};
 use lvm::{Bytes, SECTOR_SIZE, Sectors, Uuid};
 
 use super::finding::Finding;
@@ -301,16 +301,20 @@ impl FoundArea {
             .map_or(AreaUse::Used, |header| header.usage)
     }
 
-    /// How much longer the text can become: two versions share the ring, and stock keeps a sector
-    /// of each half back.
+    /// How much longer the text can become: two versions share the ring. Nothing, where the area
+    /// is set aside.
     pub fn free(&self) -> Sectors {
-        let Some(header) = &self.header else {
+        let header = self
+            .header
+            .as_ref()
+            .filter(|header| header.usage == AreaUse::Used);
+        let Some(header) = header else {
             return Sectors(0);
         };
-        let ring = header.size.0.saturating_sub(AREA_HEADER_SIZE as u64);
-        let text_max = (ring / 2).saturating_sub(SECTOR_SIZE);
         let text = header.committed.map_or(0, |text| text.size.0);
-        Bytes(text_max.saturating_sub(text)).whole_sectors()
+        // Saturating: the size comes from the disk.
+        let taken = text.div_ceil(SECTOR_SIZE).saturating_mul(SECTOR_SIZE);
+        Bytes(Ring::new(header).text_max().0.saturating_sub(taken)).whole_sectors()
     }
 }
 

@@ -185,9 +185,10 @@ fn area_free(row: &Row<'_>, style: &Style) -> Value {
     size(
         style,
         labels(row)
-            .filter_map(FoundPv::area_free_min)
+            .flat_map(FoundPv::used_areas)
+            .map(|area| area.free().0)
             .min()
-            .map_or(0, |free| free.0),
+            .unwrap_or(0),
     )
 }
 
@@ -195,9 +196,10 @@ fn area_size(row: &Row<'_>, style: &Style) -> Value {
     size(
         style,
         labels(row)
-            .filter_map(FoundPv::area_size_min)
+            .flat_map(FoundPv::used_areas)
+            .map(|area| area.span.size.whole_sectors().0)
             .min()
-            .map_or(0, |b| b.0 / 512),
+            .unwrap_or(0),
     )
 }
 
