@@ -50,9 +50,10 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
             .map(|index| name(*index))
             .collect();
         let message = format!(
-            "PV {uuid} is on {} and also on {}; the first is used, and its group is not changed",
-            name(chosen),
-            others.join(", ")
+            "Not using device {} for PV {uuid}, which is on {} too; its group is not changed \
+             meanwhile",
+            others.join(", "),
+            name(chosen)
         );
         let remedy = "leave out the device that is the copy (--devices, devices/filter), or give \
                       the copy a new identity with vgimportclone";

@@ -15,7 +15,7 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
     for member in &group.members {
         let pv = group.model.pv(member.id);
         match member.presence {
-            Presence::Missing => findings.push(missing(group, pv)),
+            Presence::Missing => findings.extend(missing(group, pv)),
             Presence::Returned(found) => {
                 findings.push(returned(
                     group,
@@ -34,7 +34,9 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
     scan.findings.extend(findings);
 }
 
-fn missing(group: &FoundVg, pv: &PhysicalVolume) -> Finding {
+/// In stock's words, for which scripts look.
+fn missing(group: &FoundVg, pv: &PhysicalVolume) -> [Finding; 2] {
+    let finding = |message| Finding::new(FindingKind::MissingPv, Severity::Warning, message);
     let hint = pv.device.as_deref().unwrap_or("unknown");
     let message = format!(
         "VG {} is missing PV {} (last written to {hint})",
@@ -44,7 +46,10 @@ fn missing(group: &FoundVg, pv: &PhysicalVolume) -> Finding {
         "name its device too; if it is lost, vgreduce --removemissing {} takes it out of the group",
         group.name
     );
-    Finding::new(FindingKind::MissingPv, Severity::Warning, message).remedy(remedy)
+    [
+        finding(format!("Couldn't find device with uuid {}", pv.uuid)),
+        finding(message).remedy(remedy),
+    ]
 }
 
 fn returned(group: &FoundVg, pv: &PhysicalVolume, device: &str) -> Finding {
