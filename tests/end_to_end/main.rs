@@ -4,5 +4,6 @@
 //! belongs together to a user: a command, an export, a promise.
 
 mod bench;
+mod nbd;
 mod reports;
 mod rings;
