@@ -210,6 +210,8 @@ pub(super) fn devices<'a>(
     }
     for device in &view.scan.devices {
         match label_of(device) {
+            // Its group went on without it: stock does not show it either.
+            Some(found) if view.scan.pv(found).outdated.is_some() => {}
             Some(found) if view.scan.pv(found).group.is_none() => {
                 everything.push(Chosen::Label(found));
             }

@@ -130,8 +130,17 @@ impl Session {
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
         let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
         for finding in &scan.findings {
-            if finding.severity == Severity::Warning {
-                self.tell(&finding.to_string());
+            let text = finding.to_string();
+            match finding.severity {
+                // What was named and is not there makes the command fail; a device that cannot be
+                // read may not concern it.
+                Severity::Error if finding.device.is_none() && finding.group.is_none() => {
+                    self.fail_later(&text);
+                }
+                Severity::Error => self.error(&text),
+                Severity::Warning => self.tell(&text),
+                Severity::Note if self.verbosity >= Verbosity::Verbose => self.tell(&text),
+                Severity::Note => {}
             }
         }
         Ok(Disks { host, scan })

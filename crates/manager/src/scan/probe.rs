@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use lvm::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, Label, Ring, Span};
-use lvm::{Bytes, Sectors};
+use lvm::{Bytes, SECTOR_SIZE, Sectors};
 
 use super::finding::{Finding, FindingKind, Severity};
 use super::source::Source;
@@ -25,6 +25,8 @@ use crate::{Error, Kind, Result};
 const HEAD_SIZE: u64 = 8192;
 /// The most metadata areas that are looked at. LVM2 makes two.
 const AREAS_MAX: usize = 4;
+/// Where the type stands in a label's sector.
+const LABEL_TYPE: usize = 24;
 
 /// A device that was looked at.
 #[derive(Debug)]
@@ -158,28 +160,23 @@ fn examine(
         Err(error) => return Err(Box::new(probed.unreadable(&error))),
     };
     let scan = Label::scan(&head);
-    for problem in &scan.problems {
-        let has_label = scan.label.is_some();
-        let kind = if has_label {
-            FindingKind::SecondLabel
-        } else {
-            FindingKind::DamagedLabel
-        };
+    let has_label = scan.label.is_some();
+    let damaged: Vec<_> = scan
+        .problems
+        .iter()
+        .filter(|problem| !is_wiped(&head, problem.sector))
+        .collect();
+    for problem in &damaged {
         let message = format!("{}: {}", probed.name, problem.error);
-        let remedy = if has_label {
-            "wipe it if it is a leftover (dd one sector of zeros over it)"
+        probed.findings.push(if has_label {
+            Finding::new(FindingKind::SecondLabel, Severity::Warning, message)
+                .remedy("wipe it if it is a leftover (dd one sector of zeros over it)")
         } else {
-            "its physical volume is not used: write the label again with \
-             pvcreate --uuid UUID --restorefile BACKUP, or wipe it with wipefs"
-        };
-        let severity = if has_label {
-            Severity::Warning
-        } else {
-            Severity::Error
-        };
-        probed
-            .findings
-            .push(Finding::new(kind, severity, message).remedy(remedy));
+            Finding::new(FindingKind::DamagedLabel, Severity::Error, message).remedy(
+                "its physical volume is not used: write the label again with \
+                 pvcreate --uuid UUID --restorefile BACKUP, or wipe it with wipefs",
+            )
+        });
     }
     match scan.label {
         Some(label) => {
@@ -188,10 +185,17 @@ fn examine(
                 None => ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts))),
             }
         }
-        None if !scan.problems.is_empty() => probed.content = ProbedContent::Unreadable,
+        None if !damaged.is_empty() => probed.content = ProbedContent::Unreadable,
         None => {}
     }
     Ok((probed, head))
+}
+
+/// Whether the label in a sector was taken away on purpose: wipefs zeroes the type and leaves the
+/// rest.
+fn is_wiped(head: &[u8], sector: u64) -> bool {
+    let at = sector as usize * SECTOR_SIZE as usize + LABEL_TYPE;
+    head.get(at..at + 8) == Some(&[0; 8])
 }
 
 fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedPv {

@@ -136,7 +136,7 @@ fn data_start(row: &Row<'_>, style: &Style) -> Value {
 }
 
 /// Sectors of all extents, of the free ones, of those in use. A physical volume in no group is
-/// all free.
+/// all free, unless it says that it is used; of an unused duplicate nothing counts.
 pub(super) fn sizes(row: &Row<'_>) -> (u64, u64, u64) {
     if let Some((group, pv, model)) = row.physical() {
         let used = group.allocated(pv);
@@ -145,7 +145,12 @@ pub(super) fn sizes(row: &Row<'_>) -> (u64, u64, u64) {
         (sectors(model.pe_count.0), sectors(free), sectors(used))
     } else {
         let sectors = row.found_device().map_or(0, |device| device.size.0 / 512);
-        (sectors, if row.label().is_some() { sectors } else { 0 }, 0)
+        match row.label() {
+            None => (sectors, 0, 0),
+            Some(pv) if pv.duplicate == Duplicate::Unchosen => (0, 0, 0),
+            Some(pv) if is_marked_used(pv) => (sectors, 0, 0),
+            Some(_) => (sectors, sectors, 0),
+        }
     }
 }
 

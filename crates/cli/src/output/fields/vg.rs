@@ -1,12 +1,12 @@
 //! Fields of volume groups.
 
 use lvm::model::{SegmentType, VgFlag};
-use manager::scan::FoundPv;
+use manager::scan::{Duplicate, FoundPv, FoundVg};
 
 use super::attr::vg_attr;
 use super::catalogue::fields;
 use super::constant::{binary, optional, size, sorted_list};
-use super::pv::areas_in_use;
+use super::pv::{areas_in_use, is_marked_used};
 use crate::output::report::{FieldKind, Value};
 use crate::output::{Group, Row, Style};
 
@@ -18,7 +18,7 @@ fields! { FIELDS of Vg {
     "vg_fmt" "Fmt" TEXT, 0, |_, _| Value::text("lvm2"), "The format of the metadata.";
     "vg_uuid" "VG UUID" TEXT, 38, |row, _| text(row, |group| group.vg.uuid.to_string()),
         "The UUID.";
-    "vg_name" "VG" TEXT, 0, |row, _| text(row, |group| group.vg.name.clone()), "The name.";
+    "vg_name" "VG" TEXT, 0, name, "The name.";
     "vg_attr" "Attr" TEXT, 5,
         |row, _| Value::text(row.group.map_or_else(|| "r-----".into(), vg_attr)),
         "Permissions and state, as letters.";
@@ -89,6 +89,23 @@ fields! { FIELDS of Vg {
 
 fn text(row: &Row<'_>, read: impl FnOnce(&Group) -> String) -> Value {
     Value::text(row.group.map(read).unwrap_or_default())
+}
+
+/// The name; of an unused duplicate the one of its group, and `[unknown]` where a physical volume
+/// says that it is used and no group is known to use it.
+fn name(row: &Row<'_>, _: &Style) -> Value {
+    if row.group.is_some() {
+        return text(row, |group| group.vg.name.clone());
+    }
+    let Some(pv) = row.label() else {
+        return Value::text(String::new());
+    };
+    let lists = |group: &&FoundVg| group.model.pv_by_uuid(&pv.uuid).is_some();
+    Value::text(match row.view.scan.groups.iter().find(lists) {
+        Some(group) if pv.duplicate == Duplicate::Unchosen => group.name.clone(),
+        _ if is_marked_used(pv) => "[unknown]".to_owned(),
+        _ => String::new(),
+    })
 }
 
 fn count(row: &Row<'_>, read: impl FnOnce(&Group) -> u64) -> Value {

@@ -104,6 +104,21 @@ fn a_damaged_label_is_named() {
     assert_eq!(scan.devices[1].content, Content::Unreadable);
 }
 
+/// A label that wipefs took away is none.
+#[test]
+fn a_wiped_label_is_not_damage() {
+    let folder = Folder::new();
+    folder.disk("a.img", &heads()[0]);
+    let wipefs = std::process::Command::new("wipefs")
+        .args(["-q", "-a"])
+        .arg(folder.path("a.img"))
+        .status();
+    assert!(wipefs.expect("wipefs runs").success());
+    let scan = folder.scan();
+    assert_eq!(scan.findings, []);
+    assert_eq!(scan.devices[0].content, Content::Other);
+}
+
 /// A second label is reported and not used.
 #[test]
 fn a_second_label_is_reported() {
