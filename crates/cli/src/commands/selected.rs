@@ -4,7 +4,7 @@
 //! its end; the others are still shown.
 
 use lvm::model::{LvId, PvId, VgFlag};
-use manager::scan::{FoundDevice, PvIndex, Restriction};
+use manager::scan::{Content, FoundDevice, PvIndex, Restriction};
 
 use super::Session;
 use super::rows::{is_unchosen, label_of, volumes};
@@ -217,6 +217,8 @@ pub(super) fn devices<'a>(
             }
             Some(found) if is_unchosen(view, found) => everything.push(Chosen::Label(found)),
             Some(_) => {}
+            // What is left out, or is the sum of other devices, cannot become a volume.
+            None if matches!(device.content, Content::Partitions | Content::Skipped(_)) => {}
             None => everything.push(Chosen::Device(device)),
         }
     }
