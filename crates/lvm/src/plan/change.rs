@@ -29,6 +29,8 @@ pub struct Change {
     pub volumes: Vec<VolumeChange>,
     /// Extents that are free now and were not before.
     pub freed: Vec<Piece>,
+    /// Physical volumes that leave the group: after the commit their areas point nowhere.
+    pub released: Vec<Uuid>,
     /// What people are told.
     pub messages: Vec<Message>,
 }

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 
 use super::author::Author;
 use super::change::{
-    AreaChange, Before, Change, GroupChange, HeaderChange, Message, Piece, VolumeChange,
+    AreaChange, Before, Change, GroupChange, HeaderChange, HeaderEdit, Message, Piece,
+    VolumeChange, When,
 };
 use crate::model::{
     AllocationMap, Certainty, ExtentRange, LogicalVolume, LvFlag, LvId, PvId, Severity, VgFlag,
     VolumeGroup, check,
 };
+use crate::ondisk::PvUse;
 use crate::{Bytes, Error, Extents, Kind, Result, Uuid};
 
 /// A change in the making.
@@ -30,6 +32,8 @@ pub(super) struct Draft {
     pub(super) headers: Vec<HeaderChange>,
     /// See [`Change::areas`].
     pub(super) areas: Vec<AreaChange>,
+    /// See [`Change::released`].
+    pub(super) released: Vec<Uuid>,
     /// Volumes to be activated.
     pub(super) activate: Vec<LvId>,
     /// See [`Change::messages`].
@@ -67,6 +71,7 @@ impl Draft {
             before: Vec::new(),
             headers: Vec::new(),
             areas: Vec::new(),
+            released: Vec::new(),
             activate: Vec::new(),
             messages: Vec::new(),
         })
@@ -78,6 +83,14 @@ impl Draft {
 
     pub(super) fn warn(&mut self, text: impl Into<String>) {
         self.messages.push(Message::warning(text));
+    }
+
+    /// Notes that a physical volume joins the group or leaves it.
+    pub(super) fn set_usage(&mut self, pv: Uuid, usage: PvUse) {
+        self.headers.push(usage_change(pv, usage));
+        if usage == PvUse::Free {
+            self.released.push(pv);
+        }
     }
 
     /// The finished change.
@@ -95,6 +108,7 @@ impl Draft {
             before: self.before,
             headers: self.headers,
             areas: self.areas,
+            released: self.released,
             freed: freed(&self.old, &self.vg),
             volumes,
             groups: vec![GroupChange::Commit(self.vg)],
@@ -126,6 +140,19 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
                 vg.name
             ),
         )),
+    }
+}
+
+/// A header says that its volume is in use only while it is: set behind the commit that adds the
+/// volume, cleared in front of the one that removes it.
+pub(super) fn usage_change(pv: Uuid, usage: PvUse) -> HeaderChange {
+    HeaderChange {
+        pv,
+        when: match usage {
+            PvUse::Used => When::AfterCommit,
+            _ => When::BeforeCommit,
+        },
+        edit: HeaderEdit::Usage(usage),
     }
 }
 
@@ -222,15 +249,15 @@ fn is_table_changed(was: &LogicalVolume, is: &LogicalVolume) -> bool {
         })
 }
 
-/// The pieces that `old` uses and `new`, which shares its ids, does not.
+/// The pieces that `old` uses and `new` does not, on physical volumes that both have.
 pub(super) fn freed(old: &VolumeGroup, new: &VolumeGroup) -> Vec<Piece> {
     let (was, is) = (AllocationMap::of(old), AllocationMap::of(new));
     let mut pieces = Vec::new();
     for (id, pv) in old.pvs() {
-        if new.pv_by_uuid(&pv.uuid).is_none() {
+        let Some(same) = new.pv_by_uuid(&pv.uuid) else {
             continue;
-        }
-        let kept: Vec<ExtentRange> = ranges(&is, id);
+        };
+        let kept: Vec<ExtentRange> = ranges(&is, same);
         for range in ranges(&was, id) {
             for hole in subtract(range, &kept) {
                 pieces.extend(piece(old, id, hole));

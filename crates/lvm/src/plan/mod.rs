@@ -21,7 +21,10 @@ mod author;
 mod change;
 mod display;
 mod draft;
+pub mod group;
+pub mod initialise;
 pub mod logical;
+pub mod physical;
 pub mod places;
 mod ranges;
 #[cfg(test)]

@@ -8,18 +8,22 @@ mod options;
 mod reduce;
 mod remove;
 mod rename;
+mod repair;
 mod resize;
 
 pub use change::{AttributeChange, change_volume};
 pub use convert::{Conversion, MirrorState, convert_mirrors};
+pub(super) use create::visible_count;
 pub use create::{NewVolume, create_volume};
 pub use mirror::{LogContents, MIRROR_LOG_HEADER_SIZE};
 pub use options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
     Zeroing,
 };
+pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
+pub(super) use repair::repair_mirror;
 pub use resize::{Resize, resize_volume};
 
 #[cfg(test)]

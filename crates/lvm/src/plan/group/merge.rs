@@ -1,0 +1,76 @@
+//! `vgmerge`: all of one group becomes part of another.
+
+use std::collections::BTreeSet;
+
+use super::transplant::transplant;
+use crate::Result;
+use crate::model::{LvId, PvId, VolumeGroup};
+use crate::plan::author::Author;
+use crate::plan::change::{Change, VolumeChange};
+use crate::plan::display::display_size;
+use crate::plan::draft::{Draft, refused, require_known_segments, require_not_exported, wrong};
+
+/// Merges `from` into `vg`. The caller knows that no volume of `from` is active.
+pub fn merge_groups(
+    vg: &VolumeGroup,
+    from: &VolumeGroup,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    if vg.uuid == from.uuid || vg.name == from.name {
+        return Err(wrong(format!(
+            "Duplicate volume group name \"{}\"",
+            vg.name
+        )));
+    }
+    let mut draft = Draft::begin(vg)?;
+    let mut source = Draft::begin(from)?.vg;
+    require_not_exported(from)?;
+    require_known_segments(vg)?;
+    require_known_segments(from)?;
+    require_alike(vg, from)?;
+    let count = vg.pv_count() + from.pv_count();
+    if vg.max_pv != 0 && count as u64 > u64::from(vg.max_pv) {
+        return Err(refused(format!(
+            "Maximum number of physical volumes ({}) exceeded for \"{}\" and \"{}\"",
+            vg.max_pv, vg.name, from.name
+        )));
+    }
+    let pvs: BTreeSet<PvId> = from.pvs().map(|(id, _)| id).collect();
+    let lvs: BTreeSet<LvId> = from.lvs().map(|(id, _)| id).collect();
+    transplant(&mut source, &mut draft.vg, &pvs, &lvs)?;
+    draft.vg.historical.append(&mut source.historical);
+    // Both texts are on disks; the merged one must be newer than either.
+    draft.vg.seqno = draft.vg.seqno.max(from.seqno);
+    draft.note(format!(
+        "Volume group \"{}\" successfully merged into \"{}\"",
+        from.name, vg.name
+    ));
+    let mut change = draft.finish(author)?;
+    change
+        .volumes
+        .extend(from.lvs().map(|(_, lv)| VolumeChange::Deactivate {
+            lv: lv.uuid,
+            name: lv.name().to_owned(),
+        }));
+    Ok(change)
+}
+
+/// Refuses groups whose extents differ.
+pub(super) fn require_alike(vg: &VolumeGroup, other: &VolumeGroup) -> Result<()> {
+    if vg.extent_size != other.extent_size {
+        return Err(refused(format!(
+            "Extent sizes differ: {} ({}) and {} ({})",
+            display_size(vg.extent_size),
+            vg.name,
+            display_size(other.extent_size),
+            other.name
+        )));
+    }
+    if vg.system_id != other.system_id {
+        return Err(refused(format!(
+            "System IDs of volume groups {} and {} differ",
+            vg.name, other.name
+        )));
+    }
+    Ok(())
+}

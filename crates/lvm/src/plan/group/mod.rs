@@ -1,0 +1,33 @@
+//! Commands on volume groups.
+
+mod change;
+mod copies;
+mod create;
+mod export;
+mod extend;
+mod extent_size;
+mod merge;
+mod missing;
+mod reduce;
+mod remove;
+mod rename;
+mod restore;
+mod split;
+mod transplant;
+
+pub use change::{GroupAttribute, Resizing, change_group};
+pub use copies::{AreaState, MetadataCopies, balance};
+pub(super) use create::add_tag;
+pub use create::{NewGroup, create_group};
+pub use export::{export_group, import_group};
+pub use extend::{Member, extend_group};
+pub use merge::merge_groups;
+pub use missing::{PartialVolumes, remove_missing};
+pub use reduce::{reduce_group, unused};
+pub use remove::{VolumesOf, remove_group};
+pub use rename::rename_group;
+pub use restore::{Insistence, restore_group};
+pub use split::{SplitInto, SplitOff, split_group};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! `vgcfgrestore`: a group as a backup file describes it.
+
+use std::collections::BTreeSet;
+
+use crate::model::{SegmentType, VolumeGroup};
+use crate::ondisk::PvUse;
+use crate::plan::author::Author;
+use crate::plan::change::{Change, GroupChange, Message};
+use crate::plan::draft::{freed, refused, seal, usage_change, volume_changes, wrong};
+use crate::{Result, Uuid};
+
+/// Whether volumes whose contents have their own idea of the group may be set back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Insistence {
+    /// Such a group is refused.
+    None,
+    /// `--force`.
+    Forced,
+}
+
+/// Restores `backup` over `current`, if there is one, on the physical volumes that are there.
+pub fn restore_group(
+    backup: &VolumeGroup,
+    current: Option<&VolumeGroup>,
+    present: &BTreeSet<Uuid>,
+    insistence: Insistence,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    if let Some(current) = current
+        && current.name != backup.name
+    {
+        return Err(wrong(format!(
+            "The backup is of volume group {}, not of {}",
+            backup.name, current.name
+        )));
+    }
+    if let Some((_, pv)) = backup.pvs().find(|(_, pv)| !present.contains(&pv.uuid)) {
+        return Err(refused(format!(
+            "Couldn't find device with uuid {}. Cannot restore Volume Group {} with 1 PVs marked \
+             as missing.",
+            pv.uuid, backup.name
+        )));
+    }
+    let pool = backup.lvs().find(|(_, lv)| {
+        let is_pool = |kind: Option<&SegmentType>| matches!(kind, Some(SegmentType::ThinPool(_)));
+        is_pool(lv.first())
+    });
+    if let Some((_, lv)) = pool
+        && insistence == Insistence::None
+    {
+        return Err(refused(format!(
+            "Consider using option --force to restore Volume Group {} with thin volumes: the pool \
+             {} may have gone on since",
+            backup.name,
+            lv.name()
+        )));
+    }
+    let mut vg = backup.clone();
+    vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
+    seal(&mut vg, author)?;
+    let mut headers: Vec<_> = vg
+        .pvs()
+        .map(|(_, pv)| usage_change(pv.uuid, PvUse::Used))
+        .collect();
+    let mut released = Vec::new();
+    for (_, pv) in current.iter().flat_map(|current| current.pvs()) {
+        if vg.pv_by_uuid(&pv.uuid).is_none() {
+            headers.push(usage_change(pv.uuid, PvUse::Free));
+            released.push(pv.uuid);
+        }
+    }
+    let (volumes, freed) = match current {
+        Some(current) => (volume_changes(current, &vg), freed(current, &vg)),
+        None => (Vec::new(), Vec::new()),
+    };
+    Ok(Change {
+        headers,
+        volumes,
+        freed,
+        released,
+        messages: vec![Message::note(format!("Restored volume group {}.", vg.name))],
+        groups: vec![GroupChange::Commit(vg)],
+        ..Change::default()
+    })
+}

@@ -1,0 +1,186 @@
+//! `vgsplit`: physical volumes leave a group with what stands on them, for a group of their own
+//! or another one.
+//!
+//! ```text
+//!     commit 1   the target, marked as exported: nobody uses it yet
+//!     commit 2   the source without what has moved
+//!     commit 3   the target as it is to be
+//! ```
+//!
+//! A crash between them leaves volumes in both texts, or an exported group; the manager knows
+//! these states and ends the command. Where everything moves, there is no commit 2.
+
+use std::collections::BTreeSet;
+
+use super::create::require_name;
+use super::merge::require_alike;
+use super::transplant::transplant;
+use crate::Result;
+use crate::model::{Area, LvId, PvFlag, PvId, Relations, VgFlag, VolumeGroup};
+use crate::plan::author::Author;
+use crate::plan::change::{Change, GroupChange, Message, VolumeChange};
+use crate::plan::draft::{
+    Draft, find_lv, refused, require_known_segments, require_not_exported, seal, wrong,
+};
+
+/// Where the physical volumes go.
+#[derive(Debug, Clone, Copy)]
+pub enum SplitInto<'a> {
+    /// A new group of this name, which the caller knows to be free.
+    New(&'a str),
+    /// A group that there is.
+    Existing(&'a VolumeGroup),
+}
+
+/// Which physical volumes go.
+#[derive(Debug, Clone, Copy)]
+pub enum SplitOff<'a> {
+    /// These.
+    Pvs(&'a BTreeSet<PvId>),
+    /// Those that this volume stands on: `-n`.
+    Volume(&'a str),
+}
+
+/// Splits physical volumes off a group. The caller knows that what stands on them is inactive.
+pub fn split_group(
+    vg: &VolumeGroup,
+    into: SplitInto<'_>,
+    off: SplitOff<'_>,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let draft = Draft::begin(vg)?;
+    require_known_segments(vg)?;
+    let pvs = match off {
+        SplitOff::Pvs(pvs) => pvs.clone(),
+        SplitOff::Volume(name) => stands_on(vg, &closure(vg, find_lv(vg, name)?)),
+    };
+    if pvs.is_empty() {
+        return Err(wrong("No physical volumes to split off were found"));
+    }
+    let lvs = moving(vg, &pvs)?;
+    let mut from = draft.vg;
+    let (mut to, first) = target(vg, into, author)?;
+    transplant(&mut from, &mut to, &pvs, &lvs)?;
+    if to.max_pv != 0 && to.pv_count() as u64 > u64::from(to.max_pv) {
+        return Err(refused(format!(
+            "Volume group \"{}\" holds max {} physical volume(s).",
+            to.name, to.max_pv
+        )));
+    }
+    let volumes = lvs.iter().map(|lv| VolumeChange::Deactivate {
+        lv: vg.lv(*lv).uuid,
+        name: vg.lv(*lv).name().to_owned(),
+    });
+    let mut groups = Vec::new();
+    let mut hidden = to.clone();
+    mark_exported(&mut hidden);
+    seal(&mut hidden, author)?;
+    to.seqno = hidden.seqno;
+    groups.push(GroupChange::Commit(hidden));
+    if from.pv_count() > 0 {
+        seal(&mut from, author)?;
+        groups.push(GroupChange::Commit(from));
+    }
+    seal(&mut to, author)?;
+    let text = format!(
+        "{first} volume group \"{}\" successfully split from \"{}\"",
+        to.name, vg.name
+    );
+    groups.push(GroupChange::Commit(to));
+    Ok(Change {
+        volumes: volumes.collect(),
+        groups,
+        messages: vec![Message::note(text)],
+        ..Change::default()
+    })
+}
+
+/// The group that the physical volumes join, and stock's word for it.
+fn target(
+    vg: &VolumeGroup,
+    into: SplitInto<'_>,
+    author: &mut Author<'_>,
+) -> Result<(VolumeGroup, &'static str)> {
+    match into {
+        SplitInto::Existing(other) => {
+            require_not_exported(other)?;
+            require_known_segments(other)?;
+            require_alike(other, vg)?;
+            Ok((other.clone(), "Existing"))
+        }
+        SplitInto::New(name) => {
+            require_name(name)?;
+            if name == vg.name {
+                return Err(wrong(format!("Duplicate volume group name \"{name}\"")));
+            }
+            let mut new = VolumeGroup::new(name, author.uuid(), vg.extent_size);
+            new.max_lv = vg.max_lv;
+            new.max_pv = vg.max_pv;
+            new.allocation = vg.allocation;
+            new.system_id.clone_from(&vg.system_id);
+            Ok((new, "New"))
+        }
+    }
+}
+
+fn mark_exported(vg: &mut VolumeGroup) {
+    vg.flags.insert(VgFlag::Exported);
+    let pvs: Vec<PvId> = vg.pvs().map(|(id, _)| id).collect();
+    for pv in pvs {
+        vg.pv_mut(pv).flags.insert(PvFlag::Exported);
+    }
+}
+
+/// The volumes that go with `pvs`; refused where one stands on others too.
+fn moving(vg: &VolumeGroup, pvs: &BTreeSet<PvId>) -> Result<BTreeSet<LvId>> {
+    let mut moving = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for (id, _) in vg.lvs() {
+        if seen.contains(&id) {
+            continue;
+        }
+        let set = closure(vg, id);
+        let below = stands_on(vg, &set);
+        if !below.is_disjoint(pvs) {
+            if !below.is_subset(pvs) {
+                let name = vg.lv(Relations::of(vg).top(vg, id)).name();
+                return Err(refused(format!(
+                    "Can't split Logical Volume {name} between two Volume Groups"
+                )));
+            }
+            moving.extend(&set);
+        }
+        seen.extend(set);
+    }
+    Ok(moving)
+}
+
+/// All volumes that are connected with one by references in either direction.
+fn closure(vg: &VolumeGroup, start: LvId) -> BTreeSet<LvId> {
+    let relations = Relations::of(vg);
+    let mut set = BTreeSet::from([start]);
+    let mut left = vec![start];
+    while let Some(lv) = left.pop() {
+        let mut visit = |other: LvId| {
+            if set.insert(other) {
+                left.push(other);
+            }
+        };
+        relations.used_by(lv).iter().for_each(|used| visit(used.by));
+        for segment in &vg.lv(lv).segments {
+            segment.for_each_reference(|part, _| visit(part));
+        }
+    }
+    set
+}
+
+fn stands_on(vg: &VolumeGroup, lvs: &BTreeSet<LvId>) -> BTreeSet<PvId> {
+    let segments = lvs.iter().flat_map(|lv| &vg.lv(*lv).segments);
+    let areas = segments.flat_map(crate::model::Segment::areas);
+    areas
+        .filter_map(|area| match area {
+            Area::Pv { pv, .. } => Some(*pv),
+            Area::Lv { .. } => None,
+        })
+        .collect()
+}

@@ -1,0 +1,207 @@
+//! Tests: layouts that stock wrote for the same arguments, on a device of 256 MiB.
+
+use super::{AreaCount, Device, NewPv, StartOfDevice, Topology, extent_count};
+use crate::ondisk::{AreaHeader, AreaUse, Label};
+use crate::plan::samples::uuid;
+use crate::{Bytes, Kind, Sectors};
+
+const DEVICE: Device = Device {
+    size: Sectors(524288),
+    page_size: Bytes(4096),
+    topology: Topology {
+        md_stripe_width: Sectors::ZERO,
+        minimum_io: Sectors::ZERO,
+        optimal_io: Sectors::ZERO,
+        alignment_offset: Sectors::ZERO,
+    },
+};
+
+fn new() -> NewPv {
+    NewPv::new(uuid(1))
+}
+
+/// `pe_start`, (start, length) of the areas and of the boot loader's, in sectors.
+type Found = (u64, Vec<(u64, u64)>, Option<(u64, u64)>);
+
+fn layout(new: &NewPv) -> Found {
+    let pv = new.lay_out(&DEVICE).expect("it fits").label.pv;
+    let sectors = |span: &crate::ondisk::Span| (span.offset.0 / 512, span.size.0 / 512);
+    (
+        pv.data_areas[0].offset.0 / 512,
+        pv.metadata_areas.iter().map(sectors).collect(),
+        pv.bootloader_area().as_ref().map(sectors),
+    )
+}
+
+#[test]
+fn layouts_are_stocks() {
+    // Proves: what stock 2.03.16 put into the headers for these options.
+    let one = |pe_start: u64| (pe_start, vec![(8, pe_start - 8)], None);
+    assert_eq!(layout(&new()), one(2048));
+    let sizes = [(6144, 8192), (200, 2048), (20, 2048), (614400, 520192)];
+    for (size, pe_start) in sizes {
+        let area_size = Some(Sectors(size));
+        assert_eq!(
+            layout(&NewPv { area_size, ..new() }),
+            one(pe_start),
+            "size {size}"
+        );
+    }
+    let alignments = [
+        (2048, 2048),
+        (8192, 8192),
+        (6000, 6000),
+        (128, 2048),
+        (1, 2048),
+        (3, 2049),
+    ];
+    for (asked, pe_start) in alignments {
+        let alignment = Some(Sectors(asked));
+        assert_eq!(
+            layout(&NewPv { alignment, ..new() }),
+            one(pe_start),
+            "alignment {asked}"
+        );
+    }
+    let alignment_offset = Some(Sectors(7));
+    assert_eq!(
+        layout(&NewPv {
+            alignment_offset,
+            ..new()
+        }),
+        one(2055)
+    );
+    let alignment = Some(Sectors(128));
+    assert_eq!(
+        layout(&NewPv {
+            alignment,
+            alignment_offset,
+            ..new()
+        }),
+        one(2055)
+    );
+}
+
+#[test]
+fn two_areas_and_boot_loaders_lie_where_stock_puts_them() {
+    // Proves: the second area from an aligned place to the end; the boot loader in front of data.
+    let two = NewPv {
+        areas: AreaCount::Two,
+        ..new()
+    };
+    assert_eq!(layout(&two), (2048, vec![(8, 2040), (522240, 2048)], None));
+    let size = Some(Sectors(204800));
+    let small = layout(&NewPv { size, ..two });
+    assert_eq!(small, (2048, vec![(8, 2040), (202752, 2048)], None));
+    let size = Some(Sectors(4096));
+    let smallest = layout(&NewPv { size, ..two });
+    assert_eq!(smallest, (2048, vec![(8, 2040), (2048, 2048)], None));
+    let area_size = Some(Sectors(409600));
+    let large = layout(&NewPv { area_size, ..two });
+    assert_eq!(large, (411648, vec![(8, 411640), (411648, 112640)], None));
+    let boot = NewPv {
+        bootloader_size: Sectors(4096),
+        ..new()
+    };
+    assert_eq!(layout(&boot), (6144, vec![(8, 2040)], Some((2048, 4096))));
+    let boot = NewPv {
+        bootloader_size: Sectors(400),
+        alignment: Some(Sectors(512)),
+        ..new()
+    };
+    assert_eq!(layout(&boot), (2560, vec![(8, 2040)], Some((2048, 512))));
+    let none = NewPv {
+        areas: AreaCount::None,
+        ..new()
+    };
+    assert_eq!(layout(&none), (2048, vec![], None));
+}
+
+#[test]
+fn devices_raise_the_alignment() {
+    // Proves: a wish of the device counts unless the alignment is a multiple of it already.
+    let aligned = |minimum_io, optimal_io| {
+        let topology = Topology {
+            minimum_io: Sectors(minimum_io),
+            optimal_io: Sectors(optimal_io),
+            ..DEVICE.topology
+        };
+        let device = Device { topology, ..DEVICE };
+        new().lay_out(&device).expect("it fits").pe_start.0
+    };
+    assert_eq!(aligned(8, 128), 2048);
+    assert_eq!(aligned(8, 3072), 3072);
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    // Proves: label and area headers decode to what was laid out.
+    let new = NewPv {
+        areas: AreaCount::Two,
+        area_use: AreaUse::Ignored,
+        label_sector: 3,
+        ..new()
+    };
+    let pv = new.lay_out(&DEVICE).expect("it fits");
+    let writes = pv.writes().expect("it can be encoded");
+    let (at, start) = writes.last().expect("the label comes last");
+    assert_eq!(*at, Bytes::ZERO);
+    assert_eq!(Label::scan(start).label.as_ref(), Some(&pv.label));
+    for ((at, bytes), area) in writes.iter().zip(&pv.label.pv.metadata_areas) {
+        assert_eq!(*at, area.offset);
+        let size = Bytes(DEVICE.size.0 * 512);
+        let header = AreaHeader::decode(&bytes[..512], *area, size).expect("it is a header");
+        assert_eq!(header.usage, AreaUse::Ignored);
+    }
+    let count = extent_count(&pv.label.pv, DEVICE.size, Sectors(8192)).expect("it has extents");
+    assert_eq!(count.0, 63);
+    let kept = NewPv {
+        start: StartOfDevice::Kept,
+        ..new
+    };
+    let writes = kept
+        .lay_out(&DEVICE)
+        .and_then(|pv| pv.writes())
+        .expect("it fits");
+    assert_eq!(
+        writes.last().map(|(at, bytes)| (at.0, bytes.len())),
+        Some((1536, 512))
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    // Proves: stock's sentences for small devices and bad labels.
+    let refusal = |new: NewPv| new.lay_out(&DEVICE).expect_err("it is refused");
+    let error = refusal(NewPv {
+        size: Some(Sectors(2048)),
+        ..new()
+    });
+    assert_eq!(error.context, "Size must exceed minimum of 4096 sectors.");
+    let error = refusal(NewPv {
+        label_sector: 4,
+        ..new()
+    });
+    assert_eq!(
+        (error.kind, error.context.as_str()),
+        (Kind::Request, "labelsector must be less than 4.")
+    );
+    refusal(NewPv {
+        alignment: Some(Sectors(600_000)),
+        areas: AreaCount::None,
+        ..new()
+    });
+    refusal(NewPv {
+        alignment: Some(Sectors(u64::MAX)),
+        ..new()
+    });
+    refusal(NewPv {
+        pe_start: Some(Sectors(16)),
+        ..new()
+    });
+    let fixed = NewPv {
+        pe_start: Some(Sectors(384)),
+        ..new()
+    };
+    assert_eq!(layout(&fixed), (384, vec![(8, 376)], None));
+}

@@ -1,0 +1,111 @@
+//! `pvchange`: whether extents may be taken from it, tags, identity, whether it keeps metadata.
+
+use crate::Result;
+use crate::model::{PvFlag, PvId, VolumeGroup};
+use crate::ondisk::AreaUse;
+use crate::plan::author::Author;
+use crate::plan::change::{AreaChange, Change, HeaderChange, HeaderEdit, When};
+use crate::plan::draft::{Draft, pv_name, refused};
+use crate::plan::group::{AreaState, add_tag};
+
+/// Whether extents may be taken from a physical volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocatable {
+    /// `-x y`.
+    Yes,
+    /// `-x n`.
+    No,
+}
+
+/// One property to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PvAttribute<'a> {
+    /// `-x`.
+    Allocatable(Allocatable),
+    /// `--addtag`.
+    AddTag(&'a str),
+    /// `--deltag`.
+    RemoveTag(&'a str),
+    /// `--uuid`.
+    NewUuid,
+    /// `--metadataignore`.
+    Areas(AreaUse),
+}
+
+/// Changes properties of a physical volume. `areas` are those of the whole group.
+pub fn change_pv(
+    vg: &VolumeGroup,
+    pv: PvId,
+    changes: &[PvAttribute<'_>],
+    areas: &[AreaState],
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let name = pv_name(vg, pv);
+    for change in changes {
+        match *change {
+            PvAttribute::Allocatable(wanted) => set_allocatable(&mut draft, pv, wanted, &name)?,
+            PvAttribute::AddTag(tag) => add_tag(&mut draft.vg.pv_mut(pv).tags, tag)?,
+            PvAttribute::RemoveTag(tag) => {
+                draft.vg.pv_mut(pv).tags.retain(|other| other != tag);
+            }
+            PvAttribute::NewUuid => {
+                let fresh = author.uuid();
+                draft.headers.push(HeaderChange {
+                    pv: vg.pv(pv).uuid,
+                    // The text names the volume by its identity: both change at the commit, and
+                    // an interrupted change is ended by the next command.
+                    when: When::AfterCommit,
+                    edit: HeaderEdit::Uuid(fresh),
+                });
+                draft.vg.pv_mut(pv).uuid = fresh;
+            }
+            PvAttribute::Areas(usage) => set_areas(&mut draft, pv, usage, areas)?,
+        }
+    }
+    draft.note(format!("Physical volume \"{name}\" changed"));
+    draft.finish(author)
+}
+
+fn set_allocatable(draft: &mut Draft, pv: PvId, wanted: Allocatable, name: &str) -> Result<()> {
+    let flags = &mut draft.vg.pv_mut(pv).flags;
+    let is_allocatable = flags.has(PvFlag::Allocatable);
+    match wanted {
+        Allocatable::Yes if is_allocatable => Err(refused(format!(
+            "Physical volume \"{name}\" is already allocatable."
+        ))),
+        Allocatable::No if !is_allocatable => Err(refused(format!(
+            "Physical volume \"{name}\" is already unallocatable."
+        ))),
+        Allocatable::Yes => {
+            flags.insert(PvFlag::Allocatable);
+            Ok(())
+        }
+        Allocatable::No => {
+            flags.remove(PvFlag::Allocatable);
+            Ok(())
+        }
+    }
+}
+
+fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -> Result<()> {
+    let uuid = draft.old.pv(pv).uuid;
+    let is_used_elsewhere = areas
+        .iter()
+        .any(|area| area.pv != uuid && area.usage == AreaUse::Used);
+    if usage == AreaUse::Ignored && !is_used_elsewhere {
+        return Err(refused(format!(
+            "Cannot disable all metadata areas in volume group {}.",
+            draft.vg.name
+        )));
+    }
+    let own = areas
+        .iter()
+        .filter(|area| area.pv == uuid && area.usage != usage);
+    draft.areas.extend(own.map(|area| AreaChange {
+        pv: area.pv,
+        area: area.area,
+        usage,
+    }));
+    Ok(())
+}

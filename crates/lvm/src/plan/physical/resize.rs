@@ -1,0 +1,101 @@
+//! `pvresize`: a physical volume follows its device.
+
+use crate::model::{AllocationMap, PvId, VolumeGroup};
+use crate::ondisk::PvHeader;
+use crate::plan::author::Author;
+use crate::plan::change::{Change, HeaderChange, HeaderEdit, When};
+use crate::plan::draft::{Draft, pv_name, refused, require_known_segments};
+use crate::plan::initialise::extent_count;
+use crate::{Error, Extents, Kind, Result, Sectors};
+
+/// How large a physical volume is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PvSize {
+    /// What the device has.
+    pub device: Sectors,
+    /// `--setphysicalvolumesize`.
+    pub asked: Option<Sectors>,
+}
+
+/// Gives a physical volume another size. `header` is the one from its label.
+pub fn resize_pv(
+    vg: &VolumeGroup,
+    pv: PvId,
+    header: &PvHeader,
+    size: PvSize,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    require_known_segments(vg)?;
+    let name = pv_name(vg, pv);
+    let new = size.asked.unwrap_or(size.device);
+    if new != size.device {
+        if new > size.device {
+            return Err(refused(format!(
+                "{name}: the size asked for is larger than the device, which has {} sectors",
+                size.device.0
+            )));
+        }
+        draft.warn(format!(
+            "{name}: Pretending size is {} not {} sectors.",
+            new.0, size.device.0
+        ));
+    }
+    let start = vg.pv(pv).pe_start;
+    let mut by_text = header.clone();
+    if let (Some(data), Some(offset)) = (by_text.data_areas.first_mut(), start.to_bytes()) {
+        data.offset = offset;
+    }
+    require_areas_fit(header, new, &name)?;
+    let count = extent_count(&by_text, new, vg.extent_size)?;
+    let used = used_end(vg, pv);
+    if count < used {
+        let allocated = AllocationMap::of(vg).used_count(pv);
+        return Err(refused(if count < allocated {
+            format!(
+                "{name}: cannot resize to {} extents as {} are allocated.",
+                count.0, allocated.0
+            )
+        } else {
+            format!(
+                "{name}: cannot resize to {} extents as later ones are allocated.",
+                count.0
+            )
+        }));
+    }
+    let volume = draft.vg.pv_mut(pv);
+    volume.pe_count = count;
+    volume.dev_size = Some(new);
+    let bytes = new
+        .to_bytes()
+        .ok_or_else(|| Error::new(Kind::Limit, "The device is too large"))?;
+    draft.headers.push(HeaderChange {
+        pv: header.uuid,
+        when: When::AfterCommit,
+        edit: HeaderEdit::DeviceSize(bytes),
+    });
+    draft.note(format!("Physical volume \"{name}\" changed"));
+    draft.finish(author)
+}
+
+/// A second metadata area stays where it is; it must be on what is left.
+fn require_areas_fit(header: &PvHeader, size: Sectors, name: &str) -> Result<()> {
+    let size = size.to_bytes().unwrap_or_default();
+    let fits = |area: &crate::ondisk::Span| area.end_within(size).is_some();
+    if header.metadata_areas.iter().all(fits) {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "{name}: cannot resize to a size that cuts its second metadata area off"
+    )))
+}
+
+/// The first extent behind all that are in use.
+fn used_end(vg: &VolumeGroup, pv: PvId) -> Extents {
+    let map = AllocationMap::of(vg);
+    let ends = map
+        .allocations(pv)
+        .iter()
+        .map(|allocation| allocation.range.end());
+    ends.max().unwrap_or_default()
+}
