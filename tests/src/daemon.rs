@@ -31,8 +31,9 @@ impl Daemon {
     /// When it ends first, or is not ready in time; with what it complained about.
     pub fn start(mut tool: Tool, is_ready: impl Fn() -> bool) -> Self {
         let shown = tool.shown();
+        // Its input stays open for as long as it runs: some servers end when theirs does.
         tool.command
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = tool
@@ -95,7 +96,7 @@ impl Daemon {
         while self.is_running() && Instant::now() < deadline {
             thread::sleep(PERIOD);
         }
-        kill_group(&self.child);
+        kill_group(Pid::from_raw(self.child.id().cast_signed()));
         let _ = self.child.wait();
         let bytes = self.stderr.take().map(joined).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

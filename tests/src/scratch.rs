@@ -19,12 +19,17 @@ pub struct Scratch {
 impl Scratch {
     /// An empty folder; `name` tells people what it is for.
     pub fn new(name: &str) -> Self {
+        Self::within(&std::env::temp_dir(), name)
+    }
+
+    /// The same on a chosen file system, such as `/dev/shm`.
+    pub fn within(folder: &Path, name: &str) -> Self {
         static SWEEP: Once = Once::new();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         SWEEP.call_once(sweep);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = folder.join(name);
         fs::create_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Scratch { path }
     }

@@ -8,8 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, LazyLock};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,6 @@ use crate::scratch::Scratch;
 /// How long a command may take if the test does not say otherwise: long on purpose, since another
 /// test may be using both cores.
 pub const LIMIT: Duration = Duration::from_mins(1);
-
-/// How often a running command is looked at.
-const PERIOD: Duration = Duration::from_millis(2);
 
 /// A command to be run.
 #[derive(Debug)]
@@ -46,6 +43,8 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// What it complained about.
     pub stderr: Vec<u8>,
+    /// How long it took, from its start to its end.
+    pub time: Duration,
 }
 
 /// The program under test: `ASHLAR_BIN`, or the workspace's own, which is built first.
@@ -170,6 +169,7 @@ impl Tool {
             .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let start = Instant::now();
         let mut child = self
             .command
             .spawn()
@@ -180,27 +180,25 @@ impl Tool {
             // A command that stops reading early closes the pipe; that is its right.
             thread::spawn(move || pipe.write_all(&bytes));
         }
-        let deadline = Instant::now() + self.limit;
-        let status = loop {
-            let status = child.try_wait().expect("a child can be waited for");
-            if status.is_some() || Instant::now() >= deadline {
-                break status;
-            }
-            thread::sleep(PERIOD);
-        };
-        kill_group(&child);
-        let Some(status) = status else {
-            let _ = child.wait();
+        let group = Pid::from_raw(child.id().cast_signed());
+        let (sender, receiver) = mpsc::channel();
+        // A thread waits, so that the end is noticed when it happens: the time is measured.
+        thread::spawn(move || sender.send((child.wait(), start.elapsed())));
+        let ended = receiver.recv_timeout(self.limit);
+        kill_group(group);
+        let Ok((status, time)) = ended else {
             let (out, err) = (text(&joined(stdout)), text(&joined(stderr)));
             let seconds = self.limit.as_secs();
             panic!("{shown}: not done after {seconds} s\nstdout: {out}\nstderr: {err}");
         };
+        let status = status.expect("a child can be waited for");
         let (stdout, stderr) = (joined(stdout), joined(stderr));
         Finished {
             shown,
             code: status.code(),
             stdout,
             stderr,
+            time,
         }
     }
 
@@ -217,11 +215,11 @@ impl Tool {
     }
 }
 
-/// Ends what the command left in its group, so that nobody holds the pipes.
-pub(crate) fn kill_group(child: &Child) {
-    if let Some(pid) = Pid::from_raw(child.id().cast_signed()) {
+/// Ends what is left in a command's group, so that nobody holds the pipes.
+pub(crate) fn kill_group(leader: Option<Pid>) {
+    if let Some(leader) = leader {
         // Usually nobody is left.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        let _ = rustix::process::kill_process_group(leader, Signal::KILL);
     }
 }
 

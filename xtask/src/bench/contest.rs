@@ -4,6 +4,7 @@
 //! nobody always runs into the cache that another has warmed. One round before the first is not
 //! counted.
 
+use super::goal::Goal;
 use super::stats::{Estimate, median, ratio};
 
 /// What a measurement says.
@@ -11,9 +12,12 @@ use super::stats::{Estimate, median, ratio};
 pub(super) enum Unit {
     /// Seconds of one run; less is better.
     Seconds,
-    /// Operations or bytes in a second; more is better.
-    #[expect(dead_code, reason = "the tables of exports will use it")]
+    /// Operations in a second; more is better.
     PerSecond,
+    /// Bytes in a second; more is better.
+    BytesPerSecond,
+    /// Bytes; less is better.
+    Bytes,
 }
 
 impl Unit {
@@ -21,6 +25,20 @@ impl Unit {
         match self {
             Unit::Seconds => "s",
             Unit::PerSecond => "/s",
+            Unit::BytesPerSecond => "B/s",
+            Unit::Bytes => "B",
+        }
+    }
+
+    /// A value as people read it.
+    pub(super) fn shown(self, value: f64) -> String {
+        match self {
+            Unit::Seconds if value < 0.001 => format!("{:.1} us", value * 1e6),
+            Unit::Seconds if value < 1.0 => format!("{:.2} ms", value * 1e3),
+            Unit::Seconds => format!("{value:.2} s"),
+            Unit::PerSecond => format!("{value:.0} /s"),
+            Unit::BytesPerSecond => format!("{:.0} MiB/s", value / f64::from(1 << 20)),
+            Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
         }
     }
 }
@@ -51,6 +69,15 @@ pub(super) struct Row {
     pub(super) rounds: usize,
     pub(super) ours: f64,
     pub(super) peers: Vec<(String, f64, Estimate)>,
+    pub(super) goal: Goal,
+}
+
+impl Row {
+    /// The row with what it should show.
+    pub(super) fn meant(mut self, goal: Goal) -> Self {
+        self.goal = goal;
+        self
+    }
 }
 
 /// Measures `ours` (the first) against the others.
@@ -84,6 +111,7 @@ pub(super) fn contest(
         rounds,
         ours: median(ours),
         peers: names.zip(theirs).map(peer).collect(),
+        goal: Goal::None,
     })
 }
 

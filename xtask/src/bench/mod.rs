@@ -4,6 +4,7 @@
 //!   tables/   one file for each table: what is compared on what        (data and closures)
 //!   contest   runs the contestants in turn, round after round
 //!   stats     median of the rounds' ratios, and its bootstrap interval
+//!   goal      what a row should show, and whether it does
 //!   report    prints a table
 //!   record    who, when, where: one JSON line for each row
 //!   run       the command line
@@ -15,6 +16,7 @@
 //! (temperature, neighbours) hits both sides of it.
 
 mod contest;
+mod goal;
 mod record;
 mod report;
 mod run;

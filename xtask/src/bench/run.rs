@@ -1,5 +1,6 @@
 //! The command line of the benchmarks.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -108,10 +109,12 @@ fn measure<'a>(
         for missing in table.peers.iter().filter(|peer| !is_there(peer)) {
             println!("  missing peer: {missing}");
         }
-        match (table.run)(bench) {
+        // What a table stands on panics when it cannot stand; the others can still be run.
+        let rows = panic::catch_unwind(AssertUnwindSafe(|| (table.run)(bench)));
+        match rows.unwrap_or_else(|_| Err("it panicked, see above".to_owned())) {
             Ok(rows) => {
                 for row in &rows {
-                    report::print(row);
+                    report::print(row, bench.effort);
                     if bench.effort == Effort::Full {
                         append(file, &identity.lines(table.name, row))?;
                     }
@@ -126,8 +129,11 @@ fn measure<'a>(
     Ok(failed)
 }
 
-/// Builds the program and returns its path.
+/// The program that `ASHLAR_BIN` names, such as an older revision; else this tree's, built first.
 fn built() -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os("ASHLAR_BIN") {
+        return Ok(PathBuf::from(path));
+    }
     let status = Command::new("cargo")
         .current_dir(root())
         .args(["build", "--quiet", "--locked", "--release", "-p", "cli"])

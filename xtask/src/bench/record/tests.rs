@@ -1,6 +1,7 @@
 //! A line is one JSON object.
 
 use super::super::contest::{Row, Unit};
+use super::super::goal::Goal;
 use super::super::stats::Estimate;
 use super::{Identity, quoted};
 
@@ -24,6 +25,7 @@ fn a_line_holds_the_row_and_its_identity() {
         rounds: 3,
         ours: 2.0,
         peers,
+        goal: Goal::None,
     };
     let expected = "{\"revision\":\"abc+\",\"time\":5,\"machine\":\"2 x \\\"Chip\\\"\",\
         \"kernel\":\"6.1\",\"table\":\"t\",\"case\":\"c\",\"unit\":\"s\",\"rounds\":3,\"ours\":2e0,\

@@ -1,7 +1,7 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::start;
+use super::{nbd, reports, start};
 
 /// All tables.
-pub(in super::super) const TABLES: &[Table] = &[start::TABLE];
+pub(in super::super) const TABLES: &[Table] = &[start::TABLE, reports::TABLE, nbd::TABLE];

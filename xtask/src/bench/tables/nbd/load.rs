@@ -1,0 +1,120 @@
+//! Requests: fio's, with its NBD engine (libnbd), and our own client's, which sends many at once.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tests::Tool;
+
+use crate::tidy::root;
+
+use super::super::super::run::Effort;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    pub(super) pattern: Pattern,
+    /// Bytes of a request.
+    pub(super) size: u64,
+    /// Requests in flight.
+    pub(super) depth: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pattern {
+    Random,
+    Sequential,
+}
+
+/// How long one measurement takes.
+pub(super) const SECONDS: u64 = 2;
+/// A generous limit for a client, whatever the server does.
+const CLIENT_MAX: Duration = Duration::from_mins(1);
+
+impl Load {
+    /// Requests in a second that fio gets answered.
+    pub(super) fn by_fio(self, effort: Effort, uri: &str, bytes: u64) -> Result<f64, String> {
+        let pattern = match self.pattern {
+            Pattern::Random => "randread",
+            Pattern::Sequential => "read",
+        };
+        let mut tool = Tool::new("fio")
+            .args([
+                "--name=bench",
+                "--ioengine=nbd",
+                "--output-format=terse",
+                "--terse-version=3",
+            ])
+            .arg(format!("--uri={uri}"))
+            .arg(format!("--rw={pattern}"))
+            .arg(format!("--bs={}", self.size))
+            .arg(format!("--iodepth={}", self.depth))
+            .arg(format!("--size={bytes}"))
+            .args(["--norandommap", "--randrepeat=0"])
+            .limit(CLIENT_MAX);
+        tool = match effort {
+            Effort::Smoke => tool.arg("--io_size=1m"),
+            Effort::Full => tool.args(["--time_based", &format!("--runtime={SECONDS}")]),
+        };
+        let finished = tool.run();
+        let report = finished.text();
+        let line = report.lines().find(|line| line.starts_with("3;"));
+        // Terse format 3: the eighth field is the read operations in a second.
+        let rate = line.and_then(|line| line.split(';').nth(7)?.parse::<f64>().ok());
+        match (finished.code, rate) {
+            (Some(0), Some(rate)) if rate > 0.0 => Ok(rate),
+            _ => Err(finished.to_string()),
+        }
+    }
+
+    /// Requests in a second that our own client gets answered.
+    pub(super) fn by_own(self, effort: Effort, client: &Path, uri: &str) -> Result<f64, String> {
+        let seconds = if effort == Effort::Full {
+            SECONDS.to_string()
+        } else {
+            "0.1".to_owned()
+        };
+        let order = if self.pattern == Pattern::Random {
+            "random"
+        } else {
+            "seq"
+        };
+        let finished = Tool::new(client)
+            .args([uri, "read", &self.size.to_string(), &self.depth.to_string()])
+            .args([&seconds, order])
+            .limit(CLIENT_MAX)
+            .run();
+        let rate = finished
+            .text()
+            .split(' ')
+            .next()
+            .and_then(|text| text.parse::<f64>().ok());
+        match (finished.code, rate) {
+            (Some(0), Some(rate)) if rate > 0.0 => Ok(rate),
+            _ => Err(finished.to_string()),
+        }
+    }
+}
+
+/// Builds one of the examples of `export` and returns its path.
+pub(super) fn example(name: &str) -> Result<PathBuf, String> {
+    let status = Command::new("cargo")
+        .current_dir(root())
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--release",
+            "-p",
+            "export",
+            "--example",
+            name,
+        ])
+        .status()
+        .map_err(|error| format!("cargo cannot be run: {error}"))?;
+    if status.success() {
+        Ok(crate::target_folder().join("release/examples").join(name))
+    } else {
+        Err(format!("{name} does not build"))
+    }
+}
