@@ -15,6 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sequential = rest.first().is_some_and(|order| order == "seq");
     let device = NbdDevice::open(uri)?;
     let blocks = device.info().size / size;
+    if blocks == 0 {
+        return Err("the export is smaller than one request".into());
+    }
     let driver = Driver::new()?;
     let mut queue = device.open_queue(&driver)?;
     let (mut state, mut next) = (0x9e37_79b9_7f4a_7c15_u64, 0);
