@@ -27,6 +27,12 @@ pub enum Kind {
     Config,
     /// A lock is held by somebody else.
     Locked,
+    /// A change that reached some places and not others; the message says which.
+    Incomplete,
+    /// It was asked in a way that makes no sense, or not confirmed.
+    Request,
+    /// There is not enough free space where it may be taken.
+    Space,
 }
 
 /// A failure: its kind, a sentence that names the object and the remedy, and the cause.

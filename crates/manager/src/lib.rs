@@ -4,6 +4,7 @@
 //! makes devices of the logical volumes that were found. [`history`] reads what they were before.
 
 pub mod activate;
+pub mod commit;
 mod error;
 pub mod history;
 pub mod host;

@@ -1,0 +1,239 @@
+//! A physical volume that is open for writing: its device, its label, and what its areas hold.
+//!
+//! It is read when it is opened, under the locks, so that what is written is based on what is
+//! there and not on an earlier scan. From then on it is kept up to date by what is written.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use block::{BlockingDevice, Device, Range};
+use lvm::model::from_text;
+use lvm::ondisk::{
+    AREA_HEADER_SIZE, AreaHeader, AreaUse, LABEL_SCAN_SIZE, Label, RawLocation, Ring, Span,
+};
+use lvm::text::parse;
+use lvm::{Bytes, Uuid};
+
+use super::discipline::{Discipline, FlushPoint};
+use crate::{Error, Kind, Result};
+
+/// A device that is open for writing metadata.
+#[derive(Debug)]
+pub struct OpenPv {
+    name: String,
+    device: BlockingDevice,
+    file: Option<OwnedFd>,
+    pub(super) label: Label,
+    pub(super) areas: Vec<OpenArea>,
+}
+
+/// A metadata area of it.
+#[derive(Debug, Clone)]
+pub struct OpenArea {
+    /// Where it is, as the physical volume's header says.
+    pub span: Span,
+    /// Its header; `None` where that is damaged.
+    pub header: Option<AreaHeader>,
+    /// What the header points to.
+    pub held: Held,
+}
+
+/// What an area holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// No text.
+    Nothing,
+    /// A text of this group.
+    Version {
+        /// The group's UUID.
+        group: Uuid,
+        /// The text's sequence number.
+        seqno: u32,
+    },
+    /// A text that no group can be made of.
+    Damaged,
+}
+
+impl OpenPv {
+    /// Reads label and areas of `device`, which people know as `name`. `file` is a duplicate of the
+    /// open file behind it, if there is one: locks are taken on it.
+    pub fn open(name: &str, device: &Arc<dyn Device>, file: Option<OwnedFd>) -> Result<Self> {
+        let mut io = BlockingDevice::open(&**device).map_err(|error| unreadable(name, error))?;
+        let size = io.info().size;
+        let head = Range::new(0, size.min(LABEL_SCAN_SIZE as u64));
+        let head = io.read(head).map_err(|error| unreadable(name, error))?;
+        let label = Label::scan(&head).label.ok_or_else(|| {
+            let what = format!("{name} is no physical volume any more; run the command again");
+            Error::new(Kind::Damaged, what)
+        })?;
+        let mut areas = Vec::new();
+        for span in label.metadata_areas() {
+            areas.push(read_area(name, &mut io, *span)?);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            device: io,
+            file,
+            label,
+            areas,
+        })
+    }
+
+    /// What people know it by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its identity.
+    pub fn uuid(&self) -> Uuid {
+        self.label.pv.uuid
+    }
+
+    /// Its label.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// Its metadata areas.
+    pub fn areas(&self) -> &[OpenArea] {
+        &self.areas
+    }
+
+    /// The open file, for locks.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// What is written at once: texts do not share such a block with anything that matters.
+    pub(super) fn block(&self) -> Bytes {
+        let info = self.device.info();
+        Bytes(u64::from(info.physical_block.max(info.logical_block)).max(lvm::SECTOR_SIZE))
+    }
+
+    /// The size of a logical block, at least a sector.
+    pub(super) fn logical_block(&self) -> Bytes {
+        Bytes(u64::from(self.device.info().logical_block).max(lvm::SECTOR_SIZE))
+    }
+
+    /// The device's size.
+    pub(super) fn size(&self) -> Bytes {
+        Bytes(self.device.info().size)
+    }
+
+    pub(super) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
+        self.device.write_at(bytes, start.0)
+    }
+
+    /// Makes what was written durable, unless the discipline leaves this flush out.
+    pub(super) fn flush(&mut self, discipline: Discipline, point: FlushPoint) -> block::Result<()> {
+        if discipline.keeps(point) {
+            self.device.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes the label as it stands in memory.
+    pub(super) fn write_label(&mut self) -> Result<()> {
+        let sector = self.label.encode()?;
+        let start = Bytes(self.label.sector * lvm::SECTOR_SIZE);
+        self.write(start, &sector).map_err(|error| {
+            let what = format!("cannot write the label of {}; check the device", self.name);
+            Error::new(Kind::Device, what).because(error)
+        })
+    }
+}
+
+impl OpenArea {
+    /// Whether metadata is kept in it. A damaged one is: it gets a new header.
+    pub fn usage(&self) -> AreaUse {
+        self.header
+            .as_ref()
+            .map_or(AreaUse::Used, |header| header.usage)
+    }
+
+    /// Whether it holds a text of this group.
+    pub fn holds(&self, uuid: Uuid) -> bool {
+        matches!(self.held, Held::Version { group, .. } if group == uuid)
+    }
+
+    /// The texts that the header points to.
+    pub(super) fn live(&self) -> Vec<RawLocation> {
+        let header = self.header.iter();
+        header
+            .flat_map(|header| header.committed.into_iter().chain(header.precommitted))
+            .collect()
+    }
+}
+
+/// Makes what was read from all of `pvs` durable.
+pub fn adopt(pvs: &mut [OpenPv], discipline: Discipline) -> Result<()> {
+    for pv in pvs {
+        pv.flush(discipline, FlushPoint::Adopted).map_err(|error| {
+            let what = format!(
+                "cannot flush {}; nothing was changed, check the device",
+                pv.name
+            );
+            Error::new(Kind::Device, what).because(error)
+        })?;
+    }
+    Ok(())
+}
+
+fn unreadable(name: &str, error: block::Error) -> Error {
+    let what = format!("cannot read {name}; nothing was changed, check the device");
+    Error::new(Kind::Device, what).because(error)
+}
+
+fn read_area(name: &str, io: &mut BlockingDevice, span: Span) -> Result<OpenArea> {
+    let damaged = OpenArea {
+        span,
+        header: None,
+        held: Held::Damaged,
+    };
+    let size = Bytes(io.info().size);
+    if span
+        .end_within(size)
+        .is_none_or(|_| span.size.0 < AREA_HEADER_SIZE as u64)
+    {
+        return Ok(damaged);
+    }
+    let sector = Range::new(span.offset.0, AREA_HEADER_SIZE as u64);
+    // Where the live text lies has to be known: the new one must not be written over it.
+    let sector = io.read(sector).map_err(|error| unreadable(name, error))?;
+    let Ok(header) = AreaHeader::decode(&sector, span, size) else {
+        return Ok(damaged);
+    };
+    let held = match &header.committed {
+        None => Held::Nothing,
+        Some(location) => read_held(name, io, &header, location),
+    };
+    Ok(OpenArea {
+        span,
+        header: Some(header),
+        held,
+    })
+}
+
+fn read_held(
+    name: &str,
+    io: &mut BlockingDevice,
+    header: &AreaHeader,
+    location: &RawLocation,
+) -> Held {
+    let mut read = || -> Result<Held> {
+        let mut text = Vec::new();
+        for span in Ring::new(header).spans(location)? {
+            let piece = Range::new(header.start.0 + span.offset.0, span.size.0);
+            text.extend(io.read(piece).map_err(|error| unreadable(name, error))?);
+        }
+        location.verify(&text)?;
+        let text = text.strip_suffix(&[0]).unwrap_or(&text);
+        let group = from_text(&parse(text)?)?;
+        Ok(Held::Version {
+            group: group.uuid,
+            seqno: group.seqno,
+        })
+    };
+    read().unwrap_or(Held::Damaged)
+}

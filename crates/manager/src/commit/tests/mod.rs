@@ -1,0 +1,4 @@
+//! Tests of commits: what is written, what a power cut leaves, what an error leaves.
+
+mod cuts;
+mod disks;
