@@ -7,3 +7,4 @@ mod bench;
 mod nbd;
 mod reports;
 mod rings;
+mod volumes;

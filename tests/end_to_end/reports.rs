@@ -5,7 +5,7 @@
 //! does Ashlar: `as_inactive` makes that of stock's output before the two are compared.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
 
@@ -13,71 +13,69 @@ use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
 struct Bench {
     loops: Vec<LoopDevice>,
     stock: Stock,
+    _golden: Option<Arc<Golden>>,
     _scratch: Option<Scratch>,
 }
 
 impl Bench {
     /// The golden volume group.
-    fn golden() -> &'static Self {
-        static BENCH: OnceLock<Bench> = OnceLock::new();
-        BENCH.get_or_init(|| {
-            let golden = Golden::shared();
-            let attach = |image: &std::path::PathBuf| LoopDevice::attach(image, Access::ReadOnly);
-            let loops: Vec<LoopDevice> = golden.images().iter().map(attach).collect();
-            let stock = Stock::on(&loops);
-            Self {
-                loops,
-                stock,
-                _scratch: None,
-            }
-        })
+    fn golden() -> Self {
+        let golden = Golden::shared();
+        let attach = |image: &std::path::PathBuf| LoopDevice::attach(image, Access::ReadOnly);
+        let loops: Vec<LoopDevice> = golden.images().iter().map(attach).collect();
+        let stock = Stock::on(&loops);
+        Self {
+            loops,
+            stock,
+            _golden: Some(golden),
+            _scratch: None,
+        }
     }
 
     /// Groups with everything that the golden one has not: an unused disk, disks with no and with
     /// two metadata areas, tags, an exported group, a missing disk, volumes with settings.
-    fn mixed() -> &'static Self {
-        static BENCH: OnceLock<Bench> = OnceLock::new();
-        BENCH.get_or_init(|| {
-            let scratch = Scratch::new("reports");
-            let mib = |count: u64| count << 20;
-            let sizes = [
-                mib(60),
-                mib(67),
-                50_765_312,
-                mib(81),
-                mib(88),
-                mib(95),
-                mib(102),
-            ];
-            let mut loops: Vec<LoopDevice> = sizes
-                .iter()
-                .enumerate()
-                .map(|(index, size)| scratch.sparse(&format!("p{index}.img"), *size))
-                .map(|path| LoopDevice::attach(&path, Access::ReadWrite))
-                .collect();
-            let paths: Vec<String> = loops
-                .iter()
-                .map(|device| device.path().display().to_string())
-                .collect();
-            let stock = Stock::on(&loops);
-            for line in MIXED {
-                let mut words = line
-                    .split_whitespace()
-                    .map(|word| match word.strip_prefix('%') {
-                        Some(index) => paths[index.parse::<usize>().expect("an index")].clone(),
-                        None => word.to_owned(),
-                    });
-                let name = words.next().expect("a command");
-                stock.without_driver(&name).args(words).succeed();
-            }
-            // The last disk goes missing.
-            loops.pop();
-            Self {
-                loops,
-                stock,
-                _scratch: Some(scratch),
-            }
-        })
+    fn mixed() -> Self {
+        let scratch = Scratch::new("reports");
+        let mib = |count: u64| count << 20;
+        let sizes = [
+            mib(60),
+            mib(67),
+            50_765_312,
+            mib(81),
+            mib(88),
+            mib(95),
+            mib(102),
+        ];
+        let mut loops: Vec<LoopDevice> = sizes
+            .iter()
+            .enumerate()
+            .map(|(index, size)| scratch.sparse(&format!("p{index}.img"), *size))
+            .map(|path| LoopDevice::attach(&path, Access::ReadWrite))
+            .collect();
+        let paths: Vec<String> = loops
+            .iter()
+            .map(|device| device.path().display().to_string())
+            .collect();
+        let maker = Stock::on(&loops);
+        for line in MIXED {
+            let mut words = line
+                .split_whitespace()
+                .map(|word| match word.strip_prefix('%') {
+                    Some(index) => paths[index.parse::<usize>().expect("an index")].clone(),
+                    None => word.to_owned(),
+                });
+            let name = words.next().expect("a command");
+            maker.without_driver(&name).args(words).succeed();
+        }
+        // The last disk goes missing.
+        loops.pop();
+        let stock = Stock::on(&loops);
+        Self {
+            loops,
+            stock,
+            _golden: None,
+            _scratch: Some(scratch),
+        }
     }
 
     fn devices(&self) -> String {

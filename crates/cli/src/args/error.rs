@@ -124,3 +124,9 @@ impl From<std::io::Error> for Error {
         }
     }
 }
+
+impl From<block::Error> for Error {
+    fn from(error: block::Error) -> Self {
+        Self::failed(error.to_string())
+    }
+}

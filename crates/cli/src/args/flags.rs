@@ -224,6 +224,48 @@ pub(crate) const NOVOLUMEGROUP: Flag = Flag::switch(
 pub(crate) const EXPORTED: Flag =
     Flag::switch("exported", "Only devices of exported volume groups.").short('e');
 
+// Checking, backing up.
+
+/// `--dump`
+pub(crate) const DUMP: Flag = Flag::value(
+    "dump",
+    "headers|metadata|metadata_all|metadata_search|metadata_area",
+    "What to print: the headers with their values checked, the current metadata text, every text \
+     that is still in the area, the same found by searching without the headers' help, or the \
+     area's bytes.",
+);
+/// `--settings`
+pub(crate) const SETTINGS: Flag = Flag::value(
+    "settings",
+    "Key=Value[ Key=Value...]",
+    "Where to look instead of where the headers say: mda_num, mda_offset, mda_size, \
+     metadata_offset, seqno.",
+);
+/// `--pvmetadatacopies`
+pub(crate) const PV_METADATA_COPIES: Flag = Flag::value(
+    "pvmetadatacopies",
+    "0|1|2",
+    "How many metadata areas to look for on a device whose headers cannot be read.",
+);
+/// `--labelsector`
+pub(crate) const LABEL_SECTOR: Flag = Flag::value(
+    "labelsector",
+    "Number",
+    "The sector where the label is expected.",
+);
+/// `-f`, a file
+pub(crate) const FILE: Flag = Flag::value(
+    "file",
+    "File",
+    "The file to write; %s in it stands for the name of the volume group.",
+)
+.short('f');
+/// `--updatemetadata`
+pub(crate) const UPDATE_METADATA: Flag = Flag::switch(
+    "updatemetadata",
+    "Bring copies of the metadata that are old or damaged up to date.",
+);
+
 // Common to all.
 
 /// `--devices`

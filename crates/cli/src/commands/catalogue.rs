@@ -1,8 +1,8 @@
 //! All commands.
 
 use super::{
-    attach, detach, help, lvdisplay, lvs, lvscan, pvdisplay, pvs, pvscan, serve, vgdisplay, vgs,
-    vgscan,
+    attach, cat, cp, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay, pvs, pvscan,
+    serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
@@ -17,6 +17,12 @@ pub(super) const ALL: &[&Command] = &[
     &pvscan::COMMAND,
     &vgscan::COMMAND,
     &lvscan::COMMAND,
+    &pvck::COMMAND,
+    &vgck::COMMAND,
+    &vgcfgbackup::COMMAND,
+    &history::COMMAND,
+    &cat::COMMAND,
+    &cp::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
     &serve::COMMAND,

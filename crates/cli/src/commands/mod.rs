@@ -5,15 +5,19 @@
 //! disks; `catalogue` lists the commands.
 
 mod attach;
+mod cat;
 mod catalogue;
+mod cp;
 mod detach;
 mod dispatch;
 mod display;
 mod help;
+mod history;
 mod lvdisplay;
 mod lvs;
 mod lvscan;
 mod open;
+mod pvck;
 mod pvdisplay;
 mod pvs;
 mod pvscan;
@@ -23,6 +27,8 @@ mod segments;
 mod selected;
 mod serve;
 mod session;
+mod vgcfgbackup;
+mod vgck;
 mod vgdisplay;
 mod vgs;
 mod vgscan;

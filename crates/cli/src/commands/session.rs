@@ -74,6 +74,11 @@ impl Session {
         &mut self.out
     }
 
+    /// Whether more is to be said.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbosity >= Verbosity::Verbose
+    }
+
     /// Prints text as it is.
     pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())

@@ -27,7 +27,7 @@ pub use found::{
     FoundVg, Member, Presence, PvIndex, Restriction, Scan,
 };
 pub use run::{Options, scan};
-pub(crate) use source::Source;
+pub use source::Source;
 
 #[cfg(test)]
 mod tests;

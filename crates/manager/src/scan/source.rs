@@ -13,7 +13,7 @@ use crate::{Error, Kind, Result};
 
 /// A device that is open for reading.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     file: File,
     name: String,
     start: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Opens the device at `location`, which people know as `name`.
-    pub(crate) fn open(location: &Location, name: &str) -> Result<Self> {
+    pub fn open(location: &Location, name: &str) -> Result<Self> {
         let failed = |error| Error::new(Kind::Device, format!("cannot open {name}")).because(error);
         // A path that was a file when it was listed may be a pipe by now: never wait for a writer.
         let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
@@ -77,12 +77,12 @@ impl Source {
     }
 
     /// Its size in bytes.
-    pub(crate) fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.size
     }
 
     /// `len` bytes from byte `start`.
-    pub(crate) fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
+    pub fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
         let end = start
             .checked_add(len as u64)
             .filter(|end| *end <= self.size);

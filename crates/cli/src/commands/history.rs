@@ -1,0 +1,110 @@
+//! `ashlar history`: the versions of a volume group's metadata that are still on its disks.
+
+use lvm::ondisk::Standing;
+use manager::history::{Version, history};
+use manager::scan::Scan;
+
+use super::Session;
+use super::display::Values;
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const SEQNO: Flag = Flag::value("seqno", "Number", "Print the text of this version.");
+
+/// `history`
+pub(super) const COMMAND: Command = Command {
+    name: "history",
+    summary: "List the older versions of a volume group that are still on its disks",
+    operands: "VG",
+    description: "Every change of a volume group writes a new text next to the old ones, and tens \
+        of them stay readable. Lists them, the newest first: number, time, how many volumes the \
+        group had, on how many metadata areas the version is, and the command that wrote it. * \
+        marks the version that counts, ? one that cannot be understood any more.",
+    flags: &[&[SEQNO], flags::COMMON],
+    examples: &[
+        Example {
+            line: "ashlar history vg0",
+            does: "lists the versions",
+        },
+        Example {
+            line: "ashlar history vg0 --seqno 40 > vg0-40.txt",
+            does: "saves an older version; vgcfgrestore can read it",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let [name] = arguments.operands() else {
+        return Err(Error::usage(
+            "history: name one volume group, as in: ashlar history vg0",
+        ));
+    };
+    let wanted = arguments.value(&SEQNO).map(|text| {
+        text.parse::<u64>()
+            .map_err(|_| Error::usage(format!("history: {text} is not a number")))
+    });
+    let wanted = wanted.transpose()?;
+    let scan = session.disks(arguments)?.scan;
+    let group = scan
+        .find_group(name)
+        .map_err(|error| Error::failed(error.to_string()))?;
+    let found = history(&scan, group);
+    for finding in &found.findings {
+        session.tell(&finding.to_string());
+    }
+    match wanted {
+        None => list(session, &scan, &found.versions),
+        Some(seqno) => match found.versions.iter().find(|version| version.seqno == seqno) {
+            Some(version) => Ok(session.out().write_all(&version.text)?),
+            None => Err(Error::failed(format!(
+                "Version {seqno} of {name} is not on its disks any more; `ashlar history {name}' \
+                 lists those that are."
+            ))),
+        },
+    }
+}
+
+fn list(session: &mut Session, scan: &Scan, versions: &[Version]) -> Result<(), Error> {
+    let values = Values::default();
+    session.line("   Seq Written                   #LV Areas Description")?;
+    for version in versions {
+        let mark = match (&version.group, version.standing) {
+            (Err(_), _) => '?',
+            (_, Standing::Committed) => '*',
+            (_, Standing::Precommitted) => '+',
+            (_, Standing::Old) => ' ',
+        };
+        let volumes = match &version.group {
+            Ok(group) => visible(group).to_string(),
+            Err(_) => String::new(),
+        };
+        let time = version
+            .time
+            .map(|time| values.time(time))
+            .unwrap_or_default();
+        let description = version.description.as_deref().unwrap_or_default();
+        session.line(&format!(
+            "{mark} {:4} {time:25} {volumes:>3} {:>5} {description}",
+            version.seqno,
+            version.places.len(),
+        ))?;
+        if session.is_verbose() {
+            for place in &version.places {
+                let device = &scan.device(scan.pv(place.pv).device).name;
+                let (area, offset) = (place.area + 1, place.offset);
+                session.line(&format!(
+                    "       on {device}, area {area}, at byte {offset}"
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn visible(group: &lvm::model::VolumeGroup) -> usize {
+    let relations = lvm::model::Relations::of(group);
+    group
+        .lvs()
+        .filter(|(lv, _)| relations.is_visible(group, *lv))
+        .count()
+}

@@ -1,0 +1,143 @@
+//! `vgcfgbackup`: the metadata of volume groups, as text files for people and `vgcfgrestore`.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lvm::model::{VolumeGroup, to_text};
+use lvm::text::Style;
+
+use super::Session;
+use super::selected::{self, Groups};
+use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::output::{Group, View};
+
+/// `vgcfgbackup`
+pub(super) const COMMAND: Command = Command {
+    name: "vgcfgbackup",
+    summary: "Write the metadata of volume groups into files",
+    operands: "[VG ...]",
+    description: "Writes the metadata of each volume group, as text, into a file of its own: in \
+        the backup folder of LVM2's configuration (/etc/lvm/backup), or where -f says. %s in that \
+        name stands for the group's; without it, several groups would overwrite each other, so \
+        only one may then be named.",
+    flags: &[
+        &[
+            flags::FILE,
+            flags::FOREIGN,
+            flags::READ_ONLY,
+            flags::PARTIAL,
+            flags::IGNORE_LOCKING_FAILURE,
+        ],
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "vgcfgbackup vg0",
+            does: "saves the metadata of one group",
+        },
+        Example {
+            line: "vgcfgbackup -f /root/%s.vg",
+            does: "saves that of all groups",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let disks = session.disks(arguments)?;
+    let folder = disks.host.config.backup_dir();
+    let view = View::new(disks.scan);
+    let named = selected::groups(&view, arguments, Groups::Only, session)?;
+    let pattern = arguments.value(&flags::FILE);
+    if pattern.is_some_and(|pattern| !pattern.contains("%s")) && named.len() > 1 {
+        return Err(Error::failed(
+            "Several volume groups would be written to one file; name one, or use %s in --file.",
+        ));
+    }
+    for named in named {
+        let vg = &named.group.vg;
+        let name = &vg.name;
+        if named.group.missing_count() > 0 && !arguments.has(&flags::PARTIAL) {
+            session.tell(&format!("WARNING: VG {name} is missing physical volumes."));
+        }
+        let path = match pattern {
+            Some(pattern) => PathBuf::from(pattern.replace("%s", name)),
+            None => folder.join(name),
+        };
+        match write(&path, &text(&view, named.group)) {
+            Ok(()) => {
+                session.line(&format!("Volume group \"{name}\" successfully backed up."))?;
+            }
+            Err(error) => {
+                let path = path.display();
+                session.fail_later(&format!("Could not back up {name} to {path}: {error}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text to be written: what the disks say, with today's names of the devices.
+fn text(view: &View, group: &Group) -> Vec<u8> {
+    let mut vg: VolumeGroup = (*group.vg).clone();
+    for (pv, _) in group.vg.pvs() {
+        if group.found(pv).is_some() {
+            vg.pv_mut(pv).device = Some(view.pv_name(group, pv).to_owned());
+        }
+    }
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let host = rustix::system::uname();
+    let shown = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let name = shown(host.nodename());
+    let (system, release) = (shown(host.sysname()), shown(host.release()));
+    let (version, machine) = (shown(host.version()), shown(host.machine()));
+    vg.header.generator = Some(format!("Ashlar {}", env!("CARGO_PKG_VERSION")));
+    vg.header.description = Some(command_line());
+    vg.header.host_detail = Some(format!("{system} {name} {release} {version} {machine}"));
+    vg.header.creation_host = Some(name);
+    vg.header.creation_time = Some(now);
+    to_text(&vg, Style::Backup)
+}
+
+/// The command as it was typed, without the name of the binary in front of it.
+fn command_line() -> String {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let is_command = |word: &String| word.rsplit('/').next() == Some(COMMAND.name);
+    let from = words.iter().position(is_command).unwrap_or(0);
+    let rest = words.get(from + 1..).unwrap_or_default();
+    std::iter::once(COMMAND.name.to_owned())
+        .chain(rest.iter().cloned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Writes beside the file and then takes its place, so that an old backup is never lost to a
+/// half-written new one. As with stock only the owner may read it.
+fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let beside = path.with_file_name(name);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options
+        .open(&beside)
+        .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
