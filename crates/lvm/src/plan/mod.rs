@@ -31,6 +31,7 @@ mod ranges;
 pub(crate) mod samples;
 mod segments;
 pub mod size;
+mod undo;
 
 pub use author::Author;
 pub use change::{
@@ -38,3 +39,4 @@ pub use change::{
     VolumeChange, When,
 };
 pub use display::display_size;
+pub use undo::undo;

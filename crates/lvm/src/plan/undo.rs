@@ -1,0 +1,376 @@
+//! Undo: the volume group as an older text had it, as a new version.
+//!
+//! The old texts are still in the rings, but their volumes are not what they were if somebody else
+//! has used their extents in between. So every version from the old one to the present one is
+//! walked, and each extent of the old volumes must in each of them either belong to the same place
+//! of the same volume or to nobody:
+//!
+//! ```text
+//!     version      7 (wanted)   8           9           10 (now)
+//!     pv0 0-9      a 0-9        free        a 0-9       free        may come back
+//!     pv0 10-19    b 0-9        free        c 0-9       free        c has written there: refused
+//! ```
+//!
+//! Volumes with a state of their own on disk (mirrors, RAID, snapshots, pools, caches) come back
+//! only if they never changed: their logs and maps would speak of another time. One exception: a
+//! volume that has since become the first copy of a mirror is still the same volume.
+//!
+//! Does not know what was discarded: volumes whose extents were free in between come back with a
+//! warning.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::author::Author;
+use super::change::{Change, GroupChange, Message};
+use super::draft::{
+    freed, refused, require_known_segments, require_not_exported, seal, usage_change,
+    volume_changes, wrong,
+};
+use crate::model::{
+    AllocationMap, Area, ExtentRange, LvId, Part, PvFlag, Relations, SegmentType, VolumeGroup,
+};
+use crate::ondisk::PvUse;
+use crate::{Extents, Result, Sectors, Uuid};
+
+/// Goes back to the first of `versions`, which are all versions from that one to the present one.
+pub fn undo(versions: &[VolumeGroup], author: &mut Author<'_>) -> Result<Change> {
+    let [target, .., now] = versions else {
+        return Err(wrong("There is no older version to go back to"));
+    };
+    require_complete(versions)?;
+    require_not_exported(now)?;
+    require_not_exported(target)?;
+    for vg in versions {
+        require_known_segments(vg)?;
+        require_comparable(target, vg)?;
+    }
+    require_same_state(target, &versions[1..])?;
+    let wanted = Map::of(target);
+    let mut unused = BTreeSet::new();
+    for vg in &versions[1..] {
+        compare(&wanted, vg, &mut unused)?;
+    }
+    let mut vg = restored(target, now)?;
+    seal(&mut vg, author)?;
+    let mut headers = Vec::new();
+    let mut released = Vec::new();
+    for (_, pv) in now
+        .pvs()
+        .filter(|(_, pv)| vg.pv_by_uuid(&pv.uuid).is_none())
+    {
+        headers.push(usage_change(pv.uuid, PvUse::Free));
+        released.push(pv.uuid);
+    }
+    let mut messages = Vec::new();
+    for name in unused {
+        messages.push(Message::warning(format!(
+            "Extents of logical volume {name} were free in between: if they were discarded, or \
+             written to by another program, its data is gone."
+        )));
+    }
+    messages.push(Message::note(format!(
+        "Volume group \"{}\" is as in version {} again, as version {}",
+        vg.name, target.seqno, vg.seqno
+    )));
+    Ok(Change {
+        headers,
+        released,
+        volumes: volume_changes(now, &vg),
+        freed: freed(now, &vg),
+        messages,
+        groups: vec![GroupChange::Commit(vg)],
+        ..Change::default()
+    })
+}
+
+/// A version that is not known may have used any extent.
+fn require_complete(versions: &[VolumeGroup]) -> Result<()> {
+    for pair in versions.windows(2) {
+        if pair[0].seqno.checked_add(1) != Some(pair[1].seqno) {
+            return Err(refused(format!(
+                "Version {} of volume group {} is followed by {}: what happened in between is not \
+                 known, so it cannot be undone",
+                pair[0].seqno, pair[0].name, pair[1].seqno
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Extents mean the same in both versions, and nothing that the old one stands on has left.
+fn require_comparable(target: &VolumeGroup, vg: &VolumeGroup) -> Result<()> {
+    let number = vg.seqno;
+    if vg.uuid != target.uuid || vg.name != target.name {
+        return Err(refused(format!(
+            "Volume group {} got another identity in version {number}: go back no further",
+            target.name
+        )));
+    }
+    if vg.extent_size != target.extent_size {
+        return Err(refused(format!(
+            "Volume group {} got extents of another size in version {number}: go back no further",
+            target.name
+        )));
+    }
+    for (_, pv) in target.pvs() {
+        let Some(same) = vg.pv_by_uuid(&pv.uuid) else {
+            return Err(refused(format!(
+                "Physical volume {} had left volume group {} in version {number}: it may have \
+                 been used elsewhere",
+                pv.uuid, target.name
+            )));
+        };
+        if vg.pv(same).pe_start != pv.pe_start {
+            return Err(refused(format!(
+                "The extents of physical volume {} begin elsewhere in version {number}",
+                pv.uuid
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Volumes with a state of their own never changed.
+fn require_same_state(target: &VolumeGroup, later: &[VolumeGroup]) -> Result<()> {
+    let wanted = states(target);
+    for vg in later {
+        let found = states(vg);
+        for (uuid, state) in &wanted {
+            if found.get(uuid).is_none_or(|other| other.text != state.text) {
+                return Err(refused(format!(
+                    "Logical volume {} was changed in version {}: volumes of type {} keep a state \
+                     of their own and cannot be set back",
+                    state.name, vg.seqno, state.kind
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What must not have changed.
+struct State {
+    name: String,
+    kind: String,
+    text: String,
+}
+
+fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
+    let is_stateful = |lv: &LvId| {
+        let is_plain = |kind: &SegmentType| {
+            matches!(
+                kind,
+                SegmentType::Striped(_) | SegmentType::Zero | SegmentType::Error
+            )
+        };
+        !vg.lv(*lv)
+            .segments
+            .iter()
+            .all(|segment| is_plain(&segment.kind))
+    };
+    let mut left: Vec<LvId> = vg.lvs().map(|(id, _)| id).filter(is_stateful).collect();
+    let mut seen = BTreeSet::new();
+    let mut states = HashMap::new();
+    while let Some(id) = left.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let lv = vg.lv(id);
+        for segment in &lv.segments {
+            segment.for_each_reference(|part, _| left.push(part));
+        }
+        let state = State {
+            name: lv.name().to_owned(),
+            kind: lv.first().map_or("", SegmentType::name).to_owned(),
+            text: state_text(vg, id),
+        };
+        states.insert(lv.uuid, state);
+    }
+    states
+}
+
+/// Everything that matters of a volume's segments, without ids.
+fn state_text(vg: &VolumeGroup, id: LvId) -> String {
+    let mut text = String::new();
+    for segment in &vg.lv(id).segments {
+        let mut parts = vec![format!(
+            "{} {} {}",
+            segment.type_name(),
+            segment.start.0,
+            segment.length.0
+        )];
+        for area in segment.areas() {
+            parts.push(match area {
+                Area::Pv { pv, start } => format!("{}:{}", vg.pv(*pv).uuid, start.0),
+                Area::Lv { lv, start } => format!("{}:{}", vg.lv(*lv).uuid, start.0),
+            });
+        }
+        segment.for_each_reference(|lv, part| parts.push(format!("{part:?} {}", vg.lv(lv).uuid)));
+        parts.push(match &segment.kind {
+            SegmentType::ThinPool(pool) => {
+                format!(
+                    "{} {} {:?}",
+                    pool.transaction_id, pool.chunk_size.0, pool.messages
+                )
+            }
+            SegmentType::Thin(thin) => format!("{} {}", thin.transaction_id, thin.device_id),
+            SegmentType::Mirror(mirror) => {
+                format!("{} {:?}", mirror.region_size.0, mirror.extents_moved)
+            }
+            SegmentType::Raid(raid) => format!("{} {}", raid.stripe_size.0, raid.region_size.0),
+            SegmentType::Snapshot(snapshot) => {
+                format!("{} {:?}", snapshot.chunk_size.0, snapshot.state)
+            }
+            _ => String::new(),
+        });
+        text.push_str(&parts.join(" "));
+        text.push('\n');
+    }
+    text
+}
+
+/// Extents of one area, and which of a volume's they are.
+#[derive(Debug, Clone)]
+struct Piece {
+    range: ExtentRange,
+    /// The volume whose data this is.
+    lv: Uuid,
+    name: String,
+    /// How many areas take turns, and how much each gets at a time.
+    stripes: (u64, Sectors),
+    /// The number of the first extent, in an order in which those of all areas differ.
+    first: u64,
+}
+
+impl Piece {
+    /// Where an extent stands in its volume.
+    fn place(&self, extent: Extents) -> (Uuid, (u64, Sectors), u64) {
+        let row = (extent - self.range.start).0;
+        (self.lv, self.stripes, self.first + row * self.stripes.0)
+    }
+}
+
+/// What stands on the physical volumes of a version.
+struct Map {
+    pvs: HashMap<Uuid, Vec<Piece>>,
+}
+
+impl Map {
+    fn of(vg: &VolumeGroup) -> Self {
+        let relations = Relations::of(vg);
+        let map = AllocationMap::of(vg);
+        let mut pvs = HashMap::new();
+        for (id, pv) in vg.pvs() {
+            let pieces = map.allocations(id).iter().map(|allocation| {
+                let owner = vg.lv(owner(vg, &relations, allocation.lv));
+                let segment = &vg.lv(allocation.lv).segments[allocation.segment];
+                let stripes = match &segment.kind {
+                    SegmentType::Striped(striped) if striped.areas.len() > 1 => {
+                        (striped.areas.len() as u64, striped.stripe_size)
+                    }
+                    _ => (1, Sectors::ZERO),
+                };
+                let is_copy = !matches!(segment.kind, SegmentType::Striped(_));
+                let area = if is_copy { 0 } else { allocation.area as u64 };
+                Piece {
+                    range: allocation.range,
+                    lv: owner.uuid,
+                    name: vg.lv(allocation.lv).name().to_owned(),
+                    stripes,
+                    first: segment.start.0 + area,
+                }
+            });
+            pvs.insert(pv.uuid, pieces.collect());
+        }
+        Self { pvs }
+    }
+}
+
+/// The volume whose data another holds: the first copy of a mirror holds the mirror's.
+fn owner(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> LvId {
+    let Some(used) = relations.component_use(lv) else {
+        return lv;
+    };
+    let areas = vg.lv(used.by).segments[used.segment].areas();
+    let start = Extents::ZERO;
+    let is_first = areas.first() == Some(&Area::Lv { lv, start });
+    if used.part == Part::MirrorImage && is_first {
+        used.by
+    } else {
+        lv
+    }
+}
+
+/// Finds extents that belong to something else in a later version, and notes volumes whose extents
+/// belong to nobody there.
+fn compare(wanted: &Map, vg: &VolumeGroup, unused: &mut BTreeSet<String>) -> Result<()> {
+    let found = Map::of(vg);
+    for (pv, pieces) in &wanted.pvs {
+        let others = found.pvs.get(pv).map_or(&[][..], Vec::as_slice);
+        for piece in pieces {
+            let mut covered = Extents::ZERO;
+            for other in others {
+                let start = piece.range.start.max(other.range.start);
+                let end = piece.range.end().min(other.range.end());
+                if start >= end {
+                    continue;
+                }
+                covered += end - start;
+                if piece.place(start) != other.place(start) {
+                    return Err(refused(format!(
+                        "Extents {}-{} of physical volume {pv}, which are logical volume {}'s, \
+                         were mapped to {} in version {}: its data is gone",
+                        start.0,
+                        end.0 - 1,
+                        piece.name,
+                        other.name,
+                        vg.seqno
+                    )));
+                }
+            }
+            if covered < piece.range.length {
+                unused.insert(piece.name.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The old group on the physical volumes as they are now.
+fn restored(target: &VolumeGroup, now: &VolumeGroup) -> Result<VolumeGroup> {
+    let mut vg = target.clone();
+    vg.seqno = now.seqno;
+    let pvs: Vec<_> = vg.pvs().map(|(id, pv)| (id, pv.uuid)).collect();
+    let map = AllocationMap::of(target);
+    for (id, uuid) in pvs {
+        let same = now
+            .pv_by_uuid(&uuid)
+            .expect("versions without it were refused");
+        let present = now.pv(same);
+        let ends = map
+            .allocations(id)
+            .iter()
+            .map(|allocation| allocation.range.end());
+        if ends.max().unwrap_or_default() > present.pe_count {
+            return Err(refused(format!(
+                "Physical volume {uuid} is smaller than in version {}",
+                target.seqno
+            )));
+        }
+        let old = vg.pv_mut(id);
+        old.device.clone_from(&present.device);
+        old.device_id_type.clone_from(&present.device_id_type);
+        old.device_id.clone_from(&present.device_id);
+        old.dev_size = present.dev_size;
+        old.pe_count = present.pe_count;
+        if present.flags.has(PvFlag::Missing) {
+            old.flags.insert(PvFlag::Missing);
+        } else {
+            old.flags.remove(PvFlag::Missing);
+        }
+    }
+    Ok(vg)
+}
+
+#[cfg(test)]
+mod tests;
