@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::{self, JoinHandle};
@@ -47,8 +47,13 @@ pub struct Finished {
     pub time: Duration,
 }
 
-/// The program under test: `ASHLAR_BIN`, or the workspace's own, which is built first.
+/// The program under test, without arguments.
 pub fn ashlar() -> Tool {
+    Tool::new(ashlar_path())
+}
+
+/// The program under test: `ASHLAR_BIN`, or the workspace's own, which is built first.
+pub fn ashlar_path() -> &'static Path {
     static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
         std::env::var_os("ASHLAR_BIN").map_or_else(built, |path| {
             let path = PathBuf::from(path);
@@ -60,7 +65,7 @@ pub fn ashlar() -> Tool {
             path
         })
     });
-    Tool::new(&*BINARY)
+    &BINARY
 }
 
 fn built() -> PathBuf {

@@ -12,6 +12,9 @@ use rustix::fs::{FlockOperation, flock};
 /// A record longer than this was not written by us, in bytes.
 const RECORD_MAX: u64 = 64 << 10;
 
+/// Names another runtime folder: for tests, and for worlds that must not see each other.
+const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
+
 /// The folder in which running servers are found.
 #[derive(Debug, Clone)]
 pub(crate) struct Runtime {
@@ -59,13 +62,15 @@ impl Runtime {
     /// Finds the runtime folder, and makes it if it is not there.
     pub(crate) fn open() -> Result<Self> {
         let uid = rustix::process::geteuid();
-        let base = if uid.is_root() {
+        let variable = |name| std::env::var_os(name).filter(|folder| !folder.is_empty());
+        let base = if let Some(folder) = variable(RUNTIME_VARIABLE) {
+            PathBuf::from(folder)
+        } else if uid.is_root() {
             PathBuf::from("/run/ashlar")
+        } else if let Some(folder) = variable("XDG_RUNTIME_DIR") {
+            Path::new(&folder).join("ashlar")
         } else {
-            match std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()) {
-                Some(folder) => Path::new(&folder).join("ashlar"),
-                None => std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw())),
-            }
+            std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw()))
         };
         let attached = base.join("attached");
         let mut builder = DirBuilder::new();

@@ -1,7 +1,7 @@
 //! Volumes as block device nodes and files: the processes behind them, and what they leave.
 //!
 //! Each attachment is a folder under the runtime folder (`/run/ashlar` for root,
-//! `$XDG_RUNTIME_DIR/ashlar` for others):
+//! `$XDG_RUNTIME_DIR/ashlar` for others; `$ASHLAR_RUNTIME_DIR` overrides both):
 //!
 //! ```text
 //!   /run/ashlar/attached/vg0-data/

@@ -1,0 +1,204 @@
+//! Volumes as block device nodes and as files: attached, mounted, held, killed and cleaned up.
+//!
+//! The servers are processes of their own, and nothing here opens a served file in the tests'
+//! process: a client that waits for a server which waits for the client's process never ends.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tests::{Golden, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256};
+
+/// A runtime folder of this test's own, and what is attached there.
+struct World {
+    scratch: Scratch,
+}
+
+impl World {
+    fn new() -> Self {
+        assert_root();
+        Self {
+            scratch: Scratch::new("attach"),
+        }
+    }
+
+    fn runtime(&self) -> PathBuf {
+        self.scratch.join("run")
+    }
+
+    fn command(&self, io: &str) -> Tool {
+        ashlar()
+            .env("ASHLAR_RUNTIME_DIR", self.runtime())
+            .env("ASHLAR_IO", io)
+    }
+
+    /// Attaches a golden volume and returns its place.
+    fn attach(&self, disks: &Path, volume: &str, io: &str) -> PathBuf {
+        let attach = self.command(io).arg("--devices").arg(disks);
+        let place = attach.args(["attach", "--readonly", volume]).succeed();
+        PathBuf::from(place.text().trim_end())
+    }
+
+    fn detach(&self, name: impl AsRef<std::ffi::OsStr>) -> Tool {
+        self.command("").arg("detach").arg(name)
+    }
+
+    /// The only record's line that begins with `key`.
+    fn record(&self, key: &str) -> String {
+        let folder = fs::read_dir(self.runtime().join("attached")).expect("the runtime folder");
+        let records: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        let [folder] = &records[..] else {
+            panic!("one attachment is there, not {records:?}");
+        };
+        let text = fs::read_to_string(folder.join("record")).expect("its record");
+        let value = text.lines().find_map(|line| line.strip_prefix(key));
+        value
+            .unwrap_or_else(|| panic!("{key} in {text}"))
+            .to_owned()
+    }
+
+    fn assert_nothing_left(&self) {
+        let attached = self.runtime().join("attached");
+        assert_eq!(fs::read_dir(&attached).expect("the folder").count(), 0);
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("the mounts");
+        let ours = self.scratch.path().display().to_string();
+        assert!(!mounts.contains(&ours), "a mount is left: {mounts}");
+    }
+}
+
+impl Drop for World {
+    /// Takes down what a failed test left, however it failed.
+    fn drop(&mut self) {
+        let _ = Tool::new("umount").arg(self.scratch.join("mnt")).run();
+        let _ = self.command("").args(["detach", "--all"]).run();
+    }
+}
+
+/// The golden ext4 volume is mounted from its node, every file has its content, and the node
+/// cannot be taken away meanwhile; with both engines.
+#[test]
+fn a_node_is_mounted_and_held() {
+    let golden = Golden::shared();
+    for io in ["threads", "uring"] {
+        let world = World::new();
+        let node = world.attach(golden.folder(), "vg0/ext4", io);
+        let mount = world.scratch.join("mnt");
+        fs::create_dir(&mount).expect("the mount point");
+        let options = ["-t", "ext4", "-o", "ro,noload"];
+        Tool::new("mount")
+            .args(options)
+            .args([&node, &mount])
+            .succeed();
+        for (sum, path) in Golden::ext4_files() {
+            let found = Tool::new("sha256sum")
+                .arg(mount.join(&path))
+                .succeed()
+                .text();
+            assert_eq!(found.split(' ').next(), Some(sum.as_str()), "{path}");
+        }
+        let refused = world.detach("vg0/ext4").exit(5).complaints();
+        let wanted = format!("vg0/ext4 is in use at {} by a mount", node.display());
+        assert!(refused.contains(&wanted), "{refused}");
+        Tool::new("umount").arg(&mount).succeed();
+        world.detach(&node).succeed();
+        world.assert_nothing_left();
+    }
+}
+
+/// A node is read by others as what the manifest says, and cannot be written.
+#[test]
+fn a_node_holds_the_volume() {
+    let (golden, world) = (Golden::shared(), World::new());
+    let node = world.attach(golden.folder(), "vg0/stripe3", "");
+    let wanted = Golden::volume("stripe3");
+    let size = Tool::new("blockdev")
+        .arg("--getsize64")
+        .arg(&node)
+        .succeed();
+    assert_eq!(size.text().trim(), wanted.size.to_string());
+    let read = Tool::new("sha256sum").arg(&node).succeed().text();
+    assert_eq!(read.split(' ').next(), Some(wanted.sha256.as_str()));
+    let output = format!("of={}", node.display());
+    let written = Tool::new("dd")
+        .args(["if=/dev/zero", &output, "count=1", "oflag=direct"])
+        .run();
+    assert!(written.code != Some(0), "a read-only node takes no writes");
+    world.detach("vg0/stripe3").succeed();
+    world.assert_nothing_left();
+}
+
+/// A killed server leaves a loop device and a mount; the next attach or detach cleans them up.
+#[test]
+fn a_killed_server_is_cleaned_up() {
+    let (golden, world) = (Golden::shared(), World::new());
+    for next in ["attach", "detach"] {
+        world.attach(golden.folder(), "vg0/linear1", "");
+        Tool::new("kill")
+            .args(["-9", &world.record("pid=")])
+            .succeed();
+        if next == "attach" {
+            let node = world.attach(golden.folder(), "vg0/linear1", "");
+            let read = Tool::new("sha256sum").arg(&node).succeed().text();
+            assert!(read.starts_with(&Golden::volume("linear1").sha256));
+        }
+        world.detach("vg0/linear1").succeed();
+        world.assert_nothing_left();
+    }
+}
+
+/// The same volume is attached once, and what is not attached cannot be detached.
+#[test]
+fn names_are_told() {
+    let (golden, world) = (Golden::shared(), World::new());
+    let node = world.attach(golden.folder(), "vg0/linear2", "");
+    let again = world.command("").arg("--devices").arg(golden.folder());
+    let refused = again.args(["attach", "vg0/linear2"]).exit(5).complaints();
+    let wanted = format!("vg0/linear2 is already attached at {}", node.display());
+    assert!(refused.contains(&wanted), "{refused}");
+    let refused = world.detach("vg0/nothing").exit(5).complaints();
+    assert!(refused.contains("vg0/nothing is not attached"), "{refused}");
+    world.detach("vg0/linear2").succeed();
+    world.assert_nothing_left();
+}
+
+/// An ordinary user gets a volume as a file, reads it, and takes it away.
+#[test]
+fn an_ordinary_user_gets_a_file() {
+    let world = World::new();
+    let golden = Golden::copy();
+    let open = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    open(golden.folder(), 0o755);
+    golden.images().iter().for_each(|image| open(image, 0o644));
+    // The build folder may lie where only root can look.
+    let binary = world.scratch.join("ashlar");
+    fs::copy(ashlar_path(), &binary).expect("a copy of the program");
+    open(&binary, 0o755);
+    let home = world.scratch.join("home");
+    fs::create_dir(&home).expect("a folder");
+    std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");
+    open(world.scratch.path(), 0o755);
+    let user = || {
+        Tool::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+            .env("ASHLAR_RUNTIME_DIR", home.join("run"))
+    };
+    let file = home.join("volume.img");
+    let attach = user().arg(&binary).arg("--devices").arg(golden.folder());
+    let attach = attach.args(["attach", "vg0/stripe2x", "--file"]).arg(&file);
+    assert_eq!(Path::new(attach.succeed().text().trim_end()), file);
+    // Root may not look into a user's mount; the user may.
+    let read = user().arg("sha256sum").arg(&file).succeed().text();
+    assert!(read.starts_with(&Golden::volume("stripe2x").sha256));
+    let copy = home.join("copy");
+    let mut compare = user().args(["qemu-img", "convert", "-O", "raw"]);
+    compare = compare.args([&file, &copy]);
+    compare.succeed();
+    assert_eq!(
+        sha256(&fs::read(&copy).expect("the copy")),
+        Golden::volume("stripe2x").sha256
+    );
+    user().arg(&binary).arg("detach").arg(&file).succeed();
+    assert_eq!(fs::metadata(&file).expect("the file is back").len(), 0);
+}
