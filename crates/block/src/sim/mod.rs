@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The other use is to take a history apart: [`Recorder`] notes what real or simulated devices
-//! were asked, and [`states`] makes each disk content that a power cut could have left.
+//! were asked, and [`states()`] makes each disk content that a power cut could have left.
 //!
 //! `image.rs` holds content that is cheap to copy, `faults.rs` says what goes wrong, `disk.rs` is
 //! the state machine, `device.rs` runs it, `log.rs` records, `states.rs` enumerates, `random.rs`
