@@ -5,6 +5,7 @@
 
 mod attach;
 mod bench;
+mod demo;
 mod nbd;
 mod reports;
 mod rings;

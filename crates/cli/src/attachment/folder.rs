@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 const RECORD_MAX: u64 = 64 << 10;
 
 /// Names another runtime folder: for tests, and for worlds that must not see each other.
-const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
+pub(crate) const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
 
 /// The folder in which running servers are found.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! All commands.
 
 use super::{
-    attach, cat, cp, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay, pvs, pvscan,
-    serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
+    attach, cat, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay, pvs,
+    pvscan, serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
@@ -26,6 +26,7 @@ pub(super) const ALL: &[&Command] = &[
     &attach::COMMAND,
     &detach::COMMAND,
     &serve::COMMAND,
+    &demo::COMMAND,
     &help::COMMAND,
 ];
 

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use super::catalogue::{ALL, find};
 use super::session::Session;
-use crate::args::{Command, Error, Kind, flags, meant, overview, parse, split_leading, text};
+use super::vgs;
+use crate::args::{
+    Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
+};
 
 /// Runs the command that the words name.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -28,7 +31,13 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::from(error.exit_status())
 }
 
-fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
+/// The arguments of a command that looks at `devices` and has no other options.
+pub(crate) fn device_arguments(devices: &str) -> Result<Arguments, Error> {
+    parse(&vgs::COMMAND, &["--devices".to_owned(), devices.to_owned()])
+}
+
+/// Runs the command that the words, the binary's name first, mean.
+pub(crate) fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
     let (binary, mut rest) = match words {
         [] => ("ashlar", words),
         [path, rest @ ..] => (path.rsplit('/').next().unwrap_or(path), rest),

@@ -4,8 +4,7 @@
 //! ends. A parent process that opens the socket itself (systemd, or libnbd's tools with
 //! `[ ashlar serve … ]`) needs no `--nbd`.
 
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command as Process};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use target::volume::Access as VolumeAccess;
 
 use super::Session;
 use super::open::{self, Opener};
+use super::private_folder::PrivateFolder;
 use super::session::Disks;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
@@ -94,7 +94,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             ));
         }
         let folder = PrivateFolder::make()?;
-        listeners.push(Listener::unix(folder.0.join("nbd.sock")).map_err(|error| failed(&error))?);
+        listeners
+            .push(Listener::unix(folder.path().join("nbd.sock")).map_err(|error| failed(&error))?);
         Some(folder)
     } else {
         None
@@ -229,34 +230,5 @@ fn wait_for_end(signals: &mut Signals, child: Option<&mut Child>) -> Result<(), 
                 let _ = child.kill();
             }
         }
-    }
-}
-
-/// A folder that only its owner can enter, removed when dropped.
-struct PrivateFolder(PathBuf);
-
-impl PrivateFolder {
-    fn make() -> Result<Self, Error> {
-        let base = std::env::temp_dir();
-        let id = std::process::id();
-        for number in 0..100 {
-            let path = base.join(format!("ashlar-{id}-{number}"));
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let what = format!("Cannot make the folder {}", path.display());
-                    return Err(Error::failed(what).because(error));
-                }
-            }
-        }
-        let what = format!("Cannot make a folder in {}", base.display());
-        Err(Error::failed(what))
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,0 +1,47 @@
+//! `demo`: Ashlar shown on bundled disks. The steps are in `crate::demo`.
+
+use std::path::Path;
+
+use super::Session;
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::demo;
+
+const KEEP: Flag = Flag::value(
+    "keep",
+    "Folder",
+    "Put the bundled disks into this folder, which is made if it is not there, and leave them \
+     there, to try the commands on them. No file is overwritten.",
+);
+
+/// `demo`
+pub(super) const COMMAND: Command = Command {
+    name: "demo",
+    summary: "Show what Ashlar can do, on bundled disks",
+    operands: "",
+    description: "Unpacks five disks on which stock LVM2 made a volume group, lists it, draws \
+        where its volumes lie, compares their content with what the kernel saw, serves one over \
+        NBD and reads it back, and attaches one and looks at its files. Says what it does, with \
+        the commands that do the same.\n\n\
+        Mounting the file system needs root; others get the volume as a file. What the machine \
+        does not allow is left out, and said. Nothing is left behind, also when it is \
+        interrupted.",
+    flags: &[&[KEEP], &[flags::HELP, flags::LONG_HELP, flags::VERSION]],
+    examples: &[
+        Example {
+            line: "ashlar demo",
+            does: "shows everything in a few seconds",
+        },
+        Example {
+            line: "ashlar demo --keep disks",
+            does: "leaves the disks in the folder disks, for own attempts",
+        },
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if let Some(word) = arguments.operands().first() {
+        return Err(Error::usage(format!("demo takes no names, not {word}.")));
+    }
+    demo::run(arguments.value(&KEEP).map(Path::new), session)
+}

@@ -1,0 +1,119 @@
+//! The demo, as a newcomer sees it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root};
+
+/// Fails if there is a file in `folder`, or a mount or a loop device of something in it.
+fn assert_nothing_left(folder: &Path) {
+    let files: Vec<_> = fs::read_dir(folder).expect("the folder").collect();
+    assert!(files.is_empty(), "{files:?}");
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the mounts");
+    let place = folder.to_str().expect("a plain name");
+    assert!(!mounts.contains(place), "{mounts}");
+    for device in fs::read_dir("/sys/block").expect("devices").flatten() {
+        let file = fs::read_to_string(device.path().join("loop/backing_file"));
+        assert!(!file.is_ok_and(|file| file.contains(place)), "{device:?}");
+    }
+}
+
+/// Everything is shown, compared and read back, and nothing is left.
+#[test]
+fn the_demo_shows_everything() {
+    assert_root();
+    let scratch = Scratch::new("demo");
+    let shown = ashlar()
+        .arg("demo")
+        .env("TMPDIR", scratch.path())
+        .succeed()
+        .text();
+    let lines = [
+        "  VG  #PV #LV #SN Attr   VSize   VFree",
+        "  linear1  vg0 -wi-------  8.00m",
+        "   a0.img    0  AAAAAAAABBBBBBCCC",
+        "$ ashlar cat vg0/stripe2x | sha256sum",
+        "our own client: same as the kernel saw",
+        "nbdcopy: same as the kernel saw",
+        "qemu-img: same as the kernel saw",
+        "mount -o ro /dev/loop",
+        "all 51 files hold what was written to them",
+        "Nothing is left behind",
+    ];
+    for line in lines {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
+    for name in ["linear1", "linear2", "stripe3", "stripe2x", "ext4"] {
+        let is_line = |line: &str| line.trim().starts_with(name) && line.ends_with("same");
+        assert!(shown.lines().any(is_line), "{name} is not in\n{shown}");
+    }
+    assert!(!shown.contains('\x1b'), "colours are for terminals");
+    assert_nothing_left(scratch.path());
+}
+
+/// An ordinary user gets the volume as a file, and is told what only root can have.
+#[test]
+fn an_ordinary_user_sees_the_demo_too() {
+    assert_root();
+    let scratch = Scratch::new("demo-user");
+    let (program, folder) = (scratch.join("ashlar"), scratch.join("tmp"));
+    fs::copy(ashlar().shown(), &program).expect("the program can be copied");
+    fs::create_dir(&folder).expect("a folder");
+    fs::set_permissions(&folder, Permissions::from_mode(0o1777)).expect("a folder for all");
+    let shown = Tool::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .arg("demo")
+        .env("TMPDIR", &folder)
+        .succeed()
+        .text();
+    assert!(shown.contains("needs root: left out"), "{shown}");
+    assert!(
+        shown.contains("the file: same as the kernel saw"),
+        "{shown}"
+    );
+    assert_nothing_left(&folder);
+}
+
+/// Interrupted while a volume is attached, it cleans up, says where it was, and fails.
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    assert_root();
+    let scratch = Scratch::new("demo-end");
+    let is_attached = || {
+        let mut folders = fs::read_dir(scratch.path()).expect("the folder").flatten();
+        folders.any(|folder| folder.path().join("run/attached").exists())
+    };
+    let tool = ashlar().arg("demo").env("TMPDIR", scratch.path());
+    let mut demo = Daemon::start(tool, is_attached);
+    demo.signal(Signal::INT);
+    let deadline = Instant::now() + LIMIT;
+    while demo.is_running() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let complaints = demo.stop();
+    assert!(complaints.contains("It was interrupted"), "{complaints}");
+    assert!(complaints.contains("step 6"), "{complaints}");
+    assert_nothing_left(scratch.path());
+}
+
+/// The disks stay where they were asked for, and no file is overwritten.
+#[test]
+fn kept_disks_stay() {
+    let scratch = Scratch::new("demo-keep");
+    let folder = scratch.join("kept");
+    let demo = || ashlar().args(["demo", "--keep"]).arg(&folder);
+    demo().succeed();
+    ashlar()
+        .arg("--devices")
+        .arg(&folder)
+        .args(["lvs", "vg0"])
+        .succeed();
+    let complaints = demo().exit(5).complaints();
+    assert!(complaints.contains("a0.img: File exists"), "{complaints}");
+    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 5);
+}
