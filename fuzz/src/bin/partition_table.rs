@@ -39,7 +39,9 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn mend(disk: &mut [u8]) {
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    let Some(header) = disk.get(512..604) else { return };
+    let Some(header) = disk.get(512..604) else {
+        return;
+    };
     let (at, sizes) = (number(&header[72..80]), number(&header[80..88]));
     let start = at.saturating_mul(512);
     let end = start.saturating_add((sizes & 0xffff_ffff).saturating_mul(sizes >> 32));
