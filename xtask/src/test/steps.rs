@@ -39,11 +39,6 @@ pub(super) fn steps() -> Vec<Step> {
     };
     let mut steps = vec![
         plain("fmt", "cargo fmt --all -- --check", LOOK_MAX),
-        plain(
-            "fmt-fuzz",
-            "cargo fmt --manifest-path fuzz/Cargo.toml -- --check",
-            LOOK_MAX,
-        ),
         own("tidy", "tidy", LOOK_MAX),
         own("packages", "packages", LOOK_MAX),
         plain(

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::Outcome;
 
@@ -9,6 +10,8 @@ use super::finding::Finding;
 use super::ratchet::Ratchet;
 use super::source::Source;
 use super::{habits, layers, limits, walk};
+
+const FUZZ_MANIFEST: &str = "fuzz/Cargo.toml";
 
 /// `cargo xtask tidy`.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -46,8 +49,40 @@ fn check(root: &Path) -> Result<(usize, Vec<Finding>), String> {
             .map_err(|error| format!("{manifest} cannot be read: {error}"))?;
         layers::check_manifest(manifest, &text, &mut findings);
     }
+    check_fuzz_format(root, &mut findings)?;
     findings.sort();
     Ok((paths.len(), findings))
+}
+
+/// `cargo fmt --all` leaves out the fuzz targets, which are a workspace of their own.
+fn check_fuzz_format(root: &Path, findings: &mut Vec<Finding>) -> Result<(), String> {
+    let output = Command::new("cargo")
+        .current_dir(root)
+        .args([
+            "fmt",
+            "--manifest-path",
+            FUZZ_MANIFEST,
+            "--",
+            "--check",
+            "-l",
+        ])
+        .output()
+        .map_err(|error| format!("cargo fmt cannot be run: {error}"))?;
+    for file in String::from_utf8_lossy(&output.stdout).lines() {
+        let path = file
+            .strip_prefix(&format!("{}/", root.display()))
+            .unwrap_or(file);
+        let message = format!("run cargo fmt --manifest-path {FUZZ_MANIFEST}");
+        findings.push(Finding::new(path, 1, "format", message));
+    }
+    if findings.is_empty() && !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "cargo fmt of the fuzz targets failed: {}",
+            why.trim()
+        ));
+    }
+    Ok(())
 }
 
 fn check_source(source: &Source, findings: &mut Vec<Finding>) {

@@ -1,7 +1,8 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::{nbd, reports, start};
+use super::{cat, nbd, reports, start};
 
 /// All tables.
-pub(in super::super) const TABLES: &[Table] = &[start::TABLE, reports::TABLE, nbd::TABLE];
+pub(in super::super) const TABLES: &[Table] =
+    &[start::TABLE, reports::TABLE, cat::TABLE, nbd::TABLE];
