@@ -7,6 +7,7 @@ mod attach;
 mod bench;
 mod demo;
 mod nbd;
+mod plans;
 mod reports;
 mod rings;
 mod volumes;

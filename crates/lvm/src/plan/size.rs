@@ -219,18 +219,25 @@ fn share_of_new(
     }
     let mut physical = percent_of(percent, total, Rounding::Down);
     if shape.copies > 0 && physical > totals.free {
-        let base = match base {
-            Base::Vg => "VG",
-            Base::Pvs => "PVS",
-            _ => "FREE",
-        };
-        messages.push(Message::note(format!(
-            "Reducing {percent}%{base} to remaining free space {} in VG.",
-            shown(totals.free, totals)
-        )));
+        messages.push(reducing(percent, base, totals.free, totals));
         physical = totals.free;
     }
     Ok(Extents(physical.0 / shape.copies.max(1)))
+}
+
+/// A share of more than what is free.
+fn reducing(percent: u32, base: Base, most: Extents, totals: &Totals) -> Message {
+    let base = match base {
+        Base::Vg => "VG",
+        Base::Pvs => "PVS",
+        Base::Free => "FREE",
+        Base::Origin => "ORIGIN",
+        Base::Lv => "LV",
+    };
+    Message::note(format!(
+        "Reducing {percent}%{base} to remaining free space {} in VG.",
+        shown(most, totals)
+    ))
 }
 
 /// Which way a share is rounded.

@@ -26,6 +26,7 @@ pub fn allocate(
     search.run();
     if search.missing() > Extents::ZERO
         && request.policy == AllocationPolicy::Normal
+        && request.exactness == Exactness::Exact
         && request.legs.len() == 1
         && request.stripes > 1
     {
@@ -124,16 +125,20 @@ impl<'a> Search<'a> {
                 let is_whole = |run: &Allocated| {
                     run.length == self.missing() || self.request.exactness == Exactness::AtMost
                 };
-                self.distinct(|_, _| true).filter(is_whole)
+                self.distinct(stage, |_, _| true).filter(is_whole)
             }
             AllocationPolicy::Contiguous => self.contiguous(),
             AllocationPolicy::Cling | AllocationPolicy::ClingByTags if is_new => {
                 let is_last = stage == self.request.policy;
-                is_last.then(|| self.distinct(|_, _| true)).flatten()
+                is_last.then(|| self.distinct(stage, |_, _| true)).flatten()
             }
-            AllocationPolicy::Cling => self.distinct(|leg, pv| self.legs[leg].pvs.contains(&pv)),
-            AllocationPolicy::ClingByTags => self.distinct(|leg, pv| self.shares_tag(leg, pv)),
-            AllocationPolicy::Normal => self.distinct(|_, _| true),
+            AllocationPolicy::Cling => {
+                self.distinct(stage, |leg, pv| self.legs[leg].pvs.contains(&pv))
+            }
+            AllocationPolicy::ClingByTags => {
+                self.distinct(stage, |leg, pv| self.shares_tag(leg, pv))
+            }
+            AllocationPolicy::Normal => self.distinct(stage, |_, _| true),
             AllocationPolicy::Anywhere => self.anywhere(),
         }
     }
@@ -170,7 +175,11 @@ impl<'a> Search<'a> {
     }
 
     /// The longest run whose areas lie on distinct physical volumes that their legs may use.
-    fn distinct(&self, may_use: impl Fn(usize, PvId) -> bool) -> Option<Allocated> {
+    fn distinct(
+        &self,
+        stage: AllocationPolicy,
+        may_use: impl Fn(usize, PvId) -> bool,
+    ) -> Option<Allocated> {
         let missing = self.missing();
         let mut candidates: Vec<Candidate> = Vec::new();
         for place in self.space.places() {
@@ -194,6 +203,9 @@ impl<'a> Search<'a> {
             !self.legs.iter().enumerate().any(is_foreign) && may_use(leg, pv)
         };
         let prefers = |area: usize| {
+            if stage == AllocationPolicy::Normal {
+                return None;
+            }
             let behind = self.legs[area / stripes].behind.get(area % stripes);
             behind.map(|(pv, _)| *pv)
         };

@@ -115,7 +115,7 @@ pub(super) fn require_extent_size(size: Sectors) -> Result<()> {
     }
     if !size.0.is_power_of_two() && size % EXTENT_SIZE_UNIT != Sectors::ZERO {
         return Err(wrong(
-            "Physical extent size must be a multiple of 128.00 KiB when not a power of 2.",
+            "Physical Extent size must be a multiple of 128.00 KiB when not a power of 2.",
         ));
     }
     Ok(())

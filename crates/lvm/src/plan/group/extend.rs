@@ -63,17 +63,17 @@ pub(super) fn require_resizeable(vg: &VolumeGroup) -> Result<()> {
 /// Adds physical volumes at the end of the list.
 pub(super) fn add_members(vg: &mut VolumeGroup, members: &[Member]) -> Result<()> {
     for member in members {
+        if vg.pv_by_uuid(&member.header.uuid).is_some() {
+            return Err(refused(format!(
+                "Physical volume '{}' is already in volume group '{}'",
+                member.device, vg.name
+            )));
+        }
         if member.header.usage() == PvUse::Used {
             return Err(refused(format!(
                 "PV {} is used by a VG but its metadata is missing: repair that group, or \
                  initialise the PV again with pvcreate -ff",
                 member.device
-            )));
-        }
-        if vg.pv_by_uuid(&member.header.uuid).is_some() {
-            return Err(refused(format!(
-                "Physical volume '{}' is already in volume group '{}'",
-                member.device, vg.name
             )));
         }
         if vg.max_pv != 0 && vg.pv_count() as u64 >= u64::from(vg.max_pv) {

@@ -82,7 +82,7 @@ fn a_group_is_created_and_grows() {
     odd.extent_size = Sectors(6);
     assert_eq!(
         refusal(&odd).expect_err("3 KiB").context,
-        "Physical extent size must be a multiple of 128.00 KiB when not a power of 2."
+        "Physical Extent size must be a multiple of 128.00 KiB when not a power of 2."
     );
     refusal(&NewGroup::new("-vg", &members)).expect_err("no name");
     refusal(&NewGroup::new("vg", &[])).expect_err("nothing to stand on");

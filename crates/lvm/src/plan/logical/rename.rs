@@ -20,13 +20,13 @@ pub fn rename_volume(
     }
     // A segment that we do not understand may name volumes that we do not know of.
     require_known_segments(vg)?;
-    require_free_name(vg, to)?;
     let id = vg.lv_by_name(from).ok_or_else(|| {
         wrong(format!(
             "Existing logical volume \"{from}\" not found in volume group \"{}\"",
             vg.name
         ))
     })?;
+    require_free_name(vg, to)?;
     if !Relations::of(vg).is_visible(vg, id) {
         return Err(refused(format!(
             "Cannot rename internal LV \"{from}\": rename the volume of which it is a part"

@@ -15,7 +15,7 @@ use crate::plan::allocate::{Leg, Request, allocate};
 use crate::plan::author::Author;
 use crate::plan::change::{Before, Change};
 use crate::plan::display::display_size;
-use crate::plan::draft::{Draft, find_lv, refused, require_known_segments, wrong};
+use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::places::{FreeSpace, Places};
 use crate::plan::size::{Exactness, ResizeTo, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
@@ -49,7 +49,12 @@ pub fn resize_volume(
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
-    let id = find_lv(vg, resize.volume)?;
+    let id = vg.lv_by_name(resize.volume).ok_or_else(|| {
+        wrong(format!(
+            "Logical volume {} not found in volume group {}.",
+            resize.volume, vg.name
+        ))
+    })?;
     require_resizable(vg, id)?;
     let old = vg.lv(id).extents();
     let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));

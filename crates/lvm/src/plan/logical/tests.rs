@@ -244,7 +244,7 @@ fn no_space_is_told_in_stocks_words() {
             "200",
             "New size (200 extents) matches existing size (200 extents).",
         ),
-        ("b", "1", "Failed to find logical volume \"vg/b\""),
+        ("b", "1", "Logical volume b not found in volume group vg."),
     ] {
         let error = resize(&vg, volume, size, None).expect_err("it is refused");
         assert_eq!(error.context, sentence);

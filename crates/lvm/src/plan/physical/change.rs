@@ -32,7 +32,8 @@ pub enum PvAttribute<'a> {
     Areas(AreaUse),
 }
 
-/// Changes properties of a physical volume. `areas` are those of the whole group.
+/// Changes properties of a physical volume. `areas` are those of the whole group. Where all of it
+/// is so already the change has no commit.
 pub fn change_pv(
     vg: &VolumeGroup,
     pv: PvId,
@@ -42,9 +43,17 @@ pub fn change_pv(
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
     let name = pv_name(vg, pv);
+    let mut is_changed = false;
     for change in changes {
+        is_changed |= !is_so_already(&mut draft, pv, *change, &name);
         match *change {
-            PvAttribute::Allocatable(wanted) => set_allocatable(&mut draft, pv, wanted, &name)?,
+            PvAttribute::Allocatable(wanted) => {
+                let flags = &mut draft.vg.pv_mut(pv).flags;
+                match wanted {
+                    Allocatable::Yes => flags.insert(PvFlag::Allocatable),
+                    Allocatable::No => flags.remove(PvFlag::Allocatable),
+                }
+            }
             PvAttribute::AddTag(tag) => add_tag(&mut draft.vg.pv_mut(pv).tags, tag)?,
             PvAttribute::RemoveTag(tag) => {
                 draft.vg.pv_mut(pv).tags.retain(|other| other != tag);
@@ -63,29 +72,29 @@ pub fn change_pv(
             PvAttribute::Areas(usage) => set_areas(&mut draft, pv, usage, areas)?,
         }
     }
+    if !is_changed {
+        draft.note(format!("Physical volume {name} not changed"));
+        return Ok(Change {
+            messages: draft.messages,
+            ..Change::default()
+        });
+    }
     draft.note(format!("Physical volume \"{name}\" changed"));
     draft.finish(author)
 }
 
-fn set_allocatable(draft: &mut Draft, pv: PvId, wanted: Allocatable, name: &str) -> Result<()> {
-    let flags = &mut draft.vg.pv_mut(pv).flags;
-    let is_allocatable = flags.has(PvFlag::Allocatable);
-    match wanted {
-        Allocatable::Yes if is_allocatable => Err(refused(format!(
-            "Physical volume \"{name}\" is already allocatable."
-        ))),
-        Allocatable::No if !is_allocatable => Err(refused(format!(
-            "Physical volume \"{name}\" is already unallocatable."
-        ))),
-        Allocatable::Yes => {
-            flags.insert(PvFlag::Allocatable);
-            Ok(())
-        }
-        Allocatable::No => {
-            flags.remove(PvFlag::Allocatable);
-            Ok(())
-        }
-    }
+/// Whether there is nothing to do for a change; that is told, and is no error in stock.
+fn is_so_already(draft: &mut Draft, pv: PvId, change: PvAttribute<'_>, name: &str) -> bool {
+    let PvAttribute::Allocatable(wanted) = change else {
+        return false;
+    };
+    let word = match (wanted, draft.vg.pv(pv).flags.has(PvFlag::Allocatable)) {
+        (Allocatable::Yes, true) => "allocatable",
+        (Allocatable::No, false) => "unallocatable",
+        _ => return false,
+    };
+    draft.note(format!("Physical volume \"{name}\" is already {word}."));
+    true
 }
 
 fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -> Result<()> {

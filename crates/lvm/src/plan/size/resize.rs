@@ -2,7 +2,7 @@
 
 use super::{
     Amount, Base, Exactness, Rounding, Sign, SizeArgument, Totals, bounded, extent_bytes,
-    percent_of, shown,
+    percent_of, reducing, shown,
 };
 use crate::plan::change::Message;
 use crate::plan::draft::{refused, wrong};
@@ -78,8 +78,8 @@ impl SizeArgument {
         messages: &mut Vec<Message>,
     ) -> Result<(Extents, Exactness)> {
         let rounding = match self.sign {
-            Sign::Minus => Rounding::Up,
-            Sign::Absolute | Sign::Plus => Rounding::Down,
+            Sign::Minus => Rounding::Down,
+            Sign::Absolute | Sign::Plus => Rounding::Up,
         };
         match self.amount {
             Amount::Extents(extents) => Ok((extents, Exactness::Exact)),
@@ -98,7 +98,7 @@ impl SizeArgument {
                 Ok((extents, Exactness::Exact))
             }
             Amount::Percent(percent, Base::Lv) => {
-                Ok((percent_of(percent, old, Rounding::Up), Exactness::Exact))
+                Ok((percent_of(percent, old, rounding), Exactness::Exact))
             }
             Amount::Percent(percent, Base::Origin) => {
                 let Some(origin) = totals.origin else {
@@ -106,17 +106,24 @@ impl SizeArgument {
                         "Specified LV does not have an origin LV: express the size otherwise",
                     ));
                 };
-                Ok((percent_of(percent, origin, Rounding::Up), Exactness::Exact))
+                Ok((percent_of(percent, origin, rounding), Exactness::Exact))
             }
             Amount::Percent(percent, base) => {
                 let total = totals.of(base).unwrap_or_default();
                 let mut physical = percent_of(percent, total, rounding);
                 let exactness = match self.sign {
-                    Sign::Plus => Exactness::AtMost,
-                    Sign::Absolute | Sign::Minus => Exactness::Exact,
+                    Sign::Plus | Sign::Absolute => Exactness::AtMost,
+                    Sign::Minus => Exactness::Exact,
                 };
-                if self.sign == Sign::Plus {
-                    physical = physical.min(totals.free);
+                // More than what there is, is taken for all of it.
+                let present = match self.sign {
+                    Sign::Absolute => old * copies,
+                    Sign::Plus | Sign::Minus => Extents::ZERO,
+                };
+                let most = present.checked_add(totals.free).unwrap_or(physical);
+                if exactness == Exactness::AtMost && physical > most {
+                    messages.push(reducing(percent, base, most, totals));
+                    physical = most;
                 }
                 Ok((Extents(physical.0 / copies.max(1)), exactness))
             }

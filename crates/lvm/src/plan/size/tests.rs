@@ -114,5 +114,5 @@ fn new_sizes_of_old_volumes_are_rounded_as_stock_does() {
     assert_eq!(resized("+50%LV", 5).0, 8);
     assert_eq!(resized("-10%LV", 40).0, 36);
     assert_eq!(resized("60%LV", 64).0, 39);
-    assert_eq!(resized("50%VG", 64).0, 94);
+    assert_eq!(resized("50%VG", 64).0, 95);
 }
