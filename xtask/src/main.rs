@@ -4,6 +4,7 @@
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
 mod bench;
+mod crash;
 mod fuzz;
 mod packages;
 mod test;
@@ -49,6 +50,11 @@ const TASKS: &[Task] = &[
         name: "fuzz",
         about: "feed hostile bytes to every decoder",
         run: fuzz::run,
+    },
+    Task {
+        name: "crash",
+        about: "take the power away at every moment, and look what is left",
+        run: crash::run,
     },
     Task {
         name: "bench",

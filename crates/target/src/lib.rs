@@ -11,6 +11,7 @@ pub mod delay;
 mod error;
 pub mod home;
 pub mod machine;
+pub mod mirror;
 pub mod table;
 pub mod volume;
 

@@ -13,6 +13,7 @@ use block::{Device, Driver, EngineKind, Range};
 use target::conformance::{check, check_read_only, check_with_engine};
 use target::delay::{Delay, Slowness};
 use target::home::Home;
+use target::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Sync};
 use target::table::{Area, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
@@ -206,5 +207,29 @@ fn engines_over_files() {
         let legs = [0; 3].map(|_| Area::device(Arc::new(file(&disk, Caching::Probe)), MIB));
         let pieces = vec![Piece::striped(3 * 640 * KIB, 20 * KIB, legs.to_vec())];
         check_with_engine(&volume(pieces, Access::ReadWrite), engine, 18);
+    }
+}
+
+/// Mirrors of two and three legs keep the contract, with either log, while they are copied.
+#[test]
+fn mirrors() {
+    let limit = Duration::from_secs(10);
+    for (count, log, sync) in [
+        (2, LogPlace::Disk(2), Sync::AsLogged),
+        (3, LogPlace::Disk(3), Sync::Assumed),
+        (1, LogPlace::Core, Sync::Full),
+        (2, LogPlace::Core, Sync::AsLogged),
+    ] {
+        let devices: Vec<Arc<dyn Device>> = (0..=count).map(|_| disk("leg")).collect();
+        let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        let legs = (0..count)
+            .map(|leg| Leg::present(leg as u64, leg))
+            .collect();
+        let mut config = MirrorConfig::new("mirror", 3 * MIB, 64 * KIB, legs);
+        (config.log, config.sync) = (log, sync);
+        config.clean_after = Duration::from_millis(1);
+        let machine = Mirror::new(config, &infos).expect("well formed");
+        let home = Home::start("mirror", Box::new(machine), devices, limit).expect("starts");
+        check(&home, 20 + count as u64);
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn steps() -> Vec<Step> {
         };
         steps.push(testing(name, &modules, &engine));
     }
+    steps.push(own("crash", "crash --states 20000", TEST_MAX));
     let fuzz_limit = COMPILE_MAX + Duration::from_secs(4 * FUZZ_SECONDS);
     steps.push(own(
         "fuzz",

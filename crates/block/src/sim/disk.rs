@@ -24,6 +24,7 @@ pub struct Disk {
     info: Info,
     /// What reads see.
     current: Image,
+    /// What the medium has, but for what was written with FUA and is in the cache still.
     durable: Image,
     /// What `current` has and `durable` may lose, in the order of the answers.
     cache: VecDeque<Cached>,
@@ -109,9 +110,13 @@ impl Disk {
         &self.current
     }
 
-    /// What surely survives a cut now.
-    pub fn durable(&self) -> &Image {
-        &self.durable
+    /// What is left if a cut now loses all that it may lose.
+    pub fn durable(&self) -> Image {
+        let mut image = self.durable.clone();
+        for cached in self.cache.iter().filter(|cached| cached.durable) {
+            store(&mut image, cached.range, &cached.data);
+        }
+        image
     }
 
     /// What goes wrong; may be changed at any time.

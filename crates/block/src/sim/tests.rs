@@ -74,6 +74,7 @@ fn cuts_lose_what_is_not_durable() {
     ask(&mut disk, write(0, 2, 2, Durability::Volatile)).unwrap();
     ask(&mut disk, write(3, 1, 3, Durability::Fua)).unwrap();
     disk.begin(write(8, 1, 4, Durability::Fua));
+    assert_eq!(blocks(&disk.durable())[..9], [1, 1, 1, 3, 0, 0, 0, 0, 0]);
     let mut random = Random::new(1);
     let mut seen = HashSet::new();
     for _ in 0..400 {
@@ -94,7 +95,7 @@ fn flushes_cover_what_was_answered() {
     let flush = disk.begin(Request::flush(0));
     disk.finish(late);
     disk.finish(flush).result.unwrap();
-    assert_eq!(blocks(disk.durable())[0], 0);
+    assert_eq!(blocks(&disk.durable())[0], 0);
     assert_eq!(blocks(disk.content())[0], 9);
 }
 

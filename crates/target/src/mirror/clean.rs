@@ -1,0 +1,111 @@
+//! Regions that rest become clean: the legs are flushed, then their log bits are set.
+//!
+//! The flush is what makes the bit true: until then a write may be durable on one leg and lost on
+//! another. A region that is written while the flush runs stays dirty. When nothing is out of sync
+//! any more and a leg that had been stale is flushed too, it is believed from then on.
+
+use std::time::Duration;
+
+use super::Mirror;
+use super::explore::Plant;
+use super::operation::{Cleaning, Gather, Operation};
+use crate::machine::{Step, Steps};
+
+/// The timer of this module.
+pub(super) const CLEAN_TIMER: u64 = 1;
+/// Beyond so many regions with an entry, those that rest are cleaned without waiting.
+const ACTIVE_MAX: usize = 4096;
+
+impl Mirror {
+    /// Sees to it that resting regions become clean in time.
+    pub(super) fn pump_clean(&mut self, now: Duration, steps: &mut Steps) {
+        if self.is_cleaning || !self.regions.has_resting() || self.journal.failure().is_some() {
+            return;
+        }
+        if self.regions.active_count() > ACTIVE_MAX {
+            self.clean(now, steps);
+        }
+        if !self.clean_timer {
+            self.clean_timer = true;
+            let at = now.saturating_add(self.config.clean_after);
+            let key = CLEAN_TIMER;
+            steps.push(Step::Timer { at, key });
+        }
+    }
+
+    pub(super) fn clean_timer_fired(&mut self, now: Duration, steps: &mut Steps) {
+        self.clean_timer = false;
+        if !self.is_cleaning {
+            // Half the time is enough, so that a region does not wait for a second round.
+            let rest = self.config.clean_after / 2;
+            self.clean(now.saturating_sub(rest), steps);
+        }
+    }
+
+    /// Begins to clean what has rested since `before`.
+    pub(super) fn clean(&mut self, before: Duration, steps: &mut Steps) {
+        let regions = self.regions.resting(before);
+        let unbelieved = self.legs.iter().any(|leg| !leg.believed);
+        let promotes = unbelieved && self.regions.all_in_sync() && self.all_live();
+        let idle = regions.is_empty() && !promotes;
+        if idle || self.journal.failure().is_some() {
+            return;
+        }
+        let cleaning = Cleaning {
+            regions,
+            promotes,
+            gather: Gather::default(),
+        };
+        if self.journal.image.is_none() || self.planted == Some(Plant::CleanWithoutFlush) {
+            return self.cleaned(cleaning);
+        }
+        let id = self.operations.insert(Operation::Clean(cleaning));
+        let out = self.flush_legs(id, steps);
+        let Operation::Clean(cleaning) = self.operations.get_mut(id) else {
+            unreachable!("it was just made");
+        };
+        cleaning.gather.out = out;
+        self.is_cleaning = true;
+    }
+
+    pub(super) fn clean_flush_answered(
+        &mut self,
+        id: usize,
+        leg: usize,
+        result: block::Result<()>,
+    ) {
+        let Operation::Clean(cleaning) = self.operations.get_mut(id) else {
+            unreachable!("it is such a flush");
+        };
+        if !cleaning.gather.note(leg, result) {
+            return;
+        }
+        let Operation::Clean(mut cleaning) = self.operations.remove(id) else {
+            unreachable!("it is such a flush");
+        };
+        self.is_cleaning = false;
+        let gather = std::mem::take(&mut cleaning.gather);
+        if gather.bad.is_empty() {
+            self.cleaned(cleaning);
+        } else {
+            // What failed here is lost; what is not in sync any more stays dirty.
+            self.judge(gather);
+        }
+    }
+
+    fn cleaned(&mut self, cleaning: Cleaning) {
+        for (region, version) in cleaning.regions {
+            if self.regions.clean(region, version)
+                && let Some(image) = &mut self.journal.image
+            {
+                image.set(region, true);
+            }
+        }
+        if cleaning.promotes && self.regions.all_in_sync() && self.all_live() {
+            for leg in &mut self.legs {
+                leg.believed = true;
+            }
+            self.record_believed();
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a mirror is made of, as whoever activates it knows it.
+
+use std::time::Duration;
+
+use block::Info;
+
+use crate::{Error, Kind, Result};
+
+/// Legs of a mirror at most: what one record of stale legs holds, and more than anybody has.
+pub const LEGS_MAX: usize = 32;
+/// Regions at most, so that the bits of a mirror never take more than 32 MiB. Larger regions
+/// cover more.
+pub const REGIONS_MAX: u64 = 1 << 28;
+/// How long a region rests before its log bit is set again.
+const CLEAN_AFTER: Duration = Duration::from_secs(5);
+
+/// Where it is noted which regions are in sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogPlace {
+    /// In memory only: after each start everything is copied again, unless [`Sync::Assumed`].
+    Core,
+    /// On this device of the home's.
+    Disk(usize),
+}
+
+/// What is believed of the regions at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sync {
+    /// What the log says; without one, that none is in sync.
+    #[default]
+    AsLogged,
+    /// Regions of which the log says nothing are in sync ("nosync": no first copy is wanted).
+    Assumed,
+    /// None is in sync.
+    Full,
+}
+
+/// What a leg holds at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Content {
+    /// What it held when the mirror ran last.
+    #[default]
+    Kept,
+    /// Nothing: it is new, and everything is to be copied to it.
+    Rebuild,
+}
+
+/// Whether a mirror is written, by requests or by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing is written, the log included; so nothing is copied either.
+    ReadOnly,
+    /// Requests, the log and the copies are written.
+    ReadWrite,
+}
+
+/// One copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// Tells it from all legs that this mirror ever had.
+    pub id: u64,
+    /// Which device of the home's it is; `None`: it is missing.
+    pub device: Option<usize>,
+    /// What it holds.
+    pub content: Content,
+}
+
+impl Leg {
+    /// A leg that is there and holds what it held.
+    pub fn present(id: u64, device: usize) -> Self {
+        Self {
+            id,
+            device: Some(device),
+            content: Content::Kept,
+        }
+    }
+
+    /// A leg that is not there.
+    pub fn missing(id: u64) -> Self {
+        Self {
+            id,
+            device: None,
+            content: Content::Kept,
+        }
+    }
+}
+
+/// A mirror to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MirrorConfig {
+    /// What people know it by.
+    pub name: String,
+    /// Its size in bytes; legs may be larger.
+    pub size: u64,
+    /// What one bit of the log covers, in bytes; a power of two.
+    pub region_size: u64,
+    /// The copies; where nothing else is known, the first one is right.
+    pub legs: Vec<Leg>,
+    /// Where the log is.
+    pub log: LogPlace,
+    /// What is believed at the start.
+    pub sync: Sync,
+    /// Whether it is written.
+    pub access: Access,
+    /// How long a region rests before its log bit is set again.
+    pub clean_after: Duration,
+    /// Bytes per second that copying may take; `None`: no limit.
+    pub copy_rate: Option<u64>,
+}
+
+impl MirrorConfig {
+    /// A mirror that is written, of legs that hold what they held, with the log in memory.
+    pub fn new(name: impl Into<String>, size: u64, region_size: u64, legs: Vec<Leg>) -> Self {
+        Self {
+            name: name.into(),
+            size,
+            region_size,
+            legs,
+            log: LogPlace::Core,
+            sync: Sync::AsLogged,
+            access: Access::ReadWrite,
+            clean_after: CLEAN_AFTER,
+            copy_rate: None,
+        }
+    }
+
+    /// How many regions there are.
+    pub fn region_count(&self) -> u64 {
+        self.size.div_ceil(self.region_size)
+    }
+
+    /// Whether this can be served by `devices`.
+    pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
+        let name = &self.name;
+        let refuse = |kind, what: String| Err(Error::new(kind, format!("{name}: {what}")));
+        if self.legs.is_empty() || self.legs.len() > LEGS_MAX {
+            let what = format!("a mirror has 1 to {LEGS_MAX} legs, not {}", self.legs.len());
+            return refuse(Kind::InvalidLayout, what);
+        }
+        if !self.region_size.is_power_of_two() || self.region_size < 512 {
+            let what = format!(
+                "regions of {} bytes; a power of two is needed",
+                self.region_size
+            );
+            return refuse(Kind::InvalidLayout, what);
+        }
+        if self.size == 0 || self.region_count() > REGIONS_MAX {
+            let what = format!("{} regions; 1 to {REGIONS_MAX} work", self.region_count());
+            return refuse(Kind::TooComplex, what);
+        }
+        if self.legs.iter().all(|leg| leg.device.is_none()) {
+            let what = "all its legs are missing; bring one back".to_owned();
+            return refuse(Kind::Device, what);
+        }
+        let mut used = Vec::new();
+        let log = match self.log {
+            LogPlace::Core => None,
+            LogPlace::Disk(device) => Some(device),
+        };
+        for device in self.legs.iter().filter_map(|leg| leg.device).chain(log) {
+            if device >= devices.len() || used.contains(&device) {
+                let what = format!("device {device} is not there, or used twice");
+                return refuse(Kind::InvalidLayout, what);
+            }
+            used.push(device);
+        }
+        for leg in self.legs.iter().filter_map(|leg| leg.device) {
+            let info = &devices[leg];
+            if info.size < self.size {
+                let what = format!(
+                    "leg {} has {} bytes, not {}",
+                    info.name, info.size, self.size
+                );
+                return refuse(Kind::DeviceTooSmall, what);
+            }
+            let block = u64::from(info.logical_block);
+            if !self.size.is_multiple_of(block) || !self.region_size.is_multiple_of(block) {
+                let what = format!("leg {} has blocks of {block} bytes", info.name);
+                return refuse(Kind::Misaligned, what);
+            }
+        }
+        if self.access == Access::ReadWrite && used.iter().any(|one| devices[*one].read_only) {
+            let what = "one of its devices is read-only; use it read-only".to_owned();
+            return refuse(Kind::Device, what);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Many histories, from one seed, until enough different states have been seen.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::history::{self, Seen};
+use super::plant::Plant;
+
+/// What is to be explored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Campaign {
+    /// The first history's seed; each next one has the next seed.
+    pub seed: u64,
+    /// Different states that are wanted.
+    pub states: u64,
+    /// Histories at most.
+    pub histories: u64,
+    /// A mistake to be found.
+    pub plant: Option<Plant>,
+}
+
+/// What was explored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Histories that were run.
+    pub histories: u64,
+    /// Power cuts after which the mirror was started and read.
+    pub cuts: u64,
+    /// Different states that they left.
+    pub states: u64,
+    /// Cuts after which a leg was gone.
+    pub without_leg: u64,
+    /// Cuts after which a leg came back that had missed writes.
+    pub stale: u64,
+    /// The seed of a history in which a promise was broken, and how.
+    pub broken: Option<(u64, String)>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            histories,
+            cuts,
+            states,
+            without_leg,
+            stale,
+            ..
+        } = self;
+        write!(
+            f,
+            "{states} different states, {cuts} power cuts in {histories} histories; a leg was \
+             gone after {without_leg}, a stale one back after {stale}"
+        )
+    }
+}
+
+impl Campaign {
+    /// Runs until enough is seen or a promise is broken.
+    pub fn run(&self) -> Report {
+        let mut seen = Seen::default();
+        let mut report = Report::default();
+        while report.states < self.states && report.histories < self.histories {
+            let seed = self.seed.wrapping_add(report.histories);
+            let run = || history::run(seed, self.plant, &mut seen);
+            let result = catch_unwind(AssertUnwindSafe(run))
+                .unwrap_or_else(|_| Err("it panics; see above".into()));
+            report.histories += 1;
+            report.states = seen.states.len() as u64;
+            if let Err(what) = result {
+                report.broken = Some((seed, what));
+                break;
+            }
+        }
+        report.cuts = seen.cuts;
+        report.without_leg = seen.without_leg;
+        report.stale = seen.stale;
+        report
+    }
+}

@@ -1,0 +1,30 @@
+//! Mistakes that can be made on purpose, to see that they are found.
+
+/// A mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plant {
+    /// The log is written, but not durably.
+    LogNotFlushed,
+    /// Writes do not wait for the log.
+    WriteBeforeMark,
+    /// Regions are called clean without a flush of the legs.
+    CleanWithoutFlush,
+    /// The record of stale legs is not looked at.
+    StaleBelieved,
+    /// Regions are copied from the leg that missed writes.
+    CopyFromStale,
+    /// Requests are answered before the leg that missed them is on record.
+    AnswerBeforeRecord,
+}
+
+impl Plant {
+    /// All of them, with the names they are called by.
+    pub const ALL: &[(&str, Self)] = &[
+        ("log-not-flushed", Self::LogNotFlushed),
+        ("write-before-mark", Self::WriteBeforeMark),
+        ("clean-without-flush", Self::CleanWithoutFlush),
+        ("stale-believed", Self::StaleBelieved),
+        ("copy-from-stale", Self::CopyFromStale),
+        ("answer-before-record", Self::AnswerBeforeRecord),
+    ];
+}

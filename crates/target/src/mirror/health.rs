@@ -1,0 +1,223 @@
+//! Legs that fail, and how it is made sure that they are not believed later.
+//!
+//! A leg that fails a write or a flush which another believed leg did is lost: it is not used any
+//! more. Before anything is answered that it missed, three things happen in order: the other legs
+//! are flushed (what they hold may have been durable on the lost leg alone), the leg is taken off
+//! the log's record of believed legs, and that record is durable. So whatever power cut follows,
+//! either the record is there, or nothing was answered that only the other legs hold.
+//!
+//! If no believed leg did it, nobody is lost: the request fails, and the legs may differ.
+//!
+//! A log in memory remembers nothing; whoever looks after such a mirror must note itself that a
+//! leg is stale ([`super::Mirror`]'s status says so).
+
+use std::time::Duration;
+
+use block::{Error, Request};
+
+use super::Mirror;
+use super::explore::Plant;
+use super::journal::Waiter;
+use super::operation::{Gather, LegSet, Operation};
+use crate::machine::{Step, Steps};
+
+/// What is known of a leg.
+#[derive(Debug)]
+pub(super) struct LegState {
+    pub(super) id: u64,
+    pub(super) device: Option<usize>,
+    /// It failed.
+    pub(super) lost: bool,
+    /// It holds what was written last, wherever the legs may differ.
+    pub(super) believed: bool,
+    /// Reads in flight.
+    pub(super) reading: u32,
+    /// Reads that failed.
+    pub(super) errors: u64,
+}
+
+impl LegState {
+    /// Whether it is there and has not failed.
+    pub(super) fn is_live(&self) -> bool {
+        self.device.is_some() && !self.lost
+    }
+}
+
+/// Requests that wait until lost legs are recorded as stale.
+#[derive(Debug, Default)]
+pub(super) struct Drops {
+    /// Legs were lost since the present round began.
+    wanted: bool,
+    /// Those who wait for the next round.
+    next: Vec<usize>,
+    /// Those who wait for the present one.
+    round: Option<Vec<usize>>,
+    /// Why nothing can be recorded any more.
+    failed: Option<Error>,
+}
+
+impl Drops {
+    pub(super) fn is_idle(&self) -> bool {
+        !self.wanted && self.round.is_none()
+    }
+
+    /// Whether a round should begin.
+    pub(super) fn wants_round(&self) -> bool {
+        self.wanted && self.round.is_none()
+    }
+}
+
+/// What the answers of several legs come to.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Done,
+    Failed(Error),
+}
+
+impl Mirror {
+    pub(super) fn live_legs(&self) -> impl Iterator<Item = usize> {
+        let live = |leg: &usize| self.legs[*leg].is_live();
+        (0..self.legs.len()).filter(live)
+    }
+
+    pub(super) fn all_live(&self) -> bool {
+        self.legs.iter().all(LegState::is_live)
+    }
+
+    /// Asks a leg.
+    pub(super) fn ask(&self, leg: usize, request: Request, steps: &mut Steps) {
+        let leg = self.legs[leg].device.expect("it is there");
+        steps.push(Step::Sub { leg, request });
+    }
+
+    /// Flushes all legs for an operation; how many.
+    pub(super) fn flush_legs(&self, id: usize, steps: &mut Steps) -> u32 {
+        let mut count = 0;
+        for leg in self.live_legs() {
+            self.ask(leg, Request::flush(id as u64), steps);
+            count += 1;
+        }
+        count
+    }
+
+    /// Loses the legs that did not do what a believed one did.
+    pub(super) fn judge(&mut self, gather: Gather) -> Verdict {
+        let Some(error) = gather.error else {
+            return Verdict::Done;
+        };
+        let believed = |leg: usize| self.legs[leg].believed && !self.legs[leg].lost;
+        let done = gather.good.iter().any(believed);
+        let mut lost = LegSet::default();
+        for leg in gather.bad.iter().filter(|leg| done || !believed(*leg)) {
+            lost.insert(leg);
+        }
+        self.lose(lost);
+        if done {
+            Verdict::Done
+        } else {
+            Verdict::Failed(error.within(&self.config.name))
+        }
+    }
+
+    fn lose(&mut self, legs: LegSet) {
+        for leg in legs
+            .iter()
+            .filter(|leg| self.legs[*leg].is_live())
+            .collect::<Vec<_>>()
+        {
+            self.legs[leg].lost = true;
+            self.legs[leg].believed = false;
+            self.drops.wanted = true;
+            self.regions.lose_sync_of_dirty();
+        }
+    }
+
+    /// Answers a request that was done, once no lost leg can be believed again.
+    pub(super) fn answer_when_recorded(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        if let Some(error) = &self.drops.failed {
+            let error = error.clone();
+            return self.recorded(id, Err(error), now, steps);
+        }
+        if self.planted == Some(Plant::AnswerBeforeRecord) {
+            return self.recorded(id, Ok(()), now, steps);
+        }
+        match &mut self.drops.round {
+            _ if self.drops.wanted => self.drops.next.push(id),
+            Some(round) => round.push(id),
+            None => self.recorded(id, Ok(()), now, steps),
+        }
+    }
+
+    /// Begins to record lost legs, if there are new ones.
+    pub(super) fn pump_drops(&mut self, now: Duration, steps: &mut Steps) {
+        while self.drops.wants_round() {
+            self.drops.wanted = false;
+            self.drops.round = Some(std::mem::take(&mut self.drops.next));
+            if self.journal.image.is_none() {
+                self.drop_recorded(&Ok(()), now, steps);
+                continue;
+            }
+            let id = self
+                .operations
+                .insert(Operation::DropFlush(Gather::default()));
+            let out = self.flush_legs(id, steps);
+            assert!(out > 0, "the last believed leg is never lost");
+            let Operation::DropFlush(gather) = self.operations.get_mut(id) else {
+                unreachable!("it was just made");
+            };
+            gather.out = out;
+        }
+    }
+
+    pub(super) fn drop_flush_answered(
+        &mut self,
+        id: usize,
+        leg: usize,
+        result: block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let Operation::DropFlush(gather) = self.operations.get_mut(id) else {
+            unreachable!("it is such a flush");
+        };
+        if !gather.note(leg, result) {
+            return;
+        }
+        let Operation::DropFlush(gather) = self.operations.remove(id) else {
+            unreachable!("it is such a flush");
+        };
+        match self.judge(gather) {
+            Verdict::Done => {
+                self.record_believed();
+                self.journal.wait(Waiter::Drop);
+            }
+            Verdict::Failed(error) => self.drop_recorded(&Err(error), now, steps),
+        }
+    }
+
+    /// Puts the legs that are believed on record.
+    pub(super) fn record_believed(&mut self) {
+        let believed = self.legs.iter().filter(|leg| leg.believed);
+        let ids: Vec<u64> = believed.map(|leg| leg.id).collect();
+        if let Some(image) = &mut self.journal.image {
+            image.set_believed(&ids);
+        }
+    }
+
+    pub(super) fn drop_recorded(
+        &mut self,
+        result: &block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let mut waiters = self.drops.round.take().expect("a round was running");
+        if let Err(error) = result {
+            self.drops.failed.get_or_insert_with(|| error.clone());
+            self.drops.wanted = false;
+            waiters.append(&mut self.drops.next);
+        }
+        for id in waiters {
+            self.recorded(id, result.clone(), now, steps);
+        }
+    }
+}

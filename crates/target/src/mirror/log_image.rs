@@ -1,0 +1,200 @@
+//! The bytes of a disk log, as the kernel's device-mapper reads and writes them.
+//!
+//! ```text
+//!   sector 0   magic u32, version u32 = 2, region count u64; zeros
+//!   sector 1   nothing for the kernel, which keeps it; here: which legs are believed
+//!   sector 2…  one bit per region, lowest first, little endian: 1 = clean and in sync
+//! ```
+//!
+//! The magic 0 is a new log, of which no bit counts; a region count of all ones (as the log is
+//! created) says that all bits count. Bits behind the count are what [`super::Sync`] says.
+//!
+//! **The record of believed legs** is ours. A bit says that the legs of a region differ, or may;
+//! it cannot say which of them is right. For the kernel that is always the first one. Here the
+//! legs that hold everything that was written last are named in sector 1, and before any write is
+//! answered that a leg missed, it is taken off the list. The record only matters where a bit is
+//! 0: whoever copied a region and set its bit (the kernel too) has settled it. Without a whole
+//! record the first leg is believed, as by the kernel. What it cannot know is a leg that failed
+//! while the kernel ran the mirror, if the machine then stopped uncleanly.
+
+use std::collections::BTreeSet;
+
+use block::{Error, Kind, Result};
+
+use super::Sync;
+use super::config::LEGS_MAX;
+
+const SECTOR: usize = 512;
+/// Where the bits begin.
+const BITS_AT: usize = 2 * SECTOR;
+const MAGIC: u32 = 0x4d69_5272;
+const VERSION: u32 = 2;
+/// `AshWhole`, little endian; a version follows.
+const RECORD_MAGIC: u64 = u64::from_le_bytes(*b"AshWhole");
+const RECORD_VERSION: u32 = 1;
+const RECORD_IDS: usize = 16;
+const RECORD_SUM: usize = SECTOR - 8;
+/// What is written at once at most, in bytes.
+const RUN_MAX: usize = 64 << 10;
+
+/// A log in memory, and which of its blocks the disk does not have yet.
+#[derive(Debug, Clone)]
+pub(super) struct LogImage {
+    bytes: Vec<u8>,
+    block: usize,
+    regions: u64,
+    changed: BTreeSet<usize>,
+}
+
+impl LogImage {
+    /// How much of a log device with blocks of `block` bytes is used for `regions`.
+    pub(super) fn len_for(regions: u64, block: u32) -> u64 {
+        let bits = regions.div_ceil(64) * 8;
+        (BITS_AT as u64 + bits).next_multiple_of(u64::from(block))
+    }
+
+    /// Makes sense of what is on the disk. What it says about more or fewer regions is settled
+    /// here; nothing is written yet.
+    pub(super) fn load(bytes: Vec<u8>, regions: u64, block: u32, sync: Sync) -> Result<Self> {
+        let mut image = Self {
+            bytes,
+            block: block as usize,
+            regions,
+            changed: BTreeSet::new(),
+        };
+        assert_eq!(image.bytes.len() as u64, Self::len_for(regions, block));
+        let magic = u32::from_le_bytes(image.field(0));
+        let version = u32::from_le_bytes(image.field(4));
+        let known = match magic {
+            MAGIC if version == VERSION => u64::from_le_bytes(image.field(8)),
+            MAGIC => {
+                let what = format!("the log has version {version}, of which nothing is known");
+                return Err(Error::new(Kind::Invalid, what));
+            }
+            // The kernel takes anything else for a new log.
+            _ => 0,
+        };
+        if magic != MAGIC {
+            image.set_believed(&[]);
+        }
+        for region in known.min(regions)..regions {
+            image.set(region, sync == Sync::Assumed);
+        }
+        for region in regions..image.bit_count() {
+            image.set_bit(region, false);
+        }
+        if sync == Sync::Full {
+            (0..regions).for_each(|region| image.set(region, false));
+        }
+        image.put(0, &MAGIC.to_le_bytes());
+        image.put(4, &VERSION.to_le_bytes());
+        image.put(8, &regions.to_le_bytes());
+        Ok(image)
+    }
+
+    /// Whether a region is said to be clean and in sync.
+    pub(super) fn get(&self, region: u64) -> bool {
+        assert!(region < self.regions);
+        self.bytes[BITS_AT + (region / 8) as usize] >> (region % 8) & 1 == 1
+    }
+
+    pub(super) fn set(&mut self, region: u64, clean: bool) {
+        assert!(region < self.regions);
+        self.set_bit(region, clean);
+    }
+
+    /// The legs that are to be believed where a bit is 0; none: there is no record.
+    pub(super) fn believed(&self) -> Vec<u64> {
+        let record = &self.bytes[SECTOR..2 * SECTOR];
+        let word = |at: usize| {
+            let bytes = record[at..at + 8].try_into();
+            u64::from_le_bytes(bytes.expect("eight bytes"))
+        };
+        let count = (word(8) >> 32) as usize;
+        let whole = word(0) == RECORD_MAGIC
+            && word(8) as u32 == RECORD_VERSION
+            && count <= LEGS_MAX
+            && word(RECORD_SUM) == sum(&record[..RECORD_SUM]);
+        if !whole {
+            return Vec::new();
+        }
+        (0..count)
+            .map(|index| word(RECORD_IDS + 8 * index))
+            .collect()
+    }
+
+    pub(super) fn set_believed(&mut self, ids: &[u64]) {
+        if self.believed() == ids {
+            return;
+        }
+        let mut record = [0; SECTOR];
+        if !ids.is_empty() {
+            record[..8].copy_from_slice(&RECORD_MAGIC.to_le_bytes());
+            record[8..12].copy_from_slice(&RECORD_VERSION.to_le_bytes());
+            record[12..16].copy_from_slice(&(ids.len() as u32).to_le_bytes());
+            for (index, id) in ids.iter().enumerate() {
+                record[RECORD_IDS + 8 * index..][..8].copy_from_slice(&id.to_le_bytes());
+            }
+            let sum = sum(&record[..RECORD_SUM]);
+            record[RECORD_SUM..].copy_from_slice(&sum.to_le_bytes());
+        }
+        self.put(SECTOR, &record);
+    }
+
+    /// Whether the disk lacks anything.
+    pub(super) fn is_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// What the disk lacks, as runs of whole blocks; from here on it counts as written.
+    pub(super) fn take_changed(&mut self) -> Vec<(u64, &[u8])> {
+        let changed = std::mem::take(&mut self.changed);
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for block in changed {
+            let (start, end) = (block * self.block, (block + 1) * self.block);
+            match runs.last_mut() {
+                Some(run) if run.1 == start && end - run.0 <= RUN_MAX => run.1 = end,
+                _ => runs.push((start, end)),
+            }
+        }
+        let bytes = &self.bytes;
+        runs.into_iter()
+            .map(|(start, end)| (start as u64, &bytes[start..end]))
+            .collect()
+    }
+
+    fn bit_count(&self) -> u64 {
+        self.regions.div_ceil(64) * 64
+    }
+
+    fn set_bit(&mut self, region: u64, value: bool) {
+        let at = BITS_AT + (region / 8) as usize;
+        let mask = 1 << (region % 8);
+        let byte = if value {
+            self.bytes[at] | mask
+        } else {
+            self.bytes[at] & !mask
+        };
+        self.put(at, &[byte]);
+    }
+
+    fn field<const LEN: usize>(&self, at: usize) -> [u8; LEN] {
+        self.bytes[at..at + LEN].try_into().expect("lies within")
+    }
+
+    /// Changes bytes that lie in one block each, and notes which.
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if self.bytes[at..at + bytes.len()] == *bytes {
+            return;
+        }
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.changed.insert(at / self.block);
+    }
+}
+
+/// FNV-1a: enough to tell a whole record from a torn or foreign one.
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}

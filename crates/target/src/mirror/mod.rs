@@ -1,0 +1,47 @@
+//! Mirrors: the same bytes on several legs, and a log of where they may differ.
+//!
+//! ```text
+//!   write ─▸ hold regions ─▸ log bit 0, durable ─▸ all legs ─▸ answer
+//!                                                      ╲ a leg fails: others flushed,
+//!                                                        stale on record, durable ─▸ answer
+//!   rest  ─▸ flush legs ─▸ log bit 1
+//!   start ─▸ where the bit is 0, one believed leg is read, and copied to the others
+//! ```
+//!
+//! Promises: what a completed flush covers, and what was written with FUA, survives the loss of
+//! power and, where another leg is believed, of a leg. After a cut every other sector that was
+//! being written holds the old or the new content and, once read, keeps it: as long as the legs
+//! may differ, the same one is read (so if just that one is lost before it has been copied, the
+//! other of the two contents may appear). A leg that missed a write is not believed again until
+//! it has been copied to, whatever happens in between.
+//!
+//! The disk log is the kernel's, both ways: it can take over at any point, and so can we. What the
+//! kernel cannot know is which leg is stale; see `log_image.rs`.
+//!
+//! Does not: replace lost legs by itself, compare legs, or keep a log per leg: while a leg is
+//! missing nothing becomes in sync, and when it comes back all that was written meanwhile is
+//! copied. Costs: a durable log write before the first write to a resting region.
+//!
+//! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
+//! `journal.rs` writes the log, `health.rs` loses legs, `clean.rs` and `resync.rs` bring regions
+//! back in sync; `regions.rs`, `bits.rs`, `log_image.rs` and `operation.rs` are what they know.
+//! `explore/` takes the power away.
+
+mod bits;
+mod clean;
+mod config;
+pub mod explore;
+mod health;
+mod journal;
+mod log_image;
+mod operation;
+mod regions;
+mod requests;
+mod resync;
+mod state;
+
+pub use config::{Access, Content, LEGS_MAX, Leg, LogPlace, MirrorConfig, REGIONS_MAX, Sync};
+pub use state::Mirror;
+
+#[cfg(test)]
+mod tests;

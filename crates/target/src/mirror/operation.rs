@@ -1,0 +1,166 @@
+//! What a mirror is in the middle of: one operation per request, flush, copy or piece of the log.
+//!
+//! Requests to legs carry the number of their operation as the tag; an operation asks each leg at
+//! most once at a time.
+
+use block::{Buffer, Error, Range, Request};
+
+/// A set of legs, by their place in the mirror.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct LegSet(u32);
+
+impl LegSet {
+    pub(super) fn insert(&mut self, leg: usize) {
+        self.0 |= 1 << leg;
+    }
+
+    pub(super) fn contains(self, leg: usize) -> bool {
+        self.0 >> leg & 1 == 1
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        (0..u32::BITS as usize).filter(move |leg| self.contains(*leg))
+    }
+}
+
+/// The answers of several legs to one question.
+#[derive(Debug, Default)]
+pub(super) struct Gather {
+    pub(super) out: u32,
+    pub(super) good: LegSet,
+    pub(super) bad: LegSet,
+    pub(super) error: Option<Error>,
+}
+
+impl Gather {
+    /// Notes an answer; whether it was the last one.
+    pub(super) fn note(&mut self, leg: usize, result: block::Result<()>) -> bool {
+        self.out -= 1;
+        match result {
+            Ok(()) => self.good.insert(leg),
+            Err(error) => {
+                self.bad.insert(leg);
+                self.error.get_or_insert(error);
+            }
+        }
+        self.out == 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Operation {
+    /// The log is read, up to this byte so far.
+    LoadLog {
+        at: u64,
+    },
+    /// A run of the log is written.
+    LogWrite,
+    Read(Reading),
+    Write(Writing),
+    Flush(Flushing),
+    /// Legs are flushed so that resting regions may be called clean.
+    Clean(Cleaning),
+    /// Legs are flushed so that a lost leg may be called stale.
+    DropFlush(Gather),
+    Copy(Copying),
+}
+
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// Its buffer is with the leg.
+    pub(super) request: Request,
+    pub(super) tried: LegSet,
+    pub(super) leg: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Writing {
+    /// Its buffer is with the first leg while that is asked.
+    pub(super) request: Request,
+    /// The part that is written now; long ranges of zeros are cut.
+    pub(super) piece: Range,
+    /// Regions of the piece that are not open yet.
+    pub(super) blocked: usize,
+    /// The leg that has the request's own buffer.
+    pub(super) first: usize,
+    pub(super) gather: Gather,
+    pub(super) error: Option<Error>,
+}
+
+#[derive(Debug)]
+pub(super) struct Flushing {
+    pub(super) request: Request,
+    pub(super) gather: Gather,
+}
+
+#[derive(Debug)]
+pub(super) struct Cleaning {
+    /// Regions and their versions.
+    pub(super) regions: Vec<(u64, u64)>,
+    /// Whether all legs are to be believed afterwards.
+    pub(super) promotes: bool,
+    pub(super) gather: Gather,
+}
+
+#[derive(Debug)]
+pub(super) struct Copying {
+    pub(super) region: u64,
+    pub(super) end: u64,
+    /// The part that is copied now.
+    pub(super) piece: Range,
+    /// Legs that could not be read.
+    pub(super) tried: LegSet,
+    pub(super) source: usize,
+    pub(super) gather: Gather,
+    /// What was read, when it is not with the legs.
+    pub(super) buffer: Buffer,
+}
+
+/// Operations by their number.
+#[derive(Debug, Default)]
+pub(super) struct Operations {
+    slots: Vec<Option<Operation>>,
+    idle: Vec<usize>,
+}
+
+impl Operations {
+    pub(super) fn insert(&mut self, operation: Operation) -> usize {
+        if let Some(id) = self.idle.pop() {
+            self.slots[id] = Some(operation);
+            return id;
+        }
+        self.slots.push(Some(operation));
+        self.slots.len() - 1
+    }
+
+    pub(super) fn get_mut(&mut self, id: usize) -> &mut Operation {
+        self.slots[id].as_mut().expect("the operation goes on")
+    }
+
+    pub(super) fn remove(&mut self, id: usize) -> Operation {
+        self.idle.push(id);
+        self.slots[id].take().expect("the operation goes on")
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.len() == self.idle.len()
+    }
+
+    pub(super) fn write(&mut self, id: usize) -> &mut Writing {
+        match self.get_mut(id) {
+            Operation::Write(write) => write,
+            other => unreachable!("{other:?} is no write"),
+        }
+    }
+
+    pub(super) fn copy(&mut self, id: usize) -> &mut Copying {
+        match self.get_mut(id) {
+            Operation::Copy(copy) => copy,
+            other => unreachable!("{other:?} is no copy"),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What is known of each region while the mirror runs.
+//!
+//! ```text
+//!              mark + log durable              rest, legs flushed
+//!    clean ───▸ marking ───▸ dirty ─────────────────────────────▸ clean
+//!                              ▲ ╲ a leg missed a write
+//!                   copied     │  ╲
+//!    nosync ──▸ recovering ────╯   ╰▸ nosync (not in the map when nobody writes)
+//! ```
+//!
+//! Clean and nosync regions are a bit each; only the others have an entry. Two rules hold it all
+//! together: a region that is not in sync has its log bit 0, durably; and a region's log bit is 1
+//! on the disk only if all legs hold the same there, durably.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use block::Range;
+
+use super::bits::Bits;
+
+/// What happens to a region that is neither clean nor left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its log bit is being cleared; writes wait.
+    Marking,
+    /// Its log bit is 0; writes go through.
+    Dirty,
+    /// It is being copied; writes wait.
+    Recovering,
+}
+
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) phase: Phase,
+    /// Writes in flight, or waiting.
+    pub(super) holds: u32,
+    /// The operations that wait for [`Phase::Dirty`].
+    pub(super) waiters: Vec<usize>,
+    /// When a write to it ended last.
+    pub(super) touched: Duration,
+    /// How often it was held; tells whether it was while a flush ran.
+    pub(super) version: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Regions {
+    region_size: u64,
+    /// Whether all legs hold the same, but for writes in flight.
+    in_sync: Bits,
+    active: BTreeMap<u64, Region>,
+    /// Where the search for the next region to copy goes on.
+    cursor: u64,
+}
+
+/// What a hold found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Writes may go through.
+    Free,
+    /// The holder is told when they may.
+    Waits,
+    /// The same, and the log bit must be cleared for it.
+    Mark,
+}
+
+impl Regions {
+    pub(super) fn new(count: u64, region_size: u64) -> Self {
+        Self {
+            region_size,
+            in_sync: Bits::new(count),
+            active: BTreeMap::new(),
+            cursor: 0,
+        }
+    }
+
+    /// The regions that a range touches.
+    pub(super) fn of(&self, range: Range) -> std::ops::Range<u64> {
+        let size = self.region_size;
+        range.start() / size..range.end().div_ceil(size)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.in_sync.len()
+    }
+
+    pub(super) fn in_sync_count(&self) -> u64 {
+        self.in_sync.ones()
+    }
+
+    pub(super) fn all_in_sync(&self) -> bool {
+        self.in_sync.ones() == self.in_sync.len()
+    }
+
+    pub(super) fn set_in_sync(&mut self, region: u64, in_sync: bool) {
+        self.in_sync.set(region, in_sync);
+    }
+
+    /// Whether any leg may be read there: in sync, and nobody writes.
+    pub(super) fn is_settled(&self, range: Range) -> bool {
+        self.of(range)
+            .all(|region| self.in_sync.get(region) && !self.active.contains_key(&region))
+    }
+
+    /// Whether all of it is in sync, but for writes in flight.
+    pub(super) fn is_range_in_sync(&self, range: Range) -> bool {
+        self.of(range).all(|region| self.in_sync.get(region))
+    }
+
+    pub(super) fn active_count(&self) -> usize {
+        self.active.len()
+    }
+
+    pub(super) fn dirty_count(&self) -> usize {
+        let dirty = |region: &&Region| region.phase == Phase::Dirty;
+        self.active.values().filter(dirty).count()
+    }
+
+    /// Takes a hold for `waiter`, until [`Regions::release`].
+    pub(super) fn hold(&mut self, region: u64, waiter: usize) -> Held {
+        if let Some(entry) = self.active.get_mut(&region) {
+            entry.holds += 1;
+            entry.version += 1;
+            if entry.phase == Phase::Dirty {
+                return Held::Free;
+            }
+            entry.waiters.push(waiter);
+            return Held::Waits;
+        }
+        let clean = self.in_sync.get(region);
+        let (phase, waiters) = if clean {
+            (Phase::Marking, vec![waiter])
+        } else {
+            (Phase::Dirty, Vec::new())
+        };
+        let entry = Region {
+            phase,
+            holds: 1,
+            waiters,
+            touched: Duration::ZERO,
+            version: 0,
+        };
+        self.active.insert(region, entry);
+        if clean { Held::Mark } else { Held::Free }
+    }
+
+    /// Lets writes to a region through; who waited for that.
+    pub(super) fn open(&mut self, region: u64) -> Vec<usize> {
+        let entry = self.active.get_mut(&region).expect("is active");
+        assert_ne!(entry.phase, Phase::Dirty, "a region opens once");
+        entry.phase = Phase::Dirty;
+        std::mem::take(&mut entry.waiters)
+    }
+
+    /// Gives up marking a region; who waited, and holds it still.
+    pub(super) fn refuse(&mut self, region: u64) -> Vec<usize> {
+        let entry = self.active.get_mut(&region).expect("is active");
+        assert_eq!(entry.phase, Phase::Marking);
+        std::mem::take(&mut entry.waiters)
+    }
+
+    /// Ends a hold.
+    pub(super) fn release(&mut self, region: u64, now: Duration) {
+        let entry = self.active.get_mut(&region).expect("is held");
+        entry.holds = entry.holds.checked_sub(1).expect("is held");
+        entry.touched = now;
+        let marking = entry.phase == Phase::Marking && entry.waiters.is_empty();
+        if entry.holds == 0 && (marking || !self.in_sync.get(region)) {
+            // Nothing was written, or there is nothing to note: the log bit is 0 already.
+            self.drop_idle(region);
+        }
+    }
+
+    /// Forgets a region's entry if nobody needs it.
+    pub(super) fn drop_idle(&mut self, region: u64) {
+        if let Some(entry) = self.active.get(&region)
+            && entry.holds == 0
+            && entry.phase != Phase::Recovering
+        {
+            self.active.remove(&region);
+        }
+    }
+
+    /// A region that can be copied now; it is being copied from here on.
+    pub(super) fn begin_recovery(&mut self) -> Option<u64> {
+        /// Busy regions that are passed over before giving up for now.
+        const TRIES: usize = 64;
+        for _ in 0..TRIES {
+            let region = self.in_sync.find_zero(self.cursor)?;
+            self.cursor = (region + 1) % self.in_sync.len();
+            if self.active.contains_key(&region) {
+                continue;
+            }
+            let entry = Region {
+                phase: Phase::Recovering,
+                holds: 0,
+                waiters: Vec::new(),
+                touched: Duration::ZERO,
+                version: 0,
+            };
+            self.active.insert(region, entry);
+            return Some(region);
+        }
+        None
+    }
+
+    /// Ends a copy, done or not; who waited for that.
+    pub(super) fn end_recovery(
+        &mut self,
+        region: u64,
+        done: Recovered,
+        now: Duration,
+    ) -> Vec<usize> {
+        let waiters = self.open(region);
+        if done == Recovered::Copied {
+            self.in_sync.set(region, true);
+        }
+        let entry = self.active.get_mut(&region).expect("is active");
+        entry.touched = now;
+        if entry.holds == 0 && !self.in_sync.get(region) {
+            self.active.remove(&region);
+        }
+        waiters
+    }
+
+    /// A leg will miss, or missed, what is written: no region that is written is in sync.
+    pub(super) fn lose_sync_of_dirty(&mut self) {
+        let written = |entry: &Region| entry.phase != Phase::Marking;
+        let lost: Vec<u64> = self
+            .active
+            .iter()
+            .filter(|(_, entry)| written(entry))
+            .map(|(region, _)| *region)
+            .collect();
+        for region in lost {
+            self.in_sync.set(region, false);
+            self.drop_idle(region);
+        }
+    }
+
+    /// Regions that are in sync, dirty, and have rested since `before`; each with its version.
+    pub(super) fn resting(&self, before: Duration) -> Vec<(u64, u64)> {
+        let rests = |(region, entry): &(&u64, &Region)| {
+            entry.phase == Phase::Dirty
+                && entry.holds == 0
+                && entry.touched <= before
+                && self.in_sync.get(**region)
+        };
+        let resting = self.active.iter().filter(rests);
+        resting
+            .map(|(region, entry)| (*region, entry.version))
+            .collect()
+    }
+
+    /// Whether any region waits to be clean.
+    pub(super) fn has_resting(&self) -> bool {
+        self.active
+            .iter()
+            .any(|(region, entry)| entry.holds == 0 && self.in_sync.get(*region))
+    }
+
+    /// Forgets a region that nobody wrote since it had this version; whether that is so.
+    pub(super) fn clean(&mut self, region: u64, version: u64) -> bool {
+        let rested = self.active.get(&region).is_some_and(|entry| {
+            entry.phase == Phase::Dirty && entry.holds == 0 && entry.version == version
+        });
+        let clean = rested && self.in_sync.get(region);
+        if clean {
+            self.active.remove(&region);
+        }
+        clean
+    }
+
+    /// Whether a write there needs the log first.
+    pub(super) fn needs_log(&self, region: u64) -> bool {
+        match self.active.get(&region) {
+            Some(entry) => entry.phase == Phase::Marking,
+            None => self.in_sync.get(region),
+        }
+    }
+
+    /// The invariants.
+    pub(super) fn check(&self) {
+        for (region, entry) in &self.active {
+            let waits = !entry.waiters.is_empty();
+            assert!(
+                !waits || entry.phase != Phase::Dirty,
+                "nobody waits for a dirty region"
+            );
+            assert!(
+                entry.holds as usize >= entry.waiters.len(),
+                "who waits holds"
+            );
+            let in_sync = self.in_sync.get(*region);
+            match entry.phase {
+                Phase::Marking => assert!(in_sync, "only clean regions are marked"),
+                Phase::Recovering => assert!(!in_sync, "what is in sync is not copied"),
+                Phase::Dirty => assert!(in_sync || entry.holds > 0, "nosync regions are a bit"),
+            }
+        }
+    }
+}
+
+/// How a copy ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Recovered {
+    Copied,
+    GivenUp,
+}

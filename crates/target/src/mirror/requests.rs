@@ -1,0 +1,340 @@
+//! Requests: reads from one leg, writes and flushes to all.
+
+use std::time::Duration;
+
+use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
+
+use super::Mirror;
+use super::health::Verdict;
+use super::operation::{Flushing, Gather, LegSet, Operation, Reading, Writing};
+use super::regions::Held;
+use crate::machine::{Step, Steps};
+
+/// Zeros are written in pieces of so many regions, so that a request for all of a large mirror
+/// does not hold all its regions at once.
+const PIECE_REGIONS: u64 = 256;
+/// Reads that follow each other within so many bytes go to the same leg, other things being equal.
+const READ_RUN: u64 = 1 << 20;
+
+impl Mirror {
+    pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+        self.requests_in_flight += 1;
+        match request.operation {
+            Asked::Read => self.begin_read(request, steps),
+            Asked::Flush => self.begin_flush(request, now, steps),
+            Asked::Discard if !self.discards => self.done(request, Ok(()), steps),
+            _ => self.begin_write(request, now, steps),
+        }
+    }
+
+    fn done(&mut self, request: Request, result: block::Result<()>, steps: &mut Steps) {
+        self.requests_in_flight -= 1;
+        steps.push(Step::Done(request.complete(result)));
+    }
+
+    fn begin_read(&mut self, request: Request, steps: &mut Steps) {
+        let tried = LegSet::default();
+        let Some(leg) = self.choose(request.range, tried) else {
+            let error = self.nobody_holds(request.range);
+            return self.done(request, Err(error), steps);
+        };
+        let range = request.range;
+        let mut reading = Reading {
+            request,
+            tried,
+            leg,
+        };
+        let buffer = std::mem::take(&mut reading.request.buffer);
+        let id = self.operations.insert(Operation::Read(reading));
+        self.legs[leg].reading += 1;
+        let request = Request::read(id as u64, range.start(), buffer);
+        self.ask(leg, request, steps);
+    }
+
+    pub(super) fn read_answered(&mut self, id: usize, answer: Completion, steps: &mut Steps) {
+        let Operation::Read(reading) = self.operations.get_mut(id) else {
+            unreachable!("it is a read");
+        };
+        let leg = reading.leg;
+        self.legs[leg].reading -= 1;
+        let range = reading.request.range;
+        if let Err(error) = answer.result {
+            reading.tried.insert(leg);
+            let tried = reading.tried;
+            self.legs[leg].errors += 1;
+            if let Some(other) = self.choose(range, tried) {
+                let Operation::Read(reading) = self.operations.get_mut(id) else {
+                    unreachable!("it is a read");
+                };
+                reading.leg = other;
+                self.legs[other].reading += 1;
+                let request = Request::read(id as u64, range.start(), answer.buffer);
+                self.ask(other, request, steps);
+                return;
+            }
+            return self.end_read(id, answer.buffer, Err(error), steps);
+        }
+        self.end_read(id, answer.buffer, Ok(()), steps);
+    }
+
+    fn end_read(
+        &mut self,
+        id: usize,
+        buffer: block::Buffer,
+        result: block::Result<()>,
+        steps: &mut Steps,
+    ) {
+        let Operation::Read(mut reading) = self.operations.remove(id) else {
+            unreachable!("it is a read");
+        };
+        reading.request.buffer = buffer;
+        self.done(reading.request, result, steps);
+    }
+
+    /// The leg to read `range` from, of those that have not been tried.
+    ///
+    /// Where all legs hold the same, the one that failed least and has least to do; elsewhere the
+    /// first one that is believed, always the same.
+    pub(super) fn choose(&self, range: Range, tried: LegSet) -> Option<usize> {
+        let usable = |leg: &usize| self.legs[*leg].is_live() && !tried.contains(*leg);
+        let mut legs = (0..self.legs.len()).filter(usable);
+        if !self.regions.is_range_in_sync(range) {
+            return legs.find(|leg| self.legs[*leg].believed);
+        }
+        if !self.regions.is_settled(range) {
+            return legs.min_by_key(|leg| (!self.legs[*leg].believed, *leg));
+        }
+        let count = self.legs.len();
+        let turn = (range.start() / READ_RUN) as usize % count;
+        legs.min_by_key(|leg| {
+            let state = &self.legs[*leg];
+            let distance = (*leg + count - turn) % count;
+            (state.errors > 0, state.reading, distance)
+        })
+    }
+
+    fn nobody_holds(&self, range: Range) -> Error {
+        let what = format!(
+            "{}: no leg that is there holds {range:?} as it was written last; bring the missing \
+             leg back",
+            self.config.name
+        );
+        Error::new(Kind::Io, what)
+    }
+
+    fn begin_write(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+        let piece = Range::new(request.range.start(), 0);
+        let id = self.operations.insert(Operation::Write(Writing {
+            request,
+            piece,
+            blocked: 0,
+            first: 0,
+            gather: Gather::default(),
+            error: None,
+        }));
+        self.begin_piece(id, now, steps);
+    }
+
+    /// Takes hold of the next piece's regions; writes it when all are open.
+    fn begin_piece(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        let most = match self.operations.write(id).request.operation {
+            Asked::Write => u64::MAX,
+            _ => PIECE_REGIONS.saturating_mul(self.config.region_size),
+        };
+        let write = self.operations.write(id);
+        let start = write.piece.end();
+        let piece = Range::new(start, (write.request.range.end() - start).min(most));
+        write.piece = piece;
+        let regions = self.regions.of(piece);
+        if let Some(failure) = self.journal.failure() {
+            let failure = failure.clone();
+            if regions.clone().any(|region| self.regions.needs_log(region)) {
+                let write = self.operations.write(id);
+                write.piece = Range::new(start, 0);
+                write.error = Some(failure);
+                return self.end_write(id, steps);
+            }
+        }
+        let (mut blocked, mut marked) = (0, Vec::new());
+        for region in regions {
+            match self.regions.hold(region, id) {
+                Held::Free => continue,
+                Held::Waits => {}
+                Held::Mark => marked.push(region),
+            }
+            blocked += 1;
+        }
+        self.operations.write(id).blocked = blocked;
+        if blocked == 0 {
+            self.issue(id, now, steps);
+        }
+        self.mark(&marked, now, steps);
+    }
+
+    /// One of the regions that a write waits for is open.
+    pub(super) fn unblock(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        let write = self.operations.write(id);
+        write.blocked -= 1;
+        if write.blocked > 0 {
+            return;
+        }
+        if write.error.is_some() {
+            self.piece_done(id, now, steps);
+        } else {
+            self.issue(id, now, steps);
+        }
+    }
+
+    /// Writes a piece to all legs.
+    fn issue(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        if self.legs.iter().any(|leg| !leg.is_live()) {
+            // Somebody misses this write.
+            for region in self.regions.of(self.operations.write(id).piece) {
+                self.regions.set_in_sync(region, false);
+            }
+        }
+        let live: Vec<usize> = self.live_legs().collect();
+        let write = self.operations.write(id);
+        let Some((first, others)) = live.split_first() else {
+            write.error = Some(Error::new(Kind::Io, "no leg is left"));
+            return self.piece_done(id, now, steps);
+        };
+        write.first = *first;
+        write.gather = Gather {
+            out: live.len() as u32,
+            ..Gather::default()
+        };
+        let (piece, durability) = (write.piece, write.request.durability);
+        let operation = match write.request.operation {
+            Asked::Discard => Asked::WriteZeroes(Unmap::Allowed),
+            other => other,
+        };
+        let buffer = std::mem::take(&mut write.request.buffer);
+        let ask = |buffer| Request {
+            tag: id as u64,
+            operation,
+            range: piece,
+            durability,
+            buffer,
+        };
+        for leg in others {
+            let mut copy = self.pool.get(buffer.len());
+            copy.copy_from_slice(&buffer);
+            self.ask(*leg, ask(copy), steps);
+        }
+        self.ask(*first, ask(buffer), steps);
+    }
+
+    pub(super) fn write_answered(
+        &mut self,
+        id: usize,
+        leg: usize,
+        answer: Completion,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let write = self.operations.write(id);
+        if write.first == leg {
+            write.request.buffer = answer.buffer;
+        }
+        if !write.gather.note(leg, answer.result) {
+            return;
+        }
+        let gather = std::mem::take(&mut write.gather);
+        match self.judge(gather) {
+            Verdict::Done => self.answer_when_recorded(id, now, steps),
+            Verdict::Failed(error) => {
+                for region in self.regions.of(self.operations.write(id).piece) {
+                    // The legs may differ now.
+                    self.regions.set_in_sync(region, false);
+                }
+                self.operations.write(id).error = Some(error);
+                self.piece_done(id, now, steps);
+            }
+        }
+    }
+
+    /// A piece was written, or not; goes on with the next one.
+    fn piece_done(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        let piece = self.operations.write(id).piece;
+        for region in self.regions.of(piece) {
+            self.regions.release(region, now);
+        }
+        let write = self.operations.write(id);
+        if write.error.is_some() || piece.end() == write.request.range.end() {
+            self.end_write(id, steps);
+        } else {
+            self.begin_piece(id, now, steps);
+        }
+    }
+
+    fn end_write(&mut self, id: usize, steps: &mut Steps) {
+        let Operation::Write(write) = self.operations.remove(id) else {
+            unreachable!("it is a write");
+        };
+        let result = write.error.map_or(Ok(()), Err);
+        self.done(write.request, result, steps);
+    }
+
+    fn begin_flush(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+        let flushing = Flushing {
+            request,
+            gather: Gather::default(),
+        };
+        let id = self.operations.insert(Operation::Flush(flushing));
+        let out = self.flush_legs(id, steps);
+        let Operation::Flush(flushing) = self.operations.get_mut(id) else {
+            unreachable!("it is a flush");
+        };
+        flushing.gather.out = out;
+        if out == 0 {
+            self.answer_when_recorded(id, now, steps);
+        }
+    }
+
+    pub(super) fn flush_answered(
+        &mut self,
+        id: usize,
+        leg: usize,
+        answer: Completion,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let Operation::Flush(flushing) = self.operations.get_mut(id) else {
+            unreachable!("it is a flush");
+        };
+        if !flushing.gather.note(leg, answer.result) {
+            return;
+        }
+        let gather = std::mem::take(&mut flushing.gather);
+        match self.judge(gather) {
+            Verdict::Done => self.answer_when_recorded(id, now, steps),
+            Verdict::Failed(error) => self.end_flush(id, Err(error), steps),
+        }
+    }
+
+    fn end_flush(&mut self, id: usize, result: block::Result<()>, steps: &mut Steps) {
+        let Operation::Flush(flushing) = self.operations.remove(id) else {
+            unreachable!("it is a flush");
+        };
+        self.done(flushing.request, result, steps);
+    }
+
+    /// Goes on with a request that waited for lost legs to be called stale.
+    pub(super) fn recorded(
+        &mut self,
+        id: usize,
+        result: block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        match self.operations.get_mut(id) {
+            Operation::Flush(_) => self.end_flush(id, result, steps),
+            Operation::Write(write) => {
+                write.error = result.err();
+                self.piece_done(id, now, steps);
+            }
+            other => unreachable!("{other:?} does not wait for that"),
+        }
+    }
+}

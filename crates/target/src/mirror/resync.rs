@@ -1,0 +1,233 @@
+//! Copies regions that are not in sync, from a believed leg to all others.
+//!
+//! A few regions at a time, piece by piece; writes to a region that is being copied wait until it
+//! is done. A copied region is dirty, so it becomes clean with the others, after a flush: a cut
+//! before that costs a second copy and nothing else. That is also how the work is resumed: what is
+//! left to do is what the log says.
+//!
+//! While requests are in flight only one region is copied at a time, and `copy_rate` limits how
+//! fast. Nothing is copied while a leg is lost or missing: no region could be in sync.
+
+use std::time::Duration;
+
+use block::{Completion, Durability, Operation as Asked, Range, Request};
+
+use super::Mirror;
+use super::explore::Plant;
+use super::health::Verdict;
+use super::operation::{Copying, Gather, LegSet, Operation};
+use super::regions::Recovered;
+use crate::machine::{Step, Steps};
+
+/// The timer of this module.
+pub(super) const COPY_TIMER: u64 = 2;
+/// Regions that are copied at a time.
+const COPIES_MAX: usize = 4;
+/// Bytes that are copied at a time, of each region.
+const PIECE: u64 = 256 << 10;
+/// How long nothing is copied after a region could not be.
+const PAUSE: Duration = Duration::from_secs(10);
+/// How long to wait for a region that nobody writes to.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+/// The state of copying.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    pub(super) in_flight: usize,
+    /// Nothing is copied before.
+    free_at: Duration,
+    timer: bool,
+    /// Copies that wait for their next piece.
+    paused: Vec<usize>,
+}
+
+impl Mirror {
+    fn may_copy(&self) -> bool {
+        self.is_running() && self.all_live() && self.journal.failure().is_none()
+    }
+
+    /// Begins copies, as many as may run.
+    pub(super) fn pump_copies(&mut self, now: Duration, steps: &mut Steps) {
+        if !self.may_copy() {
+            let paused = std::mem::take(&mut self.copies.paused);
+            for id in paused {
+                self.end_copy(id, Recovered::GivenUp, now, steps);
+            }
+            return;
+        }
+        if self.regions.all_in_sync() {
+            return;
+        }
+        if self.copies.free_at > now {
+            return self.arm_copy_timer(self.copies.free_at, steps);
+        }
+        for id in std::mem::take(&mut self.copies.paused) {
+            self.read_piece(id, now, steps);
+        }
+        while self.copies.in_flight < self.copies_max() && self.copies.free_at <= now {
+            let Some(region) = self.regions.begin_recovery() else {
+                if self.copies.in_flight == 0 {
+                    self.arm_copy_timer(now.saturating_add(BUSY_PAUSE), steps);
+                }
+                return;
+            };
+            self.begin_copy(region, now, steps);
+        }
+    }
+
+    pub(super) fn copy_timer_fired(&mut self) {
+        self.copies.timer = false;
+    }
+
+    fn copies_max(&self) -> usize {
+        if self.requests_in_flight > 0 {
+            1
+        } else {
+            COPIES_MAX
+        }
+    }
+
+    fn arm_copy_timer(&mut self, at: Duration, steps: &mut Steps) {
+        if !self.copies.timer {
+            self.copies.timer = true;
+            let key = COPY_TIMER;
+            steps.push(Step::Timer { at, key });
+        }
+    }
+
+    fn begin_copy(&mut self, region: u64, now: Duration, steps: &mut Steps) {
+        let start = region * self.config.region_size;
+        let end = (start + self.config.region_size).min(self.config.size);
+        let id = self.operations.insert(Operation::Copy(Copying {
+            region,
+            end,
+            piece: Range::new(start, PIECE.min(end - start)),
+            tried: LegSet::default(),
+            source: 0,
+            gather: Gather::default(),
+            buffer: block::Buffer::empty(),
+        }));
+        self.copies.in_flight += 1;
+        self.read_piece(id, now, steps);
+    }
+
+    fn read_piece(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        if let Some(rate) = self.config.copy_rate.filter(|rate| *rate > 0) {
+            let bytes = u128::from(self.operations.copy(id).piece.len());
+            let nanoseconds = bytes * 1_000_000_000 / u128::from(rate);
+            let cost = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+            self.copies.free_at = self.copies.free_at.max(now).saturating_add(cost);
+        }
+        let copy = self.operations.copy(id);
+        let (piece, tried) = (copy.piece, copy.tried);
+        let mut buffer = std::mem::take(&mut copy.buffer);
+        let Some(source) = self.source(piece, tried) else {
+            self.copies.free_at = now.saturating_add(PAUSE);
+            return self.end_copy(id, Recovered::GivenUp, now, steps);
+        };
+        self.operations.copy(id).source = source;
+        if buffer.len() as u64 != piece.len() {
+            buffer = self.pool.get(piece.len() as usize);
+        }
+        let request = Request::read(id as u64, piece.start(), buffer);
+        self.ask(source, request, steps);
+    }
+
+    /// The leg to copy from.
+    fn source(&self, piece: Range, tried: LegSet) -> Option<usize> {
+        if self.planted == Some(Plant::CopyFromStale) {
+            let stale = |leg: &usize| !self.legs[*leg].believed && !tried.contains(*leg);
+            return self.live_legs().find(stale).or(self.choose(piece, tried));
+        }
+        self.choose(piece, tried)
+    }
+
+    pub(super) fn copy_answered(
+        &mut self,
+        id: usize,
+        leg: usize,
+        answer: Completion,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let copy = self.operations.copy(id);
+        if copy.gather.out == 0 {
+            return self.piece_read(id, answer, now, steps);
+        }
+        if copy.buffer.is_empty() {
+            copy.buffer = answer.buffer;
+        }
+        if !copy.gather.note(leg, answer.result) {
+            return;
+        }
+        let mut gather = std::mem::take(&mut copy.gather);
+        gather.good.insert(copy.source);
+        let verdict = self.judge(gather);
+        if !matches!(verdict, Verdict::Done) || !self.may_copy() {
+            return self.end_copy(id, Recovered::GivenUp, now, steps);
+        }
+        self.piece_copied(id, now, steps);
+    }
+
+    fn piece_read(&mut self, id: usize, answer: Completion, now: Duration, steps: &mut Steps) {
+        let copy = self.operations.copy(id);
+        let (piece, source) = (copy.piece, copy.source);
+        if answer.result.is_err() {
+            copy.tried.insert(source);
+            copy.buffer = answer.buffer;
+            self.legs[source].errors += 1;
+            return self.read_piece(id, now, steps);
+        }
+        if !self.may_copy() {
+            return self.end_copy(id, Recovered::GivenUp, now, steps);
+        }
+        let targets: Vec<usize> = self.live_legs().filter(|leg| *leg != source).collect();
+        let copy = self.operations.copy(id);
+        copy.buffer = block::Buffer::empty();
+        copy.gather = Gather {
+            out: targets.len() as u32,
+            ..Gather::default()
+        };
+        let Some((last, others)) = targets.split_last() else {
+            return self.piece_copied(id, now, steps);
+        };
+        let write = |buffer| Request {
+            tag: id as u64,
+            operation: Asked::Write,
+            range: piece,
+            durability: Durability::Volatile,
+            buffer,
+        };
+        for target in others {
+            let mut buffer = self.pool.get(answer.buffer.len());
+            buffer.copy_from_slice(&answer.buffer);
+            self.ask(*target, write(buffer), steps);
+        }
+        self.ask(*last, write(answer.buffer), steps);
+    }
+
+    fn piece_copied(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        let copy = self.operations.copy(id);
+        let at = copy.piece.end();
+        if at == copy.end {
+            return self.end_copy(id, Recovered::Copied, now, steps);
+        }
+        copy.piece = Range::new(at, PIECE.min(copy.end - at));
+        copy.tried = LegSet::default();
+        if self.copies.free_at > now {
+            self.copies.paused.push(id);
+        } else {
+            self.read_piece(id, now, steps);
+        }
+    }
+
+    fn end_copy(&mut self, id: usize, how: Recovered, now: Duration, steps: &mut Steps) {
+        let Operation::Copy(copy) = self.operations.remove(id) else {
+            unreachable!("it is a copy");
+        };
+        self.copies.in_flight -= 1;
+        for waiter in self.regions.end_recovery(copy.region, how, now) {
+            self.unblock(waiter, now, steps);
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The machine: what it is told, and what follows from it.
+
+use std::time::Duration;
+
+use block::{BufferPool, Completion, Info, Kind};
+
+use super::clean::CLEAN_TIMER;
+use super::config::{Access, Content, LogPlace, MirrorConfig, Sync};
+use super::explore::Plant;
+use super::health::{Drops, LegState};
+use super::journal::{Journal, Waiter};
+use super::log_image::LogImage;
+use super::operation::{Operation, Operations};
+use super::regions::Regions;
+use super::resync::{COPY_TIMER, Copies};
+use crate::machine::{Event, Machine, Step, Steps};
+use crate::{Error, Result};
+
+/// Memory for copies of what is written that is kept when nobody uses it, in bytes.
+const POOL_MAX: usize = 16 << 20;
+/// Bytes of the log that are read at once, at the start.
+const LOAD_PIECE: u64 = 1 << 20;
+
+/// A mirror. Give it to a [`crate::home::Home`], with the devices that it was made for.
+#[derive(Debug)]
+pub struct Mirror {
+    pub(super) config: MirrorConfig,
+    pub(super) legs: Vec<LegState>,
+    pub(super) regions: Regions,
+    pub(super) journal: Journal,
+    pub(super) operations: Operations,
+    pub(super) drops: Drops,
+    pub(super) copies: Copies,
+    pub(super) pool: BufferPool,
+    /// Whether discards are carried out, as zeros on all legs.
+    pub(super) discards: bool,
+    pub(super) requests_in_flight: usize,
+    pub(super) is_cleaning: bool,
+    pub(super) clean_timer: bool,
+    pub(super) planted: Option<Plant>,
+    log_block: u32,
+    loading: Vec<u8>,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Loading,
+    Running,
+    /// What is said when all has ended, and whether resting regions were cleaned for it.
+    Ending {
+        last: Step,
+        is_cleaned: bool,
+    },
+    Suspended,
+    Stopped,
+}
+
+impl Mirror {
+    /// A mirror of what `config` says, on devices that say `devices` of themselves.
+    pub fn new(config: MirrorConfig, devices: &[Info]) -> Result<Self> {
+        config.validate(devices)?;
+        let count = config.region_count();
+        let mut log_block = 512;
+        if let LogPlace::Disk(device) = config.log {
+            let info = &devices[device];
+            log_block = info.logical_block.max(512);
+            let len = LogImage::len_for(count, log_block);
+            if info.size < len {
+                let what = format!(
+                    "{}: the log {} has {} bytes, but {count} regions need {len}",
+                    config.name, info.name, info.size
+                );
+                return Err(Error::new(crate::Kind::DeviceTooSmall, what));
+            }
+        }
+        let present = config.legs.iter().filter_map(|leg| leg.device);
+        let discards = present.clone().all(|leg| {
+            let info = &devices[leg];
+            info.discard_granularity > 0 && info.discard_zeroes
+        });
+        let legs = config.legs.iter().map(|leg| LegState {
+            id: leg.id,
+            device: leg.device,
+            lost: false,
+            believed: true,
+            reading: 0,
+            errors: 0,
+        });
+        Ok(Self {
+            legs: legs.collect(),
+            regions: Regions::new(count, config.region_size),
+            journal: Journal::default(),
+            operations: Operations::default(),
+            drops: Drops::default(),
+            copies: Copies::default(),
+            pool: BufferPool::new(POOL_MAX),
+            discards,
+            requests_in_flight: 0,
+            is_cleaning: false,
+            clean_timer: false,
+            planted: None,
+            log_block,
+            loading: Vec::new(),
+            phase: Phase::Loading,
+            config,
+        })
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running) && self.config.access == Access::ReadWrite
+    }
+
+    fn start(&mut self, steps: &mut Steps) {
+        if let LogPlace::Disk(device) = self.config.log {
+            self.journal.device = device;
+            self.load_more(steps);
+            return;
+        }
+        let known = self.config.sync == Sync::Assumed;
+        for region in 0..self.regions.count() {
+            self.regions.set_in_sync(region, known);
+        }
+        self.settle_legs(&[]);
+        self.log_ready(Ok(()), steps);
+    }
+
+    fn load_more(&mut self, steps: &mut Steps) {
+        let at = self.loading.len() as u64;
+        let end = LogImage::len_for(self.regions.count(), self.log_block);
+        let len = LOAD_PIECE.min(end - at) as usize;
+        self.read_log(at, len, steps);
+    }
+
+    fn log_loaded(&mut self, at: u64, answer: Completion, steps: &mut Steps) {
+        assert_eq!(at, self.loading.len() as u64);
+        if let Err(error) = answer.result {
+            let what = format!("{}: the log cannot be read", self.config.name);
+            return self.log_ready(Err(error.within(what)), steps);
+        }
+        self.loading.extend_from_slice(&answer.buffer);
+        let count = self.regions.count();
+        if (self.loading.len() as u64) < LogImage::len_for(count, self.log_block) {
+            return self.load_more(steps);
+        }
+        let bytes = std::mem::take(&mut self.loading);
+        match LogImage::load(bytes, count, self.log_block, self.config.sync) {
+            Ok(image) => self.use_log(image, steps),
+            Err(error) => {
+                let error = error.within(&self.config.name);
+                self.log_ready(Err(error), steps);
+            }
+        }
+    }
+
+    fn use_log(&mut self, image: LogImage, steps: &mut Steps) {
+        for region in 0..self.regions.count() {
+            self.regions.set_in_sync(region, image.get(region));
+        }
+        let believed = image.believed();
+        self.journal.image = Some(image);
+        self.settle_legs(&believed);
+        if self.config.access == Access::ReadOnly {
+            if let Some(image) = &mut self.journal.image {
+                // What would be corrected is not.
+                image.take_changed();
+            }
+            self.log_ready(Ok(()), steps);
+        } else {
+            self.journal.wait(Waiter::Start);
+        }
+    }
+
+    /// Decides which legs are believed, of those on record.
+    ///
+    /// Where all regions are in sync, all are. Without a record it is the first one that holds
+    /// anything. A leg that is missing misses what is written from now on.
+    fn settle_legs(&mut self, record: &[u64]) {
+        let new = |leg: &super::Leg| leg.content == Content::Rebuild;
+        if self.config.legs.iter().any(new) {
+            for region in 0..self.regions.count() {
+                self.regions.set_in_sync(region, false);
+                if let Some(image) = &mut self.journal.image {
+                    image.set(region, false);
+                }
+            }
+        }
+        let settled = self.regions.all_in_sync() || self.planted == Some(Plant::StaleBelieved);
+        let known = |leg: &super::Leg| settled || record.contains(&leg.id);
+        let recorded = self.config.legs.iter().any(|leg| !new(leg) && known(leg));
+        let mut first = !recorded;
+        for (leg, state) in self.config.legs.iter().zip(&mut self.legs) {
+            state.believed = !new(leg) && (known(leg) || std::mem::take(&mut first));
+        }
+        if self.is_usable() {
+            for leg in &mut self.legs {
+                leg.believed &= leg.device.is_some();
+            }
+            self.record_believed();
+        }
+    }
+
+    /// Whether a leg is there that is believed everywhere.
+    fn is_usable(&self) -> bool {
+        self.legs.iter().any(|leg| leg.believed && leg.is_live())
+    }
+
+    /// The log is read and, if it may be written, says what is so.
+    pub(super) fn log_ready(&mut self, result: block::Result<()>, steps: &mut Steps) {
+        let read_only = self.config.access == Access::ReadOnly;
+        let some_in_sync = self.regions.in_sync_count() > 0;
+        let result = result.and_then(|()| {
+            // Reading what is in sync does no harm; the rest fails.
+            if self.is_usable() || (read_only && some_in_sync) {
+                return Ok(());
+            }
+            let what = format!(
+                "{}: the legs that are there are stale: others were written while they were \
+                 away; bring back the leg that was written last",
+                self.config.name
+            );
+            Err(block::Error::new(Kind::Invalid, what))
+        });
+        if result.is_ok() && matches!(self.phase, Phase::Loading) {
+            self.phase = Phase::Running;
+        }
+        steps.push(Step::Started(result));
+    }
+
+    fn answer(&mut self, device: usize, answer: Completion, now: Duration, steps: &mut Steps) {
+        let id = answer.tag as usize;
+        let place = |leg: &LegState| leg.device == Some(device);
+        let leg = self.legs.iter().position(place);
+        let leg = move || leg.expect("the log is not asked this");
+        match self.operations.get_mut(id) {
+            Operation::LoadLog { at } => {
+                let at = *at;
+                self.operations.remove(id);
+                self.log_loaded(at, answer, steps);
+            }
+            Operation::LogWrite => {
+                self.operations.remove(id);
+                self.log_written(answer.result, now, steps);
+            }
+            Operation::Read(_) => self.read_answered(id, answer, steps),
+            Operation::Write(_) => self.write_answered(id, leg(), answer, now, steps),
+            Operation::Flush(_) => self.flush_answered(id, leg(), answer, now, steps),
+            Operation::Clean(_) => self.clean_flush_answered(id, leg(), answer.result),
+            Operation::DropFlush(_) => {
+                self.drop_flush_answered(id, leg(), answer.result, now, steps);
+            }
+            Operation::Copy(_) => self.copy_answered(id, leg(), answer, now, steps),
+        }
+    }
+
+    /// Does what can be done now, after each event.
+    fn pump(&mut self, now: Duration, steps: &mut Steps) {
+        while self.drops.wants_round() || self.journal.wants_round() {
+            self.pump_drops(now, steps);
+            self.pump_journal(now, steps);
+        }
+        self.pump_copies(now, steps);
+        if self.is_running() {
+            self.pump_clean(now, steps);
+        }
+        self.pump_ending(now, steps);
+        if cfg!(debug_assertions) {
+            self.regions.check();
+        }
+    }
+
+    fn pump_ending(&mut self, now: Duration, steps: &mut Steps) {
+        let Phase::Ending { is_cleaned, .. } = &mut self.phase else {
+            return;
+        };
+        let idle = self.operations.is_empty() && self.journal.is_idle() && self.drops.is_idle();
+        if !idle {
+            return;
+        }
+        if !std::mem::replace(is_cleaned, true) && self.config.access == Access::ReadWrite {
+            self.clean(now, steps);
+            self.pump_journal(now, steps);
+            return self.pump_ending(now, steps);
+        }
+        let Phase::Ending { last, .. } = std::mem::replace(&mut self.phase, Phase::Suspended)
+        else {
+            unreachable!("it was just looked at");
+        };
+        if matches!(last, Step::Stopped) {
+            self.phase = Phase::Stopped;
+        }
+        steps.push(last);
+    }
+
+    fn end(&mut self, last: Step) {
+        self.phase = Phase::Ending {
+            last,
+            is_cleaned: false,
+        };
+    }
+
+    fn message(&mut self, text: &str) -> block::Result<String> {
+        match text.trim().split_once(' ') {
+            None if text.trim() == "status" => Ok(self.status()),
+            Some(("rate", number)) if number.trim().parse::<u64>().is_ok() => {
+                let rate = number.trim().parse().ok().filter(|rate| *rate > 0);
+                self.config.copy_rate = rate;
+                Ok(self.status())
+            }
+            _ => {
+                let what = format!(
+                    "{text:?} is not understood: say status, or rate and the bytes per second \
+                     that copying may take (0: no limit)"
+                );
+                Err(block::Error::new(Kind::Unsupported, what))
+            }
+        }
+    }
+
+    /// How it is, in words of one kind each: `legs=` with one letter per leg (`A` all is well, `S`
+    /// stale and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
+    fn status(&self) -> String {
+        let letter = |leg: &LegState| match leg {
+            LegState { device: None, .. } => 'M',
+            LegState { lost: true, .. } => 'D',
+            LegState {
+                believed: false, ..
+            } => 'S',
+            LegState { errors: 1.., .. } => 'R',
+            _ => 'A',
+        };
+        let legs: String = self.legs.iter().map(letter).collect();
+        let log = match (&self.journal.image, self.journal.failure()) {
+            (None, _) => "core",
+            (Some(_), None) => "disk",
+            (Some(_), Some(_)) => "failed",
+        };
+        format!(
+            "legs={legs} in_sync={}/{} dirty={} copying={} log={log}",
+            self.regions.in_sync_count(),
+            self.regions.count(),
+            self.regions.dirty_count(),
+            self.copies.in_flight,
+        )
+    }
+}
+
+impl Machine for Mirror {
+    fn info(&self, devices: &[Info]) -> Info {
+        let mut info = Info::new(self.config.name.clone(), self.config.size);
+        let legs = self.config.legs.iter().filter_map(|leg| leg.device);
+        let legs: Vec<&Info> = legs.map(|leg| &devices[leg]).collect();
+        let most = |of: fn(&Info) -> u32| legs.iter().map(|leg| of(leg)).max().unwrap_or(0);
+        info.logical_block = most(|leg| leg.logical_block);
+        info.physical_block = most(|leg| leg.physical_block);
+        info.minimum_io = most(|leg| leg.minimum_io);
+        info.optimal_io = most(|leg| leg.optimal_io);
+        info.alignment_offset = most(|leg| leg.alignment_offset);
+        info.rotational = legs.iter().any(|leg| leg.rotational);
+        info.fua = legs.iter().all(|leg| leg.fua);
+        info.durable = legs.iter().all(|leg| leg.durable);
+        if self.discards {
+            info.discard_granularity = most(|leg| leg.discard_granularity);
+            info.discard_zeroes = true;
+        }
+        info.read_only = self.config.access == Access::ReadOnly;
+        info
+    }
+
+    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
+        match event {
+            Event::Start => self.start(steps),
+            Event::Request(request) => self.request(request, now, steps),
+            Event::Answer { leg, answer } => self.answer(leg, answer, now, steps),
+            Event::Timer(CLEAN_TIMER) if self.is_running() => self.clean_timer_fired(now, steps),
+            Event::Timer(CLEAN_TIMER) => self.clean_timer = false,
+            Event::Timer(COPY_TIMER) => self.copy_timer_fired(),
+            Event::Timer(key) => unreachable!("there is no timer {key}"),
+            Event::Suspend => self.end(Step::Suspended),
+            Event::Resume => self.phase = Phase::Running,
+            Event::Message { id, text } => {
+                let result = self.message(&text);
+                steps.push(Step::Reply { id, result });
+            }
+            Event::Stop => self.end(Step::Stopped),
+        }
+        self.pump(now, steps);
+    }
+}

@@ -1,0 +1,433 @@
+//! The parts of a mirror one by one, and the whole under power cuts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use block::memory::MemoryDevice;
+use block::sim::{Disk, Faults, Image, Random, SimDevice};
+use block::{BlockingDevice, Device, Kind};
+
+use super::bits::Bits;
+use super::explore::{Campaign, Plant};
+use super::log_image::LogImage;
+use super::{Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Sync};
+use crate::Kind as Refusal;
+use crate::home::Home;
+
+const LIMIT: Duration = Duration::from_secs(10);
+const KIB: u64 = 1 << 10;
+const SIZE: u64 = 256 * KIB;
+const REGION: u64 = 16 * KIB;
+
+fn campaign(states: u64, plant: Option<Plant>) -> Campaign {
+    Campaign {
+        seed: 1,
+        states,
+        histories: 4000,
+        plant,
+    }
+}
+
+/// No promise is broken by any cut.
+#[test]
+fn power_cuts_break_no_promise() {
+    let report = campaign(5_000, None).run();
+    println!("{report}");
+    assert_eq!(report.broken, None);
+    assert!(report.states >= 5_000 && report.without_leg > 0 && report.stale > 0);
+}
+
+/// Each mistake is found.
+#[test]
+fn mistakes_are_found() {
+    for (name, plant) in Plant::ALL {
+        let report = campaign(100_000, Some(*plant)).run();
+        println!("{name}: {report}: {:?}", report.broken);
+        assert!(report.broken.is_some(), "{name} is not found: {report}");
+    }
+}
+
+/// Bits are like a vector of booleans.
+#[test]
+fn bits_are_like_booleans() {
+    let mut random = Random::new(5);
+    for len in [1, 63, 64, 65, 200] {
+        let mut bits = Bits::new(len);
+        let mut plain = vec![false; len as usize];
+        for _ in 0..600 {
+            let at = random.below(len);
+            // Mostly ones, so that zeros have to be searched for.
+            let value = random.chance(7, 8);
+            bits.set(at, value);
+            plain[at as usize] = value;
+            bits.check();
+            let from = random.below(len) as usize;
+            let zero = |at: &usize| !plain[*at];
+            let first = (from..plain.len()).find(zero).or((0..from).find(zero));
+            assert_eq!(bits.find_zero(from as u64), first.map(|at| at as u64));
+        }
+    }
+}
+
+fn image(bytes: &[u8], regions: u64, sync: Sync) -> LogImage {
+    LogImage::load(bytes.to_vec(), regions, 512, sync).unwrap()
+}
+
+/// A log's header: magic, version, region count.
+fn header(count: u64, bits: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 1536];
+    bytes[..4].copy_from_slice(&0x4d69_5272_u32.to_le_bytes());
+    bytes[4] = 2;
+    bytes[8..16].copy_from_slice(&count.to_le_bytes());
+    bytes[1024..1024 + bits.len()].copy_from_slice(bits);
+    bytes
+}
+
+/// New logs, created logs, grown and shrunk ones mean what they mean to the kernel.
+#[test]
+fn logs_are_understood() {
+    let bits = |image: &LogImage, count| (0..count).map(|at| image.get(at)).collect::<Vec<_>>();
+    let new = vec![0; 1536];
+    assert_eq!(bits(&image(&new, 3, Sync::AsLogged), 3), [false; 3]);
+    assert_eq!(bits(&image(&new, 3, Sync::Assumed), 3), [true; 3]);
+    let created = header(u64::MAX, &[0b101]);
+    assert_eq!(
+        bits(&image(&created, 3, Sync::AsLogged), 3),
+        [true, false, true]
+    );
+    assert_eq!(bits(&image(&created, 3, Sync::Full), 3), [false; 3]);
+    let grown = header(2, &[0xff]);
+    assert_eq!(
+        bits(&image(&grown, 4, Sync::AsLogged), 4),
+        [true, true, false, false]
+    );
+    let mut shrunk = image(&header(8, &[0xff]), 3, Sync::AsLogged);
+    let written: Vec<(u64, Vec<u8>)> = shrunk
+        .take_changed()
+        .into_iter()
+        .map(|(at, bytes)| (at, bytes.to_vec()))
+        .collect();
+    let [(0, first), (1024, bits)] = &written[..] else {
+        panic!("{written:?}");
+    };
+    assert_eq!(
+        first[..16],
+        header(3, &[])[..16],
+        "the count is what it is now"
+    );
+    assert_eq!(bits[0], 0b111, "bits behind the end are 0");
+    assert!(!shrunk.is_changed());
+    let mut later = header(3, &[]);
+    later[4] = 3;
+    let error = LogImage::load(later, 3, 512, Sync::AsLogged).unwrap_err();
+    assert_eq!(error.kind(), Kind::Invalid);
+}
+
+/// The record of believed legs comes back, and only as a whole.
+#[test]
+fn records_come_back() {
+    let mut one = image(&header(3, &[7]), 3, Sync::AsLogged);
+    assert!(one.believed().is_empty());
+    one.set_believed(&[7, u64::MAX]);
+    let mut bytes = header(3, &[7]);
+    for (at, run) in one.take_changed() {
+        bytes[at as usize..][..run.len()].copy_from_slice(run);
+    }
+    assert_eq!(image(&bytes, 3, Sync::AsLogged).believed(), [7, u64::MAX]);
+    for at in 512..1024 {
+        let mut torn = bytes.clone();
+        torn[at] ^= 1;
+        assert!(image(&torn, 3, Sync::AsLogged).believed().is_empty());
+    }
+}
+
+/// Devices of a mirror: two legs and a log, and what they hold at first.
+struct Set {
+    devices: Vec<SimDevice>,
+}
+
+impl Set {
+    /// Legs that hold different bytes, and a new log.
+    fn new() -> Self {
+        let leg = |value| Image::from_bytes(&vec![value; SIZE as usize]);
+        let images = [leg(1), leg(2), Image::new(4 * KIB)];
+        let disk = |image| SimDevice::of_image("disk", image);
+        Self {
+            devices: images.map(disk).into(),
+        }
+    }
+
+    fn config() -> MirrorConfig {
+        let legs = vec![Leg::present(10, 0), Leg::present(11, 1)];
+        let mut config = MirrorConfig::new("mirror", SIZE, REGION, legs);
+        config.log = LogPlace::Disk(2);
+        config.clean_after = Duration::from_millis(20);
+        config
+    }
+
+    fn start(&self, config: MirrorConfig) -> crate::Result<Home> {
+        let infos: Vec<_> = self.devices.iter().map(Device::info).collect();
+        let mirror = Mirror::new(config, &infos)?;
+        let legs = self.devices.iter().cloned();
+        let legs = legs.map(|disk| Arc::new(disk) as Arc<dyn Device>).collect();
+        Home::start("mirror", Box::new(mirror), legs, LIMIT)
+    }
+
+    /// One byte of each region.
+    fn leg(&self, leg: usize) -> Vec<u8> {
+        let disk = self.devices[leg].disk();
+        let regions = 0..SIZE / REGION;
+        regions
+            .map(|region| disk.content().bytes(block::Range::new(region * REGION, 1))[0])
+            .collect()
+    }
+
+    /// The same disks after a cut that loses all that is not durable, and with a fault no more.
+    fn reboot(self) -> Self {
+        let disks = self.devices.iter().map(|device| {
+            let image = device.disk().durable();
+            SimDevice::of_image("disk", image)
+        });
+        Self {
+            devices: disks.collect(),
+        }
+    }
+}
+
+fn status(home: &Home) -> String {
+    home.message("status", LIMIT).unwrap()
+}
+
+/// Waits until the status says `words`.
+fn wait_for(home: &Home, words: &str) {
+    let start = Instant::now();
+    while !status(home).contains(words) {
+        let status = status(home);
+        assert!(start.elapsed() < LIMIT, "{status} does not become {words}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A new mirror is copied from its first leg, and is in sync when it comes back.
+#[test]
+fn new_mirrors_are_copied() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    drop(home);
+    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![1; 16]));
+    let home = set.start(Set::config()).unwrap();
+    assert_eq!(
+        status(&home),
+        "legs=AA in_sync=16/16 dirty=0 copying=0 log=disk"
+    );
+}
+
+/// Without a first copy, both legs are taken as they are; a rebuilt leg is copied to.
+#[test]
+fn first_copies_can_be_left_out() {
+    let set = Set::new();
+    let mut config = Set::config();
+    config.sync = Sync::Assumed;
+    let home = set.start(config).unwrap();
+    assert!(status(&home).starts_with("legs=AA in_sync=16/16"));
+    drop(home);
+    assert_eq!(set.leg(1), [2; 16]);
+    let mut config = Set::config();
+    config.legs[0].content = Content::Rebuild;
+    let home = set.start(config).unwrap();
+    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    assert_eq!(set.leg(0), [2; 16]);
+}
+
+/// A mirror that loses a leg goes on; the leg is stale when it comes back, and is copied to.
+#[test]
+fn lost_legs_are_stale() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "in_sync=16/16 dirty=0");
+    let mut device = BlockingDevice::open(&home).unwrap();
+    set.devices[0].disk().vanish();
+    device.write_at(&[9; 512], 3 * REGION).unwrap();
+    device.flush().unwrap();
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    assert!(status(&home).starts_with("legs=DA in_sync=15/16"));
+    drop((device, home));
+    let set = set.reboot();
+    assert_eq!((set.leg(0)[3], set.leg(1)[3]), (1, 9));
+    // Alone, the stale leg is not served.
+    let mut config = Set::config();
+    config.legs[1].device = None;
+    let error = set.start(config.clone()).err().unwrap();
+    assert!(error.to_string().contains("are stale"), "{error}");
+    config.access = Access::ReadOnly;
+    let home = set.start(config).unwrap();
+    let mut device = BlockingDevice::open(&home).unwrap();
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    let stale = block::Range::new(3 * REGION, 512);
+    assert_eq!(device.read(stale).unwrap_err().kind(), Kind::Io);
+    drop((device, home));
+    // Beside the other one, it is copied to.
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    assert_eq!(set.leg(0)[3], 9);
+}
+
+/// A block that one leg cannot read is read from the other; a write mends it.
+#[test]
+fn read_errors_are_passed_over() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "in_sync=16/16 dirty=0");
+    for leg in 0..2 {
+        let mut disk = set.devices[leg].disk();
+        disk.faults_mut().unreadable.insert(leg as u64);
+    }
+    let mut device = BlockingDevice::open(&home).unwrap();
+    for block in 0..2 {
+        let range = block::Range::new(block * 512, 512);
+        assert_eq!(device.read(range).unwrap(), [1; 512]);
+    }
+    let both = block::Range::new(0, 1024);
+    assert_eq!(device.read(both).unwrap_err().kind(), Kind::Io);
+    device.write_at(&[4; 1024], 0).unwrap();
+    assert_eq!(device.read(both).unwrap(), [4; 1024]);
+    assert!(status(&home).starts_with("legs=RR"));
+}
+
+/// A log that fails stops what it would have to know of, and nothing else.
+#[test]
+fn failed_logs_stop_new_writes() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "in_sync=16/16 dirty=0");
+    set.devices[2].disk().vanish();
+    let mut device = BlockingDevice::open(&home).unwrap();
+    let error = device.write_at(&[4; 512], 0).unwrap_err();
+    assert!(error.to_string().contains("the log cannot be written"));
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    assert!(status(&home).ends_with("log=failed"));
+    assert_eq!((set.leg(0)[0], set.leg(1)[0]), (1, 1));
+}
+
+/// When no leg can be written, the request fails and no leg is lost.
+#[test]
+fn legs_are_not_lost_together() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "in_sync=16/16 dirty=0");
+    let mut device = BlockingDevice::open(&home).unwrap();
+    for leg in 0..2 {
+        let mut disk = set.devices[leg].disk();
+        let next = disk.begun() + 1;
+        disk.faults_mut().failing.insert(next, Kind::NoSpace);
+    }
+    let error = device.write_at(&[4; 512], 0).unwrap_err();
+    assert_eq!(error.kind(), Kind::NoSpace);
+    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+}
+
+/// A read-only mirror writes nothing, whatever state it is in.
+#[test]
+fn read_only_mirrors_write_nothing() {
+    let set = Set::new();
+    let mut config = Set::config();
+    config.access = Access::ReadOnly;
+    let home = set.start(config).unwrap();
+    assert!(home.info().read_only);
+    let mut device = BlockingDevice::open(&home).unwrap();
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    home.suspend(LIMIT).unwrap();
+    home.resume().unwrap();
+    drop((device, home));
+    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![2; 16]));
+    let log = set.devices[2].disk();
+    assert!(*log.content() == Image::new(4 * KIB));
+}
+
+/// Copying keeps to its rate, which can be changed; words that mean nothing are refused.
+#[test]
+fn copying_has_a_rate() {
+    let set = Set::new();
+    let mut config = Set::config();
+    config.copy_rate = Some(1);
+    let home = set.start(config).unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    assert!(!status(&home).contains("in_sync=16/16"));
+    home.suspend(LIMIT).unwrap();
+    home.resume().unwrap();
+    home.message("rate 0", LIMIT).unwrap();
+    assert!(home.message("faster", LIMIT).is_err());
+    assert!(home.message("rate x", LIMIT).is_err());
+}
+
+/// What cannot be a mirror is refused with a reason.
+#[test]
+fn nonsense_is_refused() {
+    let infos: Vec<_> = (0..3)
+        .map(|_| MemoryDevice::new("leg", SIZE).info())
+        .collect();
+    let good = || {
+        let legs = vec![Leg::present(1, 0), Leg::present(2, 1)];
+        MirrorConfig::new("m", SIZE, REGION, legs)
+    };
+    assert!(Mirror::new(good(), &infos).is_ok());
+    let refused = |change: fn(&mut MirrorConfig)| {
+        let mut config = good();
+        change(&mut config);
+        Mirror::new(config, &infos).unwrap_err().kind()
+    };
+    assert_eq!(refused(|m| m.legs.clear()), Refusal::InvalidLayout);
+    assert_eq!(refused(|m| m.region_size = 3000), Refusal::InvalidLayout);
+    assert_eq!(refused(|m| m.size = 2 * SIZE), Refusal::DeviceTooSmall);
+    assert_eq!(refused(|m| m.size = 1 << 60), Refusal::TooComplex);
+    assert_eq!(
+        refused(|m| m.log = LogPlace::Disk(1)),
+        Refusal::InvalidLayout
+    );
+    assert_eq!(
+        refused(|m| m.legs[0].device = Some(7)),
+        Refusal::InvalidLayout
+    );
+    assert_eq!(
+        refused(|m| m.legs.iter_mut().for_each(|leg| leg.device = None)),
+        Refusal::Device
+    );
+    let small = |m: &mut MirrorConfig| {
+        m.region_size = 512;
+        m.log = LogPlace::Disk(2);
+    };
+    let mut tiny = infos.clone();
+    tiny[2].size = 1024;
+    let mut config = good();
+    small(&mut config);
+    let error = Mirror::new(config, &tiny).unwrap_err();
+    assert_eq!(error.kind(), Refusal::DeviceTooSmall);
+}
+
+/// A disk that answers in any order, slowly, makes no difference to what is read.
+#[test]
+fn slow_legs_are_waited_for() {
+    let clock = block::clock::Clock::virtual_time();
+    let slow = |seed| {
+        let faults = Faults {
+            latency_ns: 4_000_000,
+            jitter_ns: 9_000_000,
+            ..Faults::default()
+        };
+        let disk = Disk::new("slow", Image::new(SIZE), 512, faults, seed);
+        SimDevice::new(disk, clock.clone())
+    };
+    let set = Set {
+        devices: vec![slow(1), slow(2), slow(3)],
+    };
+    let home = set.start(Set::config()).unwrap();
+    let mut device = BlockingDevice::open(&home).unwrap();
+    let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512) as u8).collect();
+    device.write_at(&bytes, 0).unwrap();
+    device.flush().unwrap();
+    assert!(device.read(block::Range::new(0, SIZE)).unwrap() == bytes);
+    drop((device, home));
+    assert!(set.devices[0].disk().durable() == Image::from_bytes(&bytes));
+    assert!(set.devices[1].disk().durable() == Image::from_bytes(&bytes));
+}

@@ -1,0 +1,16 @@
+//! `cargo xtask crash`: takes the power away at every moment, and looks what is left.
+//!
+//! ```text
+//!   cargo xtask crash [SUBJECT…] [--seed N] [--states N] [--plant NAME]
+//! ```
+//!
+//! Each subject explores states of its own kind, prints how many, and then makes mistakes on
+//! purpose, each of which must be found. A broken promise is printed with the command that repeats
+//! it. `subjects.rs` is the list; one file per subject.
+
+mod arguments;
+mod mirror;
+mod run;
+mod subjects;
+
+pub(crate) use run::run;

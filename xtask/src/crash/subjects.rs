@@ -1,0 +1,16 @@
+//! What can be crashed.
+
+use super::arguments::Arguments;
+use super::mirror;
+
+/// Something whose states after a cut are explored.
+pub(super) struct Subject {
+    pub(super) name: &'static str,
+    /// Explores it and prints what it saw; whether all promises were kept and all mistakes found.
+    pub(super) run: fn(&Arguments) -> Result<bool, String>,
+}
+
+pub(super) const SUBJECTS: &[Subject] = &[Subject {
+    name: "mirror",
+    run: mirror::run,
+}];
