@@ -46,12 +46,11 @@ pub(crate) fn run(keep: Option<&Path>, session: &mut Session) -> Result<(), Erro
     story.good("Nothing is left behind: no mount, no loop device, no process, no file.")?;
     story.say(&format!("That took {seconds:.1} s."))?;
     if keep.is_some() {
-        story.say(&format!(
-            "The disks are still in {}, as you asked.",
-            folder.display()
-        ))?;
+        let folder = folder.display();
+        story.say(&format!("The disks are still in {folder}, as you asked."))
+    } else {
+        story.say("To try the commands yourself: ashlar demo --keep FOLDER leaves the disks there.")
     }
-    Ok(())
 }
 
 fn steps(
