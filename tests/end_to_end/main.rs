@@ -6,6 +6,7 @@
 mod attach;
 mod bench;
 mod demo;
+mod layouts;
 mod nbd;
 mod plans;
 mod reports;
