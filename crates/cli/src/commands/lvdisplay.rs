@@ -1,6 +1,6 @@
 //! `lvdisplay`: each logical volume as a list of labels and values, or one line of colons.
 
-use lvm::model::{LvFlag, LvId, RaidFamily, ReadAhead, SegmentType, SnapshotState};
+use lvm::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, SegmentType};
 
 use super::Session;
 use super::display::{Values, write_access};
@@ -102,10 +102,7 @@ pub(super) fn show(
 ) -> Result<(), Error> {
     let volume = group.vg.lv(lv);
     session.line("--- Logical volume ---")?;
-    let pool = matches!(
-        volume.first(),
-        Some(SegmentType::ThinPool(_) | SegmentType::VdoPool(_))
-    );
+    let pool = matches!(volume.first(), Some(SegmentType::ThinPool(_)));
     let mut put = |label: &str, value: &str| session.line(&format!("{label:22} {value}"));
     if group.is_visible(lv) {
         if !pool {
@@ -142,15 +139,7 @@ fn relations(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error
             put("", &format!("{} [INACTIVE]", name(snapshot.cow)))?;
         }
     } else if let Some(snapshot) = group.relations.snapshot_of_cow(&group.vg, lv) {
-        let merging = if snapshot.state == SnapshotState::Merging {
-            ", merging"
-        } else {
-            ""
-        };
-        let status = format!(
-            "INACTIVE destination for {}{merging}",
-            name(snapshot.origin)
-        );
+        let status = format!("INACTIVE destination for {}", name(snapshot.origin));
         put("LV snapshot status", &status)?;
     }
     match group.vg.lv(lv).first() {
@@ -170,10 +159,6 @@ fn relations(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error
             put("LV Pool metadata", name(pool.metadata))?;
             put("LV Pool data", name(pool.data))?;
         }
-        Some(SegmentType::Cache(cache)) => {
-            put("LV Cache pool name", name(cache.pool))?;
-            put("LV Cache origin name", name(cache.origin))?;
-        }
         Some(SegmentType::CachePool(pool)) => {
             put("LV Pool metadata", name(pool.metadata))?;
             put("LV Pool data", name(pool.data))?;
@@ -181,6 +166,10 @@ fn relations(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error
         Some(SegmentType::VdoPool(pool)) => put("LV VDO Pool data", name(pool.data))?,
         Some(SegmentType::Vdo(vdo)) => put("LV VDO Pool name", name(vdo.pool))?,
         _ => {}
+    }
+    let used = group.relations.component_use(lv);
+    if let Some(used) = used.filter(|used| used.part == Part::CacheOrigin) {
+        put("LV origin of Cache LV", name(used.by))?;
     }
     Ok(())
 }

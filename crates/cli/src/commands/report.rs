@@ -12,7 +12,7 @@ use crate::output::report::{
     ColumnError, Columns, Field, FieldGroup, Format, Headings, Quotes, Report, Selection,
     SelectionError, Shape, Zone,
 };
-use crate::output::{Binary, Row, Style, Units};
+use crate::output::{Binary, History, Row, Style, Units};
 
 /// What the lines of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,6 +218,9 @@ fn style(arguments: &Arguments, session: &Session) -> Result<Style, Error> {
     }
     if arguments.has(&flags::NO_SUFFIX) {
         style.units = style.units.without_suffix();
+    }
+    if arguments.has(&flags::HISTORY) {
+        style.history = History::Shown;
     }
     if arguments.has(&flags::BINARY) {
         style.binary = Binary::Numbers;

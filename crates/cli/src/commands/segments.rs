@@ -8,7 +8,8 @@ use lvm::model::{
 use super::Session;
 use super::display::Values;
 use crate::args::Error;
-use crate::output::{Group, View};
+use crate::output::report::{Key, Value};
+use crate::output::{Group, Row, Style as RowStyle, View, fields};
 
 /// A segment and where it belongs.
 #[derive(Clone, Copy)]
@@ -36,7 +37,11 @@ pub(super) fn show(
             segment,
         };
         let kind = match segment.kind {
-            SegmentType::Thin(_) | SegmentType::Zero | SegmentType::Error => "Virtual",
+            SegmentType::Thin(_)
+            | SegmentType::Vdo(_)
+            | SegmentType::Zero
+            | SegmentType::Error
+            | SegmentType::Unknown(_) => "Virtual",
             _ => "Logical",
         };
         let last = segment.end().0.saturating_sub(1);
@@ -45,12 +50,26 @@ pub(super) fn show(
         if is_monitored(&segment.kind) {
             session.line("  Monitoring\t\t")?;
         }
-        if !matches!(segment.kind, SegmentType::Zero | SegmentType::Error) {
+        if is_described(&segment.kind) {
             describe(session, place, values)?;
-            session.line(" ")?;
+            if !matches!(segment.kind, SegmentType::VdoPool(_) | SegmentType::Vdo(_)) {
+                session.line(" ")?;
+            }
         }
     }
     Ok(session.line(" ")?)
+}
+
+/// Whether stock says more than the type.
+fn is_described(kind: &SegmentType) -> bool {
+    !matches!(
+        kind,
+        SegmentType::Zero
+            | SegmentType::Error
+            | SegmentType::Unknown(_)
+            | SegmentType::Writecache(_)
+            | SegmentType::Integrity(_)
+    )
 }
 
 /// Whether stock's dmeventd would watch such a segment.
@@ -70,6 +89,15 @@ fn describe(session: &mut Session, place: Place<'_>, values: &Values) -> Result<
         SegmentType::Mirror(mirror) => show_mirror(session, place, mirror, values),
         SegmentType::Raid(raid) => show_raid(session, place, raid),
         SegmentType::ThinPool(pool) => show_thin_pool(session, place, pool, values),
+        SegmentType::Cache(_) | SegmentType::CachePool(_) => show_cache(session, place, values),
+        SegmentType::VdoPool(_) => show_vdo_pool(session, place, values),
+        SegmentType::Vdo(vdo) => {
+            let area = Area::Lv {
+                lv: vdo.pool,
+                start: vdo.offset,
+            };
+            show_area(session, place, area, place.segment.length.0, "    ")
+        }
         SegmentType::Thin(thin) => Ok(session.line(&format!("  Device ID\t\t{}", thin.device_id))?),
         _ => Ok(()),
     }
@@ -215,4 +243,101 @@ fn show_thin_pool(
     session.line(&format!("  Thin count\t\t{thins}"))?;
     session.line(&format!("  Transaction ID\t{}", pool.transaction_id))?;
     Ok(session.line(&format!("  Zero new blocks\t{zero}"))?)
+}
+
+/// What a report shows of the segment under `field`.
+fn reported(place: Place<'_>, field: &str) -> Value {
+    let fields = fields::ALL.iter().copied().flatten();
+    let field = fields
+        .into_iter()
+        .find(|known| known.name == field)
+        .expect("a field of ours");
+    let row = Row::of_group(place.view, place.group).with_lv(place.lv);
+    (field.read)(&row, &RowStyle::default())
+}
+
+fn show_cache(session: &mut Session, place: Place<'_>, values: &Values) -> Result<(), Error> {
+    let chunk = reported(place, "chunk_size").compared_number() / 512;
+    session.line(&format!("  Chunk size\t\t{}", values.size(chunk)))?;
+    for (label, field) in [
+        ("Metadata format\t", "cache_metadata_format"),
+        ("Mode\t\t", "cache_mode"),
+        ("Policy\t\t", "cache_policy"),
+    ] {
+        let value = reported(place, field).text;
+        if !value.is_empty() {
+            session.line(&format!("  {label}{value}"))?;
+        }
+    }
+    if let Key::List(settings) = reported(place, "cache_settings").key {
+        for setting in settings {
+            session.line(&format!("    Setting\t\t{setting}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// How a setting of a VDO pool is shown.
+#[derive(Clone, Copy)]
+enum Shown {
+    Size,
+    Number,
+    Word,
+    YesNo,
+}
+
+const VDO_SETTINGS: &[(&str, &str, Shown)] = &[
+    ("Header size\t\t", "vdo_header_size", Shown::Size),
+    ("Compression\t\t", "vdo_compression", Shown::YesNo),
+    ("Deduplication\t", "vdo_deduplication", Shown::YesNo),
+    ("Metadata hints\t", "vdo_use_metadata_hints", Shown::YesNo),
+    ("Minimum IO size\t", "vdo_minimum_io_size", Shown::Size),
+    (
+        "Block map cache sz\t",
+        "vdo_block_map_cache_size",
+        Shown::Size,
+    ),
+    (
+        "Block map era length\t",
+        "vdo_block_map_era_length",
+        Shown::Number,
+    ),
+    ("Sparse index\t", "vdo_use_sparse_index", Shown::YesNo),
+    ("Index memory size\t", "vdo_index_memory_size", Shown::Size),
+    ("Slab size\t\t", "vdo_slab_size", Shown::Size),
+    ("# Ack threads\t", "vdo_ack_threads", Shown::Number),
+    ("# Bio threads\t", "vdo_bio_threads", Shown::Number),
+    ("Bio rotation\t", "vdo_bio_rotation", Shown::Number),
+    ("# CPU threads\t", "vdo_cpu_threads", Shown::Number),
+    (
+        "# Hash zone threads\t",
+        "vdo_hash_zone_threads",
+        Shown::Number,
+    ),
+    ("# Logical threads\t", "vdo_logical_threads", Shown::Number),
+    (
+        "# Physical threads\t",
+        "vdo_physical_threads",
+        Shown::Number,
+    ),
+    ("Max discard\t", "vdo_max_discard", Shown::Number),
+    ("Write policy\t", "vdo_write_policy", Shown::Word),
+];
+
+fn show_vdo_pool(session: &mut Session, place: Place<'_>, values: &Values) -> Result<(), Error> {
+    if let Some(extents) = place.segment.extra.number("virtual_extents") {
+        let size = values.size(place.group.sectors(lvm::Extents(extents)));
+        session.line(&format!("  Virtual size\t{size}"))?;
+    }
+    for (label, field, shown) in VDO_SETTINGS {
+        let value = reported(place, field);
+        let text = match shown {
+            Shown::Size => values.size(value.compared_number() / 512),
+            Shown::Number | Shown::Word => value.text.into_owned(),
+            Shown::YesNo if value.compared_number() == 1 => "yes".to_owned(),
+            Shown::YesNo => "no".to_owned(),
+        };
+        session.line(&format!("  {label}{text}"))?;
+    }
+    Ok(())
 }

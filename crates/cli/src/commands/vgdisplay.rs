@@ -90,6 +90,7 @@ fn status_bits(vg: &VolumeGroup) -> u32 {
     let bit = |flag, bit| if vg.flags.has(flag) { bit } else { 0 };
     bit(VgFlag::Exported, 0x2)
         | bit(VgFlag::Resizeable, 0x4)
+        | bit(VgFlag::NoAutoactivate, 0x10)
         | bit(VgFlag::Read, 0x100)
         | if vg.is_writable() { 0x200 } else { 0 }
 }

@@ -17,6 +17,6 @@ mod row;
 mod units;
 mod view;
 
-pub(crate) use row::{Binary, PvSegment, Row, Style};
+pub(crate) use row::{Binary, History, PvSegment, Row, Style};
 pub(crate) use units::{Form, Units};
 pub(crate) use view::{Group, View};

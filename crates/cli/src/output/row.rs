@@ -16,6 +16,18 @@ pub(crate) struct Style {
     pub(crate) binary: Binary,
     /// Times.
     pub(crate) zone: Zone,
+    /// Volumes that were removed.
+    pub(crate) history: History,
+}
+
+/// Whether volumes that are only remembered are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum History {
+    /// They are not.
+    #[default]
+    Hidden,
+    /// They are.
+    Shown,
 }
 
 /// How columns that are set or not are printed.

@@ -171,6 +171,24 @@ impl Group {
         self.sectors(self.vg.lv(lv).extents())
     }
 
+    /// The same, without what a reshape has reserved.
+    pub(crate) fn usable_sectors(&self, lv: LvId) -> u64 {
+        let volume = self.vg.lv(lv);
+        let reserved = |segment: &Segment| match &segment.kind {
+            SegmentType::Raid(raid) => {
+                let data = raid.images.len().saturating_sub(raid.level.parity_count());
+                segment.reshape.0.saturating_mul(data as u64)
+            }
+            _ => 0,
+        };
+        let reserved = volume
+            .segments
+            .iter()
+            .map(reserved)
+            .fold(0, u64::saturating_add);
+        self.sectors(Extents(volume.extents().0.saturating_sub(reserved)))
+    }
+
     /// The physical volume's extents in runs, in use and free, from the first to the last.
     pub(crate) fn pv_segments(&self, pv: PvId) -> &[PvSegment] {
         let all = self.pv_segments.get_or_init(|| pv_segments(&self.vg));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use lvm::model::{PvId, VolumeGroup};
 use lvm::ondisk::{AreaHeader, AreaUse, PvHeader, RawLocation, Ring, Span};
-use lvm::{Bytes, SECTOR_SIZE, Sectors, Uuid};
+use lvm::{Bytes, Sectors, Uuid};
 
 use super::finding::Finding;
 use crate::host::{DeviceId, DeviceNumber, Location};
@@ -311,10 +311,10 @@ impl FoundArea {
         let Some(header) = header else {
             return Sectors(0);
         };
+        // Bytes are subtracted and whole sectors of the rest count, as stock's numbers show. The
+        // text's size comes from the disk.
         let text = header.committed.map_or(0, |text| text.size.0);
-        // Saturating: the size comes from the disk.
-        let taken = text.div_ceil(SECTOR_SIZE).saturating_mul(SECTOR_SIZE);
-        Bytes(Ring::new(header).text_max().0.saturating_sub(taken)).whole_sectors()
+        Bytes(Ring::new(header).text_max().0.saturating_sub(text)).whole_sectors()
     }
 }
 

@@ -111,7 +111,7 @@ fields! { FIELDS of Lv {
     "lv_modules" "Modules" LIST, 0, related::modules, "Kernel modules that it would need.";
     "lv_historical" "Historical" FieldKind::Binary(&["historical"]), 0, not_set,
         "Whether it is only remembered.";
-    "writecache_block_size" "WCacheBlkSize" NUMBER, 0, minus_one,
+    "writecache_block_size" "WCacheBlkSize" NUMBER, 0, writecache_block_size,
         "Block size of a writecache, or -1.";
 } }
 
@@ -145,11 +145,8 @@ fn full_name(row: &Row<'_>, _: &Style) -> Value {
 
 /// `/dev/VG/LV`, where such a link would exist.
 pub(super) fn path_of(group: &Group, lv: LvId) -> String {
-    let hidden = !group.is_visible(lv)
-        || matches!(
-            group.vg.lv(lv).first(),
-            Some(SegmentType::ThinPool(_) | SegmentType::VdoPool(_))
-        );
+    let hidden =
+        !group.is_visible(lv) || matches!(group.vg.lv(lv).first(), Some(SegmentType::ThinPool(_)));
     if hidden {
         String::new()
     } else {
@@ -239,7 +236,7 @@ fn lv_size(row: &Row<'_>, style: &Style) -> Value {
     size(
         style,
         row.volume()
-            .map_or(0, |(group, lv, _)| group.lv_sectors(lv)),
+            .map_or(0, |(group, lv, _)| group.usable_sectors(lv)),
     )
 }
 
@@ -282,6 +279,14 @@ fn integrity_mode(row: &Row<'_>, _: &Style) -> Value {
 
 fn integrity_block_size(row: &Row<'_>, style: &Style) -> Value {
     match integrity_of(row).and_then(|segment| segment.extra.number("block_size")) {
+        Some(bytes) => Value::number(bytes),
+        None => minus_one(row, style),
+    }
+}
+
+fn writecache_block_size(row: &Row<'_>, style: &Style) -> Value {
+    let segment = row.volume().and_then(|(_, _, lv)| lv.segments.first());
+    match segment.and_then(|segment| segment.extra.number("writecache_block_size")) {
         Some(bytes) => Value::number(bytes),
         None => minus_one(row, style),
     }

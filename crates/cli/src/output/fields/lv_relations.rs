@@ -1,6 +1,6 @@
 //! Fields of logical volumes that say how they belong together.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use lvm::model::{
     Area, LogicalVolume, LvFlag, LvId, Part, Relations, SegmentType, SnapshotState, VolumeGroup,
@@ -8,7 +8,7 @@ use lvm::model::{
 
 use super::constant::{binary, size};
 use crate::output::report::Value;
-use crate::output::{Group, Row, Style};
+use crate::output::{Group, History, Row, Style};
 
 type Volume<'a> = (&'a Group, LvId, &'a LogicalVolume);
 
@@ -39,8 +39,18 @@ fn related<'a>(
 pub(super) fn parent(row: &Row<'_>, _: &Style) -> Value {
     marked(related(row, |(group, lv, _)| {
         let used = group.relations.component_use(lv)?;
-        let counts = !group.is_visible(lv) && used.part != Part::SnapshotCow;
-        counts.then_some(used.by)
+        let is_named = matches!(
+            used.part,
+            Part::MirrorImage
+                | Part::MirrorLog
+                | Part::RaidImage(_)
+                | Part::RaidMeta(_)
+                | Part::ThinPoolData
+                | Part::ThinPoolMetadata
+                | Part::CachePoolData
+                | Part::CachePoolMetadata
+        );
+        (is_named && !group.is_visible(lv)).then_some(used.by)
     }))
 }
 
@@ -67,10 +77,13 @@ pub(super) fn origin_uuid(row: &Row<'_>, _: &Style) -> Value {
 }
 
 pub(super) fn origin_size(row: &Row<'_>, style: &Style) -> Value {
-    let sized = related(row, |(group, lv, _)| {
-        match group.relations.snapshot_of_cow(&group.vg, lv) {
-            Some(snapshot) => Some(snapshot.origin),
-            None => group.relations.is_origin(lv).then_some(lv),
+    let sized = related(row, |(group, lv, volume)| {
+        if let Some(snapshot) = group.relations.snapshot_of_cow(&group.vg, lv) {
+            return Some(snapshot.origin);
+        }
+        match volume.first() {
+            Some(SegmentType::Thin(thin)) if thin.external_origin.is_some() => thin.external_origin,
+            _ => group.relations.is_origin(lv).then_some(lv),
         }
     });
     match sized {
@@ -131,7 +144,15 @@ pub(super) fn metadata_uuid(row: &Row<'_>, _: &Style) -> Value {
 }
 
 pub(super) fn metadata_size(row: &Row<'_>, style: &Style) -> Value {
-    match related(row, find_metadata) {
+    let sized = related(row, |volume @ (group, _, model)| match model.first() {
+        // Data and metadata in one volume.
+        Some(SegmentType::Cache(cache)) => match group.vg.lv(cache.pool).first() {
+            Some(SegmentType::CachePool(_)) => None,
+            _ => Some(cache.pool),
+        },
+        _ => find_metadata(volume),
+    });
+    match sized {
         Some((group, lv)) => size(style, group.lv_sectors(lv)),
         None => Value::no_number(),
     }
@@ -272,9 +293,9 @@ pub(super) fn descendants(row: &Row<'_>, _: &Style) -> Value {
     Value::list(descendant_names(row))
 }
 
-pub(super) fn full_ancestors(row: &Row<'_>, _: &Style) -> Value {
+pub(super) fn full_ancestors(row: &Row<'_>, style: &Style) -> Value {
     let mut names = ancestor_names(row);
-    if let Some((group, _, volume)) = row.volume() {
+    if let (History::Shown, Some((group, _, volume))) = (style.history, row.volume()) {
         let mut current = names
             .last()
             .cloned()
@@ -294,9 +315,9 @@ pub(super) fn full_ancestors(row: &Row<'_>, _: &Style) -> Value {
     Value::list(names)
 }
 
-pub(super) fn full_descendants(row: &Row<'_>, _: &Style) -> Value {
+pub(super) fn full_descendants(row: &Row<'_>, style: &Style) -> Value {
     let mut names = descendant_names(row);
-    if let Some((group, _, volume)) = row.volume() {
+    if let (History::Shown, Some((group, _, volume))) = (style.history, row.volume()) {
         for gone in &group.vg.historical {
             if gone.origin.as_deref() == Some(volume.name()) {
                 names.push(format!("-{}", gone.name.as_ref().unwrap_or(&gone.key)));
@@ -329,28 +350,48 @@ fn words(row: &Row<'_>, say: fn(&VolumeGroup, &Relations, LvId) -> Vec<&'static 
 }
 
 pub(super) fn modules(row: &Row<'_>, _: &Style) -> Value {
-    let Some((group, lv, model)) = row.volume() else {
+    let Some((group, lv, _)) = row.volume() else {
         return Value::list(Vec::new());
     };
-    let mut words: Vec<String> = Vec::new();
-    if group.relations.is_cow(lv) || group.relations.is_origin(lv) {
-        words.push("snapshot".into());
+    let mut words = BTreeSet::new();
+    let mut seen = HashSet::new();
+    let mut pending = vec![lv];
+    if group.relations.is_origin(lv) {
+        words.insert("snapshot");
     }
-    let of_kind: &[&str] = match model.first() {
-        Some(SegmentType::Mirror(_)) => &["mirror"],
-        Some(SegmentType::Raid(_)) => &["raid"],
-        Some(SegmentType::ThinPool(_)) => &["thin-pool"],
-        Some(SegmentType::Thin(_)) => &["thin", "thin-pool"],
-        Some(SegmentType::Cache(_)) => &["cache"],
-        Some(SegmentType::Writecache(_)) => &["writecache"],
-        Some(SegmentType::Integrity(_)) => &["integrity"],
-        Some(SegmentType::Vdo(_)) => &["vdo"],
-        Some(SegmentType::VdoPool(_)) => &["vdo-pool"],
-        Some(SegmentType::Error) => &["error"],
-        Some(SegmentType::Zero) => &["zero"],
-        _ => &[],
-    };
-    words.extend(of_kind.iter().map(|&word| word.to_owned()));
-    words.sort();
-    Value::list(words)
+    // A volume needs what those below it need, too.
+    while let Some(lv) = pending.pop() {
+        if !seen.insert(lv) {
+            continue;
+        }
+        if group.relations.is_cow(lv) {
+            words.insert("snapshot");
+        }
+        for segment in &group.vg.lv(lv).segments {
+            words.extend(module(&segment.kind));
+            segment.for_each_reference(|below, part| {
+                if !matches!(part, Part::ThinOrigin | Part::ThinMerge | Part::ThinMessage) {
+                    pending.push(below);
+                }
+            });
+        }
+    }
+    Value::list(words.into_iter().map(str::to_owned).collect())
+}
+
+/// The kernel module of a segment's own type.
+fn module(kind: &SegmentType) -> Option<&'static str> {
+    Some(match kind {
+        SegmentType::Mirror(_) => "mirror",
+        SegmentType::Raid(_) => "raid",
+        SegmentType::ThinPool(_) => "thin-pool",
+        SegmentType::Thin(_) => "thin",
+        SegmentType::Cache(_) | SegmentType::CachePool(_) => "cache",
+        SegmentType::Writecache(_) => "writecache",
+        SegmentType::Integrity(_) => "integrity",
+        SegmentType::Vdo(_) | SegmentType::VdoPool(_) => "kvdo",
+        SegmentType::Error => "error",
+        SegmentType::Zero => "zero",
+        _ => return None,
+    })
 }

@@ -23,7 +23,7 @@ fields! { FIELDS of Segment {
     "reshape_len" "RSize" SIZE, 0, reshape_size, "Space reserved for a reshape.";
     "reshape_len_le" "RSize" NUMBER, 0, reshape_extents, "The same in extents.";
     "data_copies" "#Cpy" NUMBER, 0, copies, "Copies of the data.";
-    "data_offset" "DOff" NUMBER, 0, data_offset, "Of a reshape: where data begins on each image.";
+    "data_offset" "DOff" NUMBER, 0, no_number, "Of a reshape: where data begins on each image.";
     "new_data_offset" "NOff" NUMBER, 0, no_number, "Of a reshape: where data will begin.";
     "parity_chunks" "#Par" NUMBER, 0, parity, "Number of images that may be lost.";
     "stripe_size" "Stripe" SIZE, 0, stripe_size, "How much lies on a disk before the next's turn.";
@@ -136,7 +136,12 @@ fn parity(row: &Row<'_>, _: &Style) -> Value {
 fn reshape(row: &Row<'_>) -> Option<(u64, u64)> {
     let (group, lv, segment) = row.lv_segment()?;
     let applies = is_reshapable(&segment.kind) || is_reshapable_image(group, lv);
-    applies.then(|| (segment.reshape.0, group.sectors(segment.reshape)))
+    let images = match &segment.kind {
+        SegmentType::Raid(raid) => raid.images.len() as u64,
+        _ => 1,
+    };
+    let extents = segment.reshape.0.saturating_mul(images);
+    applies.then(|| (extents, group.sectors(lvm::Extents(extents))))
 }
 
 fn reshape_size(row: &Row<'_>, style: &Style) -> Value {
@@ -145,15 +150,6 @@ fn reshape_size(row: &Row<'_>, style: &Style) -> Value {
 
 fn reshape_extents(row: &Row<'_>, _: &Style) -> Value {
     reshape(row).map_or_else(Value::no_number, |(extents, _)| Value::number(extents))
-}
-
-fn data_offset(row: &Row<'_>, _: &Style) -> Value {
-    match row.lv_segment().map(|(_, _, segment)| &segment.kind) {
-        Some(SegmentType::Raid(raid)) => raid
-            .data_offset
-            .map_or_else(Value::no_number, |sectors| Value::number(sectors.0)),
-        _ => Value::no_number(),
-    }
 }
 
 fn stripe_size(row: &Row<'_>, style: &Style) -> Value {
@@ -235,10 +231,27 @@ fn cache_policy(row: &Row<'_>, _: &Style) -> Value {
     Value::text(policy.unwrap_or_default().to_owned())
 }
 
+/// Settings of a writecache stand in its segment, beside what it is made of.
+fn writecache_settings(row: &Row<'_>) -> Option<Vec<String>> {
+    use lvm::text::{Node, Value as Setting};
+    let (_, _, segment) = row.lv_segment()?;
+    if !matches!(segment.kind, SegmentType::Writecache(_)) {
+        return None;
+    }
+    let settings = segment.extra.iter().filter_map(|extra| match &extra.node {
+        Node::Value {
+            name,
+            value: Setting::Integer(number),
+        } if !name.starts_with("writecache") => Some(format!("{name}={number}")),
+        _ => None,
+    });
+    Some(settings.collect())
+}
+
 fn cache_settings(row: &Row<'_>, _: &Style) -> Value {
     use lvm::text::{Node, Value as Setting};
     let Some(segment) = cache(row) else {
-        return Value::list(Vec::new());
+        return Value::list(writecache_settings(row).unwrap_or_default());
     };
     let sections = segment.extra.iter().filter_map(|extra| match &extra.node {
         Node::Section(section) if section.name == "policy_settings" => Some(section),
@@ -380,13 +393,18 @@ fn metadata_legs(segment: &Segment) -> Vec<LvId> {
     }
 }
 
-/// How many extents of each leg a segment covers.
-pub(crate) fn leg_length(segment: &Segment) -> u64 {
-    segment.area_length().unwrap_or(segment.length).0
+/// How many extents of a leg a segment covers. Volumes that are parts are used whole.
+fn leg_length(group: &Group, segment: &Segment, area: Area) -> u64 {
+    match (&segment.kind, area) {
+        (SegmentType::Striped(_) | SegmentType::Mirror(_), _) | (_, Area::Pv { .. }) => {
+            segment.area_length().unwrap_or(segment.length).0
+        }
+        (_, Area::Lv { lv, .. }) => group.vg.lv(lv).extents().0,
+    }
 }
 
 /// The name of what a leg lies on, and its first extent there.
-pub(crate) fn area_name(row: &Row<'_>, group: &Group, area: Area) -> (String, u64) {
+fn area_name(row: &Row<'_>, group: &Group, area: Area) -> (String, u64) {
     match area {
         Area::Pv { pv, start } => (row.view.pv_name(group, pv).to_owned(), start.0),
         Area::Lv { lv, start } => (group.vg.lv(lv).name().to_owned(), start.0),
@@ -408,10 +426,9 @@ fn pe_ranges(row: &Row<'_>, _: &Style) -> Value {
     let Some((group, _, segment)) = row.lv_segment() else {
         return Value::list(Vec::new());
     };
-    let length = leg_length(segment);
     let ranges = legs(segment).into_iter().map(|area| {
         let (name, start) = area_name(row, group, area);
-        range(&name, start, length)
+        range(&name, start, leg_length(group, segment, area))
     });
     let ranges: Vec<String> = ranges.collect();
     // This one list has always been separated by spaces.
@@ -426,10 +443,9 @@ fn le_ranges(row: &Row<'_>, _: &Style) -> Value {
     let Some((group, _, segment)) = row.lv_segment() else {
         return Value::list(Vec::new());
     };
-    let length = leg_length(segment);
     let ranges = legs(segment).into_iter().map(|area| {
         let (name, start) = marked_area_name(row, group, area);
-        range(&name, start, length)
+        range(&name, start, leg_length(group, segment, area))
     });
     Value::list(ranges.collect())
 }

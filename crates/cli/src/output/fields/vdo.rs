@@ -21,7 +21,7 @@ fields! { FIELDS of Segment {
         |row, style| flag(row, style, "use_metadata_hints"),
         "Whether metadata writes of a VDO pool are marked.";
     "vdo_minimum_io_size" "VDOMinimumIOSize" NUMBER, 0,
-        |row, style| number(row, style, "minimum_io_size"),
+        |row, style| bytes(row, style, "minimum_io_size"),
         "Smallest write of a VDO pool, in bytes.";
     "vdo_block_map_cache_size" "VDOBlockMapCacheSize" SIZE, 0,
         |row, style| mebibytes(row, style, "block_map_cache_size_mb"),
@@ -71,8 +71,13 @@ fields! { FIELDS of Segment {
 } }
 
 fn settings<'a>(row: &Row<'a>) -> Option<&'a Segment> {
-    let (_, _, segment) = row.lv_segment()?;
-    matches!(segment.kind, SegmentType::VdoPool(_)).then_some(segment)
+    let (group, _, segment) = row.lv_segment()?;
+    match &segment.kind {
+        SegmentType::VdoPool(_) => Some(segment),
+        // A volume shows the settings of its pool.
+        SegmentType::Vdo(vdo) => group.vg.lv(vdo.pool).segments.first(),
+        _ => None,
+    }
 }
 
 fn setting(row: &Row<'_>, key: &str) -> Option<u64> {
@@ -88,6 +93,10 @@ fn flag(row: &Row<'_>, style: &Style, key: &str) -> Value {
 
 fn number(row: &Row<'_>, _: &Style, key: &str) -> Value {
     setting(row, key).map_or_else(Value::no_number, Value::number)
+}
+
+fn bytes(row: &Row<'_>, style: &Style, key: &str) -> Value {
+    setting(row, key).map_or_else(Value::no_number, |bytes| size(style, bytes / 512))
 }
 
 fn mebibytes(row: &Row<'_>, style: &Style, key: &str) -> Value {

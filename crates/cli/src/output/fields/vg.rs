@@ -49,7 +49,7 @@ fields! { FIELDS of Vg {
     "vg_sysid" "SYS ID" TEXT, 0, system_id, "The host that owns it.";
     "vg_systemid" "System ID" TEXT, 0, system_id, "The host that owns it.";
     "vg_lock_type" "LockType" TEXT, 0,
-        |row, _| optional(row.group.and_then(|group| group.vg.lock_type.as_deref())),
+        |row, _| optional(row.group.and_then(lock_type)),
         "The lock manager that shares it.";
     "vg_lock_args" "VLockArgs" TEXT, 0,
         |row, _| optional(row.group.and_then(|group| group.vg.lock_args.as_deref())),
@@ -147,9 +147,13 @@ fn partial(row: &Row<'_>, style: &Style) -> Value {
     )
 }
 
+/// The lock manager; `none` is the same as no word about it.
+fn lock_type(group: &Group) -> Option<&str> {
+    group.vg.lock_type.as_deref().filter(|lock| *lock != "none")
+}
+
 fn shared(row: &Row<'_>, style: &Style) -> Value {
-    let lock = row.group.and_then(|group| group.vg.lock_type.as_deref());
-    binary(style, lock.is_some_and(|lock| lock != "none"), "shared")
+    binary(style, row.group.and_then(lock_type).is_some(), "shared")
 }
 
 fn system_id(row: &Row<'_>, _: &Style) -> Value {

@@ -79,6 +79,7 @@ impl Columns {
     ) -> Result<Self, ColumnError> {
         let lookup = Lookup { fields, prefix };
         let mut shown = lookup.list(default)?;
+        let expanded = |entries: Vec<Entry>| entries.into_iter().flat_map(Entry::fields);
         let mut compacted = Vec::new();
         for list in options {
             if list.is_empty() {
@@ -88,14 +89,15 @@ impl Columns {
                 shown.extend(lookup.list(added)?);
             } else if let Some(removed) = list.strip_prefix('-') {
                 let removed = lookup.list(removed)?;
-                shown.retain(|field| !removed.iter().any(|gone| same(*gone, *field)));
+                shown.retain(|entry| !removed.contains(entry));
             } else if let Some(empty) = list.strip_prefix('#') {
-                compacted = lookup.list(empty)?.into_iter().flatten().collect();
+                compacted = expanded(lookup.list(empty)?).flatten().collect();
             } else {
                 shown = lookup.list(list)?;
             }
         }
         let sorted = lookup.keys(sort)?;
+        let shown = expanded(shown).collect();
         Ok(Self {
             shown,
             compacted,
@@ -104,9 +106,32 @@ impl Columns {
     }
 }
 
-/// Whether two columns show the same.
-pub(super) fn same(a: Option<&Field>, b: Option<&Field>) -> bool {
-    a.map(|field| field.name) == b.map(|field| field.name)
+/// One word of a list. Taking a field away does not take it out of an `…_all`: stock works with
+/// words, and scripts count columns.
+#[derive(Clone)]
+enum Entry {
+    One(Option<&'static Field>),
+    All(String, Vec<&'static Field>),
+}
+
+impl Entry {
+    fn fields(self) -> Vec<Option<&'static Field>> {
+        match self {
+            Self::One(field) => vec![field],
+            Self::All(_, fields) => fields.into_iter().map(Some).collect(),
+        }
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        let name = |field: Option<&'static Field>| field.map(|field| field.name);
+        match (self, other) {
+            (Self::One(a), Self::One(b)) => name(*a) == name(*b),
+            (Self::All(a, _), Self::All(b, _)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// Finds fields by what people type.
@@ -134,18 +159,18 @@ impl Lookup<'_> {
             .or_else(|| unprefixed.and_then(find))
     }
 
-    fn list(&self, list: &str) -> Result<Vec<Option<&'static Field>>, ColumnError> {
+    fn list(&self, list: &str) -> Result<Vec<Entry>, ColumnError> {
         let mut found = Vec::new();
         for name in list.split(',').filter(|name| !name.is_empty()) {
             if name == "help" || name == "?" {
                 return Err(ColumnError::Help);
             }
             if name == "selected" {
-                found.push(None);
+                found.push(Entry::One(None));
             } else if let Some(field) = self.field(name) {
-                found.push(Some(field));
+                found.push(Entry::One(Some(field)));
             } else if let Some(group) = self.all_of(name) {
-                found.extend(group.map(Some));
+                found.push(Entry::All(plain(name), group.collect()));
             } else {
                 return Err(self.unknown(name));
             }

@@ -185,3 +185,26 @@ fn selected_shows_all_rows_and_says_which_match() {
         "  Selected LV   \n         1 alpha\n         0 m\"id \n         0 zeta \n"
     );
 }
+
+#[test]
+fn a_field_is_not_taken_out_of_all() {
+    let shown = report(
+        &["lv_all,lv_size", "-lv_size"],
+        "",
+        "size>5k",
+        Shape::default(),
+    );
+    assert!(
+        shown.starts_with("  LV    LSize  LV Tags InitImgSyn\n"),
+        "{shown}"
+    );
+    assert_eq!(
+        report(
+            &["lv_name,lv_all", "-lv_all"],
+            "",
+            "size>5k",
+            Shape::default()
+        ),
+        "  LV   \n  alpha\n"
+    );
+}
