@@ -4,8 +4,10 @@
 //! makes devices of the logical volumes that were found. [`history`] reads what they were before.
 
 pub mod activate;
+pub mod apply;
 pub mod commit;
 mod error;
+pub mod explore;
 pub mod history;
 pub mod host;
 pub mod lock;

@@ -39,4 +39,5 @@ pub use change::{
     VolumeChange, When,
 };
 pub use display::display_size;
+pub use ranges::pieces;
 pub use undo::undo;

@@ -18,12 +18,7 @@ use crate::{Bytes, Error, Kind, Result};
 const DEPTH_MAX: usize = 16;
 
 /// Every place where the `length` bytes from `start` of a volume lie.
-pub(super) fn pieces(
-    vg: &VolumeGroup,
-    lv: LvId,
-    start: Bytes,
-    length: Bytes,
-) -> Result<Vec<Piece>> {
+pub fn pieces(vg: &VolumeGroup, lv: LvId, start: Bytes, length: Bytes) -> Result<Vec<Piece>> {
     let mut found = Vec::new();
     walk(
         vg,

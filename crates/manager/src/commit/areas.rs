@@ -88,7 +88,7 @@ pub fn clear(
     discipline: Discipline,
 ) -> Result<()> {
     for pv in pvs {
-        if !is_member(pv.uuid()) {
+        if !is_member(pv.uuid_in_text()) {
             let is_left =
                 |held: Held| matches!(held, Held::Version { group: held, .. } if held == group);
             clear_where(

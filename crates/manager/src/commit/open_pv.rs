@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use block::{BlockingDevice, Device, Range};
+use block::{BlockingDevice, Device, Range, Unmap};
 use lvm::model::from_text;
 use lvm::ondisk::{
     AREA_HEADER_SIZE, AreaHeader, AreaUse, LABEL_SCAN_SIZE, Label, RawLocation, Ring, Span,
@@ -23,6 +23,8 @@ pub struct OpenPv {
     name: String,
     device: BlockingDevice,
     file: Option<OwnedFd>,
+    /// Its identity in texts that are written; the label follows after the commit.
+    uuid_in_text: Uuid,
     pub(super) label: Label,
     pub(super) areas: Vec<OpenArea>,
 }
@@ -59,24 +61,21 @@ impl OpenPv {
     /// open file behind it, if there is one: locks are taken on it.
     pub fn open(name: &str, device: &Arc<dyn Device>, file: Option<OwnedFd>) -> Result<Self> {
         let mut io = BlockingDevice::open(&**device).map_err(|error| unreadable(name, error))?;
-        let size = io.info().size;
-        let head = Range::new(0, size.min(LABEL_SCAN_SIZE as u64));
-        let head = io.read(head).map_err(|error| unreadable(name, error))?;
-        let label = Label::scan(&head).label.ok_or_else(|| {
-            let what = format!("{name} is no physical volume any more; run the command again");
-            Error::new(Kind::Damaged, what)
-        })?;
-        let mut areas = Vec::new();
-        for span in label.metadata_areas() {
-            areas.push(read_area(name, &mut io, *span)?);
-        }
+        let (label, areas) = read_all(name, &mut io)?;
         Ok(Self {
             name: name.to_owned(),
             device: io,
             file,
+            uuid_in_text: label.pv.uuid,
             label,
             areas,
         })
+    }
+
+    /// Reads everything again: somebody else may have written before it was locked.
+    pub fn read_again(&mut self) -> Result<()> {
+        (self.label, self.areas) = read_all(&self.name, &mut self.device)?;
+        Ok(())
     }
 
     /// What people know it by.
@@ -87,6 +86,16 @@ impl OpenPv {
     /// Its identity.
     pub fn uuid(&self) -> Uuid {
         self.label.pv.uuid
+    }
+
+    /// Its identity in texts that are written.
+    pub fn uuid_in_text(&self) -> Uuid {
+        self.uuid_in_text
+    }
+
+    /// It gets another identity with the next commit.
+    pub fn set_uuid_in_text(&mut self, uuid: Uuid) {
+        self.uuid_in_text = uuid;
     }
 
     /// Its label.
@@ -111,7 +120,7 @@ impl OpenPv {
     }
 
     /// The size of a logical block, at least a sector.
-    pub(super) fn logical_block(&self) -> Bytes {
+    pub(crate) fn logical_block(&self) -> Bytes {
         Bytes(u64::from(self.device.info().logical_block).max(lvm::SECTOR_SIZE))
     }
 
@@ -120,12 +129,25 @@ impl OpenPv {
         Bytes(self.device.info().size)
     }
 
-    pub(super) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
+    pub(crate) fn read(&mut self, range: Range) -> block::Result<Vec<u8>> {
+        self.device.read(range)
+    }
+
+    pub(crate) fn write_zeroes(&mut self, range: Range, unmap: Unmap) -> block::Result<()> {
+        self.device.write_zeroes(range, unmap)
+    }
+
+    /// Says that nothing in `range` is needed any more; what the device does is its own matter.
+    pub(crate) fn discard(&mut self, range: Range) {
+        let _ = self.device.discard(range);
+    }
+
+    pub(crate) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
         self.device.write_at(bytes, start.0)
     }
 
     /// Makes what was written durable, unless the discipline leaves this flush out.
-    pub(super) fn flush(&mut self, discipline: Discipline, point: FlushPoint) -> block::Result<()> {
+    pub(crate) fn flush(&mut self, discipline: Discipline, point: FlushPoint) -> block::Result<()> {
         if discipline.keeps(point) {
             self.device.flush()
         } else {
@@ -178,6 +200,21 @@ pub fn adopt(pvs: &mut [OpenPv], discipline: Discipline) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+fn read_all(name: &str, io: &mut BlockingDevice) -> Result<(Label, Vec<OpenArea>)> {
+    let size = io.info().size;
+    let head = Range::new(0, size.min(LABEL_SCAN_SIZE as u64));
+    let head = io.read(head).map_err(|error| unreadable(name, error))?;
+    let label = Label::scan(&head).label.ok_or_else(|| {
+        let what = format!("{name} is no physical volume any more; run the command again");
+        Error::new(Kind::Damaged, what)
+    })?;
+    let mut areas = Vec::new();
+    for span in label.metadata_areas() {
+        areas.push(read_area(name, io, *span)?);
+    }
+    Ok((label, areas))
 }
 
 fn unreadable(name: &str, error: block::Error) -> Error {

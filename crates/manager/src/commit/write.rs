@@ -83,7 +83,7 @@ fn places(
     }
     let (mut places, mut ignored) = (Vec::new(), Vec::new());
     for (number, pv) in pvs.iter().enumerate() {
-        if vg.pv_by_uuid(&pv.uuid()).is_none() {
+        if vg.pv_by_uuid(&pv.uuid_in_text()).is_none() {
             continue;
         }
         for (index, area) in pv.areas.iter().enumerate() {

@@ -26,7 +26,7 @@ pub use found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
     FoundVg, Member, Presence, PvIndex, Restriction, Scan,
 };
-pub use run::{Options, scan};
+pub use run::{Options, scan, scan_devices};
 pub use source::Source;
 
 #[cfg(test)]

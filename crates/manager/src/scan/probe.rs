@@ -105,11 +105,16 @@ pub(super) fn probe(candidate: &Candidate, texts: &Texts) -> Vec<Probed> {
         return vec![probed];
     }
     let probed = Probed::new(candidate, ProbedContent::Other);
-    let source = match Source::open(&candidate.location, &candidate.name) {
-        Ok(source) => source,
-        Err(error) => return vec![probed.unreadable(&error)],
-    };
-    let (mut probed, head) = match examine(probed, &source, texts) {
+    match Source::open(&candidate.location, &candidate.name) {
+        Ok(source) => probe_source(candidate, &source, texts),
+        Err(error) => vec![probed.unreadable(&error)],
+    }
+}
+
+/// Looks at a device that is open.
+pub(super) fn probe_source(candidate: &Candidate, source: &Source, texts: &Texts) -> Vec<Probed> {
+    let probed = Probed::new(candidate, ProbedContent::Other);
+    let (mut probed, head) = match examine(probed, source, texts) {
         Ok(done) => done,
         Err(probed) => return vec![*probed],
     };
@@ -118,13 +123,13 @@ pub(super) fn probe(candidate: &Candidate, texts: &Texts) -> Vec<Probed> {
         probed.content = ProbedContent::Partitions;
         return vec![probed];
     }
-    let table = super::partitions::find(&source, &probed.name, &head);
+    let table = super::partitions::find(source, &probed.name, &head);
     if !table.windows.is_empty() {
         refuse_label(&mut probed);
         probed.content = ProbedContent::Partitions;
         probed.findings.extend(table.findings);
         let mut all = vec![probed];
-        all.extend(look_into(candidate, &table.windows, &source, texts));
+        all.extend(look_into(candidate, &table.windows, source, texts));
         return all;
     }
     if matches!(probed.content, ProbedContent::Other) {

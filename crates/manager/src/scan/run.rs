@@ -11,12 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use block::Device;
+
 use super::assemble::assemble;
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::Scan;
-use super::probe::{Probed, ProbedContent, probe};
+use super::probe::{Probed, ProbedContent, probe, probe_source};
+use super::source::Source;
 use super::texts::Texts;
-use crate::host::{Candidate, DeviceSource, Host};
+use crate::host::{Candidate, DeviceSource, Host, KernelPartitions, Location, Origin};
 use crate::{Error, Kind, Result};
 
 /// How a scan is done.
@@ -55,6 +58,29 @@ pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Sca
     } else {
         Ok(scan)
     }
+}
+
+/// Looks at devices that are open already, known by these names; for devices that are no files.
+pub fn scan_devices(host: &Host, devices: &[(String, Arc<dyn Device>)]) -> Scan {
+    let texts = Texts::default();
+    let look = |(name, device): &(String, Arc<dyn Device>)| {
+        let candidate = Candidate {
+            name: name.clone(),
+            location: Location::whole(name),
+            number: None,
+            id: None,
+            partition: None,
+            origin: Origin::Named,
+            kernel_partitions: KernelPartitions::Absent,
+            skip: None,
+        };
+        probe_source(
+            &candidate,
+            &Source::of_device(Arc::clone(device), name),
+            &texts,
+        )
+    };
+    assemble(devices.iter().flat_map(look).collect(), host, Vec::new())
 }
 
 /// Whether a commit that is under way looks like this, and looking again does not cost the time

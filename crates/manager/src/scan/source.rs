@@ -7,6 +7,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::Arc;
+
+use block::{BlockingDevice, Device, Range};
 
 use crate::host::{Location, Window};
 use crate::{Error, Kind, Result};
@@ -14,13 +17,39 @@ use crate::{Error, Kind, Result};
 /// A device that is open for reading.
 #[derive(Debug)]
 pub struct Source {
-    file: File,
+    backing: Backing,
     name: String,
     start: u64,
     size: u64,
 }
 
+/// What is read.
+#[derive(Clone)]
+enum Backing {
+    File(Arc<File>),
+    Device(Arc<dyn Device>),
+}
+
+impl std::fmt::Debug for Backing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(file) => write!(f, "{file:?}"),
+            Self::Device(_) => f.write_str("Device"),
+        }
+    }
+}
+
 impl Source {
+    /// A device that is open already.
+    pub(super) fn of_device(device: Arc<dyn Device>, name: &str) -> Self {
+        Self {
+            start: 0,
+            size: device.info().size,
+            name: name.to_owned(),
+            backing: Backing::Device(device),
+        }
+    }
+
     /// Opens the device at `location`, which people know as `name`.
     pub fn open(location: &Location, name: &str) -> Result<Self> {
         let failed = |error| Error::new(Kind::Device, format!("cannot open {name}")).because(error);
@@ -33,7 +62,7 @@ impl Source {
             .map_err(failed)?;
         let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let whole = Self {
-            file,
+            backing: Backing::File(Arc::new(file)),
             name: name.to_owned(),
             start: 0,
             size,
@@ -65,10 +94,8 @@ impl Source {
 
     /// A part of this device, as a device.
     pub(super) fn window(&self, window: Window, name: &str) -> Result<Self> {
-        let failed = |error| Error::new(Kind::Device, format!("cannot use {name}")).because(error);
-        let file = self.file.try_clone().map_err(failed)?;
         let whole = Self {
-            file,
+            backing: self.backing.clone(),
             name: name.to_owned(),
             start: self.start,
             size: self.size,
@@ -93,13 +120,22 @@ impl Source {
             );
             return Err(Error::new(Kind::Damaged, what));
         }
-        let mut bytes = vec![0; len];
-        self.file
-            .read_exact_at(&mut bytes, self.start + start)
-            .map_err(|error| {
-                let what = format!("cannot read {len} bytes at byte {start} of {}", self.name);
-                Error::new(Kind::Device, what).because(error)
-            })?;
-        Ok(bytes)
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            let what = format!("cannot read {len} bytes at byte {start} of {}", self.name);
+            Error::new(Kind::Device, what).because(error)
+        };
+        match &self.backing {
+            Backing::File(file) => {
+                let mut bytes = vec![0; len];
+                let read = file.read_exact_at(&mut bytes, self.start + start);
+                read.map_err(|error| failed(error.into()))?;
+                Ok(bytes)
+            }
+            Backing::Device(device) => {
+                let range = Range::new(self.start + start, len as u64);
+                let read = BlockingDevice::open(&**device).and_then(|mut io| io.read(range));
+                read.map_err(|error| failed(error.into()))
+            }
+        }
     }
 }

@@ -1,0 +1,126 @@
+//! Where a change finds its devices: the host's, or some that are open already.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use block::file::{Access, Claim, FileDevice, FileOptions};
+use block::partition::PartitionDevice;
+use block::{Device, Range};
+
+use crate::host::{DeviceSource, Host};
+use crate::scan::{FoundDevice, Options, Scan, scan, scan_devices};
+use crate::{Error, Kind, Result};
+
+/// A device that is open for writing.
+pub struct Opened {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// A duplicate of the open file behind it, to lock; `None` where there is none.
+    pub file: Option<OwnedFd>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Opened({})", self.device.info().name)
+    }
+}
+
+/// Devices that can be looked at and written.
+pub trait Disks {
+    /// Looks at all of them.
+    fn scan(&self, host: &Host) -> Result<Scan>;
+
+    /// Opens one of them for writing. Alone, where nobody else may use it at all: it becomes a
+    /// physical volume.
+    fn open(&self, found: &FoundDevice, claim: Claim) -> Result<Opened>;
+}
+
+/// The devices of a [`DeviceSource`].
+#[derive(Debug, Clone)]
+pub struct HostDisks {
+    /// Where they come from.
+    pub source: DeviceSource,
+    /// How they are looked at.
+    pub options: Options,
+}
+
+impl Disks for HostDisks {
+    fn scan(&self, host: &Host) -> Result<Scan> {
+        scan(host, &self.source, &self.options)
+    }
+
+    fn open(&self, found: &FoundDevice, claim: Claim) -> Result<Opened> {
+        open_file(found, claim).map_err(|error| {
+            let what = match claim {
+                Claim::Exclusive => format!(
+                    "Can't open {} exclusively.  Mounted filesystem? Nothing was changed",
+                    found.name
+                ),
+                Claim::Shared => format!("cannot open {} for writing", found.name),
+            };
+            Error::new(Kind::Device, what).because(error)
+        })
+    }
+}
+
+fn open_file(found: &FoundDevice, claim: Claim) -> block::Result<Opened> {
+    let options = FileOptions {
+        claim,
+        ..FileOptions::new(Access::ReadWrite)
+    };
+    let whole = FileDevice::open_with(&found.location.path, options)?;
+    let file = whole.as_fd().try_clone_to_owned();
+    let file = file.map_err(|error| block::Error::io(found.name.clone(), error))?;
+    let whole: Arc<dyn Device> = Arc::new(whole);
+    let device = match found.location.window {
+        None => whole,
+        Some(window) => {
+            let range = Range::checked(window.start, window.len).ok_or_else(|| {
+                block::Error::new(block::Kind::Invalid, "the partition ends past 2^64")
+            })?;
+            Arc::new(PartitionDevice::window(whole, range, found.name.clone())?)
+        }
+    };
+    Ok(Opened {
+        device,
+        file: Some(file),
+    })
+}
+
+/// Devices that are open already, by name: in memory, simulated, or behind a server. They are not
+/// locked: whoever made them knows that nobody else uses them.
+#[derive(Default)]
+pub struct NamedDisks {
+    devices: Vec<(String, Arc<dyn Device>)>,
+}
+
+impl std::fmt::Debug for NamedDisks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NamedDisks({})", self.devices.len())
+    }
+}
+
+impl NamedDisks {
+    /// These devices.
+    pub fn new(devices: Vec<(String, Arc<dyn Device>)>) -> Self {
+        Self { devices }
+    }
+}
+
+impl Disks for NamedDisks {
+    fn scan(&self, host: &Host) -> Result<Scan> {
+        Ok(scan_devices(host, &self.devices))
+    }
+
+    fn open(&self, found: &FoundDevice, _claim: Claim) -> Result<Opened> {
+        let (_, device) = self
+            .devices
+            .iter()
+            .find(|(name, _)| *name == found.name)
+            .ok_or_else(|| Error::new(Kind::NotFound, format!("{} is gone", found.name)))?;
+        Ok(Opened {
+            device: Arc::clone(device),
+            file: None,
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! Changes, from a plan to disks that hold it: every command that writes metadata comes by here.
+//!
+//! ```text
+//!   locks ─▶ scan ─▶ may it? ─▶ plan ─▶ questions ─▶ archive ─▶ new labels ─▶ contents, flush
+//!         ─▶ use flags that go ─▶ commit of each group ─▶ areas that are left ─▶ use flags that
+//!         come ─▶ discards ─▶ backup ─▶ messages
+//! ```
+//!
+//! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Talk`]) and which flushes are made.
+//! [`Session::change`] takes the locks of the groups that a [`Request`] names, looks at the disks,
+//! and calls the plan, which is a pure function of what was found. If somebody else got in between,
+//! it starts again. Nothing is written before all questions were answered, and nothing at all in
+//! test mode.
+//!
+//! Whatever a commit makes reachable is durable before it, and what it makes unreachable is touched
+//! only after it; `steps.rs` has both. The next command repairs what an interrupted one left:
+//! stale and damaged areas are written with the next commit, areas of volumes that left the group
+//! are cleared, and missing use flags are set.
+//!
+//! Does not: change volumes that the kernel has active; the kernel would go on with old tables.
+
+mod author;
+mod backup;
+mod disks;
+mod facts;
+mod permit;
+mod request;
+mod session;
+mod signatures;
+mod steps;
+mod talk;
+
+pub use author::host_author;
+pub use disks::{Disks, HostDisks, NamedDisks, Opened};
+pub use facts::{
+    area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
+};
+pub use request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode, Tolerated};
+pub use session::{Plan, Session, Surroundings};
+pub use signatures::{Signature, find_signatures};
+pub use talk::{Answer, Quiet, Talk};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What a change is asked for, and what came of it.
+
+use lvm::model::VolumeGroup;
+use lvm::plan::Change;
+use lvm::plan::initialise::Initialised;
+
+use crate::scan::DeviceIndex;
+
+/// Which restrictions of a group do not matter to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tolerated {
+    /// Physical volumes are missing: the command deals with that.
+    Missing,
+    /// The group is exported.
+    Exported,
+    /// The group is read-only by its flags.
+    ReadOnly,
+    /// The group belongs to another host: the command takes it over.
+    Foreign,
+    /// Its areas disagree: the command was told which is right.
+    Disagreement,
+    /// Its text contradicts itself: the command replaces it.
+    Unsound,
+    /// Another group has the same name: the command changes that.
+    AmbiguousName,
+}
+
+/// Who serves volumes of the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ownership {
+    /// Nobody, as far as is known: a server that is found is an error.
+    #[default]
+    Nobody,
+    /// This process.
+    Ours,
+}
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TestMode {
+    /// Yes.
+    #[default]
+    Off,
+    /// No (`-t`): everything up to the first write is done.
+    On,
+}
+
+/// What a change needs to know before the disks are looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The names or UUIDs of the groups that it changes.
+    pub groups: Vec<String>,
+    /// The name of a group that it makes, to be locked too.
+    pub new_group: Option<String>,
+    /// Whether physical volumes come or go: then all free ones are locked too.
+    pub changes_pvs: bool,
+    /// What of the groups does not matter.
+    pub tolerated: Vec<Tolerated>,
+    /// Who serves volumes of them.
+    pub ownership: Ownership,
+    /// `-t`.
+    pub test: TestMode,
+    /// The command line, for the texts.
+    pub command: String,
+}
+
+/// A device that becomes a physical volume before the groups are committed.
+#[derive(Debug, Clone)]
+pub struct NewLabel {
+    /// The device.
+    pub device: DeviceIndex,
+    /// What is written.
+    pub layout: Initialised,
+}
+
+/// What a plan wants done.
+#[derive(Debug, Clone, Default)]
+pub struct Planned {
+    /// Devices that become physical volumes.
+    pub new: Vec<NewLabel>,
+    /// Devices that are no physical volumes afterwards.
+    pub removed: Vec<DeviceIndex>,
+    /// The change of groups.
+    pub change: Change,
+}
+
+impl From<Change> for Planned {
+    fn from(change: Change) -> Self {
+        Self {
+            change,
+            ..Self::default()
+        }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What was planned.
+    pub planned: Planned,
+    /// The groups as they are now; those that were removed are not among them.
+    pub groups: Vec<VolumeGroup>,
+}

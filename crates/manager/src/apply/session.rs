@@ -1,0 +1,490 @@
+//! Making a change: the one order in which everything happens.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use block::file::{Claim, LockMode};
+use lvm::model::VolumeGroup;
+use lvm::ondisk::PvUse;
+use lvm::plan::{Author, Change, GroupChange, HeaderEdit, Level, Message, When};
+use lvm::{Bytes, Uuid};
+
+use super::author::{after, before, host_author, random_uuid};
+use super::backup;
+use super::disks::{Disks, Opened};
+use super::permit::{permit, permit_active};
+use super::request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode};
+use super::signatures::find_signatures;
+use super::steps::{Wipe, ask_for_wipes, confirm, discard, prepare};
+use super::talk::{Answer, Talk};
+use crate::commit::{
+    Discipline, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase, initialise,
+    remove_label, write_group,
+};
+use crate::host::Host;
+use crate::lock::{LockByte, PvLocks, StockLock, StockName, lock_pvs, lock_stock};
+use crate::scan::{AreaContent, Content, DeviceIndex, Duplicate, FoundPv, FoundVg, PvIndex, Scan};
+use crate::{Error, Kind, Result};
+
+/// How long somebody else's lock is waited for.
+const LOCK_WAIT: Duration = Duration::from_mins(1);
+/// How long a server may take to let go; one that runs holds its byte for hours.
+const OWNER_WAIT: Duration = Duration::from_millis(200);
+/// How often a change begins anew because somebody else was faster.
+const TRIES_MAX: usize = 5;
+
+/// Everything that changes have in common.
+pub struct Session<'a> {
+    /// The machine and its configuration.
+    pub host: &'a Host,
+    /// The devices.
+    pub disks: &'a dyn Disks,
+    /// Whom to ask and tell.
+    pub talk: &'a mut dyn Talk,
+    /// Who is told when tables change.
+    pub hooks: Option<&'a mut dyn Hooks>,
+    /// Which flushes are made.
+    pub discipline: Discipline,
+    /// Where new UUIDs come from; the kernel's random numbers if `None`.
+    pub uuids: Option<&'a mut dyn FnMut() -> Uuid>,
+    /// Whether stock's locks and the backup files are used; not for disks that are no files.
+    pub surroundings: Surroundings,
+}
+
+/// Whether there is a machine around the disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Stock's locks are taken, backups and archives are written.
+    Machine,
+    /// There is nobody else, and nowhere to write: tests and simulations.
+    Nothing,
+}
+
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("discipline", &self.discipline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A plan: a function of what was found.
+pub type Plan<'p> = dyn FnMut(&Scan, &mut Author<'_>) -> Result<Planned> + 'p;
+
+/// The locks of a change, in the order in which they were taken.
+struct Locks {
+    _commit: PvLocks,
+    _owner: Option<PvLocks>,
+}
+
+/// What is open: the physical volumes, and the devices that become some.
+struct Open {
+    pvs: Vec<OpenPv>,
+    new: Vec<(NewLabel, String, Opened)>,
+    removed: Vec<(String, Opened)>,
+}
+
+impl<'a> Session<'a> {
+    /// A session of real commands.
+    pub fn new(host: &'a Host, disks: &'a dyn Disks, talk: &'a mut dyn Talk) -> Self {
+        Self {
+            host,
+            disks,
+            talk,
+            hooks: None,
+            discipline: Discipline::Strict,
+            uuids: None,
+            surroundings: Surroundings::Machine,
+        }
+    }
+
+    /// Makes a change.
+    pub fn change(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Outcome> {
+        let _stock = self.stock_locks(request)?;
+        for _ in 0..TRIES_MAX {
+            let scan = self.disks.scan(self.host)?;
+            let groups = permitted(&scan, request)?;
+            let planned = self.planned(&scan, request, plan)?;
+            for group in &groups {
+                permit_active(&group.name, group.uuid, &planned.change, self.host)?;
+            }
+            self.tell(&planned, Level::Warning);
+            if request.test == TestMode::On {
+                let text = "TEST MODE: Metadata will NOT be updated and volumes will not be \
+                            (de)activated.";
+                self.talk.tell(&Message::note(text));
+                return Ok(outcome(planned));
+            }
+            let mut open = self.open(&scan, request, &groups, &planned)?;
+            let _locks = lock(&open, request)?;
+            if !is_unchanged(&scan, &mut open.pvs)? {
+                continue;
+            }
+            let wipes = ask_for_wipes(&mut open.pvs, &planned.change, self.talk)?;
+            self.ask_for_devices(&open)?;
+            for group in &groups {
+                self.archive(&group.model, request);
+            }
+            self.act(&mut open, &planned, &wipes)?;
+            self.finish(&mut open, &planned, request);
+            return Ok(outcome(planned));
+        }
+        let what = "the metadata was changed by others again and again; run the command again";
+        Err(Error::new(Kind::Locked, what))
+    }
+
+    fn stock_locks(&self, request: &Request) -> Result<Vec<StockLock>> {
+        let mut held = Vec::new();
+        if self.surroundings == Surroundings::Nothing {
+            return Ok(held);
+        }
+        let dir = self.host.config.locking_dir();
+        let mut names = Vec::new();
+        if request.changes_pvs {
+            names.push(StockName::Global);
+        }
+        let groups: BTreeSet<&String> = request.groups.iter().chain(&request.new_group).collect();
+        // A UUID is no file name that stock would use, and does no harm.
+        names.extend(groups.into_iter().map(|name| {
+            let plain = name.strip_prefix("/dev/").unwrap_or(name);
+            StockName::Group(plain.replace('/', "_"))
+        }));
+        for name in names {
+            held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
+        }
+        Ok(held)
+    }
+
+    fn planned(&mut self, scan: &Scan, request: &Request, plan: &mut Plan<'_>) -> Result<Planned> {
+        let mut random = random_uuid;
+        let uuids: &mut dyn FnMut() -> Uuid = match &mut self.uuids {
+            Some(uuids) => &mut **uuids,
+            None => &mut random,
+        };
+        let mut author = host_author(&request.command, uuids);
+        plan(scan, &mut author)
+    }
+
+    fn tell(&mut self, planned: &Planned, level: Level) {
+        let messages = planned.new.iter().flat_map(|new| &new.layout.messages);
+        for message in messages.chain(&planned.change.messages) {
+            if message.level == level {
+                self.talk.tell(message);
+            }
+        }
+    }
+
+    /// Opens the members of the groups, free physical volumes where they may come in, and the
+    /// devices that become or were physical volumes.
+    fn open(
+        &self,
+        scan: &Scan,
+        request: &Request,
+        groups: &[&FoundVg],
+        planned: &Planned,
+    ) -> Result<Open> {
+        let renewed: Vec<DeviceIndex> = planned.new.iter().map(|new| new.device).collect();
+        let mut pvs = Vec::new();
+        for (index, pv) in scan.physical_volumes.iter().enumerate() {
+            let touched = renewed.contains(&pv.device) || planned.removed.contains(&pv.device);
+            if touched || !is_concerned(pv, PvIndex(index), groups, request, planned) {
+                continue;
+            }
+            let found = scan.device(pv.device);
+            let opened = self.disks.open(found, Claim::Shared)?;
+            let mut open = OpenPv::open(&found.name, &opened.device, opened.file)?;
+            open.set_uuid_in_text(new_uuid(&planned.change, open.uuid()));
+            pvs.push(open);
+        }
+        let alone = |device: DeviceIndex| -> Result<(String, Opened)> {
+            let found = scan.device(device);
+            if let Content::Skipped(reason) = &found.content {
+                let what = format!("Cannot use {}: {reason}", found.name);
+                return Err(Error::new(Kind::Refused, what));
+            }
+            if found.content == Content::Partitions {
+                let what = format!(
+                    "Cannot use {}: device is partitioned; wipefs -a removes the partition table",
+                    found.name
+                );
+                return Err(Error::new(Kind::Refused, what));
+            }
+            Ok((
+                found.name.clone(),
+                self.disks.open(found, Claim::Exclusive)?,
+            ))
+        };
+        let mut new = Vec::new();
+        for label in &planned.new {
+            let (name, opened) = alone(label.device)?;
+            new.push((label.clone(), name, opened));
+        }
+        let removed = planned.removed.iter().map(|device| alone(*device));
+        Ok(Open {
+            pvs,
+            new,
+            removed: removed.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Asks whether what is on devices that become physical volumes may go.
+    fn ask_for_devices(&mut self, open: &Open) -> Result<()> {
+        for (_, name, opened) in &open.new {
+            let unreadable = |error: block::Error| {
+                let what = format!("cannot read {name}; nothing was changed");
+                Error::new(Kind::Device, what).because(error)
+            };
+            let mut io = block::BlockingDevice::open(&*opened.device).map_err(unreadable)?;
+            let size = Bytes(io.info().size);
+            let found = find_signatures(size, |at, length| {
+                io.read(block::Range::new(at.0, length as u64)).ok()
+            });
+            for signature in found.iter().filter(|found| found.name != "LVM2_member") {
+                if confirm(name, signature, self.talk) == Answer::No {
+                    let what = format!(
+                        "Aborted wiping of {}. 1 existing signature left on the device {name}",
+                        signature.name
+                    );
+                    return Err(Error::new(Kind::Request, what));
+                }
+                let text = format!("Wiping {} signature on {name}.", signature.name);
+                self.talk.tell(&Message::note(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is written, in its order.
+    fn act(&mut self, open: &mut Open, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
+        let discipline = self.discipline;
+        let change = &planned.change;
+        adopt(&mut open.pvs, discipline)?;
+        for (label, name, opened) in &open.new {
+            let writes = label.layout.writes()?;
+            wipe_device(name, opened)?;
+            initialise(name, &opened.device, &writes, discipline)?;
+            open.pvs.push(OpenPv::open(name, &opened.device, None)?);
+        }
+        prepare(&mut open.pvs, change, wipes, discipline, self.talk)?;
+        let edits = |when| -> Vec<(Uuid, HeaderEdit)> {
+            let headers = change.headers.iter().filter(|header| header.when == when);
+            headers.map(|header| (header.pv, header.edit)).collect()
+        };
+        let pvs = &mut open.pvs;
+        edit_labels(
+            pvs,
+            &edits(When::BeforeCommit),
+            discipline,
+            FlushPoint::LabelsBefore,
+        )?;
+        for group in &change.groups {
+            match group {
+                GroupChange::Erase(vg) => erase(pvs, vg.uuid, discipline)?,
+                GroupChange::Commit(vg) => {
+                    let areas = &change.areas;
+                    match &mut self.hooks {
+                        Some(hooks) => write_group(pvs, vg, areas, discipline, &mut **hooks)?,
+                        None => write_group(pvs, vg, areas, discipline, &mut NoHooks)?,
+                    }
+                }
+            }
+        }
+        for vg in committed(change) {
+            clear(pvs, vg.uuid, |pv| vg.pv_by_uuid(&pv).is_some(), discipline)?;
+        }
+        let mut after = edits(When::AfterCommit);
+        after.extend(missing_flags(pvs, change));
+        edit_labels(pvs, &after, discipline, FlushPoint::LabelsAfter)?;
+        for (name, opened) in &open.removed {
+            remove_label(name, &opened.device, discipline)?;
+        }
+        Ok(())
+    }
+
+    /// What comes after success, and cannot undo it.
+    fn finish(&mut self, open: &mut Open, planned: &Planned, request: &Request) {
+        if self.host.config.flag("devices/issue_discards", false) {
+            discard(&mut open.pvs, &planned.change);
+        }
+        if self.surroundings == Surroundings::Machine {
+            for group in &planned.change.groups {
+                let config = &self.host.config;
+                let message = match group {
+                    GroupChange::Commit(vg) => backup::backup(config, vg, after(&request.command)),
+                    GroupChange::Erase(vg) => {
+                        backup::forget(config, &vg.name);
+                        None
+                    }
+                };
+                if let Some(message) = message {
+                    self.talk.tell(&message);
+                }
+            }
+        }
+        self.tell(planned, Level::Note);
+    }
+
+    fn archive(&mut self, vg: &VolumeGroup, request: &Request) {
+        if self.surroundings == Surroundings::Machine {
+            let message = backup::archive(&self.host.config, vg, before(&request.command));
+            if let Some(message) = message {
+                self.talk.tell(&message);
+            }
+        }
+    }
+}
+
+/// The groups that the request names, if they may be changed.
+fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> {
+    let mut groups: Vec<&FoundVg> = Vec::new();
+    for name in &request.groups {
+        let group = scan.find_group(name)?;
+        permit(group, &request.tolerated)?;
+        if groups.iter().all(|other| other.uuid != group.uuid) {
+            groups.push(group);
+        }
+    }
+    if let Some(name) = &request.new_group
+        && scan.groups_named(name).next().is_some()
+    {
+        let what = format!("A volume group called {name} already exists.");
+        return Err(Error::new(Kind::Refused, what));
+    }
+    Ok(groups)
+}
+
+/// Whether a physical volume is opened and locked.
+fn is_concerned(
+    pv: &FoundPv,
+    index: PvIndex,
+    groups: &[&FoundVg],
+    request: &Request,
+    planned: &Planned,
+) -> bool {
+    if pv.duplicate == Duplicate::Unchosen {
+        return false;
+    }
+    let of_group = groups.iter().any(|group| {
+        let is_member = |member: &crate::scan::Member| member.presence.found() == Some(index);
+        group.members.iter().any(is_member) || pv.outdated == Some(group.uuid)
+    });
+    let comes_in = committed(&planned.change).any(|vg| vg.pv_by_uuid(&pv.uuid).is_some());
+    let is_free = pv.group.is_none() && pv.outdated.is_none();
+    of_group || comes_in || (is_free && request.changes_pvs)
+}
+
+/// The groups that are written, as they are written last.
+fn committed(change: &Change) -> impl Iterator<Item = &VolumeGroup> {
+    let groups = &change.groups;
+    groups.iter().enumerate().filter_map(|(index, group)| {
+        let GroupChange::Commit(vg) = group else {
+            return None;
+        };
+        let is_last = groups[index + 1..].iter().all(|later| match later {
+            GroupChange::Commit(later) | GroupChange::Erase(later) => later.uuid != vg.uuid,
+        });
+        is_last.then_some(vg)
+    })
+}
+
+/// The identity that a physical volume has after the change.
+fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
+    let edits = change.headers.iter().filter(|header| header.pv == uuid);
+    let mut new = edits.filter_map(|header| match header.edit {
+        HeaderEdit::Uuid(new) => Some(new),
+        _ => None,
+    });
+    new.next().unwrap_or(uuid)
+}
+
+/// Use flags that members lack: set by any commit, as stock does. Headers of later versions cannot
+/// be written, and are left as they are.
+fn missing_flags(pvs: &[OpenPv], change: &Change) -> Vec<(Uuid, HeaderEdit)> {
+    let lacks = |pv: &&OpenPv| {
+        let header = &pv.label().pv;
+        let extension = header.extension.as_ref();
+        let is_known = extension.is_none_or(|extension| extension.version <= 2);
+        let is_member = committed(change).any(|vg| vg.pv_by_uuid(&pv.uuid_in_text()).is_some());
+        is_known && is_member && header.usage() != PvUse::Used
+    };
+    let lacking = pvs.iter().filter(lacks);
+    lacking
+        .map(|pv| (pv.uuid(), HeaderEdit::Usage(PvUse::Used)))
+        .collect()
+}
+
+fn lock(open: &Open, request: &Request) -> Result<Locks> {
+    let mut files = Vec::new();
+    for pv in &open.pvs {
+        files.extend(pv.file().map(|file| (pv.uuid(), pv.name(), file)));
+    }
+    for (label, name, opened) in &open.new {
+        let uuid = label.layout.label.pv.uuid;
+        let file = opened.file.as_ref();
+        files.extend(file.map(|file| (uuid, name.as_str(), file.as_fd())));
+    }
+    let owner = match request.ownership {
+        Ownership::Nobody => Some(lock_pvs(
+            &files,
+            LockByte::Owner,
+            LockMode::Shared,
+            OWNER_WAIT,
+        )?),
+        Ownership::Ours => None,
+    };
+    Ok(Locks {
+        _commit: lock_pvs(&files, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?,
+        _owner: owner,
+    })
+}
+
+/// Whether the areas point to what the scan found, now that nobody else can change them.
+fn is_unchanged(scan: &Scan, pvs: &mut [OpenPv]) -> Result<bool> {
+    for pv in pvs {
+        pv.read_again()?;
+        let found = scan
+            .physical_volumes
+            .iter()
+            .find(|found| found.uuid == pv.uuid() && scan.device(found.device).name == pv.name());
+        let Some(found) = found else {
+            return Ok(false);
+        };
+        for (area, found) in pv.areas().iter().zip(&found.areas) {
+            let now = area.header.and_then(|header| header.committed);
+            let then = match &found.content {
+                AreaContent::Version(version) => Some(version.location),
+                _ => found.header.and_then(|header| header.committed),
+            };
+            if now != then || area.usage() != found.usage() {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Zeroes the signatures of a device that becomes a physical volume; people have agreed.
+fn wipe_device(name: &str, opened: &Opened) -> Result<()> {
+    let failed = |error: block::Error| {
+        let what = format!("cannot wipe signatures on {name}; check the device");
+        Error::new(Kind::Device, what).because(error)
+    };
+    let mut io = block::BlockingDevice::open(&*opened.device).map_err(failed)?;
+    let size = Bytes(io.info().size);
+    let found = find_signatures(size, |at, length| {
+        io.read(block::Range::new(at.0, length as u64)).ok()
+    });
+    for signature in found.iter().filter(|found| found.name != "LVM2_member") {
+        io.write_at(&vec![0; signature.length], signature.offset.0)
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn outcome(planned: Planned) -> Outcome {
+    Outcome {
+        groups: committed(&planned.change).cloned().collect(),
+        planned,
+    }
+}

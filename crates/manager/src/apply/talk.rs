@@ -1,0 +1,50 @@
+//! Whom a change talks to.
+
+use lvm::plan::Message;
+
+/// What people say to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Go on.
+    Yes,
+    /// Do not.
+    No,
+}
+
+/// Whoever started the change.
+pub trait Talk {
+    /// Asks a question that ends with `[y/n]: `.
+    fn ask(&mut self, question: &str) -> Answer;
+
+    /// Tells something.
+    fn tell(&mut self, message: &Message);
+}
+
+/// Nobody: every question has the same answer, and what is told is kept.
+#[derive(Debug, Clone)]
+pub struct Quiet {
+    /// The answer to all questions.
+    pub answer: Answer,
+    /// What was told.
+    pub messages: Vec<Message>,
+}
+
+impl Quiet {
+    /// Answers yes to everything (`-y`).
+    pub fn yes() -> Self {
+        Self {
+            answer: Answer::Yes,
+            messages: Vec::new(),
+        }
+    }
+}
+
+impl Talk for Quiet {
+    fn ask(&mut self, _question: &str) -> Answer {
+        self.answer
+    }
+
+    fn tell(&mut self, message: &Message) {
+        self.messages.push(message.clone());
+    }
+}

@@ -1,0 +1,321 @@
+//! Changes of image files.
+
+use block::file::LockMode;
+use lvm::model::{PvFlag, from_text};
+use lvm::plan::group::{GroupAttribute, NewGroup, change_group, create_group};
+use lvm::plan::initialise::NewPv;
+use lvm::plan::logical::{NewVolume, create_volume};
+use lvm::plan::size::SizeArgument;
+use lvm::plan::{Author, Level};
+use lvm::text::parse;
+
+use crate::apply::{
+    Answer, HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, TestMode, find_device,
+    find_pv, free_member, plan_device, require_no_member,
+};
+use crate::host::{Config, Host};
+use crate::lock::{LockByte, StockName, lock_pvs, lock_stock};
+use crate::scan::{Options, Scan};
+use crate::tests::fixture::Folder;
+use crate::{Error, Kind, Result};
+
+/// A folder with two empty disks and a configuration that keeps everything in it.
+struct Bench {
+    folder: Folder,
+    host: Host,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path("disks")).expect("is made");
+        for disk in ["disks/a.img", "disks/b.img"] {
+            folder.disk(disk, &[]);
+        }
+        let text = format!("global/locking_dir=\"{}\"", folder.path("locks").display());
+        let mut config = Config::read(folder.path("lvm")).expect("is empty");
+        config.add_text(&text).expect("is good");
+        let host = Host {
+            config,
+            ..Host::without_config()
+        };
+        Self { folder, host }
+    }
+
+    fn disks(&self) -> HostDisks {
+        let spec = crate::host::DeviceSpec {
+            path: self.folder.path("disks"),
+        };
+        HostDisks {
+            source: crate::host::DeviceSource::Listed(vec![spec]),
+            options: Options::default(),
+        }
+    }
+
+    fn name(&self, disk: &str) -> String {
+        self.folder.path(disk).display().to_string()
+    }
+
+    fn scan(&self) -> Scan {
+        use crate::apply::Disks;
+        self.disks().scan(&self.host).expect("a scan does not fail")
+    }
+
+    fn change(
+        &self,
+        request: &Request,
+        talk: &mut Quiet,
+        plan: impl FnMut(&Scan, &mut Author<'_>) -> Result<Planned>,
+    ) -> Result<Outcome> {
+        let disks = self.disks();
+        let mut plan = plan;
+        Session::new(&self.host, &disks, talk).change(request, &mut plan)
+    }
+
+    fn create_pvs(&self, talk: &mut Quiet) -> Result<Outcome> {
+        let request = Request {
+            changes_pvs: true,
+            command: "pvcreate".to_owned(),
+            ..Request::default()
+        };
+        self.change(&request, talk, |scan, author| {
+            let mut planned = Planned::default();
+            for disk in ["disks/a.img", "disks/b.img"] {
+                let device = find_device(scan, &self.name(disk))?;
+                require_no_member(scan, device)?;
+                let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
+                planned.new.push(NewLabel { device, layout });
+            }
+            Ok(planned)
+        })
+    }
+
+    fn create_group(&self) {
+        self.create_pvs(&mut Quiet::yes()).expect("are made");
+        let request = Request {
+            new_group: Some("vg0".to_owned()),
+            changes_pvs: true,
+            command: "vgcreate vg0 a b".to_owned(),
+            ..Request::default()
+        };
+        self.change(&request, &mut Quiet::yes(), |scan, author| {
+            let mut members = Vec::new();
+            for disk in ["disks/a.img", "disks/b.img"] {
+                members.push(free_member(scan, find_pv(scan, &self.name(disk))?)?);
+            }
+            Ok(create_group(&NewGroup::new("vg0", &members), author)?.into())
+        })
+        .expect("is made");
+    }
+
+    fn create_volume(&self, request: &Request, talk: &mut Quiet) -> Result<Outcome> {
+        self.change(request, talk, |scan, author| {
+            let group = scan.find_group("vg0")?;
+            let new = NewVolume {
+                name: Some("data"),
+                ..NewVolume::linear(SizeArgument::extents(2))
+            };
+            Ok(create_volume(&group.model, &new, author)?.into())
+        })
+    }
+}
+
+fn in_group(command: &str) -> Request {
+    Request {
+        groups: vec!["vg0".to_owned()],
+        command: command.to_owned(),
+        ..Request::default()
+    }
+}
+
+/// From empty images to a volume, with backup and archive as stock keeps them.
+#[test]
+fn images_become_a_group_with_a_volume() {
+    let bench = Bench::new();
+    bench.create_group();
+    let mut talk = Quiet::yes();
+    bench
+        .create_volume(&in_group("lvcreate -l 2 -n data vg0"), &mut talk)
+        .expect("is made");
+    let told: Vec<&str> = talk
+        .messages
+        .iter()
+        .map(|message| message.text.as_str())
+        .collect();
+    assert_eq!(told, ["Logical volume \"data\" created."]);
+    let scan = bench.scan();
+    let (group, _) = scan.find_volume("vg0/data").expect("is there");
+    assert_eq!((group.seqno, group.members.len()), (2, 2));
+    assert_eq!(scan.findings, [], "nothing is wrong");
+    let backup = std::fs::read(bench.folder.path("lvm/backup/vg0")).expect("is kept");
+    let kept = from_text(&parse(&backup).expect("is a text")).expect("is a group");
+    assert_eq!(kept.seqno, 2);
+    let text = String::from_utf8(backup).expect("is UTF-8");
+    let sentence = "description = \"Created *after* executing 'lvcreate -l 2 -n data vg0'\"";
+    assert!(text.contains(sentence), "{text}");
+    let archives = std::fs::read_dir(bench.folder.path("lvm/archive")).expect("is there");
+    let names: Vec<String> = archives
+        .map(|entry| {
+            entry
+                .expect("is read")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert!(
+        names.len() == 1 && names[0].starts_with("vg0_00000-"),
+        "{names:?}"
+    );
+    let locks = std::fs::read_dir(bench.folder.path("locks")).expect("is there");
+    assert_eq!(locks.count(), 0, "no lock is left");
+}
+
+/// Test mode plans and says, and writes nothing.
+#[test]
+fn test_mode_writes_nothing() {
+    let bench = Bench::new();
+    bench.create_group();
+    let before = std::fs::read(bench.folder.path("disks/a.img")).expect("is read");
+    let request = Request {
+        test: TestMode::On,
+        ..in_group("lvcreate -t")
+    };
+    let mut talk = Quiet::yes();
+    let outcome = bench
+        .create_volume(&request, &mut talk)
+        .expect("is possible");
+    assert_eq!(outcome.groups[0].lv_count(), 1);
+    assert!(talk.messages[0].text.starts_with("TEST MODE"));
+    assert!(before == std::fs::read(bench.folder.path("disks/a.img")).expect("is read"));
+}
+
+/// Signatures are asked about, and wiped if people agree.
+#[test]
+fn signatures_are_wiped_after_a_question() {
+    let bench = Bench::new();
+    bench.folder.write("disks/a.img", 0x438, &[0x53, 0xef]);
+    let mut no = Quiet {
+        answer: Answer::No,
+        messages: Vec::new(),
+    };
+    let error = bench.create_pvs(&mut no).expect_err("is refused");
+    assert_eq!(error.kind(), Kind::Request);
+    assert!(
+        error.to_string().starts_with("Aborted wiping of ext4."),
+        "{error}"
+    );
+    assert!(bench.scan().physical_volumes.is_empty());
+    bench.create_group();
+    let data = 1 << 20;
+    bench.folder.write("disks/a.img", data, b"XFSB");
+    let error = bench
+        .create_volume(&in_group("lvcreate"), &mut no)
+        .expect_err("is refused");
+    assert!(
+        error.to_string().contains("Aborted wiping of xfs"),
+        "{error}"
+    );
+    let mut yes = Quiet::yes();
+    bench
+        .create_volume(&in_group("lvcreate"), &mut yes)
+        .expect("is made");
+    assert_eq!(yes.messages[0].level, Level::Note);
+    assert_eq!(
+        yes.messages[0].text,
+        "Wiping xfs signature on /dev/vg0/data."
+    );
+}
+
+/// What may not be changed is refused with what to do.
+#[test]
+fn refusals_name_the_remedy() {
+    let bench = Bench::new();
+    bench.create_group();
+    let error = bench.create_pvs(&mut Quiet::yes()).expect_err("are in use");
+    assert!(
+        error
+            .to_string()
+            .contains("of volume group \"vg0\" without -ff"),
+        "{error}"
+    );
+    bench.folder.rewrite("disks/a.img", |text| {
+        text.replace("flags = []", "flags = []\nsystem_id = \"other\"")
+            .replace("seqno = 1", "seqno = 2")
+    });
+    let refused = |bench: &Bench| -> Error {
+        bench
+            .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+            .expect_err("is refused")
+    };
+    let error = refused(&bench);
+    assert!(
+        error.to_string().contains("with system ID other"),
+        "{error}"
+    );
+    let bench = Bench::new();
+    bench.create_group();
+    bench.folder.remove("disks/b.img");
+    let error = refused(&bench);
+    assert_eq!(error.kind(), Kind::Missing);
+    assert!(
+        error.to_string().contains("while PVs are missing"),
+        "{error}"
+    );
+}
+
+/// Whoever serves the group, and stock, are respected.
+#[test]
+fn locks_of_others_are_respected() {
+    let bench = Bench::new();
+    bench.create_group();
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(bench.folder.path("disks/a.img"))
+        .expect("opens");
+    let uuid = bench.scan().physical_volumes[0].uuid;
+    let files = [(uuid, "a", file)];
+    let limit = std::time::Duration::from_secs(1);
+    let served = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, limit).expect("is free");
+    let error = bench
+        .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+        .expect_err("is served");
+    assert_eq!(error.kind(), Kind::Locked);
+    drop(served);
+    let dir = bench.folder.path("locks");
+    let name = StockName::Group("vg0".to_owned());
+    let stock = lock_stock(&dir, &name, LockMode::Shared, limit).expect("is free");
+    let waiting = std::thread::scope(|scope| {
+        let change = scope.spawn(|| bench.create_volume(&in_group("lvcreate"), &mut Quiet::yes()));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!change.is_finished(), "it waits for the lock");
+        drop(stock);
+        change.join().expect("ends")
+    });
+    waiting.expect("goes on when the lock is free");
+}
+
+/// A change repairs what an interrupted one left: stale areas, missing use flags.
+#[test]
+fn the_next_change_repairs() {
+    let bench = Bench::new();
+    bench.create_group();
+    let stale = std::fs::read(bench.folder.path("disks/b.img")).expect("is read");
+    bench
+        .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+        .expect("is made");
+    std::fs::write(bench.folder.path("disks/b.img"), &stale).expect("is written");
+    assert!(!bench.scan().findings.is_empty(), "the area is stale");
+    bench
+        .change(&in_group("vgchange"), &mut Quiet::yes(), |scan, author| {
+            let group = scan.find_group("vg0")?;
+            let changes = [GroupAttribute::AddTag("t")];
+            Ok(change_group(&group.model, &changes, &[], author)?.into())
+        })
+        .expect("is changed");
+    let scan = bench.scan();
+    assert_eq!(scan.findings, []);
+    let model = &scan.find_group("vg0").expect("is there").model;
+    assert!(model.pvs().all(|(_, pv)| !pv.flags.has(PvFlag::Missing)));
+}

@@ -1,0 +1,3 @@
+//! Tests of changes: on files, with locks, questions, refusals and backups.
+
+mod files;

@@ -1,0 +1,33 @@
+//! Every state that a power cut or a failing disk can leave, for every command.
+//!
+//! ```text
+//!   disks after some commands ─▶ one command, recorded ─▶ every cut ─▶ what does a scan say?
+//!                                                                  ─▶ does the next command work?
+//! ```
+//!
+//! [`Campaign`] runs the real commands over simulated disks: the same [`apply`](crate::apply) and
+//! [`commit`](crate::commit) that serve people. `commands.rs` has the commands, `cases.rs` what
+//! they start from, `view.rs` what a scan makes of disks, `judge.rs` the promises. The promises:
+//!
+//! - after a cut, each group is as before or as after the command, and as after it once the
+//!   command had said that it succeeded;
+//! - a volume that is there has the content that it must have: zeros where it was zeroed, its data
+//!   where it was not touched;
+//! - commands on two groups, and those that make or end physical volumes, may leave one of a few
+//!   other states, which `docs/format.md` lists;
+//! - the next command works, and leaves nothing to be repaired.
+//!
+//! It is not part of what users run; it is here because it needs the crate's own commands.
+
+mod campaign;
+mod cases;
+mod commands;
+
+mod judge;
+mod view;
+
+pub use campaign::{Broken, Campaign, Patience, Report};
+pub use cases::{CASES, Case};
+
+#[cfg(test)]
+mod tests;
