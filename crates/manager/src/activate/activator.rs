@@ -121,8 +121,8 @@ fn refuse_snapshot(group: &FoundVg, lv: LvId) -> Result<()> {
     if Relations::of(model).is_cow(lv) || is_snapshot_holder(model, lv) {
         let name = model.lv(lv).name();
         let what = format!(
-            "{}/{name} has the type snapshot, which is not served yet; linear, striped, zero and \
-             error are",
+            "{}/{name} has the type snapshot, which is not served yet; linear, striped, \
+             mirror, zero and error are",
             group.name
         );
         return Err(Error::new(Kind::Unsupported, what));

@@ -69,12 +69,13 @@ impl Builder<'_> {
         let len = self.bytes(lv, segment.length)?;
         match &segment.kind {
             SegmentType::Striped(striped) => self.striped(lv, segment, striped, len.0, depth),
+            SegmentType::Mirror(mirror) => self.mirror(lv, segment, mirror, len.0, depth),
             SegmentType::Zero => Ok(Piece::zero(len.0)),
             SegmentType::Error => Ok(Piece::error(len.0, "an error segment")),
             _ => {
                 let what = format!(
-                    "{} has the type {}, which is not served yet; linear, striped, zero and error \
-                     are",
+                    "{} has the type {}, which is not served yet; linear, striped, mirror, \
+                     zero and error are",
                     self.name(lv),
                     segment.type_name()
                 );
@@ -106,7 +107,13 @@ impl Builder<'_> {
         Ok(Piece::striped(len, chunk.0, areas))
     }
 
-    fn area(&mut self, lv: LvId, area: Area, len: Bytes, depth: u32) -> Result<table::Area> {
+    pub(super) fn area(
+        &mut self,
+        lv: LvId,
+        area: Area,
+        len: Bytes,
+        depth: u32,
+    ) -> Result<table::Area> {
         match area {
             Area::Pv { pv, start } => self.pv_area(lv, pv, start, len),
             Area::Lv { lv: below, start } => {
@@ -174,17 +181,17 @@ impl Builder<'_> {
         }
     }
 
-    fn bytes(&self, lv: LvId, extents: Extents) -> Result<Bytes> {
+    pub(super) fn bytes(&self, lv: LvId, extents: Extents) -> Result<Bytes> {
         let sectors = extents.to_sectors(self.group.model.extent_size);
         let bytes = sectors.and_then(lvm::Sectors::to_bytes);
         bytes.ok_or_else(|| self.damaged(lv, "it is larger than 2^64 bytes"))
     }
 
-    fn name(&self, lv: LvId) -> String {
+    pub(super) fn name(&self, lv: LvId) -> String {
         format!("{}/{}", self.group.name, self.group.model.lv(lv).name())
     }
 
-    fn damaged(&self, lv: LvId, why: &str) -> Error {
+    pub(super) fn damaged(&self, lv: LvId, why: &str) -> Error {
         let what = format!(
             "{} cannot be used: {why}; see vgck {}, and history for an older version",
             self.name(lv),
@@ -193,7 +200,7 @@ impl Builder<'_> {
         Error::new(Kind::Damaged, what)
     }
 
-    fn unfit(&self, lv: LvId, error: target::Error) -> Error {
+    pub(super) fn unfit(&self, lv: LvId, error: target::Error) -> Error {
         self.damaged(lv, "its segments do not fit together")
             .because(error)
     }

@@ -1,0 +1,152 @@
+//! The golden mirror, healthy and with parts of it gone, stale or overwritten.
+
+use std::fs;
+use std::time::Duration;
+
+use block::{BlockingDevice, Kind as BlockKind, Range};
+use target::volume::Access;
+
+use crate::activate::tests::{activate, checksum, manifest};
+use crate::activate::{Activated, MissingPolicy, Options};
+use crate::tests::fixture::Folder;
+use crate::{Kind, Result};
+
+const NAME: &str = "vg0/mirror2";
+/// Where the images and the log are.
+const LEGS: [&str; 2] = ["a0.img", "a1.img"];
+const LOG: &str = "a4.img";
+const REGION: u64 = 2 << 20;
+
+fn write() -> Options {
+    Options {
+        access: Access::ReadWrite,
+        ..Options::default()
+    }
+}
+
+fn open(folder: &Folder, options: Options) -> Result<Activated> {
+    activate(&folder.scan(), NAME, options)
+}
+
+fn golden() -> String {
+    manifest()["mirror2"].0.clone()
+}
+
+/// Activates for writing, writes, and flushes.
+fn write_at(folder: &Folder, start: u64, value: u8) {
+    let active = open(folder, write()).expect("is activated");
+    let mut device = BlockingDevice::open(&active.volume).expect("opens");
+    device.write_at(&[value; 4096], start).expect("writes");
+    device.flush().expect("flushes");
+}
+
+fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
+    let active = open(folder, Options::default()).expect("is activated");
+    let mut device = BlockingDevice::open(&active.volume).expect("opens");
+    device.read(Range::new(start, 4096)).map(|bytes| bytes[7])
+}
+
+/// A disk that is somewhere else for a while.
+struct Away<'a> {
+    folder: &'a Folder,
+    elsewhere: Folder,
+    disk: &'a str,
+}
+
+impl<'a> Away<'a> {
+    fn take(folder: &'a Folder, disk: &'a str) -> Self {
+        let elsewhere = Folder::new();
+        fs::rename(folder.path(disk), elsewhere.path(disk)).expect("is moved");
+        Self {
+            folder,
+            elsewhere,
+            disk,
+        }
+    }
+
+    fn give_back(self) {
+        let (from, to) = (self.elsewhere.path(self.disk), self.folder.path(self.disk));
+        fs::rename(from, to).expect("is moved back");
+    }
+}
+
+/// The mirror has its content with each disk gone in turn, and says what it lacks.
+#[test]
+fn any_disk_may_be_gone() {
+    let folder = Folder::golden_whole();
+    let active = open(&folder, Options::default()).expect("is healthy");
+    assert!(active.gaps.is_empty(), "{:?}", active.gaps);
+    assert_eq!(checksum(&active.volume).expect("reads"), golden());
+    for (disk, lacks) in [(LEGS[0], "a leg"), (LEGS[1], "a leg"), (LOG, "its log")] {
+        let away = Away::take(&folder, disk);
+        let active = open(&folder, Options::default()).expect(disk);
+        assert_eq!(active.gaps.len(), 1, "{:?}", active.gaps);
+        let start = format!("{NAME} lacks {lacks}: ");
+        assert!(active.gaps[0].starts_with(&start), "{:?}", active.gaps);
+        assert_eq!(checksum(&active.volume).expect("reads"), golden(), "{disk}");
+        let complete = Options {
+            missing: MissingPolicy::Complete,
+            ..Options::default()
+        };
+        let error = open(&folder, complete).expect_err("is not complete");
+        assert_eq!(error.kind(), Kind::Missing, "{error}");
+        away.give_back();
+    }
+    let away = Away::take(&folder, LOG);
+    let error = open(&folder, write()).expect_err("without its log");
+    assert_eq!(error.kind(), Kind::Missing);
+    assert!(error.to_string().contains("lacks its log"), "{error}");
+    away.give_back();
+}
+
+/// Either leg's disk may hold nonsense from the first byte to the last.
+#[test]
+fn a_disk_may_be_overwritten() {
+    for disk in LEGS {
+        let folder = Folder::golden_whole();
+        let size = fs::metadata(folder.path(disk)).expect("is there").len();
+        folder.write(disk, 0, &vec![0x5a; size as usize]);
+        let active = open(&folder, Options::default()).expect(disk);
+        assert_eq!(checksum(&active.volume).expect("reads"), golden(), "{disk}");
+    }
+}
+
+/// What is written is on both legs.
+#[test]
+fn writes_reach_both_legs() {
+    let folder = Folder::golden_whole();
+    write_at(&folder, REGION, 0xee);
+    for disk in LEGS {
+        let gone = Away::take(&folder, disk);
+        assert_eq!(read_at(&folder, REGION).expect("reads"), 0xee, "{disk}");
+        gone.give_back();
+    }
+}
+
+/// A leg that missed a write is never believed: not alone, not beside the other; then it is
+/// copied to.
+#[test]
+fn stale_legs_are_not_believed() {
+    for (stale, other) in [(0, 1), (1, 0)] {
+        let folder = Folder::golden_whole();
+        let before = read_at(&folder, REGION).expect("reads");
+        let missed = Away::take(&folder, LEGS[stale]);
+        write_at(&folder, REGION, !before);
+        missed.give_back();
+        let good = Away::take(&folder, LEGS[other]);
+        let error = read_at(&folder, REGION).expect_err("is stale");
+        assert_eq!(error.kind(), BlockKind::Io, "{error}");
+        read_at(&folder, 2 * REGION).expect("is in sync");
+        let error = open(&folder, write()).expect_err("is stale");
+        assert!(error.to_string().contains("are stale"), "{error}");
+        good.give_back();
+        assert_eq!(read_at(&folder, REGION).expect("reads"), !before);
+        // Activated for writing, the mirror copies by itself; that is done when it is clean.
+        let active = open(&folder, write()).expect("is activated");
+        std::thread::sleep(Duration::from_millis(300));
+        drop(active);
+        let good = Away::take(&folder, LEGS[other]);
+        assert_eq!(read_at(&folder, REGION).expect("is copied"), !before);
+        good.give_back();
+    }
+}
