@@ -22,8 +22,6 @@ pub enum PartialVolumes {
     Keep,
     /// They are removed: `--force`.
     Remove,
-    /// They are removed where a mirror has no copy left only: `--mirrorsonly --force`.
-    RepairMirrors,
 }
 
 /// Removes the physical volumes of `missing` and those that the text calls missing.

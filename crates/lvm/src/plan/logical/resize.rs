@@ -82,7 +82,7 @@ pub fn resize_volume(
         }
         reduce::reduce(&mut draft, id, new)?;
     } else if new > old && resize.direction != ResizeTo::Smaller {
-        extend(&mut draft, id, resize, new, resized.exactness, author)?;
+        extend(&mut draft, id, resize, new, resized.exactness)?;
     } else {
         return Err(no_change(new, old, resize.direction));
     }
@@ -175,7 +175,6 @@ fn extend(
     resize: &Resize<'_>,
     new: Extents,
     exactness: Exactness,
-    author: &mut Author<'_>,
 ) -> Result<()> {
     let old = draft.vg.lv(id).extents();
     if let Some(last) = draft.vg.lv_mut(id).segments.last_mut()
@@ -218,7 +217,6 @@ fn extend(
         draft.vg.lv_mut(id).segments[0].length = extents;
         grow_log(draft, &mut space, &parts, extents)?;
     }
-    let _ = author;
     Ok(())
 }
 
