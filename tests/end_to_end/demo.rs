@@ -1,10 +1,10 @@
 //! The demo, as a newcomer sees it.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
 use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root};
@@ -98,6 +98,32 @@ fn an_interrupted_demo_leaves_nothing() {
     let complaints = demo.stop();
     assert!(complaints.contains("It was interrupted"), "{complaints}");
     assert!(complaints.contains("step 6"), "{complaints}");
+    assert_nothing_left(scratch.path());
+}
+
+/// What a killed demo left, mounts and a server, the next one takes away.
+#[test]
+fn the_next_demo_cleans_up_after_a_killed_one() {
+    assert_root();
+    let scratch = Scratch::new("demo-kill");
+    let folders = || {
+        let folders = fs::read_dir(scratch.path()).expect("the folder").flatten();
+        folders.map(|folder| folder.path()).collect::<Vec<_>>()
+    };
+    let is_attached = || folders().iter().any(|folder| folder.join("mnt").exists());
+    let tool = || ashlar().arg("demo").env("TMPDIR", scratch.path());
+    let demo = Daemon::start(tool(), is_attached);
+    demo.signal(Signal::KILL);
+    demo.stop();
+    let [left] = &folders()[..] else {
+        panic!("a killed demo leaves its folder");
+    };
+    let old = SystemTime::now() - Duration::from_mins(1);
+    let times = FileTimes::new().set_modified(old);
+    let folder = File::open(left).expect("the folder");
+    folder.set_times(times).expect("the folder can grow old");
+    let shown = tool().succeed().text();
+    assert!(shown.contains("A killed process left"), "{shown}");
     assert_nothing_left(scratch.path());
 }
 

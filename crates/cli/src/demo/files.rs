@@ -24,6 +24,9 @@ const NAME: &str = "ext4";
 /// How long a node or a mount may stay busy: others look into new devices.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 const PERIOD: Duration = Duration::from_millis(20);
+/// Inside of the private folder: what is mounted on, and where attachments are recorded.
+const MOUNT_POINT: &str = "mnt";
+const RUNTIME: &str = "run";
 /// Files that are shown.
 const SHOWN: usize = 4;
 /// The right to mount, as a bit of the capabilities.
@@ -43,10 +46,31 @@ enum Means {
 pub(super) struct Places<'a> {
     /// The disks.
     pub(super) disks: &'a Path,
-    /// Where attachments are recorded.
-    pub(super) runtime: PathBuf,
-    /// A folder to mount on, or in which to make a file.
+    /// Its private folder.
     pub(super) folder: &'a Path,
+}
+
+impl Places<'_> {
+    /// What is mounted on.
+    fn mount_point(&self) -> PathBuf {
+        self.folder.join(MOUNT_POINT)
+    }
+
+    /// Where attachments are recorded.
+    fn runtime(&self) -> PathBuf {
+        self.folder.join(RUNTIME)
+    }
+}
+
+/// Takes back what a killed demo mounted and attached in its private folder.
+pub(super) fn clean_up(folder: &Path) -> Result<(), Error> {
+    // Usually nothing is mounted there.
+    let _ = unmount(folder.join(MOUNT_POINT), UnmountFlags::empty());
+    let runtime = folder.join(RUNTIME);
+    if runtime.exists() {
+        detach(&runtime)?;
+    }
+    Ok(())
 }
 
 /// Attaches and compares.
@@ -96,7 +120,7 @@ fn through_node(
     let (attached, node) = Attached::start(places, &[])?;
     story.say(&node.display().to_string())?;
     interrupt.check()?;
-    let folder = places.folder.join("mnt");
+    let folder = places.mount_point();
     std::fs::create_dir(&folder)?;
     story.command(&format!(
         "mount -o ro {} {}",
@@ -199,13 +223,13 @@ impl Attached {
     /// Attaches the volume, with `options`; gives its node or file, too.
     fn start(places: &Places<'_>, options: &[&str]) -> Result<(Self, PathBuf), Error> {
         let attached = Self {
-            runtime: Some(places.runtime.clone()),
+            runtime: Some(places.runtime()),
         };
         let disks = places.disks.display().to_string();
         let name = format!("{GROUP}/{NAME}");
         let mut words = vec!["--devices", &disks, "attach", "--readonly", &name];
         words.extend(options);
-        let place = process::ashlar(&places.runtime, &words)?;
+        let place = process::ashlar(&places.runtime(), &words)?;
         Ok((attached, PathBuf::from(place.trim())))
     }
 

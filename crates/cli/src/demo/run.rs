@@ -60,6 +60,7 @@ fn steps(
     interrupt: &Interrupt,
 ) -> Result<(), Error> {
     introduce(story)?;
+    clean_up_after_killed(story)?;
     story.step("Unpack five disks that stock LVM2 wrote")?;
     unpack(story, folder, interrupt)?;
     story.step("Look at the volume group, as LVM2's own commands show it")?;
@@ -77,7 +78,6 @@ fn steps(
     story.step("Attach the volume with a file system, and look into it")?;
     let places = Places {
         disks: folder,
-        runtime: private.join("run"),
         folder: private,
     };
     files::attach_and_list(story, &places, interrupt)?;
@@ -91,6 +91,17 @@ fn introduce(story: &mut Story<'_>) -> Result<(), Error> {
         "Each step shows the command that does the same; ashlar is\n{}\n",
         program.display()
     ))
+}
+
+fn clean_up_after_killed(story: &mut Story<'_>) -> Result<(), Error> {
+    for abandoned in PrivateFolder::abandoned() {
+        let path = abandoned.path().display();
+        story.print(&format!("A killed process left {path}: removed.\n"))?;
+        if let Err(error) = files::clean_up(abandoned.path()) {
+            story.session().tell(&error.to_string());
+        }
+    }
+    Ok(())
 }
 
 fn unpack(story: &mut Story<'_>, folder: &Path, interrupt: &Interrupt) -> Result<(), Error> {
