@@ -16,8 +16,8 @@ use crate::{Error, Kind, Result};
 
 /// Bytes of a disk.
 const DISK_SIZE: u64 = 2 << 20;
-/// Where extents begin on it.
-const DATA_START: u64 = 128 << 10;
+/// Where extents begin on it, if it has no area.
+const DATA_START: u64 = 64 << 10;
 
 /// Some cases, under one discipline.
 #[derive(Debug, Clone)]
