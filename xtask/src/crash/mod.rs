@@ -9,6 +9,7 @@
 //! it. `subjects.rs` is the list; one file per subject.
 
 mod arguments;
+mod metadata;
 mod mirror;
 mod run;
 mod subjects;

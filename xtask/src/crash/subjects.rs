@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::mirror;
+use super::{metadata, mirror};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -10,7 +10,13 @@ pub(super) struct Subject {
     pub(super) run: fn(&Arguments) -> Result<bool, String>,
 }
 
-pub(super) const SUBJECTS: &[Subject] = &[Subject {
-    name: "mirror",
-    run: mirror::run,
-}];
+pub(super) const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "metadata",
+        run: metadata::run,
+    },
+    Subject {
+        name: "mirror",
+        run: mirror::run,
+    },
+];
