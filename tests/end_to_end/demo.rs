@@ -47,7 +47,9 @@ fn the_demo_shows_everything() {
     for line in lines {
         assert!(shown.contains(line), "{line} is not in\n{shown}");
     }
-    for name in ["linear1", "linear2", "stripe3", "stripe2x", "ext4"] {
+    for name in [
+        "linear1", "linear2", "stripe3", "stripe2x", "mirror2", "ext4",
+    ] {
         let is_line = |line: &str| line.trim().starts_with(name) && line.ends_with("same");
         assert!(shown.lines().any(is_line), "{name} is not in\n{shown}");
     }

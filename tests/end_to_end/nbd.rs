@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use tests::{Daemon, Golden, Scratch, Tool, ashlar, sha256};
 
 /// The volumes whose types are served.
-const SERVED: &[&str] = &["linear1", "linear2", "stripe3", "stripe2x", "ext4"];
+const SERVED: &[&str] = &[
+    "linear1", "linear2", "stripe3", "stripe2x", "mirror2", "ext4",
+];
 
 /// `ashlar serve` on a unix socket, for as long as this lives.
 struct Served {

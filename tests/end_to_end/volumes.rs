@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar, sha256};
 
 /// The volumes whose types are served.
-const SERVED: &[&str] = &["linear1", "linear2", "stripe3", "stripe2x", "ext4"];
+const SERVED: &[&str] = &[
+    "linear1", "linear2", "stripe3", "stripe2x", "mirror2", "ext4",
+];
 
 /// The program on the golden disks.
 fn on(golden: &Golden, words: &[&str]) -> Tool {
