@@ -437,3 +437,34 @@ fn help_and_manual_pages() {
         assert!(text.starts_with(".TH "), "{text}");
     }
 }
+
+/// The binary answers under the name of a command, behind `lvm`, and to options in front.
+#[test]
+fn a_command_has_many_names() {
+    let golden = Golden::shared();
+    let folder = golden.folder().display().to_string();
+    let scratch = Scratch::new("names");
+    let link = scratch.join("vgs");
+    let binary = ashlar().shown();
+    let binary = binary.split_whitespace().next().expect("the program");
+    std::os::unix::fs::symlink(binary, &link).expect("a link");
+    let words = ["--noheadings", "-o", "vg_name"];
+    let linked = Tool::new(&link)
+        .args(["--devices", &folder])
+        .args(words)
+        .succeed();
+    let behind = ashlar()
+        .args(["lvm", "vgs", "--devices", &folder])
+        .args(words)
+        .succeed();
+    let by_variable = ashlar()
+        .env("ASHLAR_DEVICES", &folder)
+        .args(["--verbose", "vgs"])
+        .args(words)
+        .succeed();
+    for report in [linked, behind, by_variable] {
+        assert_eq!(report.text(), "  vg0\n");
+    }
+    let complaints = ashlar().arg("vgz").exit(2).complaints();
+    assert!(complaints.contains("did you mean"), "{complaints}");
+}

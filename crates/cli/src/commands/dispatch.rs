@@ -62,8 +62,9 @@ pub(crate) fn run(words: &[String], session: &mut Session) -> Result<(), Error> 
 
 fn no_such_command(name: &str) -> Error {
     let hint = meant(name, ALL.iter().map(|command| command.name));
+    let stop = if hint.is_empty() { "." } else { "" };
     Error::no_such_command(format!(
-        "No such command '{name}'{hint}.  Try 'ashlar help'."
+        "No such command '{name}'{hint}{stop}  Try 'ashlar help'."
     ))
 }
 

@@ -7,6 +7,7 @@ use manager::scan::Scan;
 use super::Session;
 use super::display::Values;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::output::report::printable;
 
 const SEQNO: Flag = Flag::value("seqno", "Number", "Print the text of this version.");
 
@@ -82,7 +83,7 @@ fn list(session: &mut Session, scan: &Scan, versions: &[Version]) -> Result<(), 
             .time
             .map(|time| values.time(time))
             .unwrap_or_default();
-        let description = version.description.as_deref().unwrap_or_default();
+        let description = printable(version.description.as_deref().unwrap_or_default());
         session.line(&format!(
             "{mark} {:4} {time:25} {volumes:>3} {:>5} {description}",
             version.seqno,

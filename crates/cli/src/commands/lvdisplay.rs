@@ -7,6 +7,7 @@ use super::display::{Values, write_access};
 use super::selected::{self, Groups};
 use super::{lvs, segments};
 use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::output::report::printable;
 use crate::output::{Group, View};
 
 /// `lvdisplay`
@@ -118,7 +119,7 @@ pub(super) fn show(
     put("VG Name", &group.vg.name)?;
     put("LV UUID", &volume.uuid.to_string())?;
     put("LV Write Access", write_access(volume.is_writable()))?;
-    let host = volume.creation_host.as_deref().unwrap_or_default();
+    let host = printable(volume.creation_host.as_deref().unwrap_or_default());
     let time = volume
         .creation_time
         .map(|time| values.time(time))

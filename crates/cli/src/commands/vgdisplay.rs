@@ -77,14 +77,6 @@ fn free(group: &Group) -> u64 {
         .saturating_sub(group.allocated_total())
 }
 
-fn visible(group: &Group) -> usize {
-    group
-        .vg
-        .lvs()
-        .filter(|(lv, _)| group.is_visible(*lv))
-        .count()
-}
-
 /// The number that stock keeps the flags in.
 fn status_bits(vg: &VolumeGroup) -> u32 {
     let bit = |flag, bit| if vg.flags.has(flag) { bit } else { 0 };
@@ -104,7 +96,7 @@ fn colons(group: &Group) -> String {
         if vg.is_writable() { "r/w" } else { "r" },
         status_bits(vg),
         vg.max_lv,
-        visible(group),
+        group.visible_count(),
         vg.max_pv,
         vg.pv_count(),
         vg.pv_count() - group.missing_count(),
@@ -173,7 +165,7 @@ fn show(session: &mut Session, view: &View, group: &Group, values: &Values) -> R
         )?;
     }
     put("MAX LV", vg.max_lv.to_string())?;
-    put("Cur LV", visible(group).to_string())?;
+    put("Cur LV", group.visible_count().to_string())?;
     put("Open LV", "0".into())?;
     put("Max PV", vg.max_pv.to_string())?;
     put("Cur PV", vg.pv_count().to_string())?;

@@ -39,6 +39,8 @@ pub(crate) struct Group {
     visible: Vec<bool>,
     partial: Vec<bool>,
     allocated: Vec<u64>,
+    visible_count: usize,
+    snapshot_count: usize,
     pv_segments: OnceCell<Vec<Vec<PvSegment>>>,
 }
 
@@ -75,6 +77,11 @@ impl Group {
         for (id, _) in vg.lvs() {
             visible[id.index()] = relations.is_visible(&vg, id);
         }
+        let visible_count = visible.iter().filter(|visible| **visible).count();
+        let holders = vg
+            .lvs()
+            .filter(|(id, _)| lvm::model::is_snapshot_holder(&vg, *id));
+        let snapshot_count = holders.count();
         let order = stock_order(&vg);
         let partial = partial(&vg, &relations, &usable);
         let allocated = allocated(&vg);
@@ -88,6 +95,8 @@ impl Group {
             visible,
             partial,
             allocated,
+            visible_count,
+            snapshot_count,
             pv_segments: OnceCell::new(),
         }
     }
@@ -129,6 +138,16 @@ impl Group {
     /// Whether people see a volume.
     pub(crate) fn is_visible(&self, lv: LvId) -> bool {
         self.visible[lv.index()]
+    }
+
+    /// How many volumes people see.
+    pub(crate) fn visible_count(&self) -> usize {
+        self.visible_count
+    }
+
+    /// How many snapshots with a store of their own there are.
+    pub(crate) fn snapshot_count(&self) -> usize {
+        self.snapshot_count
     }
 
     /// Whether a disk of a volume is missing.

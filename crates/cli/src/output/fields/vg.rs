@@ -1,6 +1,6 @@
 //! Fields of volume groups.
 
-use lvm::model::{SegmentType, VgFlag};
+use lvm::model::VgFlag;
 use manager::scan::{Duplicate, FoundPv, FoundVg};
 
 use super::attr::vg_attr;
@@ -67,9 +67,10 @@ fields! { FIELDS of Vg {
         "Number of disks.";
     "vg_missing_pv_count" "#PV Missing" NUMBER, 0,
         |row, _| count(row, |group| group.missing_count() as u64), "Number of missing disks.";
-    "lv_count" "#LV" NUMBER, 0, |row, _| count(row, visible_count),
+    "lv_count" "#LV" NUMBER, 0, |row, _| count(row, |group| group.visible_count() as u64),
         "Number of volumes that people see.";
-    "snap_count" "#SN" NUMBER, 0, |row, _| count(row, snapshot_count), "Number of snapshots.";
+    "snap_count" "#SN" NUMBER, 0, |row, _| count(row, |group| group.snapshot_count() as u64),
+        "Number of snapshots.";
     "vg_seqno" "Seq" NUMBER, 0, |row, _| count(row, |group| group.vg.seqno.into()),
         "Number of the metadata's version; grows with every change.";
     "vg_tags" "VG Tags" FieldKind::List, 0, tags, "Tags.";
@@ -166,23 +167,6 @@ fn free(group: &Group) -> u64 {
         .extent_count()
         .0
         .saturating_sub(group.allocated_total())
-}
-
-fn visible_count(group: &Group) -> u64 {
-    group
-        .vg
-        .lvs()
-        .filter(|(lv, _)| group.is_visible(*lv))
-        .count() as u64
-}
-
-fn snapshot_count(group: &Group) -> u64 {
-    let snapshot = |kind: &SegmentType| matches!(kind, SegmentType::Snapshot(_));
-    group
-        .vg
-        .lvs()
-        .filter(|(_, lv)| lv.first().is_some_and(snapshot))
-        .count() as u64
 }
 
 fn tags(row: &Row<'_>, _: &Style) -> Value {

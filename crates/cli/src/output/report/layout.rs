@@ -1,8 +1,11 @@
 //! The basic form: aligned columns, the same turned, `NAME='value'` pairs.
 //!
 //! Every line begins with two spaces, as all that LVM2 prints. Aligned columns are padded to
-//! their width, the last one too; a heading is cut to its column.
+//! their width, the last one too; a heading is cut to its column. Control characters, which only
+//! a damaged or hostile text can have brought here, are printed as `?`: they would move the
+//! reader's cursor or end the line.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -95,6 +98,7 @@ fn heading(line: &mut String, column: &Column, padded: bool) {
 }
 
 fn cell(line: &mut String, column: &Column, value: &Value, shape: &Shape, padded: bool) {
+    let text = printable(&value.text);
     if let Some(quotes) = shape.prefixes {
         let name = column.name.to_uppercase();
         let prefix = if name.starts_with("LVM2_") {
@@ -106,12 +110,21 @@ fn cell(line: &mut String, column: &Column, value: &Value, shape: &Shape, padded
             Quotes::Single => "'",
             Quotes::None => "",
         };
-        let _ = write!(line, "{prefix}{name}={quote}{}{quote}", value.text);
+        let _ = write!(line, "{prefix}{name}={quote}{text}{quote}");
     } else if !padded {
-        line.push_str(&value.text);
+        line.push_str(&text);
     } else if column.is_right_aligned() {
-        let _ = write!(line, "{:>width$}", value.text, width = column.width);
+        let _ = write!(line, "{:>width$}", text, width = column.width);
     } else {
-        let _ = write!(line, "{:<width$}", value.text, width = column.width);
+        let _ = write!(line, "{:<width$}", text, width = column.width);
     }
+}
+
+/// The text without control characters.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        let shown = |c: char| if c.is_control() { '?' } else { c };
+        return text.chars().map(shown).collect();
+    }
+    Cow::Borrowed(text)
 }

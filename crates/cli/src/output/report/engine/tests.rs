@@ -208,3 +208,9 @@ fn a_field_is_not_taken_out_of_all() {
         "  LV   \n  alpha\n"
     );
 }
+
+#[test]
+fn control_characters_reach_no_terminal() {
+    assert_eq!(super::layout::printable("a\u{1b}[2Jb\n\u{9b}"), "a?[2Jb??");
+    assert_eq!(super::layout::printable("größe"), "größe");
+}
