@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use block::{Error, Kind, Result};
 use export::{fuse, loop_device};
@@ -14,6 +15,10 @@ const RECORD_MAX: u64 = 64 << 10;
 
 /// Names another runtime folder: for tests, and for worlds that must not see each other.
 pub(crate) const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
+
+/// How long a process that was killed may take to let go of its record.
+const DYING_MAX: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// The folder in which running servers are found.
 #[derive(Debug, Clone)]
@@ -121,8 +126,13 @@ impl Runtime {
     /// a killed server left there.
     pub(crate) fn claim(&self, key: &str, volume: &str) -> Result<HeldRecord> {
         let folder = self.attached.join(key);
-        if let Some(found) = Attachment::read(folder.clone()) {
+        let start = Instant::now();
+        while let Some(found) = Attachment::read(folder.clone()) {
             if found.state == State::Served {
+                if start.elapsed() < DYING_MAX {
+                    std::thread::sleep(INTERVAL);
+                    continue;
+                }
                 let place = found.record.node.unwrap_or(found.record.file);
                 let what = format!("{volume} is already attached at {}", place.display());
                 return Err(Error::new(Kind::Open, what));
@@ -213,9 +223,14 @@ impl Attachment {
         })
     }
 
-    /// Whether the server has ended (or never lived) by now.
-    pub(crate) fn is_gone(&self) -> bool {
-        Self::read(self.folder.clone()).is_none_or(|now| now.state == State::Stale)
+    /// Whether the server has ended by now. What it left, if it was killed, is taken away.
+    pub(crate) fn is_gone(&self) -> Result<bool> {
+        match Self::read(self.folder.clone()) {
+            Some(now) if now.state == State::Served => Ok(false),
+            Some(now) => now.clean_up().map(|()| true),
+            // A server that ends removes the record, and then the folder.
+            None => Ok(!self.folder.exists()),
+        }
     }
 
     /// Takes away what a killed server left: the loop device, the mount, the folder.

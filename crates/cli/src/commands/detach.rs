@@ -82,7 +82,7 @@ fn detach(attachment: &Attachment) -> Result<(), block::Error> {
         Err(errno) => return Err(block::Error::io("cannot end the server", errno.into())),
     }
     let start = Instant::now();
-    while !attachment.is_gone() {
+    while !attachment.is_gone()? {
         if start.elapsed() > PATIENCE {
             return Err(gone(
                 "does not end: a disk may not answer; kill -9 it and detach again",

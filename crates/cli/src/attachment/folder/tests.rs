@@ -32,7 +32,7 @@ fn a_held_record_is_served_and_then_gone() {
         "vg0/data is already attached at /dev/loop99"
     );
     drop(held);
-    assert!(found.is_gone());
+    assert!(found.is_gone().unwrap());
     assert!(runtime.attachments().unwrap().is_empty());
     std::fs::remove_dir(&runtime.attached).unwrap();
 }
