@@ -39,8 +39,8 @@ pub(crate) struct Ring {
     /// Polls of the present sleep, by number; `None`: it is over.
     watches: Vec<Option<u32>>,
     watch_next: u32,
-    /// Completions to come of polls that were taken back.
-    stale: usize,
+    /// Whether something other than the end of an old watch was reaped since the last sleep began.
+    news: bool,
 }
 
 impl std::fmt::Debug for Ring {
@@ -61,7 +61,7 @@ impl Ring {
             watches_wake: false,
             watches: Vec::new(),
             watch_next: 0,
-            stale: 0,
+            news: false,
         })
     }
 
@@ -140,21 +140,23 @@ impl Ring {
             let user_data = completion.user_data();
             if user_data == WAKE {
                 self.watches_wake = false;
+                self.news = true;
                 continue;
             }
             if user_data == TAKE_BACK {
-                self.stale -= 1;
                 continue;
             }
             if (user_data >> 32) as u32 == WATCH {
                 let number = Some(user_data as u32);
-                match self.watches.iter_mut().find(|watch| **watch == number) {
-                    Some(watch) => *watch = None,
-                    None => self.stale -= 1,
+                let watches = self.watches.iter_mut();
+                if let Some(watch) = watches.into_iter().find(|watch| **watch == number) {
+                    *watch = None;
+                    self.news = true;
                 }
                 continue;
             }
             self.flying -= 1;
+            self.news = true;
             let done = Done {
                 slot: user_data as u32,
                 result: completion.result(),
@@ -195,18 +197,30 @@ impl Ring {
             self.enqueue(&poll.user_data(watch(number)));
             self.watches.push(Some(number));
         }
-        let news = self.stale + 1;
+        self.news = false;
         let Some(timeout) = timeout else {
-            return passing(self.uring.submit_and_wait(news).map(drop));
+            return self.sleep_on();
         };
         let time = types::Timespec::from(timeout);
         let arguments = types::SubmitArgs::new().timespec(&time);
         passing(
             self.uring
                 .submitter()
-                .submit_with_args(news, &arguments)
+                .submit_with_args(1, &arguments)
                 .map(drop),
         )
+    }
+
+    /// Goes on with a sleep that only the end of an old watch interrupted. How many of those will
+    /// come cannot be counted: a watch that is just being looked at cannot be taken back, and
+    /// stays until its descriptor is ready.
+    pub(crate) fn sleep_on(&mut self) -> io::Result<()> {
+        passing(self.uring.submit_and_wait(1).map(drop))
+    }
+
+    /// Whether the last sleep ended for a reason.
+    pub(crate) fn has_news(&self) -> bool {
+        self.news
     }
 
     /// Says which of the `others` of the last sleep are ready, and stops watching them.
@@ -218,7 +232,6 @@ impl Ring {
                 Some(number) => {
                     let remove = opcode::PollRemove::new(watch(number)).build();
                     self.enqueue(&remove.user_data(TAKE_BACK));
-                    self.stale += 2;
                 }
             }
         }

@@ -228,8 +228,16 @@ impl Engine {
     ) -> Option<io::Result<()>> {
         let wake = self.wake.as_raw_fd();
         let ring = self.ring.as_mut()?;
-        let slept = ring.sleep(wake, others, timeout);
+        let mut slept = ring.sleep(wake, others, timeout);
         self.collect();
+        while let Some(ring) = &mut self.ring
+            && timeout.is_none()
+            && slept.is_ok()
+            && !ring.has_news()
+        {
+            slept = ring.sleep_on();
+            self.collect();
+        }
         let ring = self.ring.as_mut()?;
         ring.take_back(others);
         if ring.was_woken() {

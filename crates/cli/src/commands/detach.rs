@@ -13,6 +13,8 @@ const ALL: Flag = Flag::switch("all", "Detach every volume that is attached.").s
 
 /// How long a server may take to finish what is under way.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long somebody may have the node open without being named as its user.
+const GLANCE_MAX: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// `detach`
@@ -68,9 +70,17 @@ fn detach(attachment: &Attachment) -> Result<(), block::Error> {
     if attachment.state == State::Stale {
         return attachment.clean_up();
     }
-    match &record.node {
-        Some(node) => check_unused(&record.volume, node, record.pid)?,
-        None => check_closed(&record.volume, &record.file, record.pid)?,
+    let check = || match &record.node {
+        Some(node) => check_unused(&record.volume, node, record.pid),
+        None => check_closed(&record.volume, &record.file, record.pid),
+    };
+    // Programs that list devices open each of them for a moment.
+    let start = Instant::now();
+    while let Err(error) = check() {
+        if start.elapsed() > GLANCE_MAX {
+            return Err(error);
+        }
+        std::thread::sleep(INTERVAL);
     }
     let gone = |what: &str| {
         let what = format!("the server of {} ({}) {what}", record.volume, record.pid);
