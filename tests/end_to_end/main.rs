@@ -5,6 +5,7 @@
 
 mod attach;
 mod bench;
+mod changes;
 mod demo;
 mod layouts;
 mod nbd;

@@ -1,7 +1,7 @@
 //! Metadata: every command over one to three disks with one and two areas, cut at every moment.
 
 use manager::commit::{Discipline, FlushPoint};
-use manager::explore::{CASES, Campaign, Case, Patience, Report};
+use manager::explore::{CASES, Campaign, Case, Patience, Report, explore_faults};
 
 use super::arguments::Arguments;
 
@@ -44,6 +44,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
             None => println!("metadata: without the flush {point:?}: NOT FOUND"),
         }
         well &= report.first.is_some();
+    }
+    Ok(well)
+}
+
+/// Lets every single request of every command fail.
+pub(super) fn run_faults(_arguments: &Arguments) -> Result<bool, String> {
+    let mut well = true;
+    for (disks, areas) in CASES {
+        let report = explore_faults(&Case::all(disks, areas)).map_err(|error| error.to_string())?;
+        println!("faults: {disks} disks, areas {areas:?}: {report}");
+        for broken in report.broken.iter().take(3) {
+            println!("faults: BROKEN: {broken}");
+        }
+        well &= report.broken.is_empty();
     }
     Ok(well)
 }

@@ -16,6 +16,10 @@ pub(super) const SUBJECTS: &[Subject] = &[
         run: metadata::run,
     },
     Subject {
+        name: "faults",
+        run: metadata::run_faults,
+    },
+    Subject {
         name: "mirror",
         run: mirror::run,
     },

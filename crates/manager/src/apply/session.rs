@@ -48,6 +48,8 @@ pub struct Session<'a> {
     pub discipline: Discipline,
     /// Where new UUIDs come from; the kernel's random numbers if `None`.
     pub uuids: Option<&'a mut dyn FnMut() -> Uuid>,
+    /// The time of the change, in seconds since 1970 began; the machine's if `None`.
+    pub time: Option<u64>,
     /// Whether stock's locks and the backup files are used; not for disks that are no files.
     pub surroundings: Surroundings,
 }
@@ -95,6 +97,7 @@ impl<'a> Session<'a> {
             hooks: None,
             discipline: Discipline::Strict,
             uuids: None,
+            time: None,
             surroundings: Surroundings::Machine,
         }
     }
@@ -163,6 +166,7 @@ impl<'a> Session<'a> {
             None => &mut random,
         };
         let mut author = host_author(&request.command, uuids);
+        author.time = self.time.unwrap_or(author.time);
         plan(scan, &mut author)
     }
 

@@ -243,7 +243,7 @@ fn read_area(name: &str, io: &mut BlockingDevice, span: Span) -> Result<OpenArea
     };
     let held = match &header.committed {
         None => Held::Nothing,
-        Some(location) => read_held(name, io, &header, location),
+        Some(location) => read_held(name, io, &header, location)?,
     };
     Ok(OpenArea {
         span,
@@ -257,13 +257,17 @@ fn read_held(
     io: &mut BlockingDevice,
     header: &AreaHeader,
     location: &RawLocation,
-) -> Held {
-    let mut read = || -> Result<Held> {
-        let mut text = Vec::new();
-        for span in Ring::new(header).spans(location)? {
-            let piece = Range::new(header.start.0 + span.offset.0, span.size.0);
-            text.extend(io.read(piece).map_err(|error| unreadable(name, error))?);
-        }
+) -> Result<Held> {
+    let mut text = Vec::new();
+    let Ok(spans) = Ring::new(header).spans(location) else {
+        return Ok(Held::Damaged);
+    };
+    for span in spans {
+        let piece = Range::new(header.start.0 + span.offset.0, span.size.0);
+        // What cannot be read now may be read later: it must not be taken for nothing.
+        text.extend(io.read(piece).map_err(|error| unreadable(name, error))?);
+    }
+    let group = || -> lvm::Result<Held> {
         location.verify(&text)?;
         let text = text.strip_suffix(&[0]).unwrap_or(&text);
         let group = from_text(&parse(text)?)?;
@@ -272,5 +276,5 @@ fn read_held(
             seqno: group.seqno,
         })
     };
-    read().unwrap_or(Held::Damaged)
+    Ok(group().unwrap_or(Held::Damaged))
 }

@@ -45,7 +45,8 @@ impl Judge<'_> {
         Ok(verdict)
     }
 
-    fn name(&self, seen: &View) -> Verdict {
+    /// Names what was found, if it is one of the states that may be.
+    pub(super) fn name(&self, seen: &View) -> Verdict {
         if seen.is_alike(&self.old) {
             return Ok("old");
         }

@@ -22,12 +22,14 @@
 mod campaign;
 mod cases;
 mod commands;
+mod faults;
 
 mod judge;
 mod view;
 
 pub use campaign::{Broken, Campaign, Patience, Report};
 pub use cases::{CASES, Case};
+pub use faults::{FaultReport, explore_faults};
 
 #[cfg(test)]
 mod tests;

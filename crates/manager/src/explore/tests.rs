@@ -2,7 +2,7 @@
 
 use lvm::plan::initialise::AreaCount;
 
-use super::{Campaign, Case, Patience};
+use super::{Campaign, Case, Patience, explore_faults};
 use crate::commit::{Discipline, FlushPoint};
 
 fn run(cases: Vec<Case>, discipline: Discipline, patience: Patience) -> super::Report {
@@ -36,4 +36,12 @@ fn every_flush_is_needed() {
         needless.extend((report.broken == 0).then_some(point));
     }
     assert_eq!(needless, [], "nothing is lost without these flushes");
+}
+
+/// An error at any single request leaves the old or the new state, and names what failed.
+#[test]
+fn errors_keep_the_promises() {
+    let report = explore_faults(&Case::all(2, AreaCount::One)).expect("commands succeed");
+    println!("{report}");
+    assert!(report.broken.is_empty(), "{:#?}", report.broken);
 }
