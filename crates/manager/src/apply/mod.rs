@@ -24,6 +24,7 @@ mod backup;
 mod disks;
 mod facts;
 mod permit;
+mod repair;
 mod request;
 mod session;
 mod signatures;
@@ -35,6 +36,7 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
+pub use repair::update_metadata;
 pub use request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode, Tolerated};
 pub use session::{Plan, Session, Surroundings};
 pub use signatures::{Signature, find_signatures};

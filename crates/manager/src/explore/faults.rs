@@ -92,43 +92,33 @@ fn fail_at(
         return Ok(false);
     }
     report.faults += 1;
-    let content = |sim: &SimDevice| {
+    for sim in &sims {
         sim.disk().faults_mut().failing.clear();
-        Image::of_device(sim)
-            .map_err(|error| Error::new(Kind::Device, "cannot read").because(error))
-    };
-    let after: Vec<Image> = sims.iter().map(content).collect::<Result<_>>()?;
+    }
+    let after = content(&devices)?;
     let place = format!("{case:?}: request {request} of disk {disk}");
-    // What a success is, comes from a run on healthy disks.
-    let healthy = super::view::devices(images);
-    let good = case
-        .command
-        .run(host, &healthy, Discipline::Strict, 600_000)?;
-    let read = |device: &Arc<dyn Device>| {
-        Image::of_device(&**device)
-            .map_err(|error| Error::new(Kind::Device, "cannot read").because(error))
-    };
-    let healthy: Vec<Image> = healthy.iter().map(read).collect::<Result<_>>()?;
-    let old = scan(host, images);
-    let mut versions = view(&old).groups;
-    versions.extend(written(&good));
-    let judge = Judge {
-        host,
-        command: case.command,
-        old: view(&old),
-        new: view(&scan(host, &healthy)),
-        versions,
-    };
+    let judge = judge(host, case, images)?;
     let found = scan(host, &after);
-    let verdict = match nonsense(&found) {
-        Some(wrong) => Err(wrong),
-        None => judge.name(&view(&found)),
+    let seen = view(&found);
+    let verdict = match (nonsense(&found), &result) {
+        (Some(wrong), _) => Err(wrong),
+        // It may have begun anew after a read that failed once, with other UUIDs.
+        (None, Ok(outcome)) if judge.old.groups != seen.groups => {
+            let written = written(outcome);
+            let mut groups = seen.groups.iter();
+            let is_known = |group| written.contains(group) || judge.old.groups.contains(group);
+            let all_known = groups.all(is_known);
+            all_known
+                .then_some("new")
+                .ok_or("an unknown version".to_owned())
+        }
+        (None, _) => judge.name(&seen),
     };
     match (&result, verdict) {
         (_, Err(what)) => report.broken.push(format!("{place}: {what}")),
         (Ok(_), Ok(_)) => report.succeeded += 1,
         (Err(error), Ok(verdict)) => {
-            // A disk that cannot be read when it is looked for is missing, and the scan has named it.
+            // A disk that cannot be read is missing, and the scan has named it.
             let text = error.to_string();
             let names = [&name(disk), "vg0", "vg1"];
             if names.iter().all(|name| !text.contains(name)) {
@@ -144,4 +134,30 @@ fn fail_at(
         }
     }
     Ok(true)
+}
+
+/// What a success is, comes from a run on healthy disks.
+fn judge<'h>(host: &'h crate::host::Host, case: &Case, images: &[Image]) -> Result<Judge<'h>> {
+    let devices = super::view::devices(images);
+    let good = case
+        .command
+        .run(host, &devices, Discipline::Strict, 600_000)?;
+    let old = view(&scan(host, images));
+    let mut versions = old.groups.clone();
+    versions.extend(written(&good));
+    Ok(Judge {
+        host,
+        command: case.command,
+        old,
+        new: view(&scan(host, &content(&devices)?)),
+        versions,
+    })
+}
+
+fn content(devices: &[Arc<dyn Device>]) -> Result<Vec<Image>> {
+    let read = |device: &Arc<dyn Device>| {
+        Image::of_device(&**device)
+            .map_err(|error| Error::new(Kind::Device, "cannot read").because(error))
+    };
+    devices.iter().map(read).collect()
 }

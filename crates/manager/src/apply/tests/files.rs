@@ -10,8 +10,8 @@ use lvm::plan::{Author, Level};
 use lvm::text::parse;
 
 use crate::apply::{
-    Answer, HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, TestMode, find_device,
-    find_pv, free_member, plan_device, require_no_member,
+    Answer, HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, TestMode, Tolerated,
+    find_device, find_pv, free_member, plan_device, require_no_member, update_metadata,
 };
 use crate::host::{Config, Host};
 use crate::lock::{LockByte, StockName, lock_pvs, lock_stock};
@@ -318,4 +318,41 @@ fn the_next_change_repairs() {
     assert_eq!(scan.findings, []);
     let model = &scan.find_group("vg0").expect("is there").model;
     assert!(model.pvs().all(|(_, pv)| !pv.flags.has(PvFlag::Missing)));
+}
+
+/// Of two texts with the same sequence number, people say which one counts.
+#[test]
+fn a_disagreement_is_decided_by_people() {
+    let bench = Bench::new();
+    bench.create_group();
+    bench.folder.rewrite("disks/b.img", |text| {
+        text.replace("flags = []\n", "flags = []\ntags = [\"b\"]\n")
+    });
+    let update = |keep: Option<String>| {
+        let request = Request {
+            tolerated: vec![Tolerated::Disagreement],
+            ..in_group("vgck --updatemetadata")
+        };
+        bench.change(&request, &mut Quiet::yes(), |scan, author| {
+            let group = scan.find_group("vg0")?;
+            update_metadata(scan, group, keep.as_deref(), author)
+        })
+    };
+    let error = bench
+        .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+        .expect_err("is refused");
+    assert!(
+        error.to_string().contains("vgck --updatemetadata vg0"),
+        "{error}"
+    );
+    let error = update(None).expect_err("nobody said which");
+    assert_eq!(error.kind(), Kind::Ambiguous);
+    update(Some(bench.name("disks/b.img"))).expect("is decided");
+    let scan = bench.scan();
+    assert_eq!(scan.findings, []);
+    let group = scan.find_group("vg0").expect("is there");
+    assert_eq!(
+        (group.seqno, group.model.tags.as_slice()),
+        (2, &["b".to_owned()][..])
+    );
 }
