@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
+use block::file::LockMode;
+use manager::lock::{LockByte, lock_pvs};
 use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar, sha256};
 
 /// The volumes whose types are served.
@@ -49,6 +52,79 @@ fn cp_makes_a_sparse_copy() {
         "{} blocks",
         known.blocks()
     );
+}
+
+/// `cp` fills volumes of every type from files and from each other, with holes, and leaves what
+/// lies behind the file; stock finds nothing wrong with the disks.
+#[test]
+fn cp_fills_a_volume() {
+    let golden = Golden::copy();
+    let scratch = Scratch::new("cp-into");
+    let file = scratch.join("content");
+    let content = |name: &str| on(&golden, &["cat", name]).succeed().stdout;
+    for name in ["linear2", "stripe3", "mirror2"] {
+        let (name, size) = (format!("vg0/{name}"), Golden::volume(name).size as usize);
+        let before = content(&name);
+        // Data, a hole, data that ends in the middle of a block.
+        let end = size - 5000;
+        let mut expected: Vec<u8> = (0..end).map(|at| (at / 7) as u8 | 1).collect();
+        expected[100_000..700_000].fill(0);
+        fs::write(&file, &expected).expect("a file");
+        Tool::new("fallocate").args(["-d"]).arg(&file).succeed();
+        let copied = on(&golden, &["cp"]).arg(&file).arg(&name).succeed();
+        assert_eq!(copied.text() + &copied.complaints(), "");
+        expected.extend(&before[end..]);
+        assert!(content(&name) == expected, "{name}");
+    }
+    let (small, large) = ("vg0/linear1", "vg0/linear2");
+    on(&golden, &["cp", large, small]).exit(5);
+    on(&golden, &["cp", small, "/dev/vg0/linear2"]).succeed();
+    let (from, to) = (content(small), content(large));
+    assert!(from == to[..from.len()], "a volume from another");
+    let attach = |image: &std::path::PathBuf| LoopDevice::attach(image, Access::ReadOnly);
+    let loops: Vec<LoopDevice> = golden.images().iter().map(attach).collect();
+    Stock::on(&loops).without_driver("vgck").succeed();
+}
+
+/// What must not be overwritten is not: too small, read-only, a disk, held by somebody, unclear.
+#[test]
+fn cp_refuses_what_it_must_not_write() {
+    let golden = Golden::copy();
+    let scratch = Scratch::new("cp-refused");
+    let large = scratch.sparse("large.img", 64 << 20);
+    let complaints = |from: &str, to: &str| {
+        on(&golden, &["cp", from, to])
+            .exit(5)
+            .complaints()
+            .replace('\n', " ")
+    };
+    let large = large.display().to_string();
+    assert!(complaints(&large, "vg0/linear1").contains("do not fit into vg0/linear1"));
+    let disk = golden.image(0).display().to_string();
+    assert!(complaints("vg0/linear1", &disk).contains("carries a physical volume"));
+    assert!(complaints(&large, &disk).contains("names no logical volume"));
+    assert!(complaints("/nonexistent", "vg0/linear1").contains("/nonexistent"));
+    assert!(complaints(&large, "vg0/nosuch").contains("Failed to find logical volume"));
+    assert!(complaints("vg0/linear1", "/dev/vg0/linear1").contains("into itself"));
+    let file = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(golden.image(0));
+    let file = file.expect("an image");
+    let name = "another process";
+    let uuid = "0".repeat(32).parse().expect("a UUID");
+    let held = lock_pvs(
+        &[(uuid, name, file)],
+        LockByte::Owner,
+        LockMode::Shared,
+        Duration::ZERO,
+    );
+    let held = held.expect("nobody else has it");
+    let small = scratch.sparse("small.img", 1 << 20).display().to_string();
+    assert!(complaints(&small, "vg0/linear1").contains("by another ashlar"));
+    drop(held);
+    on(&golden, &["--test", "cp", &large, "vg0/linear1"]).exit(5);
+    on(&golden, &["cp", &small, "vg0/linear1"]).succeed();
 }
 
 /// A volume that does not exist, or cannot be read, or a file that cannot be written, is named.

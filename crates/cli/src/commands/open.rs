@@ -42,6 +42,15 @@ impl<'a> Opener<'a> {
         arguments: &Arguments,
         access: Access,
     ) -> Result<Self, Error> {
+        Ok(Self {
+            disks,
+            activator: Activator::new(&disks.scan, &disks.host),
+            options: Self::options(arguments, access)?,
+        })
+    }
+
+    /// How volumes are opened, as the arguments say.
+    pub(super) fn options(arguments: &Arguments, access: Access) -> Result<Options, Error> {
         let missing = match arguments.value(&ACTIVATION_MODE) {
             _ if arguments.has(&flags::PARTIAL) => MissingPolicy::Partial,
             None | Some("degraded") => MissingPolicy::Degraded,
@@ -53,11 +62,7 @@ impl<'a> Opener<'a> {
                 )));
             }
         };
-        Ok(Self {
-            disks,
-            activator: Activator::new(&disks.scan, &disks.host),
-            options: Options { access, missing },
-        })
+        Ok(Options { access, missing })
     }
 
     /// Opens the volume called `name` (`vg0/data`, `/dev/vg0/data`, `/dev/mapper/vg0-data`).

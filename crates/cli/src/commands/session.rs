@@ -36,6 +36,8 @@ pub(crate) struct Session {
 pub(crate) struct Disks {
     /// The machine and its configuration.
     pub(crate) host: Host,
+    /// Where its devices come from.
+    pub(crate) source: DeviceSource,
     /// What is on the disks.
     pub(crate) scan: Scan,
 }
@@ -148,7 +150,7 @@ impl Session {
                 Severity::Note => {}
             }
         }
-        Ok(Disks { host, scan })
+        Ok(Disks { host, source, scan })
     }
 
     pub(super) fn finish(&mut self) -> Result<(), Error> {

@@ -14,16 +14,20 @@
 //! Writing is refused wherever somebody else may be writing too; see `permit`. Reading is not: a
 //! volume that the kernel has active can be read, and may change while it is.
 //!
+//! Whoever writes without serving holds the group meanwhile; see [`Hold`].
+//!
 //! To serve a new type, add an arm in `layout`; one with state of its own gets a file, like
 //! `mirror`.
 
 mod activator;
 mod devices;
+mod hold;
 mod layout;
 mod mirror;
 mod permit;
 
 pub use activator::{Activated, Activator, MissingPolicy, Options};
+pub use hold::Hold;
 
 #[cfg(test)]
 mod tests;

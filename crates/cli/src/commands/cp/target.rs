@@ -1,0 +1,216 @@
+//! Where a copy goes: a file that gets holes, a disk, or a volume that is told of zeros.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::{Path, PathBuf};
+
+use block::{BlockingDevice, Device, Range, Unmap};
+use target::volume::Volume;
+
+use crate::args::Error;
+
+/// Shorter runs of zeros are written: a hole costs the file system a record.
+const HOLE: usize = 64 * 1024;
+
+/// What takes a copy.
+pub(super) enum Target {
+    /// A file or a disk.
+    File(FileTarget),
+    /// A volume.
+    Volume(VolumeTarget),
+}
+
+/// A file or a disk that is written.
+pub(super) struct FileTarget {
+    file: File,
+    path: PathBuf,
+    blank: Blank,
+    zeroes: Vec<u8>,
+}
+
+/// A volume that is written.
+pub(super) struct VolumeTarget {
+    io: BlockingDevice,
+    name: String,
+}
+
+/// Where zeros need not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blank {
+    /// The target holds zeros already: a new file.
+    Zeros,
+    /// The target holds something else: a device.
+    Unknown,
+}
+
+impl Target {
+    /// A file of `size` bytes, which is made anew, or a disk, of which the beginning is written.
+    pub(super) fn file(path: &Path, size: u64) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| {
+            Error::failed(format!("Could not open {} for writing", path.display())).because(error)
+        };
+        let is_device =
+            std::fs::metadata(path).is_ok_and(|known| known.file_type().is_block_device());
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true);
+        if !is_device {
+            options.create(true).truncate(true);
+        }
+        let file = options.open(path).map_err(failed)?;
+        if !is_device {
+            file.set_len(size).map_err(failed)?;
+        }
+        let blank = if is_device {
+            Blank::Unknown
+        } else {
+            Blank::Zeros
+        };
+        Ok(Self::File(FileTarget {
+            file,
+            path: path.to_owned(),
+            blank,
+            zeroes: vec![0; HOLE],
+        }))
+    }
+
+    /// A volume that people know as `name`.
+    pub(super) fn volume(volume: &Volume, name: &str) -> Result<Self, Error> {
+        Ok(Self::Volume(VolumeTarget {
+            io: BlockingDevice::open(volume as &dyn Device)?,
+            name: name.to_owned(),
+        }))
+    }
+
+    /// Stores bytes.
+    pub(super) fn write(&mut self, start: u64, bytes: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::File(file) => file.write(start, bytes),
+            Self::Volume(volume) => volume.write(start, bytes),
+        }
+    }
+
+    /// Makes `count` bytes zero.
+    pub(super) fn write_zeroes(&mut self, start: u64, count: u64) -> Result<(), Error> {
+        match self {
+            Self::File(file) => file.write_zeroes(start, count),
+            Self::Volume(volume) => volume.write_zeroes(start, count),
+        }
+    }
+
+    /// Makes all of it durable.
+    pub(super) fn sync(&mut self) -> Result<(), Error> {
+        match self {
+            Self::File(file) => file.file.sync_all().map_err(|error| file.failed(error)),
+            Self::Volume(volume) => volume.io.flush().map_err(|error| volume.failed(error)),
+        }
+    }
+}
+
+impl FileTarget {
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::failed(format!("Could not write {}", self.path.display())).because(error)
+    }
+
+    fn write(&self, start: u64, bytes: &[u8]) -> Result<(), Error> {
+        let mut at = start;
+        for chunk in bytes.chunks(HOLE) {
+            if self.blank == Blank::Unknown || !is_zero(chunk) {
+                self.file
+                    .write_all_at(chunk, at)
+                    .map_err(|error| self.failed(error))?;
+            }
+            at += chunk.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write_zeroes(&self, start: u64, count: u64) -> Result<(), Error> {
+        if self.blank == Blank::Zeros {
+            return Ok(());
+        }
+        let mut done = 0;
+        while done < count {
+            let now = (count - done).min(HOLE as u64);
+            let zeroes = &self.zeroes[..now as usize];
+            self.file
+                .write_all_at(zeroes, start + done)
+                .map_err(|error| self.failed(error))?;
+            done += now;
+        }
+        Ok(())
+    }
+}
+
+impl VolumeTarget {
+    fn failed(&self, error: block::Error) -> Error {
+        Error::failed(format!("Could not write {}", self.name)).because(error)
+    }
+
+    /// Stores bytes; whole chunks of zeros become holes where the disks can have them.
+    fn write(&mut self, start: u64, bytes: &[u8]) -> Result<(), Error> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let rest = &bytes[done..];
+            let count = run(rest);
+            let (kind, length) = count;
+            let at = start + done as u64;
+            match kind {
+                Content::Zeros => self.write_zeroes(at, length as u64)?,
+                Content::Data => self
+                    .io
+                    .write_at(&rest[..length], at)
+                    .map_err(|error| self.failed(error))?,
+            }
+            done += length;
+        }
+        Ok(())
+    }
+
+    fn write_zeroes(&mut self, start: u64, count: u64) -> Result<(), Error> {
+        let block = u64::from(self.io.info().logical_block);
+        let (end, first) = (start + count, start.next_multiple_of(block));
+        let last = end - end % block;
+        let written = if first < last {
+            // The whole blocks, and what is left of others at both ends.
+            let before = vec![0; (first - start) as usize];
+            let behind = vec![0; (end - last) as usize];
+            self.io
+                .write_zeroes(Range::new(first, last - first), Unmap::Allowed)
+                .and_then(|()| self.io.write_at(&before, start))
+                .and_then(|()| self.io.write_at(&behind, last))
+        } else {
+            self.io.write_at(&vec![0; count as usize], start)
+        };
+        written.map_err(|error| self.failed(error))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Zeros,
+    Data,
+}
+
+/// The kind of the first chunk, and how many bytes from there on are of it.
+fn run(bytes: &[u8]) -> (Content, usize) {
+    let kind = |chunk: &[u8]| {
+        // A short rest is not worth a request of its own kind.
+        if chunk.len() == HOLE && is_zero(chunk) {
+            Content::Zeros
+        } else {
+            Content::Data
+        }
+    };
+    let mut chunks = bytes.chunks(HOLE);
+    let first = chunks.next().unwrap_or_default();
+    let first_kind = kind(first);
+    let more = chunks.take_while(|chunk| kind(chunk) == first_kind);
+    (
+        first_kind,
+        first.len() + more.map(<[u8]>::len).sum::<usize>(),
+    )
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
