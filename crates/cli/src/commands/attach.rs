@@ -11,6 +11,7 @@ use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
 
 use export::fuse::Access;
+use export::pressure;
 use target::volume::Access as VolumeAccess;
 
 use super::Session;
@@ -111,6 +112,14 @@ fn serve(
     mode: Mode,
 ) -> Result<(), Error> {
     let failed = |error: block::Error| Error::failed(error.to_string());
+    if !arguments.has(&READ_ONLY) {
+        // Before any thread is started.
+        let defences = pressure::defend();
+        let under_the_kernel = arguments.value(&FILE).is_none();
+        if let Some(warning) = defences.warning().filter(|_| under_the_kernel) {
+            session.tell(&warning);
+        }
+    }
     let disks = session.disks(arguments)?;
     let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
     let opened = opener.open(name, session)?;

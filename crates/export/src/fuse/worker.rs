@@ -5,6 +5,7 @@
 //! 80 bytes of headers into an aligned buffer, so they go to the device as they came; the buffer
 //! of a small write is copied into a small one so that a megabyte is not held for 4 KiB.
 
+use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut};
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, OwnedFd};
@@ -49,7 +50,7 @@ pub(crate) struct Worker {
     jobs: Vec<Option<Job>>,
     free: Vec<usize>,
     /// Jobs that wait at the gate.
-    parked: Vec<usize>,
+    parked: VecDeque<usize>,
     done: Vec<Completion>,
 }
 
@@ -76,7 +77,7 @@ impl Worker {
             receive,
             jobs: Vec::new(),
             free: Vec::new(),
-            parked: Vec::new(),
+            parked: VecDeque::new(),
             done: Vec::new(),
         })
     }
@@ -97,7 +98,9 @@ impl Worker {
                     Received::Ended => ended = true,
                 }
             }
-            for index in std::mem::take(&mut self.parked) {
+            // Those that must wait again are parked again, behind the ones looked at.
+            for _ in 0..self.parked.len() {
+                let index = self.parked.pop_front().expect("it was counted");
                 self.begin(index);
             }
             // Last: an answer that is already there does not end a sleep.
@@ -321,7 +324,7 @@ impl Worker {
         if let Some((range, claim)) = job.claim()
             && !self.shared.gate.enter(range, claim, &self.waker)
         {
-            self.parked.push(index);
+            self.parked.push_back(index);
             return;
         }
         let next = job.begin(index as u64, &self.pool);
