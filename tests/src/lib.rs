@@ -8,6 +8,7 @@
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
+//!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
 //! ```
 //!
 //! Everything that is made is a value that unmakes it when dropped, also when a test panics. What
@@ -16,6 +17,7 @@
 
 mod daemon;
 mod golden;
+mod kernel;
 mod loops;
 mod made;
 mod scratch;
@@ -24,6 +26,7 @@ mod tool;
 
 pub use daemon::Daemon;
 pub use golden::{Golden, Volume, sha256};
+pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;
 pub use scratch::Scratch;

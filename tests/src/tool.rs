@@ -132,6 +132,12 @@ impl Tool {
         self
     }
 
+    /// Runs it in another folder.
+    pub fn within(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// Gives it bytes to read.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());

@@ -30,7 +30,18 @@ const COMMANDS: &[(&str, &str)] = &[
     ("qemu-img", "qemu-utils"),
     ("qemu-io", "qemu-utils"),
     ("qemu-nbd", "qemu-utils"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("busybox", "busybox-static"),
+    ("dmsetup", "dmsetup"),
+    ("depmod", "kmod"),
+    ("dpkg-deb", "dpkg"),
+    ("xz", "xz-utils"),
 ];
+
+/// Names the distribution's kernel, which the tests boot in a machine of their own. They download
+/// and unpack it once, below the target folder; it is not installed.
+const KERNEL: &str = "linux-image-amd64";
+const UPDATE: &[&str] = &["update", "-q"];
 
 /// Where commands of the system stand that an ordinary `PATH` may leave out.
 const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
@@ -56,7 +67,7 @@ pub(super) fn ensure() -> Result<(), String> {
         return Err(message);
     }
     if missing.is_empty() {
-        return Ok(());
+        return ensure_kernel();
     }
     let named = missing.join(" ");
     if find("apt-get", &search_path()).is_none() {
@@ -65,30 +76,50 @@ pub(super) fn ensure() -> Result<(), String> {
         ));
     }
     println!("test: installing what is missing: {named}");
-    let update = ["update", "-q"];
     let mut install = vec!["install", "-q", "-y", "--no-install-recommends"];
     install.extend(&missing);
-    for arguments in [&update[..], &install[..]] {
-        let status = Command::new("apt-get")
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .env("PATH", search_path())
-            .status()
-            .map_err(|error| format!("apt-get cannot be run ({error}); missing: {named}"))?;
-        if !status.success() {
-            let what = arguments[0];
-            return Err(format!(
-                "apt-get {what} failed; install these packages: {named}"
-            ));
-        }
-    }
+    apt_get(UPDATE, &named)?;
+    apt_get(&install, &named)?;
     match missing_packages(COMMANDS, &search_path()) {
-        still if still.is_empty() => Ok(()),
+        still if still.is_empty() => ensure_kernel(),
         still => Err(format!(
             "still missing after the installation: {}",
             still.join(" ")
         )),
     }
+}
+
+/// Makes sure that the kernel is there or can be downloaded.
+fn ensure_kernel() -> Result<(), String> {
+    let is_known = || {
+        let mut show = Command::new("apt-cache");
+        let shown = show.args(["show", KERNEL]).env("PATH", search_path());
+        shown.output().is_ok_and(|output| output.status.success())
+    };
+    if crate::target_folder().join("kernel/stock").is_dir() || is_known() {
+        return Ok(());
+    }
+    apt_get(UPDATE, KERNEL)?;
+    if is_known() {
+        return Ok(());
+    }
+    Err(format!("apt knows no package {KERNEL}"))
+}
+
+fn apt_get(arguments: &[&str], wanted: &str) -> Result<(), String> {
+    let status = Command::new("apt-get")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("PATH", search_path())
+        .status()
+        .map_err(|error| format!("apt-get cannot be run ({error}); missing: {wanted}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let what = arguments[0];
+    Err(format!(
+        "apt-get {what} failed; install these packages: {wanted}"
+    ))
 }
 
 fn missing_packages<'a>(commands: &[(&str, &'a str)], path: &str) -> Vec<&'a str> {

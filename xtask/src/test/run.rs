@@ -1,5 +1,6 @@
 //! The order of the run and its summary.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
@@ -29,6 +30,9 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     }
     let is_wanted = |step: &Step| arguments.is_empty() || arguments.iter().any(|a| a == step.name);
     let wanted: Vec<Step> = all.into_iter().filter(is_wanted).collect();
+    let boots = boots_file();
+    // What is left of an earlier run; usually nothing.
+    let _ = std::fs::remove_file(&boots);
     let start = Instant::now();
     let mut reports = Vec::new();
     let mut broken = false;
@@ -37,7 +41,17 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         broken |= step.name == FOUNDATION && report.failure.is_some();
         reports.push(report);
     }
+    let booted = std::fs::read_to_string(&boots).unwrap_or_default();
+    println!("\nboots of the stock kernel: {}", booted.lines().count());
     summarise(&wanted, &reports, start.elapsed())
+}
+
+/// Where the tests note each boot of the stock kernel. They end with a failure when there are
+/// more than a whole run may have.
+pub(super) fn boots_file() -> PathBuf {
+    let path = crate::target_folder().join("kernel-boots");
+    // The tests run in other folders.
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn announced(step: &Step) -> Report {

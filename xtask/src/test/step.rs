@@ -66,6 +66,7 @@ impl Step {
             .args(&self.command)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("PATH", requirements::search_path())
+            .env("ASHLAR_KERNEL_BOOTS", super::run::boots_file())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
