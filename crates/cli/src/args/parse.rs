@@ -12,11 +12,17 @@ use super::table::{Command, Flag, Takes};
 /// A command line that has been understood.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
+    line: String,
     given: Vec<(&'static str, Option<String>)>,
     operands: Vec<String>,
 }
 
 impl Arguments {
+    /// The command as it was typed: its name, and the words behind it.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
+    }
+
     /// Whether the flag was given.
     pub(crate) fn has(&self, flag: &Flag) -> bool {
         self.count(flag) > 0
@@ -52,7 +58,11 @@ impl Arguments {
 
 /// Parses the words behind a command's name.
 pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Error> {
-    let mut arguments = Arguments::default();
+    let typed = std::iter::once(command.name).chain(words.iter().map(String::as_str));
+    let mut arguments = Arguments {
+        line: typed.collect::<Vec<_>>().join(" "),
+        ..Arguments::default()
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {

@@ -1,13 +1,13 @@
 //! All commands.
 
 use super::{
-    attach, cat, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay, pvs,
-    pvscan, serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
+    attach, cat, change, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay,
+    pvs, pvscan, serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
-/// All commands, in the order of the overview.
-pub(super) const ALL: &[&Command] = &[
+/// What only looks.
+const LOOKING: &[&Command] = &[
     &pvs::COMMAND,
     &vgs::COMMAND,
     &lvs::COMMAND,
@@ -21,6 +21,10 @@ pub(super) const ALL: &[&Command] = &[
     &vgck::COMMAND,
     &vgcfgbackup::COMMAND,
     &history::COMMAND,
+];
+
+/// What uses volumes, and the rest.
+const USING: &[&Command] = &[
     &cat::COMMAND,
     &cp::COMMAND,
     &attach::COMMAND,
@@ -29,6 +33,27 @@ pub(super) const ALL: &[&Command] = &[
     &demo::COMMAND,
     &help::COMMAND,
 ];
+
+const COUNT: usize = LOOKING.len() + change::COMMANDS.len() + USING.len();
+
+/// All commands, in the order of the overview.
+pub(super) const ALL: &[&Command] = &joined();
+
+const fn joined() -> [&'static Command; COUNT] {
+    let mut all = [LOOKING[0]; COUNT];
+    let groups = [LOOKING, change::COMMANDS, USING];
+    let (mut at, mut group) = (0, 0);
+    while group < groups.len() {
+        let mut index = 0;
+        while index < groups[group].len() {
+            all[at] = groups[group][index];
+            at += 1;
+            index += 1;
+        }
+        group += 1;
+    }
+    all
+}
 
 /// The command called `name`.
 pub(super) fn find(name: &str) -> Option<&'static Command> {

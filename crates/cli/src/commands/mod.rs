@@ -7,6 +7,7 @@
 mod attach;
 mod cat;
 mod catalogue;
+mod change;
 mod cp;
 mod demo;
 mod detach;

@@ -94,6 +94,7 @@ impl Session {
     /// Tells people about an error; what was printed before stays before.
     pub(crate) fn error(&mut self, message: &str) {
         let _ = self.out.flush();
+        let message = message.replace('\n', "\n  ");
         // Nobody can be told that standard error is closed.
         let _ = writeln!(self.err, "  {message}");
     }

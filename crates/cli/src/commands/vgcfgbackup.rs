@@ -66,7 +66,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Some(pattern) => PathBuf::from(pattern.replace("%s", name)),
             None => folder.join(name),
         };
-        match write(&path, &text(&view, named.group)) {
+        match write(&path, &text(&view, named.group, arguments)) {
             Ok(()) => {
                 session.line(&format!("Volume group \"{name}\" successfully backed up."))?;
             }
@@ -80,7 +80,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 }
 
 /// The text to be written: what the disks say, with today's names of the devices.
-fn text(view: &View, group: &Group) -> Vec<u8> {
+fn text(view: &View, group: &Group, arguments: &Arguments) -> Vec<u8> {
     let mut vg: VolumeGroup = (*group.vg).clone();
     for (pv, _) in group.vg.pvs() {
         if group.found(pv).is_some() {
@@ -97,25 +97,11 @@ fn text(view: &View, group: &Group) -> Vec<u8> {
     let (system, release) = (shown(host.sysname()), shown(host.release()));
     let (version, machine) = (shown(host.version()), shown(host.machine()));
     vg.header.generator = Some(format!("Ashlar {}", env!("CARGO_PKG_VERSION")));
-    vg.header.description = Some(command_line());
+    vg.header.description = Some(arguments.line().to_owned());
     vg.header.host_detail = Some(format!("{system} {name} {release} {version} {machine}"));
     vg.header.creation_host = Some(name);
     vg.header.creation_time = Some(now);
     to_text(&vg, Style::Backup)
-}
-
-/// The command as it was typed, without the name of the binary in front of it.
-fn command_line() -> String {
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let is_command = |word: &String| word.rsplit('/').next() == Some(COMMAND.name);
-    let from = words.iter().position(is_command).unwrap_or(0);
-    let rest = words.get(from + 1..).unwrap_or_default();
-    std::iter::once(COMMAND.name.to_owned())
-        .chain(rest.iter().cloned())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Writes beside the file and then takes its place, so that an old backup is never lost to a

@@ -37,7 +37,7 @@ pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
 pub use repair::update_metadata;
-pub use request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode, Tolerated};
+pub use request::{NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode, Tolerated};
 pub use session::{Plan, Session, Surroundings};
 pub use signatures::{Signature, find_signatures};
 pub use talk::{Answer, Quiet, Talk};

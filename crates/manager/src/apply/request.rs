@@ -73,9 +73,20 @@ pub struct NewLabel {
     pub layout: Initialised,
 }
 
+/// Something to be asked before anything is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The question, with its `[y/n]: `.
+    pub text: String,
+    /// What is said when the answer is no.
+    pub refusal: String,
+}
+
 /// What a plan wants done.
 #[derive(Debug, Clone, Default)]
 pub struct Planned {
+    /// What is asked first; each question once, also where the plan has to be made again.
+    pub questions: Vec<Question>,
     /// Devices that become physical volumes.
     pub new: Vec<NewLabel>,
     /// Devices that are no physical volumes afterwards.

@@ -105,18 +105,14 @@ impl<'a> Session<'a> {
     /// Makes a change.
     pub fn change(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Outcome> {
         let _stock = self.stock_locks(request)?;
+        let mut asked = BTreeSet::new();
         for _ in 0..TRIES_MAX {
             let scan = self.disks.scan(self.host)?;
-            let groups = permitted(&scan, request)?;
-            let planned = self.planned(&scan, request, plan)?;
-            for group in &groups {
-                permit_active(&group.name, group.uuid, &planned.change, self.host)?;
-            }
+            let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
             self.tell(&planned, Level::Warning);
+            self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
-                let text = "TEST MODE: Metadata will NOT be updated and volumes will not be \
-                            (de)activated.";
-                self.talk.tell(&Message::note(text));
+                self.tell(&planned, Level::Note);
                 return Ok(outcome(planned));
             }
             let mut open = self.open(&scan, request, &groups, &planned)?;
@@ -135,6 +131,38 @@ impl<'a> Session<'a> {
         }
         let what = "the metadata was changed by others again and again; run the command again";
         Err(Error::new(Kind::Locked, what))
+    }
+
+    /// Says what a change would do, and what was found: the same up to the questions, without any
+    /// lock.
+    pub fn preview(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<(Scan, Planned)> {
+        let scan = self.disks.scan(self.host)?;
+        let (_, planned) = self.permitted_plan(&scan, request, plan)?;
+        Ok((scan, planned))
+    }
+
+    /// The groups that are changed, and the plan, if all of that may be done.
+    fn permitted_plan<'s>(
+        &mut self,
+        scan: &'s Scan,
+        request: &Request,
+        plan: &mut Plan<'_>,
+    ) -> Result<(Vec<&'s FoundVg>, Planned)> {
+        let groups = permitted(scan, request)?;
+        let planned = self.planned(scan, request, plan)?;
+        for group in &groups {
+            permit_active(&group.name, group.uuid, &planned.change, self.host)?;
+        }
+        Ok((groups, planned))
+    }
+
+    fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {
+        for question in &planned.questions {
+            if asked.insert(question.text.clone()) && self.talk.ask(&question.text) == Answer::No {
+                return Err(Error::new(Kind::Request, question.refusal.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn stock_locks(&self, request: &Request) -> Result<Vec<StockLock>> {

@@ -73,7 +73,7 @@ pub(super) fn ask_for_wipes(
 
 /// Asks whether a signature may go.
 pub(super) fn confirm(path: &str, signature: &Signature, talk: &mut dyn Talk) -> Answer {
-    talk.ask(&format!(
+    talk.ask_to_wipe(&format!(
         "WARNING: {} signature detected on {path} at offset {}. Wipe it? [y/n]: ",
         signature.name, signature.offset.0
     ))

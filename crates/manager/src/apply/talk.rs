@@ -16,6 +16,11 @@ pub trait Talk {
     /// Asks a question that ends with `[y/n]: `.
     fn ask(&mut self, question: &str) -> Answer;
 
+    /// Asks whether a signature may be wiped: `-f` is an answer to that, too.
+    fn ask_to_wipe(&mut self, question: &str) -> Answer {
+        self.ask(question)
+    }
+
     /// Tells something.
     fn tell(&mut self, message: &Message);
 }

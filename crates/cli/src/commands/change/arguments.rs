@@ -1,0 +1,215 @@
+//! Options that several commands share, and what their values mean.
+
+use lvm::ondisk::AreaUse;
+use lvm::plan::initialise::{AreaCount, NewPv, StartOfDevice};
+use lvm::plan::size::parse_size;
+use lvm::{Sectors, UUID_LEN, Uuid};
+
+use super::work::Work;
+use crate::args::{Arguments, Error, Flag, flags};
+
+/// `-A`
+pub(super) const AUTOBACKUP: Flag = Flag::value(
+    "autobackup",
+    "y|n",
+    "Whether the metadata is also kept in the backup and archive folders after the change. The \
+     older texts are on the disks either way.",
+)
+.short('A');
+/// `-f`
+pub(super) const FORCE: Flag = Flag::switch(
+    "force",
+    "Do it without some of the questions; given twice, also what would destroy something.",
+)
+.short('f');
+/// `-Z`
+pub(super) const ZERO: Flag = Flag::value(
+    "zero",
+    "y|n",
+    "Whether the first bytes of what is made are zeroed.",
+)
+.short('Z');
+/// `--addtag`
+pub(super) const ADD_TAG: Flag =
+    Flag::value("addtag", "Tag", "A tag to be added. May be repeated.");
+/// `--alloc`
+pub(super) const ALLOC: Flag = Flag::value(
+    "alloc",
+    "contiguous|cling|cling_by_tags|normal|anywhere|inherit",
+    "How strict the choice of extents is.",
+);
+
+/// What every command takes that changes metadata.
+pub(super) const CHANGE: &[Flag] = &[AUTOBACKUP, flags::REPORT_FORMAT];
+
+const METADATA_SIZE: Flag = Flag::value(
+    "metadatasize",
+    "Size",
+    "The size of a metadata area; MiB where there is no unit.",
+);
+const METADATA_COPIES: Flag = Flag::value(
+    "pvmetadatacopies",
+    "0|1|2",
+    "How many metadata areas a new physical volume gets: none, one at its start, one more at its \
+     end.",
+);
+const METADATA_COPIES_OLD: Flag = Flag::value(
+    "metadatacopies",
+    "0|1|2",
+    "The same as --pvmetadatacopies where physical volumes are made.",
+);
+const METADATA_IGNORE: Flag = Flag::value(
+    "metadataignore",
+    "y|n",
+    "Whether the metadata areas are set aside, so that no metadata is written to them.",
+);
+const DATA_ALIGNMENT: Flag = Flag::value(
+    "dataalignment",
+    "Size",
+    "Extents begin at a multiple of it; KiB where there is no unit.",
+);
+const DATA_ALIGNMENT_OFFSET: Flag = Flag::value(
+    "dataalignmentoffset",
+    "Size",
+    "How far behind that extents begin; KiB where there is no unit.",
+);
+const BOOTLOADER: Flag = Flag::value(
+    "bootloaderareasize",
+    "Size",
+    "Room for a boot loader between metadata and extents; MiB where there is no unit.",
+);
+const METADATA_TYPE: Flag = Flag::value(
+    "metadatatype",
+    "2|lvm2",
+    "The format of the metadata. There is one, lvm2.",
+)
+.short('M');
+
+/// How new physical volumes are laid out.
+pub(super) const NEW_PV: &[Flag] = &[
+    METADATA_SIZE,
+    METADATA_COPIES,
+    METADATA_COPIES_OLD,
+    METADATA_IGNORE,
+    DATA_ALIGNMENT,
+    DATA_ALIGNMENT_OFFSET,
+    BOOTLOADER,
+    METADATA_TYPE,
+    flags::LABEL_SECTOR,
+    ZERO,
+    FORCE,
+];
+
+/// An answer on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// `y`
+    Yes,
+    /// `n`
+    No,
+}
+
+/// What a flag with `y|n` says, if it was given.
+pub(super) fn choice(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
+    match arguments.value(flag) {
+        None => Ok(None),
+        Some("y" | "Y" | "1") => Ok(Some(Choice::Yes)),
+        Some("n" | "N" | "0") => Ok(Some(Choice::No)),
+        Some(other) => Err(invalid(flag, other)),
+    }
+}
+
+/// The size behind a flag; `unit` is that of a number without one.
+pub(super) fn size(
+    arguments: &Arguments,
+    flag: &Flag,
+    unit: char,
+) -> Result<Option<Sectors>, Error> {
+    let parsed = arguments.value(flag).map(|text| {
+        let bytes = parse_size(text, unit).map_err(|_| invalid(flag, text))?;
+        Ok(bytes.whole_sectors())
+    });
+    parsed.transpose()
+}
+
+/// The number behind a flag.
+pub(super) fn number<N: std::str::FromStr>(
+    arguments: &Arguments,
+    flag: &Flag,
+) -> Result<Option<N>, Error> {
+    let parsed = arguments
+        .value(flag)
+        .map(|text| text.parse().map_err(|_| invalid(flag, text)));
+    parsed.transpose()
+}
+
+/// A value that means nothing to its flag.
+pub(super) fn invalid(flag: &Flag, text: &str) -> Error {
+    Error::usage(format!("Invalid argument for --{}: {text}", flag.long))
+}
+
+/// Refuses options of stock's that are not done here, by name.
+pub(super) fn refuse(arguments: &Arguments, unsupported: &[Flag]) -> Result<(), Error> {
+    match unsupported.iter().find(|flag| arguments.has(flag)) {
+        None => Ok(()),
+        Some(flag) => Err(Error::failed(format!(
+            "--{} is not supported: leave it out, or use LVM2 for this.",
+            flag.long
+        ))),
+    }
+}
+
+/// A new physical volume as the arguments want it. Its identity is given later.
+pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Error> {
+    let mut new = NewPv::new(Uuid::from_random(&[0; UUID_LEN]));
+    match arguments.value(&METADATA_TYPE) {
+        None | Some("2" | "lvm2") => {}
+        Some(other) => return Err(invalid(&METADATA_TYPE, other)),
+    }
+    let config = &work.host().config;
+    let setting = |path| {
+        config
+            .integer(path)
+            .and_then(|value| u64::try_from(value).ok())
+    };
+    let copies = match number::<u64>(arguments, &METADATA_COPIES)? {
+        Some(copies) => Some(copies),
+        None => number(arguments, &METADATA_COPIES_OLD)?,
+    };
+    new.areas = match copies.or_else(|| setting("metadata/pvmetadatacopies")) {
+        Some(0) => AreaCount::None,
+        None | Some(1) => AreaCount::One,
+        Some(2) => AreaCount::Two,
+        Some(other) => return Err(invalid(&METADATA_COPIES, &other.to_string())),
+    };
+    new.area_size = match size(arguments, &METADATA_SIZE, 'm')? {
+        Some(size) => Some(size),
+        None => setting("metadata/pvmetadatasize")
+            .filter(|size| *size > 0)
+            .map(Sectors),
+    };
+    if choice(arguments, &METADATA_IGNORE)? == Some(Choice::Yes) {
+        new.area_use = AreaUse::Ignored;
+    }
+    new.alignment = size(arguments, &DATA_ALIGNMENT, 'k')?;
+    if new.alignment.is_none() {
+        // Both settings are in KiB or MiB of their own.
+        let kib = setting("devices/data_alignment").filter(|kib| *kib > 0);
+        new.alignment = kib.map(|kib| Sectors(kib.saturating_mul(2)));
+    }
+    if let Some(mib) = setting("devices/default_data_alignment") {
+        new.default_alignment = Sectors(mib.saturating_mul(2048));
+    }
+    new.alignment_offset = size(arguments, &DATA_ALIGNMENT_OFFSET, 'k')?;
+    new.bootloader_size = size(arguments, &BOOTLOADER, 'm')?.unwrap_or_default();
+    if let Some(sector) = number(arguments, &flags::LABEL_SECTOR)? {
+        new.label_sector = sector;
+    }
+    if let Some(kib) = setting("devices/pv_min_size") {
+        new.size_min = Sectors(kib.saturating_mul(2));
+    }
+    if choice(arguments, &ZERO)? == Some(Choice::No) {
+        new.start = StartOfDevice::Kept;
+    }
+    Ok(new)
+}

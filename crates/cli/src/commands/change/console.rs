@@ -1,0 +1,65 @@
+//! Where a command's lines go, and where answers to its questions come from.
+
+use std::io::{self, BufRead, Write};
+
+use manager::apply::Answer;
+
+/// One of the two streams that a command writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Results.
+    Out,
+    /// Warnings, errors and questions.
+    Err,
+}
+
+/// Whoever is at the other end of a command.
+pub(crate) trait Console {
+    /// Shows text as it is.
+    fn write(&mut self, stream: Stream, text: &str) -> io::Result<()>;
+
+    /// Shows a question, which ends where the answer begins, and waits for it. Whoever cannot
+    /// answer any more says no.
+    fn ask(&mut self, question: &str) -> Answer;
+}
+
+/// The terminal, or whatever stands in its place: standard input, output and error.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Terminal;
+
+impl Console for Terminal {
+    fn write(&mut self, stream: Stream, text: &str) -> io::Result<()> {
+        match stream {
+            Stream::Out => {
+                let mut out = io::stdout().lock();
+                out.write_all(text.as_bytes())?;
+                // Lines of both streams stay in their order.
+                out.flush()
+            }
+            Stream::Err => io::stderr().write_all(text.as_bytes()),
+        }
+    }
+
+    fn ask(&mut self, question: &str) -> Answer {
+        let mut err = io::stderr();
+        let _ = write!(err, "{question}");
+        loop {
+            let mut line = String::new();
+            match io::stdin().lock().read_line(&mut line) {
+                Ok(length) if length > 0 => {}
+                // As in stock: the end of the input is a no.
+                _ => {
+                    let _ = writeln!(err, "[n]");
+                    return Answer::No;
+                }
+            }
+            match line.trim().to_ascii_lowercase().as_str() {
+                "y" | "yes" => return Answer::Yes,
+                "n" | "no" => return Answer::No,
+                _ => {
+                    let _ = write!(err, "{question}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `pvcreate`: devices become physical volumes.
+
+use lvm::plan::Message;
+use lvm::plan::initialise::NewPv;
+use lvm::{Sectors, Uuid};
+use manager::apply::{NewLabel, Planned, Question, Request, plan_device};
+use manager::scan::{DeviceIndex, Scan};
+use manager::{Error as Failure, Kind};
+
+use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
+use super::run::run;
+use super::work::{Work, refusal};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const UUID: Flag = Flag::value(
+    "uuid",
+    "UUID",
+    "The identity of the physical volume, of one that was lost.",
+)
+.short('u');
+const SIZE: Flag = Flag::value(
+    "setphysicalvolumesize",
+    "Size",
+    "The size to use instead of the device's; MiB where there is no unit.",
+);
+
+/// `pvcreate`
+pub(super) const COMMAND: Command = Command {
+    name: "pvcreate",
+    summary: "Make physical volumes of devices",
+    operands: "PV ...",
+    description: "Writes a label and room for metadata onto devices, so that volume groups can use \
+        them. What else is on a device is recognised and wiped, if that is agreed to.",
+    flags: &[&[UUID, SIZE], NEW_PV, CHANGE, flags::COMMON],
+    examples: &[Example {
+        line: "pvcreate --devices a0.img a0.img",
+        does: "makes a physical volume of an image",
+    }],
+    run,
+};
+
+/// Makes each device one, and goes on with the next where one is refused.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    if arguments.operands().is_empty() {
+        return Err(Error::usage("Please enter a physical volume path."));
+    }
+    let mut new = new_pv(arguments, work)?;
+    new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
+    let uuid = arguments.value(&UUID).map(|text| {
+        let parsed: Result<Uuid, _> = text.parse();
+        parsed.map_err(|_| invalid(&UUID, text))
+    });
+    let uuid = uuid.transpose()?;
+    if uuid.is_some() && arguments.operands().len() != 1 {
+        return Err(Error::usage("Can only set uuid on one volume at once"));
+    }
+    let force = arguments.count(&FORCE);
+    let finder = work.finder();
+    for name in arguments.operands() {
+        let request = Request {
+            changes_pvs: true,
+            ..work.request()
+        };
+        let made = work.change(&request, |scan, author| {
+            let device = finder.device(scan, name)?;
+            let question = permit(scan, device, force)?;
+            if let Some(uuid) = uuid {
+                require_unused(scan, device, uuid)?;
+            }
+            let new = NewPv {
+                uuid: uuid.unwrap_or_else(|| author.uuid()),
+                ..new
+            };
+            Ok(Planned {
+                questions: question.into_iter().collect(),
+                new: vec![label(scan, device, &new)?],
+                ..Planned::default()
+            })
+        });
+        if let Err(error) = made {
+            work.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// A device that becomes a physical volume, and the sentence that says so.
+pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::Result<NewLabel> {
+    let name = &scan.device(device).name;
+    let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
+        let error = refusal(error);
+        let what = format!("{name}: {error}");
+        Failure::new(error.kind(), what)
+    })?;
+    layout.messages.push(Message::note(format!(
+        "Physical volume \"{name}\" successfully created."
+    )));
+    Ok(NewLabel { device, layout })
+}
+
+/// Whether a device may become a physical volume: where it belongs to a group, only with `-ff` and
+/// after a question.
+pub(super) fn permit(
+    scan: &Scan,
+    device: DeviceIndex,
+    force: usize,
+) -> manager::Result<Option<Question>> {
+    let name = &scan.device(device).name;
+    let Some(pv) = scan.physical_volumes.iter().find(|pv| pv.device == device) else {
+        return Ok(None);
+    };
+    let refusal = format!("{name}: physical volume not initialized.");
+    let group = pv.group.and_then(|group| scan.group(group));
+    if let Some(group) = group {
+        if force < 2 {
+            let what = format!(
+                "Can't initialize physical volume \"{name}\" of volume group \"{}\" without \
+                 -ff\n{refusal}",
+                group.name
+            );
+            return Err(Failure::new(Kind::Refused, what));
+        }
+        return Ok(Some(Question {
+            text: format!(
+                "Really INITIALIZE physical volume \"{name}\" of volume group \"{}\" [y/n]? ",
+                group.name
+            ),
+            refusal,
+        }));
+    }
+    if pv.header.usage() == lvm::ondisk::PvUse::Used {
+        if force < 2 {
+            let what = format!(
+                "PV {name} is used by a VG but its metadata is missing.\nCan't initialize PV \
+                 '{name}' without -ff.\n{refusal}"
+            );
+            return Err(Failure::new(Kind::Refused, what));
+        }
+        return Ok(Some(Question {
+            text: format!(
+                "Really INITIALIZE physical volume \"{name}\" that is marked as belonging to a VG \
+                 [y/n]? "
+            ),
+            refusal,
+        }));
+    }
+    Ok(None)
+}
+
+/// An identity must not be given to two.
+fn require_unused(scan: &Scan, device: DeviceIndex, uuid: Uuid) -> manager::Result<()> {
+    let mut others = scan.physical_volumes.iter();
+    match others.find(|pv| pv.uuid == uuid && pv.device != device) {
+        None => Ok(()),
+        Some(other) => {
+            let other = &scan.device(other.device).name;
+            let what = format!("uuid {uuid} already in use on \"{other}\"");
+            Err(Failure::new(Kind::Refused, what))
+        }
+    }
+}

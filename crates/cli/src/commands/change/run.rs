@@ -1,0 +1,84 @@
+//! Bringing a core to life: in this process for a terminal, or in an owner for somebody else.
+
+use std::path::PathBuf;
+
+use manager::apply::Ownership;
+use manager::commit::Hooks;
+
+use super::console::{Console, Stream, Terminal};
+use super::table::find;
+use super::work::{Purpose, Work};
+use crate::args::{Arguments, Error, Kind, flags, parse, text};
+use crate::commands::Session;
+
+/// Who runs a command, and for whom.
+pub(crate) struct Caller<'a> {
+    /// Where its lines go and answers come from.
+    pub(crate) console: &'a mut dyn Console,
+    /// Who is told when tables change: the owner of live volumes.
+    pub(crate) hooks: Option<&'a mut dyn Hooks>,
+    /// Whether this process serves volumes of the groups.
+    pub(crate) ownership: Ownership,
+    /// The folder that relative paths are meant from; this process's own if `None`.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl Caller<'_> {
+    /// The same for a shorter time.
+    fn lend(&mut self) -> Caller<'_> {
+        Caller {
+            console: &mut *self.console,
+            hooks: match &mut self.hooks {
+                Some(hooks) => Some(&mut **hooks),
+                None => None,
+            },
+            ownership: self.ownership,
+            folder: self.folder.clone(),
+        }
+    }
+}
+
+/// What all commands that change metadata have as their `run`.
+pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let (_, core) = find(session.command()).expect("it is in the table");
+    let mut terminal = Terminal;
+    let caller = Caller {
+        console: &mut terminal,
+        hooks: None,
+        ownership: Ownership::Nobody,
+        folder: None,
+    };
+    let mut work = Work::new(arguments, caller, Purpose::Change)?;
+    core(arguments, &mut work)?;
+    work.finish()
+}
+
+/// Runs a command for somebody else; `words` begin with its name. Gives its exit status.
+#[expect(dead_code, reason = "owners of live volume groups run commands by it")]
+pub(crate) fn perform(words: &[String], mut caller: Caller<'_>) -> u8 {
+    let Err(error) = perform_checked(words, caller.lend()) else {
+        return 0;
+    };
+    if !matches!(error.kind(), Kind::Reported | Kind::Pipe) {
+        let text = error.to_string().replace('\n', "\n  ");
+        // Whoever is gone is told nothing.
+        let _ = caller.console.write(Stream::Err, &format!("  {text}\n"));
+    }
+    error.exit_status()
+}
+
+fn perform_checked(words: &[String], caller: Caller<'_>) -> Result<(), Error> {
+    let name = words.first().map_or("", String::as_str);
+    let Some((command, core)) = find(name) else {
+        return Err(Error::no_such_command(format!(
+            "'{name}' is no command that changes a volume group."
+        )));
+    };
+    let arguments = parse(command, &words[1..])?;
+    if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
+        return Ok(caller.console.write(Stream::Out, &text(command))?);
+    }
+    let mut work = Work::new(&arguments, caller, Purpose::Change)?;
+    core(&arguments, &mut work)?;
+    work.finish()
+}

@@ -1,0 +1,234 @@
+//! `vgcreate`: physical volumes become a group.
+
+use lvm::Sectors;
+use lvm::model::AllocationPolicy;
+use lvm::model::name::{NameOf, validate};
+use lvm::plan::Author;
+use lvm::plan::group::{Member, MetadataCopies, NewGroup, create_group};
+use lvm::plan::initialise::NewPv;
+use lvm::plan::logical::Autoactivation;
+use manager::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
+use manager::scan::Scan;
+
+use super::arguments::{
+    ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
+};
+use super::pvcreate::{label, permit};
+use super::run::run;
+use super::work::{Finder, Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const EXTENT_SIZE: Flag = Flag::value(
+    "physicalextentsize",
+    "Size",
+    "The size of an extent, the smallest piece of space; MiB where there is no unit.",
+)
+.short('s');
+const MAX_LV: Flag = Flag::value(
+    "maxlogicalvolumes",
+    "Number",
+    "How many logical volumes there may be; 0 for no limit.",
+)
+.short('l');
+const MAX_PV: Flag = Flag::value(
+    "maxphysicalvolumes",
+    "Number",
+    "How many physical volumes there may be; 0 for no limit.",
+)
+.short('p');
+const COPIES: Flag = Flag::value(
+    "vgmetadatacopies",
+    "all|unmanaged|Number",
+    "How many metadata areas are used.",
+);
+const SYSTEM_ID: Flag = Flag::value("systemid", "String", "The host that the group belongs to.");
+const AUTOACTIVATION: Flag = Flag::value(
+    "setautoactivation",
+    "y|n",
+    "Whether volumes are activated when the machine starts.",
+);
+const CLUSTERED: Flag = Flag::value("clustered", "y|n", "Not supported but for n.").short('c');
+const UNSUPPORTED: &[Flag] = &[
+    Flag::switch("shared", "Not supported: there is no lock manager here."),
+    Flag::value(
+        "locktype",
+        "String",
+        "Not supported: there is no lock manager here.",
+    ),
+    Flag::value(
+        "metadataprofile",
+        "String",
+        "Not supported: there are no profiles here.",
+    ),
+];
+
+/// `vgcreate`
+pub(super) const COMMAND: Command = Command {
+    name: "vgcreate",
+    summary: "Create a volume group",
+    operands: "VG PV ...",
+    description: "Makes a group of physical volumes. Devices that are none become some first, as \
+        pvcreate would make them.",
+    flags: &[
+        &[
+            EXTENT_SIZE,
+            MAX_LV,
+            MAX_PV,
+            ADD_TAG,
+            ALLOC,
+            COPIES,
+            SYSTEM_ID,
+            AUTOACTIVATION,
+            CLUSTERED,
+        ],
+        UNSUPPORTED,
+        NEW_PV,
+        CHANGE,
+        flags::COMMON,
+    ],
+    examples: &[Example {
+        line: "vgcreate --devices disks vg0 disks/a0.img disks/a1.img",
+        does: "makes a group of two images",
+    }],
+    run,
+};
+
+/// Makes the group.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let [name, devices @ ..] = arguments.operands() else {
+        return Err(Error::usage("Please enter a new volume group name."));
+    };
+    if devices.is_empty() {
+        return Err(Error::usage("Please enter at least one physical volume."));
+    }
+    let name = name.strip_prefix("/dev/").unwrap_or(name);
+    if let Err(error) = validate(name, NameOf::VolumeGroup) {
+        return Err(Error::usage(format!(
+            "{error}\nNew volume group name \"{name}\" is invalid."
+        )));
+    }
+    if choice(arguments, &CLUSTERED)? == Some(Choice::Yes) {
+        refuse(arguments, &[CLUSTERED])?;
+    }
+    let tags: Vec<String> = arguments.values(&ADD_TAG).map(str::to_owned).collect();
+    let system_id = match arguments.value(&SYSTEM_ID) {
+        Some(id) => Some(id.to_owned()),
+        None => work.host().config.system_id(),
+    };
+    let template = NewGroup {
+        extent_size: size(arguments, &EXTENT_SIZE, 'm')?.unwrap_or_else(|| extent_size(work)),
+        max_lv: number(arguments, &MAX_LV)?.unwrap_or(0),
+        max_pv: number(arguments, &MAX_PV)?.unwrap_or(0),
+        allocation: allocation(arguments)?.unwrap_or(AllocationPolicy::Normal),
+        tags: &tags,
+        copies: copies(arguments)?.unwrap_or(MetadataCopies::Unmanaged),
+        system_id: system_id.as_deref().filter(|id| !id.is_empty()),
+        autoactivation: match choice(arguments, &AUTOACTIVATION)? {
+            Some(Choice::No) => Autoactivation::No,
+            _ => Autoactivation::Yes,
+        },
+        ..NewGroup::new(name, &[])
+    };
+    let new_pv = new_pv(arguments, work)?;
+    let request = Request {
+        new_group: Some(name.to_owned()),
+        changes_pvs: true,
+        ..work.request()
+    };
+    let finder = work.finder();
+    let force = arguments.count(&FORCE);
+    work.change(&request, |scan, author| {
+        let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
+        let new = NewGroup {
+            members: &joining.members,
+            ..template.clone()
+        };
+        Ok(Planned {
+            questions: joining.questions,
+            new: joining.new,
+            ..planned(create_group(&new, author))?
+        })
+    })?;
+    Ok(())
+}
+
+/// What joins a group.
+pub(super) struct Joining {
+    /// All of it.
+    pub(super) members: Vec<Member>,
+    /// Devices that become physical volumes for that.
+    pub(super) new: Vec<NewLabel>,
+    /// What is asked first.
+    pub(super) questions: Vec<Question>,
+}
+
+/// The devices that are to join a group; those that are no physical volumes become some.
+pub(super) fn joining(
+    scan: &Scan,
+    finder: &Finder,
+    names: &[String],
+    (new_pv, force): (&NewPv, usize),
+    author: &mut Author<'_>,
+) -> manager::Result<Joining> {
+    let mut joining = Joining {
+        members: Vec::new(),
+        new: Vec::new(),
+        questions: Vec::new(),
+    };
+    for name in names {
+        let device = finder.device(scan, name)?;
+        if let Ok(pv) = finder.pv(scan, name) {
+            let member = free_member(scan, pv)?;
+            let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
+            if !joining.members.iter().any(is_named_twice) {
+                joining.members.push(member);
+            }
+            continue;
+        }
+        if joining.new.iter().any(|new| new.device == device) {
+            continue;
+        }
+        joining.questions.extend(permit(scan, device, force)?);
+        let new = NewPv {
+            uuid: author.uuid(),
+            ..*new_pv
+        };
+        let label = label(scan, device, &new)?;
+        joining
+            .members
+            .push(new_member(scan, device, &label.layout));
+        joining.new.push(label);
+    }
+    Ok(joining)
+}
+
+/// `allocation/physical_extent_size`, in KiB.
+fn extent_size(work: &Work<'_>) -> Sectors {
+    let default = NewGroup::new("", &[]).extent_size;
+    let setting = work
+        .host()
+        .config
+        .integer("allocation/physical_extent_size");
+    let kib = setting.and_then(|kib| u64::try_from(kib).ok());
+    kib.map_or(default, |kib| Sectors(kib.saturating_mul(2)))
+}
+
+fn allocation(arguments: &Arguments) -> Result<Option<AllocationPolicy>, Error> {
+    let parsed = arguments
+        .value(&ALLOC)
+        .map(|text| AllocationPolicy::from_name(text).ok_or_else(|| invalid(&ALLOC, text)));
+    parsed.transpose()
+}
+
+fn copies(arguments: &Arguments) -> Result<Option<MetadataCopies>, Error> {
+    let parsed = arguments.value(&COPIES).map(|text| match text {
+        "all" => Ok(MetadataCopies::All),
+        "unmanaged" | "0" => Ok(MetadataCopies::Unmanaged),
+        number => number
+            .parse()
+            .map(MetadataCopies::Exactly)
+            .map_err(|_| invalid(&COPIES, number)),
+    });
+    parsed.transpose()
+}

@@ -1,0 +1,402 @@
+//! What the core of a command may use: it looks, asks, tells and changes through this alone.
+//!
+//! Messages go where stock's go: results to standard output behind two spaces unless `-q` was
+//! given, warnings and errors to standard error. Questions go to the console unless `-y` (yes) or
+//! `-qq` (no) has answered them. A command that could do only a part says so with
+//! [`Work::fail_later`] and goes on; its exit status is then 5.
+
+use std::path::{Path, PathBuf};
+
+use lvm::model::PvId;
+use lvm::plan::{Author, Change, Level, Message};
+use manager::apply::{
+    Answer, Disks, HostDisks, Outcome, Planned, Request, Session, Talk, TestMode,
+};
+use manager::host::{DeviceSource, Host};
+use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
+
+use super::arguments::{AUTOBACKUP, Choice, FORCE, choice};
+use super::console::{Console, Stream};
+use super::run::Caller;
+use crate::args::{Arguments, Error, flags};
+
+/// What runs under a command's name.
+pub(crate) type Core = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
+
+/// What is done with plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// They are carried out.
+    Change,
+    /// They are kept to be shown.
+    Show,
+}
+
+/// What was planned and only shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// What the plan began with.
+    pub(crate) scan: Scan,
+    /// The plan.
+    pub(crate) planned: Planned,
+}
+
+/// What the core of a command may use.
+pub(crate) struct Work<'a> {
+    host: Host,
+    disks: Box<dyn Disks>,
+    caller: Caller<'a>,
+    manners: Manners,
+    purpose: Purpose,
+    test: TestMode,
+    command: String,
+    shown: Vec<Shown>,
+    is_failed: bool,
+}
+
+/// How people are spoken with.
+#[derive(Debug, Clone, Copy)]
+struct Manners {
+    yes: bool,
+    forced: bool,
+    quiet: usize,
+    verbose: usize,
+}
+
+impl<'a> Work<'a> {
+    /// The work of a command with these arguments.
+    pub(super) fn new(
+        arguments: &Arguments,
+        caller: Caller<'a>,
+        purpose: Purpose,
+    ) -> Result<Self, Error> {
+        let host = host(arguments)?;
+        let folder = caller.folder.clone().unwrap_or_default();
+        let listed: Vec<String> = arguments
+            .values(&flags::DEVICES)
+            .map(|text| from_folder(&folder, text))
+            .collect();
+        let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
+        let test = if arguments.has(&flags::TEST) {
+            TestMode::On
+        } else {
+            TestMode::Off
+        };
+        let mut work = Self {
+            host,
+            disks: Box::new(HostDisks {
+                source,
+                options: Options::default(),
+            }),
+            caller,
+            manners: Manners {
+                yes: arguments.has(&flags::YES),
+                forced: arguments.has(&FORCE),
+                quiet: arguments.count(&flags::QUIET),
+                verbose: arguments.count(&flags::VERBOSE),
+            },
+            purpose,
+            test,
+            command: arguments.line().to_owned(),
+            shown: Vec::new(),
+            is_failed: false,
+        };
+        if test == TestMode::On && purpose == Purpose::Change {
+            work.error(
+                "TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.",
+            );
+        }
+        Ok(work)
+    }
+
+    /// The machine and its configuration.
+    pub(super) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// What is on the disks now. Plans are made from a later look, under locks.
+    pub(super) fn scan(&self) -> Result<Scan, Error> {
+        self.disks.scan(&self.host).map_err(|error| failed(&error))
+    }
+
+    /// A request of this command.
+    pub(super) fn request(&self) -> Request {
+        Request {
+            command: self.command.clone(),
+            ownership: self.caller.ownership,
+            test: self.test,
+            ..Request::default()
+        }
+    }
+
+    /// A request of this command to change these groups.
+    pub(super) fn request_of<S: AsRef<str>>(&self, groups: &[S]) -> Request {
+        Request {
+            groups: groups
+                .iter()
+                .map(|group| group.as_ref().to_owned())
+                .collect(),
+            ..self.request()
+        }
+    }
+
+    /// Makes a change, or keeps its plan where it is only to be shown. `None` if it was not made.
+    pub(super) fn change(
+        &mut self,
+        request: &Request,
+        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
+    ) -> Result<Option<Outcome>, Error> {
+        let mut voice = Voice {
+            console: &mut *self.caller.console,
+            manners: self.manners,
+        };
+        let mut session = Session::new(&self.host, &*self.disks, &mut voice);
+        if let Some(hooks) = &mut self.caller.hooks {
+            session.hooks = Some(&mut **hooks);
+        }
+        match self.purpose {
+            Purpose::Change => session
+                .change(request, &mut plan)
+                .map(Some)
+                .map_err(|error| failed(&error)),
+            Purpose::Show => {
+                let (scan, planned) = session
+                    .preview(request, &mut plan)
+                    .map_err(|error| failed(&error))?;
+                self.shown.push(Shown { scan, planned });
+                Ok(None)
+            }
+        }
+    }
+
+    /// A finder of devices that can go into a plan.
+    pub(super) fn finder(&self) -> Finder {
+        Finder {
+            folder: self.caller.folder.clone(),
+        }
+    }
+
+    /// A path as the caller means it.
+    pub(super) fn path(&self, text: &str) -> PathBuf {
+        match &self.caller.folder {
+            Some(folder) => folder.join(text),
+            None => text.into(),
+        }
+    }
+
+    /// Tells a result.
+    pub(super) fn note(&mut self, text: &str) {
+        self.voice().tell(&Message::note(text));
+    }
+
+    /// Tells a warning; without `WARNING: `.
+    pub(super) fn warn(&mut self, text: &str) {
+        self.voice().tell(&Message::warning(text));
+    }
+
+    /// Tells an error.
+    pub(super) fn error(&mut self, text: &str) {
+        self.voice().error(text);
+    }
+
+    /// Tells an error; the command goes on, and fails at its end.
+    pub(super) fn fail_later(&mut self, text: &str) {
+        self.error(text);
+        self.is_failed = true;
+    }
+
+    /// Asks something outside of a plan. Where plans are only shown the answer is yes.
+    pub(super) fn ask(&mut self, question: &str) -> Answer {
+        match self.purpose {
+            Purpose::Change => self.voice().ask(question),
+            Purpose::Show => Answer::Yes,
+        }
+    }
+
+    /// Shows text as it is.
+    pub(super) fn print(&mut self, text: &str) -> Result<(), Error> {
+        Ok(self.caller.console.write(Stream::Out, text)?)
+    }
+
+    /// Whether more is to be said.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.manners.verbose > 0
+    }
+
+    /// The plans that were kept.
+    pub(super) fn take_shown(&mut self) -> Vec<Shown> {
+        std::mem::take(&mut self.shown)
+    }
+
+    /// The end of the command.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        if self.is_failed {
+            Err(Error::reported())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn voice(&mut self) -> Voice<'_> {
+        Voice {
+            console: &mut *self.caller.console,
+            manners: self.manners,
+        }
+    }
+}
+
+/// Finds devices by what people call them.
+#[derive(Debug, Clone)]
+pub(super) struct Finder {
+    folder: Option<PathBuf>,
+}
+
+impl Finder {
+    /// The device that `name` means.
+    pub(super) fn device(&self, scan: &Scan, name: &str) -> manager::Result<DeviceIndex> {
+        find_device(scan, self.folder.as_deref(), name)
+    }
+
+    /// The physical volume on the device that `name` means.
+    pub(super) fn pv(&self, scan: &Scan, name: &str) -> manager::Result<PvIndex> {
+        find_pv(scan, self.folder.as_deref(), name)
+    }
+
+    /// The member of `group` on the device that `name` means.
+    pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
+        let index = self.pv(scan, name).ok()?;
+        let is_it = |member: &&Member| member.presence.found() == Some(index);
+        group.members.iter().find(is_it).map(|member| member.id)
+    }
+}
+
+/// The talk of a command: its console, behind the options that answer or silence.
+struct Voice<'v> {
+    console: &'v mut dyn Console,
+    manners: Manners,
+}
+
+impl Voice<'_> {
+    fn error(&mut self, text: &str) {
+        let text = text.replace('\n', "\n  ");
+        // Nobody can be told that standard error is closed.
+        let _ = self.console.write(Stream::Err, &format!("  {text}\n"));
+    }
+}
+
+impl Talk for Voice<'_> {
+    fn ask(&mut self, question: &str) -> Answer {
+        if self.manners.yes {
+            return Answer::Yes;
+        }
+        if self.manners.quiet >= 2 {
+            let _ = self.console.write(Stream::Err, &format!("{question}[n]\n"));
+            return Answer::No;
+        }
+        self.console.ask(question)
+    }
+
+    fn ask_to_wipe(&mut self, question: &str) -> Answer {
+        if self.manners.forced {
+            return Answer::Yes;
+        }
+        self.ask(question)
+    }
+
+    fn tell(&mut self, message: &Message) {
+        match message.level {
+            Level::Note if self.manners.quiet > 0 => {}
+            Level::Note => {
+                let text = message.text.replace('\n', "\n  ");
+                let _ = self.console.write(Stream::Out, &format!("  {text}\n"));
+            }
+            Level::Warning => self.error(&format!("WARNING: {}", message.text)),
+        }
+    }
+}
+
+/// The machine, with the settings that the arguments add.
+fn host(arguments: &Arguments) -> Result<Host, Error> {
+    let mut host = Host::from_environment().map_err(|error| failed(&error))?;
+    let mut add = |text: &str| host.config.add_text(text).map_err(|error| failed(&error));
+    for text in arguments.values(&flags::CONFIG) {
+        add(text)?;
+    }
+    if let Some(file) = arguments.value(&flags::DEVICES_FILE) {
+        if file.is_empty() {
+            add("devices { use_devicesfile = 0 }")?;
+        } else {
+            add(&format!(
+                "devices {{ use_devicesfile = 1 devicesfile = \"{file}\" }}"
+            ))?;
+        }
+    }
+    match choice(arguments, &AUTOBACKUP)? {
+        Some(Choice::No) => add("backup { backup = 0 archive = 0 }")?,
+        Some(Choice::Yes) => add("backup { backup = 1 archive = 1 }")?,
+        None => {}
+    }
+    Ok(host)
+}
+
+fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<DeviceIndex> {
+    if let Ok(found) = manager::apply::find_device(scan, name) {
+        return Ok(found);
+    }
+    let path = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+    let same = path.canonicalize().ok().and_then(|wanted| {
+        scan.devices.iter().position(|found| {
+            found.location.window.is_none()
+                && found
+                    .location
+                    .path
+                    .canonicalize()
+                    .is_ok_and(|path| path == wanted)
+        })
+    });
+    same.map(DeviceIndex).ok_or_else(|| {
+        let what = format!(
+            "No device found for {name}. Name it with --devices if it is an image, and see \
+             whether a filter hides it."
+        );
+        manager::Error::new(manager::Kind::NotFound, what)
+    })
+}
+
+fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<PvIndex> {
+    let missing = || {
+        let what = format!("Failed to find physical volume \"{name}\".");
+        manager::Error::new(manager::Kind::NotFound, what)
+    };
+    let device = find_device(scan, folder, name).map_err(|_| missing())?;
+    let mut all = scan.physical_volumes.iter();
+    let index = all.position(|pv| pv.device == device).ok_or_else(missing)?;
+    Ok(PvIndex(index))
+}
+
+fn from_folder(folder: &Path, text: &str) -> String {
+    if folder.as_os_str().is_empty() || Path::new(text).is_absolute() || text.contains("://") {
+        return text.to_owned();
+    }
+    folder.join(text).to_string_lossy().into_owned()
+}
+
+/// A plan's answer as the manager's.
+pub(super) fn planned(change: lvm::Result<Change>) -> manager::Result<Planned> {
+    change.map(Planned::from).map_err(refusal)
+}
+
+/// Why there is no plan.
+pub(super) fn refusal(error: lvm::Error) -> manager::Error {
+    let kind = match error.kind {
+        lvm::Kind::Space => manager::Kind::Space,
+        lvm::Kind::Request => manager::Kind::Request,
+        _ => manager::Kind::Refused,
+    };
+    manager::Error::new(kind, error.context)
+}
+
+/// What the manager could not do, as a failure of the command.
+pub(super) fn failed(error: &manager::Error) -> Error {
+    Error::failed(error.to_string())
+}
