@@ -38,8 +38,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
         let report = explore(cases, Discipline::Without(point), seed, Patience::First)?;
         match &report.first {
             Some(broken) => println!(
-                "metadata: without the flush {point:?}: found after {} states: {}",
-                report.states, broken.what
+                "metadata: without the flush {point:?}: {} finds it after {} states: {}",
+                broken.command, report.states, broken.what
             ),
             None => println!("metadata: without the flush {point:?}: NOT FOUND"),
         }

@@ -136,6 +136,23 @@ impl Image {
         })
     }
 
+    /// Whether both hold the same bytes in `range`, which must lie within both. Pages that copies
+    /// share cost nothing.
+    pub fn is_same_in(&self, other: &Self, range: Range) -> bool {
+        let mut parts = parts(range.start(), range.len() as usize);
+        parts.all(
+            |(_, page, inside, len)| match (self.page(page), other.page(page)) {
+                (None, None) => true,
+                (Some(one), Some(two)) => {
+                    std::ptr::eq(one, two) || one[inside..inside + len] == two[inside..inside + len]
+                }
+                (Some(one), None) | (None, Some(one)) => {
+                    one[inside..inside + len].iter().all(|byte| *byte == 0)
+                }
+            },
+        )
+    }
+
     fn within(&self, start: u64, len: usize) {
         let range = Range::checked(start, len as u64);
         let inside = range.is_some_and(|range| range.end() <= self.size);

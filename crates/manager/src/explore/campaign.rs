@@ -6,9 +6,10 @@ use std::sync::Arc;
 use block::Device;
 use block::sim::{Image, Limits, Recorder, SimDevice, states};
 
-use super::cases::{Case, Staleness};
-use super::commands::Command;
+use super::cases::{Case, Mishap};
+use super::command::Command;
 use super::judge::{Counts, Devices, Judge, written};
+use super::parallel::in_order;
 use super::view::{JUNK, devices, scan, view};
 use crate::commit::{Discipline, FlushPoint};
 use crate::host::{Config, Host, Sysfs};
@@ -44,6 +45,8 @@ pub enum Patience {
 /// A broken promise.
 #[derive(Debug, Clone)]
 pub struct Broken {
+    /// The command that was cut off.
+    pub command: &'static str,
     /// Which case, and where the cut was.
     pub place: String,
     /// What was found.
@@ -75,30 +78,45 @@ impl fmt::Display for Report {
     }
 }
 
+impl Report {
+    fn add(&mut self, other: Self) {
+        self.commands += other.commands;
+        self.states += other.states;
+        for (verdict, count) in other.verdicts {
+            *self.verdicts.entry(verdict).or_default() += count;
+        }
+        self.broken += other.broken;
+        self.first = self.first.take().or(other.first);
+    }
+}
+
 impl Campaign {
-    /// Runs all cases.
+    /// Runs all cases, on two threads; the report does not depend on which of them was faster.
     pub fn run(&self) -> Result<Report> {
         let mut report = Report::default();
-        for case in &self.cases {
-            self.explore(case, &mut report)?;
-            if report.broken > 0 && self.patience == Patience::First {
-                break;
-            }
-        }
+        let explore = |case: &Case| self.explore(case);
+        in_order(&self.cases, explore, |part| {
+            report.add(part?);
+            Ok(report.broken == 0 || self.patience == Patience::All)
+        })?;
         Ok(report)
     }
 
-    fn explore(&self, case: &Case, report: &mut Report) -> Result<()> {
+    fn explore(&self, case: &Case) -> Result<Report> {
+        let mut report = Report::default();
         let host = host()?;
-        let images = prepare(&host, case)?;
+        let failed = |error: Error| {
+            let what = format!("{case:?} cannot be explored: {error}");
+            Error::new(error.kind(), what)
+        };
+        let images = prepare(&host, case).map_err(failed)?;
         let recorder = Recorder::default();
         let record = |image: &Image| -> Result<Arc<dyn Device>> {
             let device = Arc::new(SimDevice::of_image("disk", image.clone()));
             recorder.record(device).map_err(unusable)
         };
         let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
-        let old = scan(&host, &images);
-        let mut versions = view(&old).groups;
+        let mut versions = view(&scan(&host, &images)).groups;
         if let Some(killed) = case.killed {
             let discipline = Discipline::Without(FlushPoint::Headers);
             // It did not live to discard anything.
@@ -107,47 +125,38 @@ impl Campaign {
         }
         let outcome = case
             .command
-            .run(&host, &devices, self.discipline, 600_000)?;
+            .run(&host, &devices, self.discipline, 600_000)
+            .map_err(failed)?;
         versions.extend(written(&outcome));
         recorder.mark();
         let log = recorder.log();
-        let judge = Judge {
-            host: &host,
-            command: case.command,
-            old: view(&old),
-            new: view(&scan(&host, &log.end_state())),
-            versions,
-        };
+        let judge = Judge::new(&host, case, &images, &log.end_state(), versions);
         report.commands += 1;
         for state in states(&log, Limits::default(), self.seed) {
             report.states += 1;
-            let verdict = match judge.judge(&state) {
-                // The killed command is one more version on the way.
-                Err(_) if case.killed.is_some() && judge.is_known(&state) => Ok("killed before"),
-                other => other,
-            };
-            match verdict {
+            match judge.judge(&state) {
                 Ok(verdict) => *report.verdicts.entry(verdict).or_default() += 1,
                 Err(what) => {
                     report.broken += 1;
                     report.first.get_or_insert_with(|| Broken {
+                        command: case.command(),
                         place: format!("{case:?}: {}", state.cut),
                         what,
                     });
                     if self.patience == Patience::First {
-                        return Ok(());
+                        break;
                     }
                 }
             }
         }
-        Ok(())
+        Ok(report)
     }
 }
 
 /// A machine without any, whose freed extents are discarded.
 pub(super) fn host() -> Result<Host> {
     let mut config = Config::empty();
-    config.add_text("devices/issue_discards=1")?;
+    config.add_text("devices/issue_discards=1\nlocal/extra_system_ids=[\"here\"]")?;
     Ok(Host {
         config,
         sysfs: Sysfs::at("/nonexistent"),
@@ -166,8 +175,10 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         before.clone_from(&images);
         images = run(host, &images, *command, number as u64 * 1000)?;
     }
-    if case.staleness == Staleness::FirstDisk {
-        images[0] = before[0].clone();
+    match case.mishap {
+        Mishap::None => {}
+        Mishap::FirstStale => images[0] = before[0].clone(),
+        Mishap::LastLost => images[case.disks - 1] = Image::new(DISK_SIZE),
     }
     Ok(images)
 }
@@ -181,18 +192,4 @@ fn run(host: &Host, images: &[Image], command: Command, first: u64) -> Result<Ve
 
 fn unusable(error: block::Error) -> Error {
     Error::new(Kind::Device, "a simulated disk failed").because(error)
-}
-
-impl Judge<'_> {
-    /// Whether every group is a version that somebody wrote, and its volumes are whole.
-    fn is_known(&self, state: &block::sim::State) -> bool {
-        let found = scan(self.host, &state.images);
-        let seen = view(&found);
-        let known = seen
-            .groups
-            .iter()
-            .all(|group| self.versions.contains(group));
-        let is_whole = super::view::damage(&found, &state.images).is_none();
-        known && is_whole && !seen.groups.is_empty() && state.marks == 0
-    }
 }

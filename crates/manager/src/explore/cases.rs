@@ -1,8 +1,18 @@
 //! What is explored: disks, the commands that prepare them, and the command that is cut off.
 
+use lvm::Sectors;
+use lvm::model::{AllocationPolicy, ReadAhead};
+use lvm::ondisk::AreaUse;
+use lvm::plan::group::{GroupAttribute as G, MetadataCopies, PartialVolumes, Resizing};
 use lvm::plan::initialise::AreaCount;
+use lvm::plan::logical::{
+    AttributeChange as L, Autoactivation, Initial, MirrorLog, Permission, Skip,
+};
+use lvm::plan::physical::{Allocatable, PvAttribute as P};
+use lvm::plan::size::ResizeTo;
 
-use super::commands::Command;
+use super::command::Command as C;
+use super::command::{Command, Shape};
 
 /// A command on prepared disks.
 #[derive(Debug, Clone)]
@@ -11,16 +21,18 @@ pub struct Case {
     pub(super) setup: Vec<Command>,
     /// A command before it that was killed when its headers were written and not flushed.
     pub(super) killed: Option<Command>,
-    /// Whether the first disk missed the last command of the setup.
-    pub(super) staleness: Staleness,
+    pub(super) mishap: Mishap,
     pub(super) command: Command,
 }
 
-/// Whether the areas of the first disk hold an older version.
+/// What happened to the disks before the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Staleness {
+pub(super) enum Mishap {
     None,
-    FirstDisk,
+    /// The first disk missed the last command of the setup: its areas hold an older version.
+    FirstStale,
+    /// The last disk was overwritten.
+    LastLost,
 }
 
 /// How many disks, and how many areas on each, the cases are made for.
@@ -38,83 +50,233 @@ const FIRST: [&[usize]; 4] = [&[], &[0], &[0, 1], &[0, 1, 2]];
 /// The last disk, by count.
 const LAST: [&[usize]; 4] = [&[], &[0], &[1], &[2]];
 
+const TAG: C = C::VgChange("vg0", G::AddTag("before"));
+
+fn linear(name: &'static str, extents: u64) -> C {
+    C::LvCreate("vg0", name, extents, Shape::Linear)
+}
+
+fn mirror(log: MirrorLog, initial: Initial) -> C {
+    C::LvCreate("vg0", "m", 3, Shape::Mirror(2, log, initial))
+}
+
 impl Case {
     fn new(disks: usize, setup: &[Command], command: Command) -> Self {
         Self {
             disks,
             setup: setup.to_vec(),
             killed: None,
-            staleness: Staleness::None,
+            mishap: Mishap::None,
             command,
         }
     }
 
+    /// The command that is cut off, as people type it.
+    pub fn command(&self) -> &'static str {
+        self.command.word()
+    }
+
     /// All cases of so many disks with so many areas each.
     pub fn all(disks: usize, areas: AreaCount) -> Vec<Self> {
-        use Command as C;
         let pvs: Vec<C> = (0..disks).map(|disk| C::PvCreate(disk, areas)).collect();
         let with = |more: &[C]| [&pvs, more].concat();
         let vg = C::VgCreate("vg0", FIRST[disks]);
-        let (a, b) = (C::LvCreate("vg0", "a", 4), C::LvCreate("vg0", "b", 2));
+        let (a, b) = (linear("a", 4), linear("b", 2));
         let case = |setup: &[C], command| Self::new(disks, setup, command);
         let mut cases = vec![
             case(&[], C::PvCreate(0, areas)),
             case(&pvs, C::PvCreate(0, areas)),
             case(&pvs, C::PvRemove(0)),
             case(&pvs, vg),
+            case(&with(&[vg, C::VgExport("vg0")]), C::VgImport("vg0")),
+            case(&with(&[vg, a, TAG, b]), C::Undo("vg0", 1)),
+            case(&with(&[vg, a, TAG, b]), C::VgCfgRestore("vg0", 2)),
         ];
-        for command in [
-            C::VgTag("vg0"),
-            C::VgRename("vg0", "vg1"),
-            C::VgExport("vg0"),
-            C::VgRemove("vg0"),
-            C::PvUnallocatable(0),
-            C::LvCreate("vg0", "c", 3),
-            C::LvExtend("vg0", "a", 9),
-            C::LvReduce("vg0", "a", 1),
-            C::LvRemove("vg0", "a"),
-            C::LvRename("vg0", "a", "c"),
-            C::LvReadOnly("vg0", "a"),
-        ] {
-            cases.push(case(&with(&[vg, a, b]), command));
+        let of_group = on_group()
+            .into_iter()
+            .chain(on_disk(areas))
+            .chain(on_volumes());
+        cases.extend(of_group.map(|command| case(&with(&[vg, a, b]), command)));
+        for (setup, attribute) in undone() {
+            cases.push(case(&with(&[vg, setup]), attribute));
         }
-        cases.push(case(&with(&[vg, C::VgExport("vg0")]), C::VgImport("vg0")));
         let mut killed = case(&with(&[vg, a]), b);
-        killed.killed = Some(C::LvReduce("vg0", "a", 2));
+        killed.killed = Some(C::LvResize("vg0", "a", 2, ResizeTo::Smaller));
         cases.push(killed);
         if disks > 1 {
             cases.extend(Self::on_several(disks, &pvs));
+            cases.extend(Self::mirrors(disks, &pvs));
         }
         cases
     }
 
     fn on_several(disks: usize, pvs: &[Command]) -> Vec<Self> {
-        use Command as C;
         let with = |more: &[C]| [pvs, more].concat();
         let vg = C::VgCreate("vg0", FIRST[disks]);
-        let a = C::LvCreate("vg0", "a", 4);
+        let a = linear("a", 4);
         let last = disks - 1;
         let small = C::VgCreate("vg0", FIRST[last]);
         let other = C::VgCreate("vg1", LAST[disks]);
+        let ignored = C::PvChange(0, P::Areas(AreaUse::Ignored));
         let case = |setup: &[C], command| Self::new(disks, setup, command);
-        let mut stale = case(
-            &with(&[vg, a, C::LvRename("vg0", "a", "b")]),
-            C::VgRemove("vg0"),
-        );
-        stale.staleness = Staleness::FirstDisk;
+        let mishap = |mishap, setup: &[C], command| Self {
+            mishap,
+            ..Self::new(disks, setup, command)
+        };
         // Extents on a disk without metadata: no flush of a text covers them.
         let mut bare = pvs.to_vec();
         bare[1] = C::PvCreate(1, AreaCount::None);
-        bare.extend([vg, C::PvUnallocatable(0)]);
+        bare.extend([vg, C::PvChange(0, P::Allocatable(Allocatable::No))]);
+        let striped = C::LvCreate("vg0", "s", 4, Shape::Striped(2));
+        let stale = with(&[vg, a, C::LvRename("vg0", "a", "b")]);
+        let missing = C::VgReduceMissing("vg0", PartialVolumes::Remove);
+        let extend = C::VgExtend("vg0", LAST[disks]);
         vec![
-            case(&with(&[vg]), C::LvStriped("vg0", "s", 4, 2)),
-            case(&with(&[small, a]), C::VgExtend("vg0", LAST[disks])),
+            case(&with(&[vg]), striped),
+            case(
+                &with(&[vg, striped]),
+                C::LvResize("vg0", "s", 8, ResizeTo::Larger),
+            ),
+            case(&with(&[small, a]), extend),
+            case(&with(&[small, a, extend]), C::Undo("vg0", 1)),
+            case(&with(&[small, a, extend]), C::VgCfgRestore("vg0", 1)),
             case(&with(&[vg, a]), C::VgReduce("vg0", last)),
-            case(&with(&[vg, a]), C::PvIgnoreAreas(0)),
+            case(&with(&[vg, a]), ignored),
+            case(
+                &with(&[vg, a, ignored]),
+                C::PvChange(0, P::Areas(AreaUse::Used)),
+            ),
+            case(
+                &with(&[vg, a]),
+                C::VgChange("vg0", G::Copies(MetadataCopies::Exactly(1))),
+            ),
+            case(
+                &with(&[vg, a, ignored]),
+                C::VgChange("vg0", G::Copies(MetadataCopies::All)),
+            ),
             case(&with(&[vg, a]), C::VgSplit("vg0", "vg1", last)),
             case(&with(&[small, other, a]), C::VgMerge("vg0", "vg1")),
-            stale,
-            case(&bare, C::LvCreate("vg0", "a", 4)),
+            case(
+                &with(&[small, other, a]),
+                C::VgSplitInto("vg0", "vg1", last - 1),
+            ),
+            case(&with(&[small, a]), C::VgRename("vg0", "vg1")),
+            case(&bare, linear("a", 4)),
+            mishap(Mishap::FirstStale, &stale, C::VgRemove("vg0")),
+            mishap(Mishap::FirstStale, &stale, C::VgCkUpdate("vg0")),
+            mishap(Mishap::LastLost, &with(&[vg, a]), missing),
         ]
     }
+
+    fn mirrors(disks: usize, pvs: &[Command]) -> Vec<Self> {
+        use MirrorLog::{Core, Disk};
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let with = |more: &[C]| [pvs, &[vg], more].concat();
+        let case = |setup: &[C], command| Self::new(disks, &with(setup), command);
+        let convert = |legs, log| C::LvConvert("vg0", "m", legs, log);
+        let m = linear("m", 3);
+        let core = mirror(Core, Initial::Synchronise);
+        let mut cases = vec![
+            case(&[], core),
+            case(&[], mirror(Core, Initial::NoSync)),
+            case(&[m], convert(2, Core)),
+            case(&[core], convert(1, Core)),
+            case(&[core], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
+            case(&[core], C::LvRemove("vg0", "m")),
+        ];
+        if disks > 2 {
+            let disk = mirror(Disk, Initial::Synchronise);
+            let missing = C::VgReduceMissing("vg0", PartialVolumes::Keep);
+            // A log is not put where a copy is.
+            let mut lost = case(&[mirror(Disk, Initial::NoSync)], missing);
+            lost.mishap = Mishap::LastLost;
+            cases.extend([
+                case(&[], disk),
+                case(&[], mirror(MirrorLog::Mirrored, Initial::Synchronise)),
+                case(&[], mirror(Disk, Initial::NoSync)),
+                case(&[m], convert(2, Disk)),
+                case(&[disk], convert(1, Disk)),
+                case(&[disk], convert(2, Core)),
+                case(&[core], convert(2, Disk)),
+                case(&[core], convert(3, Core)),
+                case(&[disk], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
+                case(&[disk], C::LvRename("vg0", "m", "n")),
+                lost,
+            ]);
+        }
+        cases
+    }
+}
+
+/// On a group with the volumes `a` and `b`.
+fn on_group() -> Vec<Command> {
+    let mut commands = vec![
+        C::VgRename("vg0", "vg1"),
+        C::VgExport("vg0"),
+        C::VgRemove("vg0"),
+        C::VgCkUpdate("vg0"),
+    ];
+    let attributes = [
+        G::AddTag("t"),
+        G::Resizing(Resizing::Forbidden),
+        G::MaxLv(9),
+        G::MaxPv(9),
+        G::ExtentSize(Sectors(64)),
+        G::Allocation(Some(AllocationPolicy::Cling)),
+        G::SystemId(Some("here")),
+        G::Autoactivation(Autoactivation::No),
+    ];
+    commands.extend(attributes.map(|attribute| C::VgChange("vg0", attribute)));
+    commands
+}
+
+fn on_disk(areas: AreaCount) -> Vec<Command> {
+    // A second area is at the end, and stays on the disk.
+    let sectors = match areas {
+        AreaCount::Two => 4096,
+        _ => 3072,
+    };
+    let attributes = [P::Allocatable(Allocatable::No), P::AddTag("t")];
+    let mut commands = vec![C::PvResize(0, sectors)];
+    commands.extend(attributes.map(|attribute| C::PvChange(0, attribute)));
+    commands
+}
+
+fn on_volumes() -> Vec<Command> {
+    let mut commands = vec![
+        linear("c", 3),
+        C::LvCreate("vg0", "z", 3, Shape::Zero),
+        C::LvCreate("vg0", "e", 3, Shape::Error),
+        C::LvResize("vg0", "a", 9, ResizeTo::Larger),
+        C::LvResize("vg0", "a", 1, ResizeTo::Smaller),
+        C::LvResize("vg0", "a", 5, ResizeTo::Either),
+        C::LvRemove("vg0", "a"),
+        C::LvRename("vg0", "a", "c"),
+    ];
+    let attributes = [
+        L::Permission(Permission::ReadOnly),
+        L::ReadAhead(ReadAhead::None),
+        L::Allocation(Some(AllocationPolicy::Contiguous)),
+        L::Skip(Skip::Yes),
+        L::Autoactivation(Autoactivation::No),
+        L::Minor(Some(7)),
+        L::AddTag("t"),
+    ];
+    commands.extend(attributes.map(|attribute| C::LvChange("vg0", "a", attribute)));
+    commands
+}
+
+/// What takes back something that was done before.
+fn undone() -> [(Command, Command); 3] {
+    [
+        (
+            linear("a", 1),
+            C::LvChange("vg0", "a", L::RemoveTag("before")),
+        ),
+        (TAG, C::VgChange("vg0", G::RemoveTag("before"))),
+        (
+            C::PvChange(0, P::AddTag("before")),
+            C::PvChange(0, P::RemoveTag("before")),
+        ),
+    ]
 }

@@ -9,10 +9,12 @@ use block::{Device, Kind as BlockKind};
 
 use super::campaign::{host, prepare};
 use super::cases::Case;
-use super::commands::name;
+use super::command::name;
 use super::judge::{Judge, written};
+use super::parallel::in_order;
 use super::view::{nonsense, scan, view};
 use crate::commit::Discipline;
+use crate::host::Host;
 use crate::{Error, Kind, Result};
 
 /// Requests of one disk that a command makes at most; more would be a loop.
@@ -51,17 +53,39 @@ impl fmt::Display for FaultReport {
     }
 }
 
+impl FaultReport {
+    fn add(&mut self, other: Self) {
+        self.faults += other.faults;
+        self.unchanged += other.unchanged;
+        self.changed += other.changed;
+        self.succeeded += other.succeeded;
+        self.between += other.between;
+        self.broken.extend(other.broken);
+    }
+}
+
 /// Lets each request of the command of each case fail once.
 pub fn explore_faults(cases: &[Case]) -> Result<FaultReport> {
     let mut report = FaultReport::default();
-    for case in cases.iter().filter(|case| case.killed.is_none()) {
-        let host = host()?;
-        let images = prepare(&host, case)?;
-        for disk in 0..case.disks {
-            for request in 1..REQUESTS_MAX {
-                if !fail_at(&host, case, &images, (disk, request), &mut report)? {
-                    break;
-                }
+    in_order(cases, explore, |part| {
+        report.add(part?);
+        Ok(true)
+    })?;
+    Ok(report)
+}
+
+fn explore(case: &Case) -> Result<FaultReport> {
+    let mut report = FaultReport::default();
+    if case.killed.is_some() {
+        return Ok(report);
+    }
+    let host = host()?;
+    let images = prepare(&host, case)?;
+    let judge = judge(&host, case, &images)?;
+    for disk in 0..case.disks {
+        for request in 1..REQUESTS_MAX {
+            if !fail_at(&judge, (case, &images), (disk, request), &mut report)? {
+                break;
             }
         }
     }
@@ -70,9 +94,8 @@ pub fn explore_faults(cases: &[Case]) -> Result<FaultReport> {
 
 /// Lets one request fail; whether there was such a request.
 fn fail_at(
-    host: &crate::host::Host,
-    case: &Case,
-    images: &[Image],
+    judge: &Judge<'_>,
+    (case, images): (&Case, &[Image]),
     (disk, request): (usize, u64),
     report: &mut FaultReport,
 ) -> Result<bool> {
@@ -86,7 +109,7 @@ fn fail_at(
     let devices: Vec<Arc<dyn Device>> = sims.iter().map(|sim| Arc::new(sim.clone()) as _).collect();
     let result = case
         .command
-        .run(host, &devices, Discipline::Strict, 600_000);
+        .run(judge.host, &devices, Discipline::Strict, 600_000);
     let count = sims[disk].disk().begun();
     if count < request {
         return Ok(false);
@@ -97,8 +120,7 @@ fn fail_at(
     }
     let after = content(&devices)?;
     let place = format!("{case:?}: request {request} of disk {disk}");
-    let judge = judge(host, case, images)?;
-    let found = scan(host, &after);
+    let found = scan(judge.host, &after);
     let seen = view(&found);
     let verdict = match (nonsense(&found), &result) {
         (Some(wrong), _) => Err(wrong),
@@ -137,21 +159,15 @@ fn fail_at(
 }
 
 /// What a success is, comes from a run on healthy disks.
-fn judge<'h>(host: &'h crate::host::Host, case: &Case, images: &[Image]) -> Result<Judge<'h>> {
+fn judge<'h>(host: &'h Host, case: &'h Case, images: &[Image]) -> Result<Judge<'h>> {
     let devices = super::view::devices(images);
     let good = case
         .command
         .run(host, &devices, Discipline::Strict, 600_000)?;
-    let old = view(&scan(host, images));
-    let mut versions = old.groups.clone();
+    let mut versions = view(&scan(host, images)).groups;
     versions.extend(written(&good));
-    Ok(Judge {
-        host,
-        command: case.command,
-        old,
-        new: view(&scan(host, &content(&devices)?)),
-        versions,
-    })
+    let after = content(&devices)?;
+    Ok(Judge::new(host, case, images, &after, versions))
 }
 
 fn content(devices: &[Arc<dyn Device>]) -> Result<Vec<Image>> {

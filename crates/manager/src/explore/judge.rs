@@ -1,4 +1,4 @@
-//! What may be found after a cut.
+//! What may be found after a cut, and what the next command makes of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,27 +9,52 @@ use lvm::model::{VgFlag, to_text};
 use lvm::plan::GroupChange;
 use lvm::text::Style;
 
-use super::commands::Command;
-use super::view::{GroupView, View, complaints, damage, devices, nonsense, scan, view};
+use super::cases::{Case, Mishap};
+use super::command::Command;
+use super::settle::{Settled, settle};
+use super::view::{GroupView, View, damage, nonsense, scan, view};
 use crate::apply::Outcome;
-use crate::commit::Discipline;
 use crate::host::Host;
-use crate::scan::{Scan, scan_devices};
+use crate::scan::Scan;
 
 /// The promises of one command on some disks.
 pub(super) struct Judge<'a> {
     pub(super) host: &'a Host,
-    pub(super) command: Command,
+    case: &'a Case,
     pub(super) old: View,
-    pub(super) new: View,
+    new: View,
+    /// What the next command makes of the disks as they were, and as they are to be.
+    settled: [Result<Settled, String>; 2],
     /// Every version of a group that the command writes, and those that were there.
-    pub(super) versions: Vec<GroupView>,
+    versions: Vec<GroupView>,
 }
 
 /// What was found after a cut, in words of `docs/format.md`.
 pub(super) type Verdict = Result<&'static str, String>;
 
-impl Judge<'_> {
+/// Which areas are ignored is said by their own headers alone.
+const IN_USE: &str = "new, with an area that is used still";
+
+impl<'a> Judge<'a> {
+    /// Of a case whose disks held `before`, and hold `after` if nothing goes wrong.
+    pub(super) fn new(
+        host: &'a Host,
+        case: &'a Case,
+        before: &[Image],
+        after: &[Image],
+        versions: Vec<GroupView>,
+    ) -> Self {
+        let settled = |images: &[Image]| settle(host, case.command, images);
+        Self {
+            host,
+            case,
+            old: view(&scan(host, before)),
+            new: view(&scan(host, after)),
+            settled: [settled(before), settled(after)],
+            versions,
+        }
+    }
+
     /// Judges what a cut left.
     pub(super) fn judge(&self, state: &State) -> Verdict {
         let found = scan(self.host, &state.images);
@@ -40,8 +65,12 @@ impl Judge<'_> {
         if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &state.images)) {
             return Err(wrong);
         }
-        let verdict = self.name(&seen)?;
-        self.go_on(&state.images)?;
+        let verdict = match self.name(&seen) {
+            // The killed command is one more version on the way.
+            Err(_) if self.is_older(&seen) => return Ok("killed before"),
+            other => other?,
+        };
+        self.go_on(&found, verdict, &state.images)?;
         Ok(verdict)
     }
 
@@ -51,7 +80,8 @@ impl Judge<'_> {
             return Ok("old");
         }
         if seen.is_alike(&self.new) {
-            return Ok("new");
+            let is_done = seen.uses == self.new.uses || !self.case.command.sets_areas_aside();
+            return Ok(if is_done { "new" } else { IN_USE });
         }
         let unknown = seen
             .groups
@@ -67,10 +97,12 @@ impl Judge<'_> {
             seen.groups == self.old.groups,
             seen.groups == self.new.groups,
         );
-        match self.command {
+        match self.case.command {
             Command::PvCreate(..) if has_old => Ok("without the old physical volume"),
-            Command::VgReduce(..) if has_new => Ok("new, with an outdated physical volume"),
-            Command::VgSplit(..) => Ok("half split"),
+            Command::VgReduce(..) | Command::VgCfgRestore(..) | Command::Undo(..) if has_new => {
+                Ok("new, with an outdated physical volume")
+            }
+            Command::VgSplit(..) | Command::VgSplitInto(..) => Ok("half split"),
             Command::VgMerge(..) => Ok("half merged"),
             _ => Err(format!("neither old nor new: {seen:?}")
                 .chars()
@@ -79,32 +111,45 @@ impl Judge<'_> {
         }
     }
 
-    /// The next command works on every group, and leaves nothing to complain of.
-    fn go_on(&self, images: &[Image]) -> Result<(), String> {
-        let devices = devices(images);
-        let before = scan(self.host, images);
-        let is_half = before.groups.len() > 1
-            && matches!(self.command, Command::VgSplit(..) | Command::VgMerge(..));
-        for group in &before.groups {
-            let Some(name) = ["vg0", "vg1"].into_iter().find(|name| *name == group.name) else {
-                continue;
-            };
-            if group.model.flags.has(VgFlag::Exported) {
-                continue;
-            }
-            let result = Command::VgTag(name).run(self.host, &devices, Discipline::Strict, 900_000);
-            if let (Err(error), false) = (result, is_half) {
-                return Err(format!("the next command fails: {error}"));
-            }
+    /// Whether every group is a version that somebody wrote before the command.
+    fn is_older(&self, seen: &View) -> bool {
+        let mut groups = seen.groups.iter();
+        let are_known = groups.all(|group| self.versions.contains(group));
+        self.case.killed.is_some() && are_known && !seen.groups.is_empty()
+    }
+
+    /// The next command works, and makes of the disks what it makes of those before or after.
+    fn go_on(&self, found: &Scan, verdict: &str, images: &[Image]) -> Result<(), String> {
+        if matches!(verdict, "half split" | "half merged") {
+            return Ok(());
         }
-        let after = scan_devices(self.host, &super::commands::named(&devices));
-        let is_left = before.groups.is_empty() || is_half;
-        match complaints(&after).first() {
-            Some(finding) if !is_left && !is_exported(&before) => {
-                Err(format!("the next command leaves: {finding}"))
-            }
-            _ => Ok(()),
+        let settled = settle(self.host, self.case.command, images)?;
+        if let Some(complaint) = &settled.complaint
+            && self.case.mishap != Mishap::LastLost
+            && !is_exported(found)
+        {
+            return Err(format!("the next command leaves: {complaint}"));
         }
+        let wanted: Vec<&Settled> = match verdict {
+            "old" => self.settled[..1].iter().flatten().collect(),
+            "new" => self.settled[1..].iter().flatten().collect(),
+            IN_USE => {
+                let is_same = |wanted: &&Settled| wanted.has_same_groups(&settled);
+                let same = self.settled[1].iter().find(is_same);
+                return same.map(|_| ()).ok_or("other groups".to_owned());
+            }
+            // The command was run again, with other UUIDs.
+            "without the old physical volume" => return Ok(()),
+            _ => self.settled.iter().flatten().collect(),
+        };
+        if wanted.iter().any(|wanted| wanted.is_same(&settled)) {
+            return Ok(());
+        }
+        let differences: Vec<String> = wanted.iter().map(|w| w.difference(&settled)).collect();
+        Err(format!(
+            "the next command makes something else of it than of {verdict}: {}",
+            differences.join("; ")
+        ))
     }
 }
 

@@ -21,10 +21,12 @@
 
 mod campaign;
 mod cases;
-mod commands;
+mod command;
 mod faults;
-
 mod judge;
+mod parallel;
+mod plans;
+mod settle;
 mod view;
 
 pub use campaign::{Broken, Campaign, Patience, Report};

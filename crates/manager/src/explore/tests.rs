@@ -1,5 +1,7 @@
 //! Every command on few disks; the whole is `cargo xtask crash metadata`.
 
+use std::collections::BTreeSet;
+
 use lvm::plan::initialise::AreaCount;
 
 use super::{Campaign, Case, Patience, explore_faults};
@@ -44,4 +46,84 @@ fn errors_keep_the_promises() {
     let report = explore_faults(&Case::all(2, AreaCount::One)).expect("commands succeed");
     println!("{report}");
     assert!(report.broken.is_empty(), "{:#?}", report.broken);
+}
+
+/// Every plan that there is, is explored: whoever adds one adds cases for it.
+#[test]
+fn every_plan_is_explored() {
+    const EXPORTS: [&str; 4] = [
+        include_str!("../../../lvm/src/plan/mod.rs"),
+        include_str!("../../../lvm/src/plan/group/mod.rs"),
+        include_str!("../../../lvm/src/plan/logical/mod.rs"),
+        include_str!("../../../lvm/src/plan/physical/mod.rs"),
+    ];
+    // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
+    const PARTS: [&str; 5] = ["balance", "unused", "pieces", "display_size", "erase_label"];
+    let plans = include_str!("plans.rs");
+    let mut forgotten = Vec::new();
+    for line in EXPORTS.iter().flat_map(|source| source.split(';')) {
+        let Some((_, names)) = line.split_once("pub use ") else {
+            continue;
+        };
+        let names = names.rsplit("::").next().unwrap_or_default();
+        for name in names.split([',', '{', '}']).map(str::trim) {
+            let is_function = name.starts_with(char::is_lowercase) && !PARTS.contains(&name);
+            if is_function && !plans.contains(&format!("{name}(")) {
+                forgotten.push(name);
+            }
+        }
+    }
+    assert_eq!(forgotten, [""; 0], "add them to plans.rs and cases.rs");
+}
+
+/// Every property that can be changed, and every kind of volume, has a case.
+#[test]
+fn every_property_is_explored() {
+    const ENUMS: [(&str, &str); 6] = [
+        ("pub(super) enum Command {", include_str!("command.rs")),
+        ("pub(super) enum Shape {", include_str!("command.rs")),
+        (
+            "pub enum GroupAttribute<'a> {",
+            include_str!("../../../lvm/src/plan/group/change.rs"),
+        ),
+        (
+            "pub enum PvAttribute<'a> {",
+            include_str!("../../../lvm/src/plan/physical/change.rs"),
+        ),
+        (
+            "pub enum AttributeChange<'a> {",
+            include_str!("../../../lvm/src/plan/logical/change.rs"),
+        ),
+        (
+            "pub enum MirrorLog {",
+            include_str!("../../../lvm/src/plan/logical/options.rs"),
+        ),
+    ];
+    let cases: Vec<Case> = (1..=3)
+        .flat_map(|disks| Case::all(disks, AreaCount::One))
+        .collect();
+    let commands: Vec<String> = cases.iter().map(|c| format!("{:?}", c.command)).collect();
+    let text = commands.join("\n");
+    let seen: BTreeSet<&str> = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .collect();
+    for (start, source) in ENUMS {
+        let lines = source.split_once(start).expect("it is there").1.lines();
+        let lines = lines.take_while(|line| *line != "}");
+        let variants = lines.filter_map(|line| {
+            let rest = line.strip_prefix("    ")?;
+            rest.starts_with(char::is_uppercase)
+                .then(|| words_of(rest)[0])
+        });
+        for variant in variants {
+            // Two versions of a text under two identities: not a single commit yet.
+            let is_known = seen.contains(variant) || variant == "NewUuid";
+            assert!(is_known, "{start} {variant}: no case");
+        }
+    }
+}
+
+fn words_of(line: &str) -> Vec<&str> {
+    line.split(|letter: char| !letter.is_alphanumeric())
+        .collect()
 }

@@ -1,20 +1,26 @@
 //! What a scan makes of disks, in a form that can be compared.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use block::sim::{Image, SimDevice};
 use block::{Device, Range};
-use lvm::model::VolumeGroup;
+use lvm::model::{Area, LvFlag, LvId, SegmentType, VolumeGroup};
 use lvm::ondisk::{AreaUse, PvUse};
-use lvm::plan::pieces;
+use lvm::plan::logical::MIRROR_LOG_HEADER_SIZE;
+use lvm::plan::{Piece, pieces};
 use lvm::{Bytes, Uuid};
 
-use super::commands::named;
+use super::command::named;
 use crate::host::Host;
 use crate::scan::{AreaContent, Finding, Scan, Severity, scan_devices};
 
 /// Bytes at the start of a new volume that are zeroed.
 const ZEROED: u64 = 4096;
+/// Bytes of a mirror log's header that have a meaning.
+const LOG_FIELDS: u64 = 16;
+/// The bytes of a disk that hold extents only, whatever its areas are.
+pub(super) const DATA: std::ops::Range<u64> = 128 << 10..(2 << 20) - (128 << 10);
 /// What the extents of all disks hold before anything is written to them.
 pub(super) const JUNK: u8 = 0x55;
 
@@ -99,34 +105,91 @@ pub(super) fn complaints(scan: &Scan) -> Vec<&Finding> {
         .collect()
 }
 
-/// What is wrong with the content of the volumes: all begin with zeros and go on with junk.
+/// What is wrong with the content of the volumes: they begin with zeros and go on with junk, and
+/// the log of a mirror says what it said when it was made.
 pub(super) fn damage(scan: &Scan, images: &[Image]) -> Option<String> {
     for group in &scan.groups {
         let vg: &VolumeGroup = &group.model;
+        let contents = contents(vg);
         for (id, lv) in vg.lvs() {
             let size = lv.size(vg.extent_size).and_then(lvm::Sectors::to_bytes);
             let size = size.unwrap_or_default().0;
-            let parts = [(0, ZEROED, 0), (ZEROED, size - ZEROED, JUNK)];
+            let content = contents.get(&id).copied().unwrap_or(Content::Data);
+            let parts = match content {
+                Content::Data => [(0, ZEROED, 0), (ZEROED, size - ZEROED, JUNK)],
+                Content::Log(byte) => {
+                    let header = MIRROR_LOG_HEADER_SIZE as u64;
+                    [
+                        (LOG_FIELDS, header - LOG_FIELDS, byte),
+                        (header, size - header, byte),
+                    ]
+                }
+                Content::Anything => continue,
+            };
             for (start, length, byte) in parts {
                 let places = pieces(vg, id, Bytes(start), Bytes(length)).ok()?;
                 for place in places {
-                    let pv = scan.physical_volumes.iter().find(|pv| pv.uuid == place.pv);
-                    let Some(pv) = pv else { continue };
-                    let image = &images[pv.device.0];
-                    let bytes = image.bytes(Range::new(place.start.0, place.length.0));
-                    if let Some(at) = bytes.iter().position(|found| *found != byte) {
-                        return Some(format!(
-                            "volume {}/{} holds {:#x} at byte {} of disk {} instead of {byte:#x}",
-                            group.name,
-                            lv.name(),
-                            bytes[at],
-                            place.start.0 + at as u64,
-                            pv.device.0
-                        ));
+                    if let Some(wrong) = other_than(byte, place, scan, images) {
+                        return Some(format!("volume {}/{} {wrong}", group.name, lv.name()));
                     }
                 }
             }
         }
     }
     None
+}
+
+/// What must be in a volume.
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    /// Zeros at the start, and junk.
+    Data,
+    /// The log of a mirror: a header of a few fields, and this byte everywhere else.
+    Log(u8),
+    /// Nothing that is known: a copy that is to be synchronised.
+    Anything,
+}
+
+/// What the parts of mirrors hold. The first copy is the one that counts until they are
+/// synchronised, unless all are taken for the same.
+fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
+    let mut contents = HashMap::new();
+    for (id, lv) in vg.lvs() {
+        let Some(SegmentType::Mirror(mirror)) = lv.first() else {
+            continue;
+        };
+        let is_equal = lv.flags.has(LvFlag::NotSynced);
+        // Its copies are looked at, and which of them count.
+        contents.entry(id).or_insert(Content::Anything);
+        for image in mirror.images.iter().skip(1) {
+            if let (Area::Lv { lv, .. }, false) = (image, is_equal) {
+                contents.insert(*lv, Content::Anything);
+            }
+        }
+        if let Some(log) = mirror.log {
+            contents.insert(log, Content::Log(if is_equal { 0xff } else { 0 }));
+        }
+    }
+    contents
+}
+
+fn other_than(byte: u8, place: Piece, scan: &Scan, images: &[Image]) -> Option<String> {
+    let pv = scan
+        .physical_volumes
+        .iter()
+        .find(|pv| pv.uuid == place.pv)?;
+    let disk = pv.device.0;
+    let bytes = images[disk].bytes(Range::new(place.start.0, place.length.0));
+    let wanted = [byte; 4096];
+    let is_wrong = |bytes: &[u8]| *bytes != wanted[..bytes.len()];
+    let block = bytes.chunks(wanted.len()).position(is_wrong)?;
+    let at = bytes[block * wanted.len()..]
+        .iter()
+        .position(|found| *found != byte)?;
+    let at = block * wanted.len() + at;
+    Some(format!(
+        "holds {:#x} at byte {} of disk {disk} instead of {byte:#x}",
+        bytes[at],
+        place.start.0 + at as u64
+    ))
 }

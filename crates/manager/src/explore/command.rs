@@ -1,0 +1,212 @@
+//! The commands that are explored, and what each asks for.
+//!
+//! One variant for each command that writes metadata; `plans.rs` has what they do. A test holds
+//! this list against the plans that there are, so that none is forgotten.
+
+use std::sync::Arc;
+
+use block::Device;
+use lvm::Uuid;
+use lvm::plan::group::{GroupAttribute, PartialVolumes};
+use lvm::plan::initialise::AreaCount;
+use lvm::plan::logical::{AttributeChange, Initial, MirrorLog};
+use lvm::plan::physical::PvAttribute;
+use lvm::plan::size::ResizeTo;
+
+use crate::Result;
+use crate::apply::{NamedDisks, Outcome, Quiet, Request, Session, Surroundings, Tolerated};
+use crate::commit::Discipline;
+use crate::host::Host;
+
+/// A name of a group or volume.
+type Name = &'static str;
+
+/// A command; names of disks are numbers, and sizes are extents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    PvCreate(usize, AreaCount),
+    PvRemove(usize),
+    /// To so many sectors.
+    PvResize(usize, u64),
+    PvChange(usize, PvAttribute<'static>),
+    VgCreate(Name, &'static [usize]),
+    VgExtend(Name, &'static [usize]),
+    VgReduce(Name, usize),
+    VgReduceMissing(Name, PartialVolumes),
+    VgRemove(Name),
+    VgRename(Name, Name),
+    VgChange(Name, GroupAttribute<'static>),
+    VgExport(Name),
+    VgImport(Name),
+    VgSplit(Name, Name, usize),
+    /// Into a group that there is.
+    VgSplitInto(Name, Name, usize),
+    VgMerge(Name, Name),
+    /// From the oldest text that there is of so many versions ago.
+    VgCfgRestore(Name, u32),
+    /// Back by so many versions.
+    Undo(Name, u32),
+    VgCkUpdate(Name),
+    LvCreate(Name, Name, u64, Shape),
+    LvResize(Name, Name, u64, ResizeTo),
+    LvRemove(Name, Name),
+    LvRename(Name, Name, Name),
+    LvChange(Name, Name, AttributeChange<'static>),
+    /// To so many copies.
+    LvConvert(Name, Name, usize, MirrorLog),
+}
+
+/// What a new volume is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Linear,
+    Striped(usize),
+    Mirror(usize, MirrorLog, Initial),
+    Zero,
+    Error,
+}
+
+/// When all commands are run: texts of two runs are the same.
+const TIME: u64 = 1_795_000_000;
+
+/// The disks with their names.
+pub(super) fn named(devices: &[Arc<dyn Device>]) -> Vec<(String, Arc<dyn Device>)> {
+    let named = devices.iter().enumerate();
+    named
+        .map(|(number, device)| (name(number), Arc::clone(device)))
+        .collect()
+}
+
+pub(super) fn name(disk: usize) -> String {
+    format!("disk{disk}")
+}
+
+pub(super) fn uuid(number: u64) -> Uuid {
+    let text = format!("{number:0>width$}", width = lvm::UUID_LEN);
+    text.parse().expect("digits are letters of a UUID")
+}
+
+impl Command {
+    /// Runs the command. UUIDs are counted from `first`.
+    pub(super) fn run(
+        self,
+        host: &Host,
+        devices: &[Arc<dyn Device>],
+        discipline: Discipline,
+        first: u64,
+    ) -> Result<Outcome> {
+        let disks = NamedDisks::new(named(devices));
+        let mut talk = Quiet::yes();
+        let mut count = first;
+        let mut uuids = || {
+            count += 1;
+            uuid(count)
+        };
+        let mut session = Session::new(host, &disks, &mut talk);
+        session.discipline = discipline;
+        session.surroundings = Surroundings::Nothing;
+        session.time = Some(TIME);
+        session.uuids = Some(&mut uuids);
+        session.change(&self.request(), &mut |scan, author| {
+            self.plan(scan, devices, author)
+        })
+    }
+
+    fn request(self) -> Request {
+        let mut request = Request {
+            command: format!("{self:?}"),
+            ..Request::default()
+        };
+        request.groups.extend(self.group().map(str::to_owned));
+        match self {
+            Self::PvCreate(..)
+            | Self::PvRemove(_)
+            | Self::VgExtend(..)
+            | Self::VgReduce(..)
+            | Self::VgRemove(_)
+            | Self::VgCfgRestore(..)
+            | Self::Undo(..) => request.changes_pvs = true,
+            Self::VgCreate(to, _) | Self::VgRename(_, to) | Self::VgSplit(_, to, _) => {
+                request.new_group = Some(to.to_owned());
+                request.changes_pvs = true;
+            }
+            Self::VgMerge(_, other) | Self::VgSplitInto(_, other, _) => {
+                request.groups.push(other.to_owned());
+                request.changes_pvs = true;
+            }
+            Self::VgReduceMissing(..) => request.tolerated = vec![Tolerated::Missing],
+            Self::VgImport(_) => request.tolerated = vec![Tolerated::Exported],
+            _ => {}
+        }
+        request
+    }
+
+    /// The group that there is and that it changes first.
+    pub(super) fn group(self) -> Option<Name> {
+        match self {
+            Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) => None,
+            // The disks of these are in this group in all cases.
+            Self::PvResize(..) | Self::PvChange(..) => Some("vg0"),
+            Self::VgExtend(name, _)
+            | Self::VgReduce(name, _)
+            | Self::VgReduceMissing(name, _)
+            | Self::VgRemove(name)
+            | Self::VgRename(name, _)
+            | Self::VgChange(name, _)
+            | Self::VgExport(name)
+            | Self::VgImport(name)
+            | Self::VgSplit(name, ..)
+            | Self::VgSplitInto(name, ..)
+            | Self::VgMerge(name, _)
+            | Self::VgCfgRestore(name, _)
+            | Self::Undo(name, _)
+            | Self::VgCkUpdate(name)
+            | Self::LvCreate(name, ..)
+            | Self::LvResize(name, ..)
+            | Self::LvRemove(name, _)
+            | Self::LvRename(name, ..)
+            | Self::LvChange(name, ..)
+            | Self::LvConvert(name, ..) => Some(name),
+        }
+    }
+
+    /// Whether it makes areas ignored.
+    pub(super) fn sets_areas_aside(self) -> bool {
+        matches!(
+            self,
+            Self::PvChange(_, PvAttribute::Areas(_)) | Self::VgChange(_, GroupAttribute::Copies(_))
+        )
+    }
+
+    /// The command as people type it, without its arguments.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::PvCreate(..) => "pvcreate",
+            Self::PvRemove(_) => "pvremove",
+            Self::PvResize(..) => "pvresize",
+            Self::PvChange(..) => "pvchange",
+            Self::VgCreate(..) => "vgcreate",
+            Self::VgExtend(..) => "vgextend",
+            Self::VgReduce(..) => "vgreduce",
+            Self::VgReduceMissing(..) => "vgreduce --removemissing",
+            Self::VgRemove(_) => "vgremove",
+            Self::VgRename(..) => "vgrename",
+            Self::VgChange(..) => "vgchange",
+            Self::VgExport(_) => "vgexport",
+            Self::VgImport(_) => "vgimport",
+            Self::VgSplit(..) | Self::VgSplitInto(..) => "vgsplit",
+            Self::VgMerge(..) => "vgmerge",
+            Self::VgCfgRestore(..) => "vgcfgrestore",
+            Self::Undo(..) => "undo",
+            Self::VgCkUpdate(_) => "vgck --updatemetadata",
+            Self::LvCreate(..) => "lvcreate",
+            Self::LvResize(.., ResizeTo::Larger) => "lvextend",
+            Self::LvResize(.., ResizeTo::Smaller) => "lvreduce",
+            Self::LvResize(.., ResizeTo::Either) => "lvresize",
+            Self::LvRemove(..) => "lvremove",
+            Self::LvRename(..) => "lvrename",
+            Self::LvChange(..) => "lvchange",
+            Self::LvConvert(..) => "lvconvert",
+        }
+    }
+}
