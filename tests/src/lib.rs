@@ -9,6 +9,7 @@
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
+//!   verifier   does a server keep its word about what was written? Load::new(journal).run(…)
 //! ```
 //!
 //! Everything that is made is a value that unmakes it when dropped, also when a test panics. What
@@ -23,6 +24,7 @@ mod made;
 mod scratch;
 mod stock;
 mod tool;
+pub mod verifier;
 
 pub use daemon::Daemon;
 pub use golden::{Golden, Volume, sha256};
