@@ -152,7 +152,10 @@ fn names_are_told() {
     let (golden, world) = (Golden::shared(), World::new());
     let node = world.attach(golden.folder(), "vg0/linear2", "");
     let again = world.command("").arg("--devices").arg(golden.folder());
-    let refused = again.args(["attach", "vg0/linear2"]).exit(5).complaints();
+    let refused = again
+        .args(["attach", "-r", "vg0/linear2"])
+        .exit(5)
+        .complaints();
     let wanted = format!("vg0/linear2 is already attached at {}", node.display());
     assert!(refused.contains(&wanted), "{refused}");
     let refused = world.detach("vg0/nothing").exit(5).complaints();
@@ -186,7 +189,9 @@ fn an_ordinary_user_gets_a_file() {
     };
     let file = home.join("volume.img");
     let attach = user().arg(&binary).arg("--devices").arg(golden.folder());
-    let attach = attach.args(["attach", "vg0/stripe2x", "--file"]).arg(&file);
+    let attach = attach
+        .args(["attach", "-r", "vg0/stripe2x", "--file"])
+        .arg(&file);
     assert_eq!(Path::new(attach.succeed().text().trim_end()), file);
     // Root may not look into a user's mount; the user may.
     let read = user().arg("sha256sum").arg(&file).succeed().text();

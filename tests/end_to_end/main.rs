@@ -10,6 +10,7 @@ mod demo;
 mod kernel;
 mod layouts;
 mod nbd;
+mod owner;
 mod plans;
 mod reports;
 mod rings;

@@ -42,7 +42,7 @@ fn serve(disks: &Path, volumes: &[&str]) -> Tool {
     ashlar()
         .arg("--devices")
         .arg(disks)
-        .arg("serve")
+        .args(["serve", "--readonly"])
         .args(volumes)
 }
 
@@ -111,7 +111,7 @@ fn nbdcopy_starts_the_server_itself() {
         .arg(ashlar().shown())
         .arg("--devices")
         .arg(golden.folder())
-        .args(["serve", "vg0/stripe2x", "]"])
+        .args(["serve", "--readonly", "vg0/stripe2x", "]"])
         .arg(&copy)
         .succeed();
     assert_eq!(hash(&copy), Golden::volume("stripe2x").sha256);

@@ -1,7 +1,8 @@
 //! The only place that acts: scan, commit, activate.
 //!
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
-//! makes devices of the logical volumes that were found. [`history`] reads what they were before.
+//! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
+//! while volumes of it are served. [`history`] reads what they were before.
 
 pub mod activate;
 pub mod apply;
@@ -10,6 +11,7 @@ mod error;
 pub mod explore;
 pub mod history;
 pub mod host;
+pub mod live;
 pub mod lock;
 pub mod scan;
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
 
+use block::Device;
 use export::fuse::Access;
 use export::pressure;
 use target::volume::Access as VolumeAccess;
@@ -19,7 +20,11 @@ use super::open::{self, Opener};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::attachment::{Place, Runtime, Server};
 
-const READ_ONLY: Flag = Flag::switch("readonly", "Refuse writes.").short('r');
+const READ_ONLY: Flag = Flag::switch(
+    "readonly",
+    "Only read: refuse writes, and leave the disks to others.",
+)
+.short('r');
 const FILE: Flag = Flag::value(
     "file",
     "Path",
@@ -43,13 +48,15 @@ pub(super) const COMMAND: Command = Command {
                   which can be mounted. An ordinary user, who may not make devices, gets the file \
                   alone. A process in the background serves the volume until detach, or until \
                   somebody unmounts the file. Needs neither device-mapper nor a daemon.\n\n\
-                  Volumes are attached read-only as yet; --readonly says so for scripts that \
-                  must never write.",
+                  It can be written, unless --readonly is given or its own permission is \
+                  read-only. While it is attached for writing, that process owns its group: no \
+                  other command changes it, and its disks cannot be activated elsewhere on this \
+                  machine.",
     flags: &[&[READ_ONLY, FILE, FOREGROUND], open::FLAGS, flags::COMMON],
     examples: &[
         Example {
-            line: "ashlar --devices disks/ attach --readonly vg0/root",
-            does: "prints a node such as /dev/loop0 that mount -o ro takes",
+            line: "ashlar --devices disks/ attach vg0/root",
+            does: "prints a node such as /dev/loop0 that mount takes",
         },
         Example {
             line: "ashlar --devices disks/ attach --file root.img vg0/root",
@@ -121,12 +128,22 @@ fn serve(
         }
     }
     let disks = session.disks(arguments)?;
-    let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
+    let wanted = if arguments.has(&READ_ONLY) {
+        VolumeAccess::ReadOnly
+    } else {
+        VolumeAccess::ReadWrite
+    };
+    let mut opener = Opener::new(&disks, arguments, wanted)?;
     let opened = opener.open(name, session)?;
+    let owners = opener.into_owners();
     let place = place(arguments)?;
     let runtime = Runtime::open().map_err(failed)?;
+    let access = if opened.volume.info().read_only {
+        Access::ReadOnly
+    } else {
+        Access::ReadWrite
+    };
     let volume = Arc::new(opened.volume);
-    let access = Access::ReadOnly;
     let server = Server::start(&runtime, volume, &opened.name, &opened.key, access, &place)
         .map_err(failed)?;
     session.print(&format!("{}\n", server.place().display()))?;
@@ -146,7 +163,9 @@ fn serve(
             result.map_err(std::io::Error::from)?;
         }
     }
-    server.run().map_err(failed)
+    let outcome = server.run().map_err(failed);
+    open::close(owners, session);
+    outcome
 }
 
 fn place(arguments: &Arguments) -> Result<Place, Error> {

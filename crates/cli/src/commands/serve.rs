@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use export::nbd::{Access, Export, Exports, Listener, Server};
 use lvm::model::{Relations, Role};
+use manager::live::Owner;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
@@ -25,9 +26,14 @@ const NBD: Flag = Flag::value(
     "nbd",
     "unix:Path|Host[:Port]",
     "Where clients connect: a unix socket, which is made, or a TCP port (10809 if left out). May \
-     be repeated. Whoever reaches a TCP port may read the volumes: NBD has no passwords.",
+     be repeated. Whoever reaches a TCP port may read and write the volumes: NBD has no \
+     passwords.",
 );
-const READ_ONLY: Flag = Flag::switch("readonly", "Refuse writes.").short('r');
+const READ_ONLY: Flag = Flag::switch(
+    "readonly",
+    "Only read: refuse writes, and leave the disks to others.",
+)
+.short('r');
 const RUN: Flag = Flag::value(
     "run",
     "Command",
@@ -50,7 +56,9 @@ pub(super) const COMMAND: Command = Command {
         volumes that can be served are. Prints the addresses once clients can connect, and serves \
         until it is interrupted.\n\n\
         Started with sockets by systemd or by a tool of libnbd, it serves on those.\n\n\
-        Volumes are served read-only as yet; --readonly says so for scripts that must never write.",
+        Clients may write, unless --readonly is given; a volume whose own permission is \
+        read-only is only read. While a group is served for writing, this process owns it: no \
+        other command changes it, and its disks cannot be activated elsewhere on this machine.",
     flags: &[&[NBD, READ_ONLY, RUN], open::FLAGS, flags::COMMON],
     examples: &[
         Example {
@@ -80,7 +88,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     let activated = Listener::from_activation().map_err(|error| failed(&error))?;
     let quiet = !activated.is_empty();
-    let exports = exports(arguments, session)?;
+    let (exports, owners) = exports(arguments, session)?;
     let server = Server::new(exports.clone()).map_err(|error| failed(&error))?;
     let mut listeners = activated;
     for address in arguments.values(&NBD) {
@@ -133,7 +141,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
     };
     server.stop(GRACE);
-    drop(private);
+    drop((server, exports, private));
+    open::close(owners, session);
     outcome
 }
 
@@ -141,18 +150,26 @@ fn failed(error: &block::Error) -> Error {
     Error::failed(error.to_string())
 }
 
-/// The volumes that the operands name.
-fn exports(arguments: &Arguments, session: &mut Session) -> Result<Exports, Error> {
+/// The volumes that the operands name, and the groups that this process owns for them.
+fn exports(arguments: &Arguments, session: &mut Session) -> Result<(Exports, Vec<Owner>), Error> {
     let disks = session.disks(arguments)?;
-    let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
+    let access = if arguments.has(&READ_ONLY) {
+        VolumeAccess::ReadOnly
+    } else {
+        VolumeAccess::ReadWrite
+    };
+    let mut opener = Opener::new(&disks, arguments, access)?;
     let exports = Exports::new();
-    let mut add = |name: &str, session: &mut Session| -> Result<(), Error> {
+    let add = |name: &str, opener: &mut Opener<'_>, session: &mut Session| {
         let opened = opener.open(name, session)?;
         exports
             .add(Export {
                 name: opened.name,
                 description: String::new(),
-                access: Access::ReadOnly,
+                access: match access {
+                    VolumeAccess::ReadOnly => Access::ReadOnly,
+                    VolumeAccess::ReadWrite => Access::ReadWrite,
+                },
                 device: Arc::new(opened.volume),
             })
             .map_err(|error| failed(&error))
@@ -160,12 +177,13 @@ fn exports(arguments: &Arguments, session: &mut Session) -> Result<Exports, Erro
     for operand in arguments.operands() {
         let plain = operand.strip_prefix("/dev/").unwrap_or(operand);
         if plain.contains('/') {
-            add(operand, session)?;
+            add(operand, &mut opener, session)?;
             continue;
         }
+        opener.own(operand)?;
         for name in volumes(&disks, operand)? {
             // One volume that cannot be served does not keep the others from it.
-            if let Err(error) = add(&name, session) {
+            if let Err(error) = add(&name, &mut opener, session) {
                 session.tell(&error.to_string());
             }
         }
@@ -173,7 +191,7 @@ fn exports(arguments: &Arguments, session: &mut Session) -> Result<Exports, Erro
     if exports.list().is_empty() {
         return Err(Error::failed("There is no volume that can be served"));
     }
-    Ok(exports)
+    Ok((exports, opener.into_owners()))
 }
 
 /// The names of the volumes of a group that people see.

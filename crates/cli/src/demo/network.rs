@@ -37,7 +37,7 @@ pub(super) fn serve_and_read(
     let full_name = format!("{GROUP}/{NAME}");
     let socket = folder.join("nbd.sock");
     story.command(&format!(
-        "ashlar serve {full_name} --nbd unix:{} &",
+        "ashlar serve --readonly {full_name} --nbd unix:{} &",
         socket.display()
     ))?;
     let exports = Exports::new();

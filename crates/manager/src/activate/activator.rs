@@ -81,11 +81,21 @@ impl std::fmt::Debug for Activator<'_> {
 impl<'a> Activator<'a> {
     /// One that has opened nothing yet.
     pub fn new(scan: &'a Scan, host: &'a Host) -> Self {
+        Self::over(scan, host, PvDevices::default())
+    }
+
+    /// One that has opened these devices, perhaps for another scan.
+    pub(crate) fn over(scan: &'a Scan, host: &'a Host, devices: PvDevices) -> Self {
         Self {
             scan,
             host,
-            devices: PvDevices::default(),
+            devices,
         }
+    }
+
+    /// The devices that it has opened.
+    pub(crate) fn into_devices(self) -> PvDevices {
+        self.devices
     }
 
     /// Makes a device of a logical volume.

@@ -1,6 +1,8 @@
 //! The physical volumes' devices, opened once each.
 
 use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use block::file::{Access as FileAccess, Claim, FileDevice, FileOptions};
@@ -14,30 +16,39 @@ use crate::{Error, Kind, Result};
 
 /// Opened devices, by physical volume and access.
 #[derive(Default)]
-pub(super) struct PvDevices {
+pub(crate) struct PvDevices {
     /// Whole files and disks: two partitions of an image share one.
     wholes: HashMap<(Location, Access), Arc<dyn Device>>,
-    open: HashMap<(PvIndex, Access), Arc<dyn Device>>,
+    open: HashMap<(Location, Access), Arc<dyn Device>>,
+    /// Duplicates of what is open for writing, for locks.
+    files: HashMap<PathBuf, OwnedFd>,
 }
 
 impl PvDevices {
     /// The device of a physical volume.
-    pub(super) fn get(
+    pub(crate) fn get(
         &mut self,
         scan: &Scan,
         pv: PvIndex,
         access: Access,
     ) -> Result<Arc<dyn Device>> {
-        if let Some(device) = self.open.get(&(pv, access)) {
+        let found = scan.device(scan.pv(pv).device);
+        // By its place and not its index: another scan may count differently.
+        let key = (found.location.clone(), access);
+        if let Some(device) = self.open.get(&key) {
             return Ok(Arc::clone(device));
         }
-        let found = scan.device(scan.pv(pv).device);
         let device = self.open(found, access).map_err(|error| {
             let what = format!("cannot open {} for its physical volume", found.name);
             Error::new(Kind::Device, what).because(error)
         })?;
-        self.open.insert((pv, access), Arc::clone(&device));
+        self.open.insert(key, Arc::clone(&device));
         Ok(device)
+    }
+
+    /// The open file behind a device that is open for writing, if a file is.
+    pub(crate) fn file(&self, path: &Path) -> Option<BorrowedFd<'_>> {
+        self.files.get(path).map(AsFd::as_fd)
     }
 
     fn open(&mut self, found: &FoundDevice, access: Access) -> block::Result<Arc<dyn Device>> {
@@ -47,6 +58,11 @@ impl PvDevices {
             Arc::clone(whole)
         } else {
             let whole = FileDevice::open_with(&key.0.path, options(access))?;
+            if access == Access::ReadWrite {
+                let file = whole.as_fd().try_clone_to_owned();
+                let file = file.map_err(|error| block::Error::io(found.name.clone(), error))?;
+                self.files.insert(key.0.path.clone(), file);
+            }
             let whole: Arc<dyn Device> = Arc::new(whole);
             self.wholes.insert(key, Arc::clone(&whole));
             whole

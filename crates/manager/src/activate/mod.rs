@@ -27,6 +27,7 @@ mod mirror;
 mod permit;
 
 pub use activator::{Activated, Activator, MissingPolicy, Options};
+pub(crate) use devices::PvDevices;
 pub use hold::Hold;
 
 #[cfg(test)]
