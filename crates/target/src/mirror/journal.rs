@@ -38,7 +38,9 @@ pub(super) enum Waiter {
     Region(u64),
     /// Requests that wait until lost legs are called stale.
     Drop,
-    /// The start.
+    /// The start, which claims the log when the record is durable.
+    Claim,
+    /// The start, when the log is claimed.
     Start,
 }
 
@@ -138,6 +140,7 @@ impl Mirror {
             match waiter {
                 Waiter::Region(region) => self.region_marked(region, &result, now, steps),
                 Waiter::Drop => self.drop_recorded(&result, now, steps),
+                Waiter::Claim => self.claim_log(result, steps),
                 Waiter::Start => self.log_ready(result, steps),
             }
         }

@@ -1,7 +1,7 @@
 //! The bytes of a disk log, as the kernel's device-mapper reads and writes them.
 //!
 //! ```text
-//!   sector 0   magic u32, version u32 = 2, region count u64; zeros
+//!   sector 0   magic u32, version u32, region count u64; zeros
 //!   sector 1   nothing for the kernel, which keeps it; here: which legs are believed
 //!   sector 2…  one bit per region, lowest first, little endian: 1 = clean and in sync
 //! ```
@@ -10,12 +10,17 @@
 //! created) says that all bits count. Bits behind the count are what [`super::Sync`] says.
 //!
 //! **The record of believed legs** is ours. A bit says that the legs of a region differ, or may;
-//! it cannot say which of them is right. For the kernel that is always the first one. Here the
-//! legs that hold everything that was written last are named in sector 1, and before any write is
-//! answered that a leg missed, it is taken off the list. The record only matters where a bit is
-//! 0: whoever copied a region and set its bit (the kernel too) has settled it. Without a whole
-//! record the first leg is believed, as by the kernel. What it cannot know is a leg that failed
-//! while the kernel ran the mirror, if the machine then stopped uncleanly.
+//! it cannot say which of them is right. For the kernel that is always the first one, and while a
+//! region is out of sync it writes to that one only. Here the legs that hold everything that was
+//! written last are named in sector 1, and before any write is answered that a leg missed, it is
+//! taken off the list. The record only matters where a bit is 0: whoever copied a region and set
+//! its bit (the kernel too) has settled it. Without a whole record the first leg is believed.
+//!
+//! **The version says who ran the mirror last.** The kernel takes a log of version 1 for one of
+//! version 2 (they are the same where numbers are little endian) and writes 2 when it starts. So
+//! we claim the log with version 1 when the record is durable; a record beside version 2 is older
+//! than what the kernel wrote since, and void. A mirror that is stopped in sync gets version 2
+//! back: nothing is left that the record could add.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +33,12 @@ const SECTOR: usize = 512;
 /// Where the bits begin.
 const BITS_AT: usize = 2 * SECTOR;
 const MAGIC: u32 = 0x4d69_5272;
+/// What the kernel writes.
 const VERSION: u32 = 2;
+/// The same log, whose record of believed legs counts.
+const VERSION_CLAIMED: u32 = 1;
+/// Where the version is.
+const VERSION_AT: usize = 4;
 /// `AshWhole`, little endian; a version follows.
 const RECORD_MAGIC: u64 = u64::from_le_bytes(*b"AshWhole");
 const RECORD_VERSION: u32 = 1;
@@ -64,9 +74,11 @@ impl LogImage {
         };
         assert_eq!(image.bytes.len() as u64, Self::len_for(regions, block));
         let magic = u32::from_le_bytes(image.field(0));
-        let version = u32::from_le_bytes(image.field(4));
+        let version = u32::from_le_bytes(image.field(VERSION_AT));
         let known = match magic {
-            MAGIC if version == VERSION => u64::from_le_bytes(image.field(8)),
+            MAGIC if [VERSION, VERSION_CLAIMED].contains(&version) => {
+                u64::from_le_bytes(image.field(8))
+            }
             MAGIC => {
                 let what = format!("the log has version {version}, of which nothing is known");
                 return Err(Error::new(Kind::Invalid, what));
@@ -74,8 +86,10 @@ impl LogImage {
             // The kernel takes anything else for a new log.
             _ => 0,
         };
-        if magic != MAGIC {
+        let claimed = magic == MAGIC && version == VERSION_CLAIMED;
+        if !claimed {
             image.set_believed(&[]);
+            image.put(VERSION_AT, &VERSION.to_le_bytes());
         }
         for region in known.min(regions)..regions {
             image.set(region, sync == Sync::Assumed);
@@ -87,7 +101,6 @@ impl LogImage {
             (0..regions).for_each(|region| image.set(region, false));
         }
         image.put(0, &MAGIC.to_le_bytes());
-        image.put(4, &VERSION.to_le_bytes());
         image.put(8, &regions.to_le_bytes());
         Ok(image)
     }
@@ -101,6 +114,16 @@ impl LogImage {
     pub(super) fn set(&mut self, region: u64, clean: bool) {
         assert!(region < self.regions);
         self.set_bit(region, clean);
+    }
+
+    /// From here on the record counts, which must be durable by now.
+    pub(super) fn claim(&mut self) {
+        self.put(VERSION_AT, &VERSION_CLAIMED.to_le_bytes());
+    }
+
+    /// Makes the log one like the kernel's, of a mirror that is in sync.
+    pub(super) fn release(&mut self) {
+        self.put(VERSION_AT, &VERSION.to_le_bytes());
     }
 
     /// The legs that are to be believed where a bit is 0; none: there is no record.

@@ -47,13 +47,24 @@ pub struct Mirror {
 enum Phase {
     Loading,
     Running,
-    /// What is said when all has ended, and whether resting regions were cleaned for it.
+    /// What is said when all has ended, and what it waits for.
     Ending {
         last: Step,
-        is_cleaned: bool,
+        until: Ending,
     },
     Suspended,
     Stopped,
+}
+
+/// What must be over before a mirror has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// What was asked.
+    Drained,
+    /// Resting regions become clean.
+    Cleaned,
+    /// The log becomes one like the kernel's, if all is in sync.
+    Released,
 }
 
 impl Mirror {
@@ -167,7 +178,18 @@ impl Mirror {
             }
             self.log_ready(Ok(()), steps);
         } else {
-            self.journal.wait(Waiter::Start);
+            self.journal.wait(Waiter::Claim);
+        }
+    }
+
+    /// The log says what is so; now it says too that it was us who wrote it.
+    pub(super) fn claim_log(&mut self, result: block::Result<()>, steps: &mut Steps) {
+        match (result, &mut self.journal.image) {
+            (Ok(()), Some(image)) => {
+                image.claim();
+                self.journal.wait(Waiter::Start);
+            }
+            (result, _) => self.log_ready(result, steps),
         }
     }
 
@@ -270,33 +292,55 @@ impl Mirror {
     }
 
     fn pump_ending(&mut self, now: Duration, steps: &mut Steps) {
-        let Phase::Ending { is_cleaned, .. } = &mut self.phase else {
+        let Phase::Ending { last, until } = &mut self.phase else {
             return;
         };
         let idle = self.operations.is_empty() && self.journal.is_idle() && self.drops.is_idle();
         if !idle {
             return;
         }
-        if !std::mem::replace(is_cleaned, true) && self.config.access == Access::ReadWrite {
-            self.clean(now, steps);
-            self.pump_journal(now, steps);
-            return self.pump_ending(now, steps);
+        let stops = matches!(last, Step::Stopped);
+        let writes = self.config.access == Access::ReadWrite;
+        match *until {
+            Ending::Drained if writes => {
+                *until = Ending::Cleaned;
+                self.clean(now, steps);
+            }
+            Ending::Cleaned if stops => {
+                *until = Ending::Released;
+                self.release_log();
+            }
+            _ => {
+                self.phase = if stops {
+                    Phase::Stopped
+                } else {
+                    Phase::Suspended
+                };
+                return steps.push(if stops {
+                    Step::Stopped
+                } else {
+                    Step::Suspended
+                });
+            }
         }
-        let Phase::Ending { last, .. } = std::mem::replace(&mut self.phase, Phase::Suspended)
-        else {
-            unreachable!("it was just looked at");
-        };
-        if matches!(last, Step::Stopped) {
-            self.phase = Phase::Stopped;
+        self.pump_journal(now, steps);
+        self.pump_ending(now, steps);
+    }
+
+    fn release_log(&mut self) {
+        let believed = self.legs.iter().all(|leg| leg.believed);
+        let settled = self.regions.all_in_sync() && self.regions.dirty_count() == 0;
+        let written = self.journal.failure().is_none();
+        if let Some(image) = &mut self.journal.image
+            && (believed && settled && written)
+        {
+            image.release();
         }
-        steps.push(last);
     }
 
     fn end(&mut self, last: Step) {
-        self.phase = Phase::Ending {
-            last,
-            is_cleaned: false,
-        };
+        let until = Ending::Drained;
+        self.phase = Phase::Ending { last, until };
     }
 
     fn message(&mut self, text: &str) -> block::Result<String> {

@@ -123,22 +123,36 @@ fn logs_are_understood() {
     assert_eq!(error.kind(), Kind::Invalid);
 }
 
-/// The record of believed legs comes back, and only as a whole.
+/// The record of believed legs comes back, only as a whole, and only if nobody else ran the mirror
+/// since: the kernel makes version 2 of version 1.
 #[test]
 fn records_come_back() {
     let mut one = image(&header(3, &[7]), 3, Sync::AsLogged);
     assert!(one.believed().is_empty());
     one.set_believed(&[7, u64::MAX]);
+    one.claim();
     let mut bytes = header(3, &[7]);
     for (at, run) in one.take_changed() {
         bytes[at as usize..][..run.len()].copy_from_slice(run);
     }
+    assert_eq!(bytes[4], 1, "the kernel takes it, and notes that it did");
     assert_eq!(image(&bytes, 3, Sync::AsLogged).believed(), [7, u64::MAX]);
     for at in 512..1024 {
         let mut torn = bytes.clone();
         torn[at] ^= 1;
         assert!(image(&torn, 3, Sync::AsLogged).believed().is_empty());
     }
+    bytes[4] = 2;
+    let mut taken = image(&bytes, 3, Sync::AsLogged);
+    assert!(taken.believed().is_empty());
+    taken.claim();
+    for (at, run) in taken.take_changed() {
+        bytes[at as usize..][..run.len()].copy_from_slice(run);
+    }
+    assert!(
+        image(&bytes, 3, Sync::AsLogged).believed().is_empty(),
+        "nor does it come back"
+    );
 }
 
 /// Devices of a mirror: two legs and a log, and what they hold at first.
@@ -182,6 +196,11 @@ impl Set {
             .collect()
     }
 
+    fn log_version(&self) -> u8 {
+        let disk = self.devices[2].disk();
+        disk.content().bytes(block::Range::new(4, 1))[0]
+    }
+
     /// The same disks after a cut that loses all that is not durable, and with a fault no more.
     fn reboot(self) -> Self {
         let disks = self.devices.iter().map(|device| {
@@ -214,7 +233,9 @@ fn new_mirrors_are_copied() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    assert_eq!(set.log_version(), 1, "it is claimed");
     drop(home);
+    assert_eq!(set.log_version(), 2, "it is given back");
     assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![1; 16]));
     let home = set.start(Set::config()).unwrap();
     assert_eq!(
