@@ -24,7 +24,7 @@ pub const BOOTS_MAX: usize = 12;
 const BOOTS_VARIABLE: &str = "ASHLAR_KERNEL_BOOTS";
 
 /// Many times what a boot takes: both cores may be busy.
-const LIMIT: Duration = Duration::from_mins(5);
+pub(super) const LIMIT: Duration = Duration::from_mins(5);
 const MEMORY_MIB: u32 = 512;
 /// What can be collected in one boot; takes no space until it is.
 const COLLECT_MAX: u64 = 16 << 30;
@@ -181,6 +181,9 @@ impl Kernel {
                 }
             }
         }
+        // For people, and for the next one who wonders what takes so long.
+        let log = image::folder().join(format!("{}.log", self.name));
+        fs::write(log, outcome.to_string()).expect("there is space for it");
         assert_eq!(finished.code, Some(0), "the emulator failed: {outcome}");
         outcome
     }

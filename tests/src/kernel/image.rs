@@ -5,6 +5,7 @@
 //!     lock              who holds it may change what is here
 //!     stock/            the kernel's package, unpacked: the kernel and the modules we load
 //!     base-KEY.cpio     busybox, LVM2, their libraries, the modules, `tests/kernel/*`
+//!     NAME.log          what the last machine of this name said
 //! ```
 //!
 //! The package is downloaded by `apt-get` and unpacked, not installed: nobody's machine gets

@@ -5,14 +5,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::boot::{Collected, Kernel};
+use super::boot::{Collected, Kernel, LIMIT};
 
 /// Disks that belong together, of which the kernel may write copies only.
 pub type DiskSet = Vec<PathBuf>;
 
 /// What a volume holds.
 pub type Sum = Collected;
+
+/// What a set may take, besides the boot.
+const PER_SET: Duration = Duration::from_secs(30);
 
 /// Activates what can be seen and collects every volume that people see.
 const SCRIPT: &str = r#"
@@ -24,6 +28,7 @@ must() {
 }
 set_of() {
     number=$1
+    echo "set $number, $(cut -d ' ' -f 1 /proc/uptime) s after the start"
     config="devices { filter = [ $2 \"r|.*|\" ] }"
     must vgck --config "$config"
     must vgchange -ay --config "$config"
@@ -47,7 +52,8 @@ impl Kernel {
     /// When the kernel or stock LVM2 refuses any of it, with what they said.
     pub fn sums(name: &str, sets: &[DiskSet]) -> Vec<BTreeMap<String, Sum>> {
         let mut script = SCRIPT.to_owned();
-        let mut kernel = Kernel::new(name);
+        let patience = PER_SET * u32::try_from(sets.len()).expect("few sets");
+        let mut kernel = Kernel::new(name).limit(LIMIT + patience);
         let mut next = 0;
         for (number, set) in sets.iter().enumerate() {
             let mut filter = String::new();

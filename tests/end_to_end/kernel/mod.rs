@@ -1,0 +1,6 @@
+//! The stock kernel as judge of our disks, and we of its.
+//!
+//! Each test says how many boots it takes; a whole run has twelve.
+
+mod group;
+mod volumes;
