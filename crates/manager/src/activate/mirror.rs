@@ -114,12 +114,7 @@ impl Builder<'_> {
         let Area::Lv { lv: image, .. } = image else {
             return Err(self.damaged(lv, "an image of its mirror is no volume"));
         };
-        let uuid = self.group.model.lv(image).uuid;
-        let bytes = uuid.as_bytes().iter();
-        // FNV-1a; what matters is that it stays the same.
-        Ok(bytes.fold(0xcbf2_9ce4_8422_2325, |id: u64, byte| {
-            (id ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        }))
+        Ok(identity(self.group.model.lv(image).uuid))
     }
 
     fn image(&mut self, lv: LvId, image: Area, len: u64, depth: u32) -> Result<Arc<dyn Device>> {
@@ -182,6 +177,15 @@ impl Builder<'_> {
             self.gaps.push(gap);
         }
     }
+}
+
+/// What the log calls a leg.
+pub(super) fn identity(image: lvm::Uuid) -> u64 {
+    let bytes = image.as_bytes().iter();
+    // FNV-1a; what matters is that it stays the same.
+    bytes.fold(0xcbf2_9ce4_8422_2325, |id: u64, byte| {
+        (id ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 
 mod activator;
 mod devices;
+mod facts;
 mod hold;
 mod layout;
 mod mirror;
@@ -28,6 +29,7 @@ mod permit;
 
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
+pub use facts::{MirrorFacts, mirror_facts};
 pub use hold::Hold;
 
 #[cfg(test)]

@@ -190,6 +190,8 @@ impl Case {
             // A log is not put where a copy is.
             let mut lost = case(&[mirror(Disk, Initial::NoSync)], missing);
             lost.mishap = Mishap::LastLost;
+            let mut repaired = lost.clone();
+            repaired.command = C::LvRepair("vg0", "m");
             cases.extend([
                 case(&[], disk),
                 case(&[], mirror(MirrorLog::Mirrored, Initial::Synchronise)),
@@ -202,6 +204,7 @@ impl Case {
                 case(&[disk], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
                 case(&[disk], C::LvRename("vg0", "m", "n")),
                 lost,
+                repaired,
             ]);
         }
         cases

@@ -54,6 +54,7 @@ pub(super) enum Command {
     LvChange(Name, Name, AttributeChange<'static>),
     /// To so many copies.
     LvConvert(Name, Name, usize, MirrorLog),
+    LvRepair(Name, Name),
 }
 
 /// What a new volume is made of.
@@ -134,7 +135,9 @@ impl Command {
                 request.groups.push(other.to_owned());
                 request.changes_pvs = true;
             }
-            Self::VgReduceMissing(..) => request.tolerated = vec![Tolerated::Missing],
+            Self::VgReduceMissing(..) | Self::LvRepair(..) => {
+                request.tolerated = vec![Tolerated::Missing];
+            }
             Self::VgImport(_) => request.tolerated = vec![Tolerated::Exported],
             _ => {}
         }
@@ -166,6 +169,7 @@ impl Command {
             | Self::LvRemove(name, _)
             | Self::LvRename(name, ..)
             | Self::LvChange(name, ..)
+            | Self::LvRepair(name, _)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -207,6 +211,7 @@ impl Command {
             Self::LvRename(..) => "lvrename",
             Self::LvChange(..) => "lvchange",
             Self::LvConvert(..) => "lvconvert",
+            Self::LvRepair(..) => "lvconvert --repair",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
 use lvm::Sectors;
-use lvm::model::{VolumeGroup, from_text};
+use lvm::model::{PvId, VolumeGroup, from_text};
 use lvm::ondisk::versions;
 use lvm::plan::group::{
     Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group, create_group, export_group,
@@ -15,7 +15,8 @@ use lvm::plan::group::{
 use lvm::plan::initialise::{AreaCount, NewPv};
 use lvm::plan::logical::{
     Along, Conversion, Initial, MirrorOptions, MirrorState, NewKind, NewVolume, Resize, Stripes,
-    change_volume, convert_mirrors, create_volume, remove_volumes, rename_volume, resize_volume,
+    change_volume, convert_mirrors, create_volume, remove_volumes, rename_volume, repair_volume,
+    resize_volume,
 };
 use lvm::plan::physical::{PvSize, change_pv, resize_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
@@ -102,11 +103,9 @@ impl Command {
             Self::VgExtend(_, disks) => extend_group(vg, &members(scan, disks)?, &areas, author),
             Self::VgReduce(_, disk) => reduce_group(vg, &[pv(disk)?.0], &areas, author),
             Self::VgReduceMissing(_, partial) => {
-                let missing = group.members.iter();
-                let missing = missing.filter(|member| member.presence == Presence::Missing);
-                let missing = missing.map(|member| member.id).collect();
-                remove_missing(vg, &missing, partial, &areas, author)
+                remove_missing(vg, &missing(group), partial, &areas, author)
             }
+            Self::LvRepair(_, volume) => repair_volume(vg, volume, &missing(group), author),
             Self::VgSplit(_, to, disk) => {
                 let pvs = BTreeSet::from([pv(disk)?.0]);
                 split_group(vg, SplitInto::New(to), SplitOff::Pvs(&pvs), author)
@@ -165,6 +164,12 @@ impl Command {
             _ => return None,
         })
     }
+}
+
+fn missing(group: &FoundVg) -> BTreeSet<PvId> {
+    let missing = group.members.iter();
+    let missing = missing.filter(|member| member.presence == Presence::Missing);
+    missing.map(|member| member.id).collect()
 }
 
 fn kind(shape: Shape) -> NewKind {

@@ -47,6 +47,38 @@ const RECORD_SUM: usize = SECTOR - 8;
 /// What is written at once at most, in bytes.
 const RUN_MAX: usize = 64 << 10;
 
+/// How many bytes at the beginning of a log say something about `regions`.
+pub fn log_length(regions: u64) -> u64 {
+    LogImage::len_for(regions, SECTOR as u32)
+}
+
+/// Whether a log, of which these are the first bytes, says that all of `regions` are the same on
+/// all legs.
+pub fn is_in_sync(log: &[u8], regions: u64) -> bool {
+    if log.len() < BITS_AT || !is_known(log) {
+        return false;
+    }
+    let known = u64::from_le_bytes(log[8..16].try_into().expect("eight bytes"));
+    let is_set = |region: u64| {
+        let byte = log.get(BITS_AT + (region / 8) as usize);
+        byte.is_some_and(|byte| byte >> (region % 8) & 1 == 1)
+    };
+    known >= regions && (0..regions).all(is_set)
+}
+
+/// The legs that a log, of which these are the first bytes, believes; none: it names none.
+pub fn believed_legs(log: &[u8]) -> Vec<u64> {
+    if log.len() < BITS_AT || !is_known(log) {
+        return Vec::new();
+    }
+    believed(log)
+}
+
+/// Whether a log has a header that means something.
+fn is_known(log: &[u8]) -> bool {
+    log[..4] == MAGIC.to_le_bytes() && log[4..8] == VERSION.to_le_bytes()
+}
+
 /// A log in memory, and which of its blocks the disk does not have yet.
 #[derive(Debug, Clone)]
 pub(super) struct LogImage {
@@ -128,22 +160,7 @@ impl LogImage {
 
     /// The legs that are to be believed where a bit is 0; none: there is no record.
     pub(super) fn believed(&self) -> Vec<u64> {
-        let record = &self.bytes[SECTOR..2 * SECTOR];
-        let word = |at: usize| {
-            let bytes = record[at..at + 8].try_into();
-            u64::from_le_bytes(bytes.expect("eight bytes"))
-        };
-        let count = (word(8) >> 32) as usize;
-        let whole = word(0) == RECORD_MAGIC
-            && word(8) as u32 == RECORD_VERSION
-            && count <= LEGS_MAX
-            && word(RECORD_SUM) == sum(&record[..RECORD_SUM]);
-        if !whole {
-            return Vec::new();
-        }
-        (0..count)
-            .map(|index| word(RECORD_IDS + 8 * index))
-            .collect()
+        believed(&self.bytes)
     }
 
     pub(super) fn set_believed(&mut self, ids: &[u64]) {
@@ -220,4 +237,24 @@ fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     })
+}
+
+/// The legs that the record in a log names.
+fn believed(log: &[u8]) -> Vec<u64> {
+    let record = &log[SECTOR..2 * SECTOR];
+    let word = |at: usize| {
+        let bytes = record[at..at + 8].try_into();
+        u64::from_le_bytes(bytes.expect("eight bytes"))
+    };
+    let count = (word(8) >> 32) as usize;
+    let whole = word(0) == RECORD_MAGIC
+        && word(8) as u32 == RECORD_VERSION
+        && count <= LEGS_MAX
+        && word(RECORD_SUM) == sum(&record[..RECORD_SUM]);
+    if !whole {
+        return Vec::new();
+    }
+    (0..count)
+        .map(|index| word(RECORD_IDS + 8 * index))
+        .collect()
 }

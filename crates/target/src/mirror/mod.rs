@@ -41,6 +41,7 @@ mod resync;
 mod state;
 
 pub use config::{Access, Content, LEGS_MAX, Leg, LogPlace, MirrorConfig, REGIONS_MAX, Sync};
+pub use log_image::{believed_legs, is_in_sync, log_length};
 pub use state::Mirror;
 
 #[cfg(test)]

@@ -1,13 +1,23 @@
 //! `lvcreate`: a new logical volume.
 
-use lvm::plan::logical::{NewVolume, Zeroing, create_volume};
-use lvm::plan::places::Places;
-use lvm::plan::size::SizeArgument;
+use lvm::model::ReadAhead;
+use lvm::plan::logical::{
+    Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewVolume, Permission, Skip, Start,
+    Stripes, Zeroing, create_volume,
+};
 
-use super::arguments::{CHANGE, Choice, FORCE, ZERO, choice};
+use super::arguments::{
+    ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
+};
 use super::run::run;
-use super::work::{Work, planned, refusal};
-use crate::args::{Arguments, Command, Error, Example, Flag, Target, flags, split_target};
+use super::volumes::{
+    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR, MIRROR_LOG,
+    MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP, STRIPE_SIZE,
+    STRIPES, Signs, TYPE, autoactivation, cling_tags, default_group, permission, places, policy,
+    read_ahead, require_name, size, skip, tags,
+};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 
 const NAME: Flag = Flag::value(
     "name",
@@ -15,19 +25,6 @@ const NAME: Flag = Flag::value(
     "The volume's name; without it lvol0, lvol1 and so on.",
 )
 .short('n');
-const SIZE: Flag = Flag::value(
-    "size",
-    "Size",
-    "How large it is; MiB where there is no unit. Rounded up to whole extents.",
-)
-.short('L');
-const EXTENTS: Flag = Flag::value(
-    "extents",
-    "Number[%{VG|FREE|PVS}]",
-    "How many extents it has, or what share of the group, of what is free, or of the named \
-     devices.",
-)
-.short('l');
 const WIPE: Flag = Flag::value(
     "wipesignatures",
     "y|n",
@@ -41,60 +38,119 @@ const ACTIVATE: Flag = Flag::value(
 )
 .short('a');
 
+/// What stock makes and we do not yet.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::switch("snapshot", "Not done yet: snapshots.").short('s'),
+    Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
+    Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
+    Flag::value("virtualsize", "Size", "Not done yet: thin volumes.").short('V'),
+    Flag::switch("cache", "Not done yet: caches.").short('H'),
+    Flag::value("cachepool", "LV", "Not done yet: caches."),
+    Flag::value("cachevol", "LV", "Not done yet: caches."),
+    Flag::value("cachedevice", "PV", "Not done yet: caches."),
+    Flag::switch("vdo", "Not done yet: VDO."),
+    Flag::value("vdopool", "LV", "Not done yet: VDO."),
+    Flag::value("chunksize", "Size", "Not done yet: snapshots and pools.").short('c'),
+    Flag::value("raidintegrity", "y|n", "Not done yet: integrity."),
+];
+
 /// `lvcreate`
 pub(super) const COMMAND: Command = Command {
     name: "lvcreate",
     summary: "Create a logical volume",
-    operands: "VG [PV[:PE[-PE]] ...]",
-    description: "Takes free extents of a group for a new volume. Its first bytes are zeroed and \
-        signatures in it wiped, so that nothing old is found in it.",
+    operands: "VG [PV[:PE[-PE]]|@TAG ...]",
+    description: "Takes free extents of a group for a new volume: one behind the other, in stripes \
+        over several devices (-i), or as a mirror with copies on different devices (--type mirror \
+        -m). A mirror's copies are made equal when it is first served. Its first bytes are zeroed \
+        and signatures in it wiped before the volume is there, so that nothing old is found in it.\
+        \n\nDevices behind the group are the only ones that are used, with their extents or parts \
+        of them.",
     flags: &[
-        &[NAME, SIZE, EXTENTS, ZERO, WIPE, ACTIVATE, FORCE],
+        &[
+            NAME,
+            SIZE,
+            EXTENTS,
+            TYPE,
+            STRIPES,
+            STRIPE_SIZE,
+            MIRRORS,
+            MIRROR_LOG,
+            CORE_LOG,
+            REGION_SIZE,
+            NO_SYNC,
+            ALLOC,
+            CONTIGUOUS,
+            PERMISSION,
+            READ_AHEAD,
+            ADD_TAG,
+            ZERO,
+            WIPE,
+            ACTIVATE,
+            SKIP,
+            IGNORE_SKIP,
+            AUTOACTIVATION,
+            PERSISTENT,
+            MINOR,
+            MAJOR,
+            FORCE,
+        ],
         CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
         flags::COMMON,
     ],
-    examples: &[Example {
-        line: "lvcreate -L 1g -n data vg0",
-        does: "makes a volume of 1 GiB",
-    }],
+    examples: &[
+        Example {
+            line: "lvcreate -L 1g -n data vg0",
+            does: "makes a volume of 1 GiB",
+        },
+        Example {
+            line: "lvcreate -i 3 -I 64k -l 100%FREE -n fast vg0",
+            does: "spreads a volume of all that is free over three devices",
+        },
+        Example {
+            line: "lvcreate --type mirror -m 1 -L 1g -n safe vg0",
+            does: "makes a volume with two copies",
+        },
+    ],
     run,
 };
 
 /// Makes the volume.
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let [group, places @ ..] = arguments.operands() else {
-        return Err(Error::usage("Please specify a volume group."));
+    refuse(arguments, UNSUPPORTED)?;
+    let (group, name) = names(arguments)?;
+    let kind = kind(arguments, work)?;
+    let size = size(arguments, Signs::None)?
+        .ok_or_else(|| Error::usage("Please specify either size or extents."))?;
+    let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
+    let start = match arguments.value(&ACTIVATE) {
+        None | Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Start::Active,
+        Some("n" | "en" | "ln" | "an") => Start::Inactive,
+        Some(other) => return Err(invalid(&ACTIVATE, other)),
     };
-    let Target::Vg(group) = split_target(group) else {
-        return Err(Error::usage(format!("{group} names no volume group.")));
-    };
-    let size = match (arguments.value(&SIZE), arguments.value(&EXTENTS)) {
-        (Some(size), None) => SizeArgument::from_size(size),
-        (None, Some(extents)) => SizeArgument::from_extents(extents),
-        _ => return Err(Error::usage("Please specify either size or extents.")),
-    };
-    let size = size.map_err(|error| Error::usage(error.context))?;
-    let wipe = choice(arguments, &WIPE)? != Some(Choice::No);
-    let zero = choice(arguments, &ZERO)? != Some(Choice::No);
+    let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, cling_tags(work));
     let template = NewVolume {
-        name: arguments.value(&NAME),
-        zeroing: match (zero, wipe) {
-            (true, true) => Zeroing::ZeroAndWipe,
-            (true, false) => Zeroing::ZeroOnly,
-            (false, _) => Zeroing::Nothing,
-        },
+        name: name.as_deref(),
+        kind,
+        policy: policy(arguments)?,
+        cling_tags: &cling_tags,
+        permission,
+        read_ahead: read_ahead(arguments)?.unwrap_or(ReadAhead::Auto),
+        minor: minor(arguments, work)?,
+        skip: skip(arguments)?.unwrap_or(Skip::No),
+        autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
+        tags: &tags,
+        zeroing: zeroing(arguments, work, permission)?,
+        start,
         ..NewVolume::linear(size)
     };
     let finder = work.finder();
-    let names: Vec<&str> = places.iter().map(String::as_str).collect();
+    let words = &arguments.operands()[arguments.operands().len().min(1)..];
     let request = work.request_of(&[&group]);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&group)?;
-        let find = |name: &str| finder.member(scan, found, name);
-        let places = match names[..] {
-            [] => None,
-            _ => Some(Places::parse(&found.model, &names, find).map_err(refusal)?),
-        };
+        let places = places(scan, found, &finder, words)?;
         let new = NewVolume {
             places: places.as_ref(),
             ..template.clone()
@@ -102,4 +158,172 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         planned(create_volume(&found.model, &new, author))
     })?;
     Ok(())
+}
+
+/// The group and the new volume's name, which may have the group in front.
+fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
+    let operand = arguments.operands().first().map(|word| split_target(word));
+    let of_operand = match operand {
+        None => None,
+        Some(Target::Vg(group)) => Some(group),
+        Some(_) => return Err(Error::usage("Please provide a volume group name.")),
+    };
+    let Some(asked) = arguments.value(&NAME) else {
+        let group = of_operand.or_else(default_group);
+        let group = group.ok_or_else(|| Error::usage("Please provide a volume group name."))?;
+        return Ok((group, None));
+    };
+    let (of_name, name) = match split_target(asked) {
+        Target::Lv(LvName { vg, lv }) => (Some(vg), lv),
+        _ => (None, asked.to_owned()),
+    };
+    if let (Some(one), Some(other)) = (&of_name, &of_operand)
+        && one != other
+    {
+        return Err(Error::usage(format!(
+            "Inconsistent volume group names given: \"{one}\" and \"{other}\""
+        )));
+    }
+    require_name(&name)?;
+    let group = of_operand.or(of_name).or_else(default_group);
+    let group = group.ok_or_else(|| Error::usage("Please provide a volume group name."))?;
+    Ok((group, Some(name)))
+}
+
+/// What the volume is made of.
+fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
+    let stripes = Stripes {
+        count: number(arguments, &STRIPES)?.unwrap_or(1),
+        size: size_of(arguments, &STRIPE_SIZE, 'k')?,
+    };
+    if stripes.count == 1 && stripes.size.is_some() {
+        work.note("Ignoring stripesize argument with single stripe.");
+    }
+    let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
+    let log = mirror_log(arguments)?;
+    let mirror = |copies: usize| -> Result<NewKind, Error> {
+        let options = MirrorOptions {
+            legs: copies.saturating_add(1),
+            log: log.unwrap_or(MirrorLog::Disk),
+            region_size: size_of(arguments, &REGION_SIZE, 'm')?,
+            initial: if arguments.has(&NO_SYNC) {
+                Initial::NoSync
+            } else {
+                Initial::Synchronise
+            },
+        };
+        Ok(NewKind::Mirror(options, stripes))
+    };
+    let plain = match arguments.value(&TYPE) {
+        None => match mirrors {
+            Some(copies) if copies > 0 => {
+                warn_of_type(work);
+                return mirror(copies);
+            }
+            _ => NewKind::Striped(stripes),
+        },
+        Some("mirror") => return mirror(mirrors.unwrap_or(1)),
+        Some("linear") if stripes.count > 1 => {
+            return Err(Error::usage(format!(
+                "Command does not accept option: --stripes {}.",
+                stripes.count
+            )));
+        }
+        Some("linear" | "striped") => NewKind::Striped(stripes),
+        Some("zero") => NewKind::Zero,
+        Some("error") => NewKind::Error,
+        Some(other) => return Err(unknown_type(other)),
+    };
+    if mirrors == Some(0) {
+        work.note("Redundant mirrors argument: default is 0");
+    }
+    if mirrors.is_some_and(|copies| copies > 0) || log.is_some() {
+        return Err(Error::usage(
+            "Only a mirror has copies and a log: --type mirror.",
+        ));
+    }
+    Ok(plain)
+}
+
+/// Says that a mirror is not of the type that stock would choose.
+pub(super) fn warn_of_type(work: &mut Work<'_>) {
+    let chosen = work.host().config.string("global/mirror_segtype_default");
+    if chosen != Some("mirror") {
+        work.warn("Using type mirror: raid1 is not made yet. --type mirror says so.");
+    }
+}
+
+/// An error about a type that we do not make.
+pub(super) fn unknown_type(name: &str) -> Error {
+    let known = [
+        "snapshot",
+        "thin",
+        "cache",
+        "vdo",
+        "writecache",
+        "integrity",
+        "raid",
+    ];
+    if known.iter().any(|known| name.starts_with(known)) {
+        return Error::failed(format!(
+            "Volumes of type {name} are not made yet: use LVM2 for this."
+        ));
+    }
+    Error::usage(format!(
+        "WARNING: Unrecognised segment type {name}\n{}",
+        invalid(&TYPE, name)
+    ))
+}
+
+/// `--mirrorlog` and `--corelog`
+pub(super) fn mirror_log(arguments: &Arguments) -> Result<Option<MirrorLog>, Error> {
+    match arguments.value(&MIRROR_LOG) {
+        None if arguments.has(&CORE_LOG) => Ok(Some(MirrorLog::Core)),
+        None => Ok(None),
+        Some("core") => Ok(Some(MirrorLog::Core)),
+        Some("disk") => Ok(Some(MirrorLog::Disk)),
+        Some("mirrored") => Ok(Some(MirrorLog::Mirrored)),
+        Some(other) => Err(invalid(&MIRROR_LOG, other)),
+    }
+}
+
+/// The minor number that the volume keeps.
+pub(super) fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
+    let minor = number(arguments, &MINOR)?;
+    if choice(arguments, &PERSISTENT)? != Some(Choice::Yes) {
+        return Ok(None);
+    }
+    if minor.is_none() {
+        return Err(Error::failed(
+            "Please specify minor number with --minor when using -My.",
+        ));
+    }
+    if let Some(major) = number::<u32>(arguments, &MAJOR)? {
+        work.warn(&format!(
+            "Ignoring supplied major number {major} - kernel assigns major numbers dynamically. \
+             Using major number 0 instead."
+        ));
+    }
+    Ok(minor)
+}
+
+/// Whether old content goes. What cannot be written keeps it, as in stock.
+fn zeroing(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    permission: Permission,
+) -> Result<Zeroing, Error> {
+    let zero = choice(arguments, &ZERO)?;
+    let wipe = choice(arguments, &WIPE)?;
+    let default = "allocation/wipe_signatures_when_zeroing_new_lvs";
+    let wipes = match wipe {
+        None => work.host().config.flag(default, true),
+        Some(choice) => choice == Choice::Yes,
+    };
+    Ok(match zero {
+        Some(Choice::No) => Zeroing::Nothing,
+        None if permission == Permission::ReadOnly => Zeroing::Nothing,
+        _ if wipes => Zeroing::ZeroAndWipe,
+        _ => Zeroing::ZeroOnly,
+    })
 }

@@ -18,11 +18,17 @@
 
 mod arguments;
 mod console;
+mod lvchange;
+mod lvconvert;
 mod lvcreate;
+mod lvremove;
+mod lvrename;
+mod lvresize;
 mod pvcreate;
 mod run;
 mod table;
 mod vgcreate;
+mod volumes;
 #[expect(dead_code, reason = "the commands that come next use the rest")]
 mod work;
 

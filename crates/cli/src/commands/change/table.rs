@@ -1,7 +1,7 @@
 //! All commands that change metadata.
 
 use super::work::Core;
-use super::{lvcreate, pvcreate, vgcreate};
+use super::{lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvcreate, vgcreate};
 use crate::args::Command;
 
 /// The commands, with what runs under their names.
@@ -9,6 +9,13 @@ const CORES: &[(&Command, Core)] = &[
     (&pvcreate::COMMAND, pvcreate::core),
     (&vgcreate::COMMAND, vgcreate::core),
     (&lvcreate::COMMAND, lvcreate::core),
+    (&lvresize::EXTEND, lvresize::extend),
+    (&lvresize::REDUCE, lvresize::reduce),
+    (&lvresize::RESIZE, lvresize::either),
+    (&lvremove::COMMAND, lvremove::core),
+    (&lvrename::COMMAND, lvrename::core),
+    (&lvchange::COMMAND, lvchange::core),
+    (&lvconvert::COMMAND, lvconvert::core),
 ];
 
 /// The commands, for the table of all.

@@ -94,8 +94,13 @@ pub fn convert_mirrors(
         }
         Some(parts) => change_log(&mut draft, id, &parts, conversion, author)?,
     }
+    let done = if conversion.legs > old {
+        "being converted"
+    } else {
+        "converted"
+    };
     draft.note(format!(
-        "Logical volume {}/{} converted.",
+        "Logical volume {}/{} {done}.",
         vg.name, conversion.volume
     ));
     draft.finish(author)

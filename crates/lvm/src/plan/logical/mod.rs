@@ -24,6 +24,7 @@ pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
 pub(super) use repair::repair_mirror;
+pub use repair::repair_volume;
 pub use resize::{Resize, resize_volume};
 
 #[cfg(test)]

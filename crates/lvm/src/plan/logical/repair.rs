@@ -7,10 +7,50 @@
 use std::collections::BTreeSet;
 
 use super::mirror::{self, Parts};
-use crate::model::{LvFlag, LvId, PvId};
-use crate::plan::draft::Draft;
+use crate::model::{LvFlag, LvId, PvFlag, PvId, VolumeGroup};
+use crate::plan::author::Author;
+use crate::plan::change::Change;
+use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
 use crate::plan::segments;
 use crate::{Extents, Result};
+
+/// `lvconvert --repair`: one mirror goes on without what stood on `gone`, which the group is told
+/// to miss from now on.
+pub fn repair_volume(
+    vg: &VolumeGroup,
+    volume: &str,
+    gone: &BTreeSet<PvId>,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    require_known_segments(vg)?;
+    let id = find_lv(vg, volume)?;
+    let Some(parts) = mirror::parts(vg, id)? else {
+        return Err(refused(format!(
+            "Logical volume {}/{volume} is no mirror",
+            vg.name
+        )));
+    };
+    let is_lost = |lv: &LvId| !mirror::pvs_below(vg, *lv).is_disjoint(gone);
+    if !parts.images.iter().chain(&parts.log).any(is_lost) {
+        return Err(refused(format!(
+            "Volume {}/{volume} is consistent. Nothing to repair.",
+            vg.name
+        )));
+    }
+    if parts.images.iter().all(is_lost) {
+        return Err(refused(format!(
+            "Logical volume {}/{volume} has no copy left that is whole",
+            vg.name
+        )));
+    }
+    repair_mirror(&mut draft, id, gone)?;
+    for pv in gone {
+        draft.vg.pv_mut(*pv).flags.insert(PvFlag::Missing);
+    }
+    draft.note(format!("Logical volume {}/{volume} repaired.", vg.name));
+    draft.finish(author)
+}
 
 /// Takes the copies and the log that stand on `gone` out of a mirror. A mirror without any other
 /// copy is left as it is.

@@ -1,0 +1,152 @@
+//! `lvchange`: properties of volumes.
+
+use lvm::plan::logical::{AttributeChange, change_volume};
+
+use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, invalid, refuse};
+use super::lvcreate::minor;
+use super::run::run;
+use super::volumes::{
+    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, IGNORE_SKIP, MAJOR, MINOR, PERMISSION, PERSISTENT,
+    READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip, tags,
+};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::open::ACTIVATION_MODE;
+
+const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May be repeated.");
+const ACTIVATE: Flag = Flag::value(
+    "activate",
+    "y|n|ay",
+    "Refused, unless nothing has to be done: `serve' and `attach' activate volumes.",
+)
+.short('a');
+const REFRESH: Flag = Flag::switch(
+    "refresh",
+    "Accepted for scripts: what is served always has the newest metadata.",
+);
+const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
+
+/// What stock does and we do not.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::switch(
+        "resync",
+        "Not done yet: making a mirror's copies equal again.",
+    ),
+    Flag::value("rebuild", "PV", "Not done yet: RAID."),
+    Flag::value("syncaction", "check|repair", "Not done yet: RAID."),
+    Flag::value("writemostly", "PV", "Not done yet: RAID."),
+    Flag::value("writebehind", "Number", "Not done yet: RAID."),
+    Flag::value("minrecoveryrate", "Size", "Not done yet: RAID."),
+    Flag::value("maxrecoveryrate", "Size", "Not done yet: RAID."),
+    Flag::value("zero", "y|n", "Not done yet: thin pools.").short('Z'),
+    Flag::value("discards", "String", "Not done yet: thin pools."),
+    Flag::value("errorwhenfull", "y|n", "Not done yet: thin pools."),
+    Flag::value("cachemode", "String", "Not done yet: caches."),
+    Flag::value("cachepolicy", "String", "Not done yet: caches."),
+    Flag::value("cachesettings", "String", "Not done yet: caches."),
+    Flag::value("compression", "y|n", "Not done yet: VDO."),
+    Flag::value("deduplication", "y|n", "Not done yet: VDO."),
+];
+
+/// `lvchange`
+pub(super) const COMMAND: Command = Command {
+    name: "lvchange",
+    summary: "Change properties of logical volumes",
+    operands: "VG|LV|@TAG ...",
+    description: "Changes what the metadata says about volumes: whether they may be written, their \
+        tags, how extents are chosen for them. Several changes are made together or not at all.",
+    flags: &[
+        &[
+            PERMISSION,
+            ADD_TAG,
+            REMOVE_TAG,
+            ALLOC,
+            CONTIGUOUS,
+            READ_AHEAD,
+            SKIP,
+            IGNORE_SKIP,
+            AUTOACTIVATION,
+            PERSISTENT,
+            MINOR,
+            MAJOR,
+            ACTIVATE,
+            ACTIVATION_MODE,
+            REFRESH,
+            SYSINIT,
+            FORCE,
+            flags::PARTIAL,
+            flags::READ_ONLY,
+            flags::IGNORE_LOCKING_FAILURE,
+        ],
+        CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "lvchange -p r vg0/data",
+            does: "makes a volume read-only",
+        },
+        Example {
+            line: "lvchange --addtag old vg0",
+            does: "gives all volumes of a group a tag",
+        },
+    ],
+    run,
+};
+
+/// Changes the volumes, one after the other.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let (added, removed) = (tags(arguments, &ADD_TAG)?, tags(arguments, &REMOVE_TAG)?);
+    let mut changes: Vec<AttributeChange<'_>> = Vec::new();
+    changes.extend(permission(arguments)?.map(AttributeChange::Permission));
+    let allocation = allocation(arguments)?;
+    changes.extend(allocation.map(|allocation| AttributeChange::Allocation(allocation.own())));
+    changes.extend(read_ahead(arguments)?.map(AttributeChange::ReadAhead));
+    changes.extend(skip(arguments)?.map(AttributeChange::Skip));
+    changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
+    match choice(arguments, &PERSISTENT)? {
+        Some(Choice::Yes) => changes.push(AttributeChange::Minor(minor(arguments, work)?)),
+        Some(Choice::No) => changes.push(AttributeChange::Minor(None)),
+        None => {}
+    }
+    changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
+    changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
+    let active = active(arguments)?;
+    if changes.is_empty() && active.is_none() && !arguments.has(&REFRESH) {
+        return Err(Error::usage("Please say what to change; --help lists it."));
+    }
+    for volume in chosen(arguments, work)? {
+        if !changes.is_empty() {
+            let request = work.request_of(&[&volume.group]);
+            let changed = work.change(&request, |scan, author| {
+                let (found, id) = volume.find(scan)?;
+                let name = found.model.lv(id).name();
+                planned(change_volume(&found.model, name, &changes, author))
+            });
+            if let Err(error) = changed {
+                work.fail_later(&error.to_string());
+            }
+        }
+        if active == Some(Choice::Yes) {
+            work.fail_later(&format!(
+                "Logical volume {}/{} is not activated: `ashlar serve' or `ashlar attach' does \
+                 that.",
+                volume.group, volume.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `-a`, in all its forms.
+fn active(arguments: &Arguments) -> Result<Option<Choice>, Error> {
+    match arguments.value(&ACTIVATE) {
+        None => Ok(None),
+        Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Ok(Some(Choice::Yes)),
+        Some("n" | "en" | "ln" | "an") => Ok(Some(Choice::No)),
+        Some(other) => Err(invalid(&ACTIVATE, other)),
+    }
+}

@@ -1,0 +1,316 @@
+//! `lvconvert`: from a linear volume to a mirror and back, more or fewer copies, another log.
+
+use lvm::model::{LvId, SegmentType};
+use lvm::plan::logical::{Conversion, Initial, MirrorState, convert_mirrors, repair_volume};
+use manager::activate::{MirrorFacts, mirror_facts};
+use manager::apply::Tolerated;
+use manager::scan::{FoundVg, Scan};
+
+use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse, size as size_of};
+use super::lvcreate::{mirror_log, unknown_type, warn_of_type};
+use super::run::run;
+use super::volumes::{
+    ACCEPTED, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing, places, policy,
+    single,
+};
+use super::work::{Work, failed, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
+
+const MIRRORS: Flag = Flag::value(
+    "mirrors",
+    "[+|-]Number",
+    "How many copies there are to be beside the first, or how many more or fewer.",
+)
+.short('m');
+const REPAIR: Flag = Flag::switch(
+    "repair",
+    "Let a mirror go on without the copies and the log that are on missing devices.",
+);
+const INTERVAL: Flag = Flag::value(
+    "interval",
+    "Number",
+    "Accepted for scripts: nothing is waited for.",
+)
+.short('i');
+const BACKGROUND: Flag = Flag::switch(
+    "background",
+    "Accepted for scripts: copies are made equal while the volume is served.",
+)
+.short('b');
+const USE_POLICIES: Flag = Flag::switch(
+    "usepolicies",
+    "Accepted for scripts: lost copies are not replaced by themselves.",
+);
+
+/// What stock does and we do not.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::value("splitmirrors", "Number", "Not done yet: a copy by itself."),
+    Flag::value("name", "LV", "Not done yet: a copy by itself.").short('n'),
+    Flag::switch("trackchanges", "Not done yet: RAID."),
+    Flag::switch("mergemirrors", "Not done yet: RAID."),
+    Flag::switch("merge", "Not done yet: snapshots and RAID."),
+    Flag::switch("mergesnapshot", "Not done yet: snapshots."),
+    Flag::switch("mergethin", "Not done yet: thin volumes."),
+    Flag::switch("splitsnapshot", "Not done yet: snapshots."),
+    Flag::switch("snapshot", "Not done yet: snapshots.").short('s'),
+    Flag::value("replace", "PV", "Not done yet: RAID."),
+    Flag::value("stripes", "Number", "Not done yet: RAID."),
+    Flag::value("stripesize", "Size", "Not done yet: RAID.").short('I'),
+    Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
+    Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
+    Flag::switch("cache", "Not done yet: caches.").short('H'),
+    Flag::value("cachepool", "LV", "Not done yet: caches."),
+    Flag::value("cachevol", "LV", "Not done yet: caches."),
+    Flag::switch("splitcache", "Not done yet: caches."),
+    Flag::switch("uncache", "Not done yet: caches."),
+    Flag::value("vdopool", "LV", "Not done yet: VDO."),
+    Flag::switch("startpoll", "Not done: nothing is polled."),
+    Flag::value("raidintegrity", "y|n", "Not done yet: integrity."),
+];
+
+/// `lvconvert`
+pub(super) const COMMAND: Command = Command {
+    name: "lvconvert",
+    summary: "Turn a logical volume into a mirror and back",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...]",
+    description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
+        away: those on the devices that are named, else the last ones. New copies are made equal \
+        to the first while the volume is served next. --mirrorlog changes where a mirror notes \
+        what is in sync.\n\n\
+        With --repair a mirror whose devices are missing goes on with what is left of it.",
+    flags: &[
+        &[
+            MIRRORS,
+            TYPE,
+            MIRROR_LOG,
+            CORE_LOG,
+            REGION_SIZE,
+            NO_SYNC,
+            REPAIR,
+            ALLOC,
+            INTERVAL,
+            BACKGROUND,
+            USE_POLICIES,
+            FORCE,
+        ],
+        CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "lvconvert --type mirror -m 1 vg0/data",
+            does: "gives a volume a second copy",
+        },
+        Example {
+            line: "lvconvert -m 0 vg0/data /dev/sdb",
+            does: "takes the copy on one device away",
+        },
+    ],
+    run,
+};
+
+/// What is asked for about the number of copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Count {
+    /// As many as there are.
+    Same,
+    /// So many in all.
+    Exactly(usize),
+    /// So many more.
+    More(usize),
+    /// So many fewer.
+    Fewer(usize),
+}
+
+impl Count {
+    fn of(self, now: usize) -> Result<usize, Error> {
+        let legs = match self {
+            Self::Same => Some(now),
+            Self::Exactly(legs) => Some(legs),
+            Self::More(more) => now.checked_add(more),
+            Self::Fewer(fewer) => now.checked_sub(fewer).filter(|legs| *legs > 0),
+        };
+        legs.ok_or_else(|| Error::failed("Unable to reduce images by specified amount."))
+    }
+}
+
+/// Converts the volume.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let [volume, words @ ..] = arguments.operands() else {
+        return Err(Error::usage("Please provide logical volume path."));
+    };
+    let volume = single(volume)?;
+    if arguments.has(&REPAIR) {
+        return repair(work, &volume);
+    }
+    let log = mirror_log(arguments)?;
+    let now = present(work, &volume)?;
+    let count = count(arguments, now.copies)?;
+    let legs = count.of(now.copies)?;
+    if now.copies == 1 && arguments.value(&TYPE).is_none() {
+        if legs == 1 && log.is_some() {
+            return Err(not_permitted(&volume, &now.kind));
+        }
+        if legs > 1 {
+            warn_of_type(work);
+        }
+    }
+    if now.copies > 1 && legs == now.copies && log.is_none() {
+        // As in stock: there is nothing to do, and that is no failure.
+        return Ok(());
+    }
+    let region_size = size_of(arguments, &REGION_SIZE, 'm')?;
+    let policy = policy(arguments)?;
+    let initial = if arguments.has(&NO_SYNC) {
+        Initial::NoSync
+    } else {
+        Initial::Synchronise
+    };
+    let finder = work.finder();
+    let host = work.host().clone();
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        let id = found.model.lv_by_name(&volume.lv);
+        let id = id.ok_or_else(|| missing(&volume.vg, &volume.lv))?;
+        let places = places(scan, found, &finder, words)?;
+        let conversion = Conversion {
+            volume: &volume.lv,
+            legs,
+            log,
+            region_size,
+            initial,
+            places: places.as_ref(),
+            policy,
+            state: state(scan, &host, found, id)?,
+        };
+        planned(convert_mirrors(&found.model, &conversion, author))
+    })?;
+    if legs > now.copies {
+        work.note("Conversion starts after activation.");
+    }
+    Ok(())
+}
+
+/// A volume as it is before.
+struct Present {
+    copies: usize,
+    kind: String,
+}
+
+fn present(work: &Work<'_>, volume: &LvName) -> Result<Present, Error> {
+    let scan = work.scan()?;
+    let group = scan
+        .find_group(&volume.vg)
+        .map_err(|error| failed(&error))?;
+    let id = group.model.lv_by_name(&volume.lv);
+    let id = id.ok_or_else(|| failed(&missing(&volume.vg, &volume.lv)))?;
+    let first = group.model.lv(id).segments.first();
+    Ok(Present {
+        copies: copies(&group.model, id),
+        kind: first.map_or_else(String::new, |segment| segment.type_name().to_owned()),
+    })
+}
+
+fn not_permitted(volume: &LvName, kind: &str) -> Error {
+    let name = format!("{}/{}", volume.vg, volume.lv);
+    Error::failed(format!(
+        "Command on LV {name} does not accept LV type {kind}.\nCommand not permitted on LV {name}."
+    ))
+}
+
+/// `-m` and `--type`
+fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
+    let number = |text: &str, digits: &str| -> Result<usize, Error> {
+        digits.parse().map_err(|_| invalid(&MIRRORS, text))
+    };
+    let asked = match arguments.value(&MIRRORS) {
+        None => None,
+        Some(text) => Some(match text.as_bytes().first() {
+            Some(b'+') => Count::More(number(text, &text[1..])?),
+            Some(b'-') => Count::Fewer(number(text, &text[1..])?),
+            _ => Count::Exactly(number(text, text)?.saturating_add(1)),
+        }),
+    };
+    match (arguments.value(&TYPE), asked) {
+        (None | Some("mirror"), Some(count)) => Ok(count),
+        (Some("mirror"), None) => Ok(Count::Exactly(now.max(2))),
+        (Some("linear" | "striped"), None | Some(Count::Exactly(1))) => Ok(Count::Exactly(1)),
+        (Some("linear" | "striped"), Some(_)) => {
+            Err(Error::usage("Only a mirror has copies: --type mirror."))
+        }
+        (Some(other), _) => Err(unknown_type(other)),
+        (None, None) => {
+            let is_about_log = arguments.has(&MIRROR_LOG) || arguments.has(&CORE_LOG);
+            if is_about_log {
+                return Ok(Count::Same);
+            }
+            Err(Error::usage(
+                "Please say what to make of the volume: -m, --type or --mirrorlog.",
+            ))
+        }
+    }
+}
+
+/// Whether the copies of a mirror are the same. What must not happen in any case is refused.
+fn state(
+    scan: &Scan,
+    host: &manager::host::Host,
+    group: &FoundVg,
+    id: LvId,
+) -> manager::Result<MirrorState> {
+    if !matches!(group.model.lv(id).first(), Some(SegmentType::Mirror(_))) {
+        return Ok(MirrorState::Unknown);
+    }
+    match mirror_facts(scan, host, group, id)? {
+        MirrorFacts::InSync => Ok(MirrorState::InSync),
+        MirrorFacts::FirstIsRight => Ok(MirrorState::Unknown),
+        MirrorFacts::FirstIsStale => {
+            let what = format!(
+                "The first copy of {}/{} is not whole, and the others are to be made from it: \
+                 serve the volume until its copies are in sync",
+                group.name,
+                group.model.lv(id).name()
+            );
+            Err(manager::Error::new(manager::Kind::Refused, what))
+        }
+    }
+}
+
+/// A mirror goes on with what is left of it.
+fn repair(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
+    let now = present(work, volume)?;
+    if now.copies == 1 {
+        return Err(not_permitted(volume, &now.kind));
+    }
+    let mut request = work.request_of(&[&volume.vg]);
+    request.tolerated.push(Tolerated::Missing);
+    let scan = work.scan()?;
+    let group = scan
+        .find_group(&volume.vg)
+        .map_err(|error| failed(&error))?;
+    let is_whole = |group: &FoundVg| {
+        let mut members = group.members.iter();
+        members.all(|member| member.presence.usable().is_some())
+    };
+    if is_whole(group) {
+        work.note(&format!(
+            "Volume {}/{} is consistent. Nothing to repair.",
+            volume.vg, volume.lv
+        ));
+        return Ok(());
+    }
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        let lost = found
+            .members
+            .iter()
+            .filter(|member| member.presence.usable().is_none());
+        let lost = lost.map(|member| member.id).collect();
+        planned(repair_volume(&found.model, &volume.lv, &lost, author))
+    })?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! `lvremove`: volumes go, and their extents are free.
+
+use lvm::model::Relations;
+use lvm::plan::logical::{Along, remove_volumes};
+use manager::apply::Question;
+
+use super::arguments::{CHANGE, FORCE};
+use super::run::run;
+use super::volumes::{ACCEPTED, Chosen, chosen};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const NO_HISTORY: Flag = Flag::switch(
+    "nohistory",
+    "Accepted for scripts; no removed volumes are remembered.",
+);
+
+/// `lvremove`
+pub(super) const COMMAND: Command = Command {
+    name: "lvremove",
+    summary: "Remove logical volumes",
+    operands: "VG|LV|@TAG ...",
+    description: "Frees the extents of volumes; of a group, of all of its volumes. What they held \
+        stays on the disks until the extents are used again, so that `undo' can bring a volume \
+        back. An origin goes with its snapshots, after a question.",
+    flags: &[&[FORCE, NO_HISTORY], CHANGE, ACCEPTED, flags::COMMON],
+    examples: &[
+        Example {
+            line: "lvremove vg0/data",
+            does: "removes one volume",
+        },
+        Example {
+            line: "lvremove -y @old",
+            does: "removes all volumes with a tag",
+        },
+    ],
+    run,
+};
+
+/// Removes the volumes, one after the other.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let volumes = chosen(arguments, work)?;
+    let mut gone = Vec::new();
+    for volume in &volumes {
+        // It went along with another one.
+        if gone.contains(&volume.uuid) {
+            continue;
+        }
+        match remove(work, volume, arguments) {
+            Ok(more) => gone.extend(more),
+            Err(error) => work.fail_later(&error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Gives the identities of all volumes that went.
+fn remove(
+    work: &mut Work<'_>,
+    volume: &Chosen,
+    arguments: &Arguments,
+) -> Result<Vec<lvm::Uuid>, Error> {
+    let request = work.request_of(&[&volume.group]);
+    let mut before = Vec::new();
+    let outcome = work.change(&request, |scan, author| {
+        let (found, id) = volume.find(scan)?;
+        let vg = &found.model;
+        before = vg.lvs().map(|(_, lv)| lv.uuid).collect();
+        let name = vg.lv(id).name();
+        let snapshots = Relations::of(vg).snapshots(vg, id).count();
+        let change = remove_volumes(vg, &[name], Along::Snapshots, author);
+        let mut planned = planned(change)?;
+        if snapshots > 0 && !arguments.has(&FORCE) {
+            planned.questions.push(Question {
+                text: format!(
+                    "Removing origin {name} will also remove {snapshots} snapshots(s). Proceed? \
+                     [y/n]: "
+                ),
+                refusal: format!("Logical volume {}/{name} not removed.", vg.name),
+            });
+        }
+        Ok(planned)
+    })?;
+    let left = outcome.iter().flat_map(|outcome| &outcome.groups);
+    let left: Vec<_> = left
+        .flat_map(|vg| vg.lvs().map(|(_, lv)| lv.uuid))
+        .collect();
+    before.retain(|uuid| !left.contains(uuid));
+    Ok(before)
+}

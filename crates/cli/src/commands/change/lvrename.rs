@@ -1,0 +1,72 @@
+//! `lvrename`: another name for a volume.
+
+use lvm::plan::logical::rename_volume;
+
+use super::arguments::CHANGE;
+use super::run::run;
+use super::volumes::{ACCEPTED, require_name, single};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, LvName, Target, flags, split_target};
+
+/// `lvrename`
+pub(super) const COMMAND: Command = Command {
+    name: "lvrename",
+    summary: "Rename a logical volume",
+    operands: "VG LV LV_new | LV LV_new",
+    description: "Gives a volume another name, and its hidden parts with it.",
+    flags: &[CHANGE, ACCEPTED, flags::COMMON],
+    examples: &[Example {
+        line: "lvrename vg0/data vg0/old",
+        does: "calls the volume data old from now on",
+    }],
+    run,
+};
+
+/// Renames the volume.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let (group, from, to) = names(arguments.operands())?;
+    if from == to {
+        return Err(Error::usage("Old and new logical volume names must differ"));
+    }
+    require_name(&to)?;
+    let request = work.request_of(&[&group]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&group)?;
+        planned(rename_volume(&found.model, &from, &to, author))
+    })?;
+    Ok(())
+}
+
+/// The group, the old name and the new one.
+fn names(operands: &[String]) -> Result<(String, String, String), Error> {
+    let (group, from, to) = match operands {
+        [from, to] => {
+            let LvName { vg, lv } = single(from)?;
+            (vg, lv, to)
+        }
+        [group, from, to] => {
+            let Target::Vg(group) = split_target(group) else {
+                return Err(Error::usage("Please provide a valid volume group name"));
+            };
+            (group.clone(), within(&group, from)?, to)
+        }
+        _ => {
+            return Err(Error::usage(
+                "Old and new logical volume names required, as in: lvrename vg0/data vg0/old",
+            ));
+        }
+    };
+    let to = within(&group, to)?;
+    Ok((group, from, to))
+}
+
+/// The name of a volume of `group`, which may be written in front of it.
+fn within(group: &str, word: &str) -> Result<String, Error> {
+    match split_target(word) {
+        Target::Lv(LvName { vg, lv }) if vg == group => Ok(lv),
+        Target::Lv(LvName { vg, .. }) => Err(Error::usage(format!(
+            "Logical volume names must have the same volume group (\"{group}\" or \"{vg}\")"
+        ))),
+        _ => Ok(word.to_owned()),
+    }
+}

@@ -1,0 +1,180 @@
+//! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
+
+use lvm::plan::logical::{Resize, resize_volume};
+use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
+
+use super::arguments::{ALLOC, CHANGE, FORCE, number, refuse, size as size_of};
+use super::run::run;
+use super::volumes::{
+    ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
+    cling_tags, copies, places, policy, single, size,
+};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const RESIZE_FS: Flag = Flag::switch(
+    "resizefs",
+    "Refused: the file system is to be resized where the volume is mounted or attached.",
+)
+.short('r');
+const NO_FSCK: Flag = Flag::switch(
+    "nofsck",
+    "Accepted for scripts; file systems are not touched.",
+)
+.short('n');
+
+/// What stock does and we do not.
+const UNSUPPORTED: &[Flag] = &[
+    Flag::value("poolmetadatasize", "Size", "Not done yet: pools."),
+    Flag::switch(
+        "usepolicies",
+        "Not done: only snapshots and pools have such policies.",
+    ),
+];
+
+const LARGER: &[Flag] = &[
+    SIZE,
+    EXTENTS,
+    STRIPES,
+    STRIPE_SIZE,
+    ALLOC,
+    CONTIGUOUS,
+    MIRRORS,
+    TYPE,
+    NO_SYNC,
+    RESIZE_FS,
+    NO_FSCK,
+    FORCE,
+];
+const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FORCE];
+
+/// `lvextend`
+pub(super) const EXTEND: Command = Command {
+    name: "lvextend",
+    summary: "Make a logical volume larger",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...]",
+    description: "Adds extents behind the end of a volume, in as many stripes as its last segment \
+        has unless -i says otherwise; a mirror grows in all of its copies. Without a size, all \
+        that is free on the devices that are named is added.",
+    flags: &[LARGER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    examples: &[
+        Example {
+            line: "lvextend -L +1g vg0/data",
+            does: "adds 1 GiB",
+        },
+        Example {
+            line: "lvextend -l +100%FREE vg0/data",
+            does: "adds all that is free",
+        },
+    ],
+    run,
+};
+
+/// `lvreduce`
+pub(super) const REDUCE: Command = Command {
+    name: "lvreduce",
+    summary: "Make a logical volume smaller",
+    operands: "LV",
+    description: "Takes extents off the end of a volume; what they held is lost. A file system in \
+        it has to be made smaller first.",
+    flags: &[SMALLER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    examples: &[Example {
+        line: "lvreduce -L -512m vg0/data",
+        does: "takes 512 MiB away",
+    }],
+    run,
+};
+
+/// `lvresize`
+pub(super) const RESIZE: Command = Command {
+    name: "lvresize",
+    summary: "Make a logical volume larger or smaller",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...]",
+    description: "What lvextend or lvreduce does, as the size asks for.",
+    flags: &[LARGER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    examples: &[Example {
+        line: "lvresize -L 2g vg0/data",
+        does: "gives the volume 2 GiB",
+    }],
+    run,
+};
+
+/// Makes it larger.
+pub(super) fn extend(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    resize(arguments, work, ResizeTo::Larger)
+}
+
+/// Makes it smaller.
+pub(super) fn reduce(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    resize(arguments, work, ResizeTo::Smaller)
+}
+
+/// Either of them.
+pub(super) fn either(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    resize(arguments, work, ResizeTo::Either)
+}
+
+fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let [volume, words @ ..] = arguments.operands() else {
+        return Err(Error::usage("Please specify a logical volume path."));
+    };
+    let volume = single(volume)?;
+    let signs = match direction {
+        ResizeTo::Larger => Signs::Plus,
+        ResizeTo::Smaller => Signs::Minus,
+        ResizeTo::Either => Signs::Both,
+    };
+    let size = match size(arguments, signs)? {
+        Some(size) => size,
+        // All of the devices that are named.
+        None if !words.is_empty() && direction != ResizeTo::Smaller => SizeArgument {
+            sign: Sign::Plus,
+            amount: Amount::Percent(100, Base::Pvs),
+        },
+        None => return Err(Error::usage("Please specify either size or extents.")),
+    };
+    if direction == ResizeTo::Smaller && !words.is_empty() {
+        return Err(Error::usage(
+            "Please name one logical volume, and no devices.",
+        ));
+    }
+    let name = format!("{}/{}", volume.vg, volume.lv);
+    if arguments.has(&RESIZE_FS) {
+        return Err(Error::failed(format!(
+            "Logical volume {name} must be activated before resizing filesystem: leave --resizefs \
+             out, and resize the file system where it is mounted, in front of lvreduce and behind \
+             lvextend."
+        )));
+    }
+    let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
+    let cling_tags = cling_tags(work);
+    let template = Resize {
+        volume: &volume.lv,
+        size,
+        direction,
+        stripes: number(arguments, &STRIPES)?,
+        stripe_size: size_of(arguments, &STRIPE_SIZE, 'k')?,
+        places: None,
+        policy: policy(arguments)?,
+        cling_tags: &cling_tags,
+    };
+    let finder = work.finder();
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        if let (Some(asked), Some(id)) = (mirrors, found.model.lv_by_name(&volume.lv))
+            && asked + 1 != copies(&found.model, id)
+        {
+            let what = format!("Cannot change number of mirrors in LV {}.", volume.lv);
+            return Err(manager::Error::new(manager::Kind::Request, what));
+        }
+        let places = places(scan, found, &finder, words)?;
+        let resize = Resize {
+            places: places.as_ref(),
+            ..template.clone()
+        };
+        planned(resize_volume(&found.model, &resize, author))
+    })?;
+    Ok(())
+}

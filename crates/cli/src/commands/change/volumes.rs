@@ -1,0 +1,450 @@
+//! Logical volumes as the command line names them, and the options that their commands share.
+
+use lvm::Uuid;
+use lvm::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name};
+use lvm::plan::logical::{Autoactivation, Permission, Skip};
+use lvm::plan::places::Places;
+use lvm::plan::size::{Amount, Sign, SizeArgument};
+use manager::scan::{FoundVg, Scan};
+
+use super::arguments::{ALLOC, Choice, choice, invalid};
+use super::work::{Finder, Work, refusal};
+use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
+
+/// `-C`
+pub(super) const CONTIGUOUS: Flag = Flag::value(
+    "contiguous",
+    "y|n",
+    "The same as --alloc contiguous, or inherit.",
+)
+.short('C');
+/// `-p`
+pub(super) const PERMISSION: Flag =
+    Flag::value("permission", "rw|r", "Whether the volume may be written.").short('p');
+/// `-r`
+pub(super) const READ_AHEAD: Flag = Flag::value(
+    "readahead",
+    "auto|none|Number",
+    "How many sectors are read in advance, where the kernel serves the volume.",
+)
+.short('r');
+/// `-M`
+pub(super) const PERSISTENT: Flag = Flag::value(
+    "persistent",
+    "y|n",
+    "Whether the volume has the same minor number wherever the kernel serves it; with --minor.",
+)
+.short('M');
+/// `--minor`
+pub(super) const MINOR: Flag = Flag::value("minor", "Number", "That minor number.");
+/// `-j`
+pub(super) const MAJOR: Flag = Flag::value(
+    "major",
+    "Number",
+    "Accepted for scripts: the kernel chooses major numbers.",
+)
+.short('j');
+/// `-k`
+pub(super) const SKIP: Flag = Flag::value(
+    "setactivationskip",
+    "y|n",
+    "Whether the volume is left out when volumes are activated.",
+)
+.short('k');
+/// `-K`
+pub(super) const IGNORE_SKIP: Flag = Flag::switch(
+    "ignoreactivationskip",
+    "Accepted for scripts: nothing is activated by this command.",
+)
+.short('K');
+/// `--setautoactivation`
+pub(super) const AUTOACTIVATION: Flag = Flag::value(
+    "setautoactivation",
+    "y|n",
+    "Whether the volume is activated when the machine starts.",
+);
+/// `-L`
+pub(super) const SIZE: Flag = Flag::value(
+    "size",
+    "Size",
+    "The size, or with a sign the difference; MiB where there is no unit. Rounded to whole \
+     extents.",
+)
+.short('L');
+/// `-l`
+pub(super) const EXTENTS: Flag = Flag::value(
+    "extents",
+    "Number[%{VG|FREE|PVS|LV|ORIGIN}]",
+    "The size in extents, or as a share: of the group, of what is free in it or on the devices \
+     that are named, or of the volume.",
+)
+.short('l');
+/// `-i`
+pub(super) const STRIPES: Flag = Flag::value(
+    "stripes",
+    "Number",
+    "Over how many devices the volume is spread in turn.",
+)
+.short('i');
+/// `-I`
+pub(super) const STRIPE_SIZE: Flag = Flag::value(
+    "stripesize",
+    "Size",
+    "How much lies on one device before it is the next one's turn; KiB where there is no unit.",
+)
+.short('I');
+/// `--nosync`
+pub(super) const NO_SYNC: Flag = Flag::switch(
+    "nosync",
+    "Take the copies of a new mirror for equal as they are.",
+);
+/// `--type`
+pub(super) const TYPE: Flag = Flag::value(
+    "type",
+    "linear|striped|mirror|zero|error",
+    "What the volume is made of.",
+);
+/// `-m`
+pub(super) const MIRRORS: Flag = Flag::value(
+    "mirrors",
+    "Number",
+    "How many copies there are beside the first.",
+)
+.short('m');
+/// `--mirrorlog`
+pub(super) const MIRROR_LOG: Flag = Flag::value(
+    "mirrorlog",
+    "core|disk|mirrored",
+    "Where a mirror notes which of its regions are in sync: in memory, so that everything is \
+     synchronised again each time; on a disk; or on two.",
+);
+/// `--corelog`
+pub(super) const CORE_LOG: Flag = Flag::switch("corelog", "The same as --mirrorlog core.");
+/// `-R`
+pub(super) const REGION_SIZE: Flag = Flag::value(
+    "regionsize",
+    "Size",
+    "How much one note of the mirror log covers; MiB where there is no unit.",
+)
+.short('R');
+
+/// What stock knows and what means nothing here.
+pub(super) const ACCEPTED: &[Flag] = &[
+    Flag::switch("noudevsync", "Accepted for scripts; there is no udev here."),
+    Flag::switch(
+        "ignoremonitoring",
+        "Accepted for scripts; nobody monitors volumes.",
+    ),
+    Flag::value(
+        "monitor",
+        "y|n",
+        "Accepted for scripts; nobody monitors volumes.",
+    ),
+    Flag::value("poll", "y|n", "Accepted for scripts; nothing is polled."),
+    Flag::value(
+        "metadataprofile",
+        "String",
+        "Accepted for scripts; there are no profiles here.",
+    ),
+];
+
+/// A volume that the operands name.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    /// The name of its group.
+    pub(super) group: String,
+    /// Its name.
+    pub(super) name: String,
+    /// Its identity, by which it is known even if it is renamed meanwhile.
+    pub(super) uuid: Uuid,
+}
+
+impl Chosen {
+    /// Group and volume in what is found under the locks.
+    pub(super) fn find<'s>(&self, scan: &'s Scan) -> manager::Result<(&'s FoundVg, LvId)> {
+        let group = scan.find_group(&self.group)?;
+        let found = group.model.lvs().find(|(_, lv)| lv.uuid == self.uuid);
+        let (id, _) = found.ok_or_else(|| missing(&self.group, &self.name))?;
+        Ok((group, id))
+    }
+}
+
+/// Stock's sentence about a volume that is not there.
+pub(super) fn missing(group: &str, name: &str) -> manager::Error {
+    let what = format!("Failed to find logical volume \"{group}/{name}\"");
+    manager::Error::new(manager::Kind::NotFound, what)
+}
+
+/// The volumes that the operands name: `VG`, `VG/LV`, `@tag`. What is not there is told, and makes
+/// the command fail at its end.
+pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<Chosen>, Error> {
+    if arguments.operands().is_empty() {
+        return Err(Error::usage(
+            "Please name volumes, as VG/LV, VG or @tag; --help says more.",
+        ));
+    }
+    let scan = work.scan()?;
+    let mut all: Vec<Chosen> = Vec::new();
+    for word in arguments.operands() {
+        let found = match split_target(word) {
+            Target::Tag(tag) => Ok(tagged(&scan, &tag)),
+            Target::Vg(group) => scan
+                .find_group(&group)
+                .map(|found| volumes(found, |_| true)),
+            Target::Lv(LvName { vg, lv }) => named(&scan, &vg, &lv),
+        };
+        match found {
+            Ok(found) => {
+                let is_new = |one: &Chosen| all.iter().all(|other| other.uuid != one.uuid);
+                let new: Vec<Chosen> = found.into_iter().filter(is_new).collect();
+                all.extend(new);
+            }
+            Err(error) => work.fail_later(&error.to_string()),
+        }
+    }
+    Ok(all)
+}
+
+fn named(scan: &Scan, group: &str, name: &str) -> manager::Result<Vec<Chosen>> {
+    let found = scan.find_group(group)?;
+    let id = found.model.lv_by_name(name);
+    let id = id.ok_or_else(|| missing(group, name))?;
+    Ok(vec![one_of(found, id)])
+}
+
+fn one_of(group: &FoundVg, id: LvId) -> Chosen {
+    let lv = group.model.lv(id);
+    Chosen {
+        group: group.name.clone(),
+        name: lv.name().to_owned(),
+        uuid: lv.uuid,
+    }
+}
+
+/// The volumes of a group that people see.
+fn volumes(group: &FoundVg, is_wanted: impl Fn(LvId) -> bool) -> Vec<Chosen> {
+    let relations = Relations::of(&group.model);
+    let ids = group.model.lvs().map(|(id, _)| id);
+    ids.filter(|id| relations.is_visible(&group.model, *id) && is_wanted(*id))
+        .map(|id| one_of(group, id))
+        .collect()
+}
+
+fn tagged(scan: &Scan, tag: &str) -> Vec<Chosen> {
+    let has = |tags: &[String]| tags.iter().any(|own| own == tag);
+    let of_group = |group: &FoundVg| {
+        let model = &group.model;
+        let whole = has(&model.tags);
+        volumes(group, |id| whole || has(&model.lv(id).tags))
+    };
+    scan.groups.iter().flat_map(of_group).collect()
+}
+
+/// The one volume that a word names: `vg/lv`, or `lv` where the environment names a group.
+pub(super) fn single(word: &str) -> Result<LvName, Error> {
+    match split_target(word) {
+        Target::Lv(name) => Ok(name),
+        Target::Vg(lv) => match default_group() {
+            Some(vg) => Ok(LvName { vg, lv }),
+            None => Err(Error::usage("Please specify a logical volume path.")),
+        },
+        Target::Tag(_) => Err(Error::usage("Please specify a logical volume path.")),
+    }
+}
+
+/// `LVM_VG_NAME`: the group that is meant where none is named.
+pub(super) fn default_group() -> Option<String> {
+    let name = std::env::var("LVM_VG_NAME").ok()?;
+    let plain = name.strip_prefix("/dev/").unwrap_or(&name);
+    (!plain.is_empty()).then(|| plain.to_owned())
+}
+
+/// Refuses a name for a new volume that is none, or reserved, in stock's words.
+pub(super) fn require_name(asked: &str) -> Result<(), Error> {
+    if let Some(part) = name::reserved(asked) {
+        return Err(Error::usage(format!(
+            "Names including \"{part}\" are reserved. Please choose a different LV name."
+        )));
+    }
+    name::validate_chosen(asked).map_err(|error| {
+        Error::usage(format!(
+            "Logical volume name \"{asked}\" is invalid: {}",
+            error.context
+        ))
+    })
+}
+
+/// The tags behind a flag.
+pub(super) fn tags(arguments: &Arguments, flag: &Flag) -> Result<Vec<String>, Error> {
+    let plain = |tag: &str| tag.strip_prefix('@').unwrap_or(tag).to_owned();
+    let tags: Vec<String> = arguments.values(flag).map(plain).collect();
+    for tag in &tags {
+        name::validate_tag(tag).map_err(|_| invalid(flag, tag))?;
+    }
+    Ok(tags)
+}
+
+/// How extents are to be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allocation {
+    /// As the group says.
+    Inherited,
+    /// Like this.
+    Policy(AllocationPolicy),
+}
+
+impl Allocation {
+    /// The policy, if it is one of its own.
+    pub(super) fn own(self) -> Option<AllocationPolicy> {
+        match self {
+            Self::Inherited => None,
+            Self::Policy(policy) => Some(policy),
+        }
+    }
+}
+
+/// `--alloc` and `-C`, if they were given.
+pub(super) fn allocation(arguments: &Arguments) -> Result<Option<Allocation>, Error> {
+    if let Some(name) = arguments.value(&ALLOC) {
+        return match (name, AllocationPolicy::from_name(name)) {
+            ("inherit", _) => Ok(Some(Allocation::Inherited)),
+            (_, Some(policy)) => Ok(Some(Allocation::Policy(policy))),
+            (_, None) => Err(invalid(&ALLOC, name)),
+        };
+    }
+    Ok(choice(arguments, &CONTIGUOUS)?.map(|choice| match choice {
+        Choice::Yes => Allocation::Policy(AllocationPolicy::Contiguous),
+        Choice::No => Allocation::Inherited,
+    }))
+}
+
+/// The policy for this command alone, where one was given.
+pub(super) fn policy(arguments: &Arguments) -> Result<Option<AllocationPolicy>, Error> {
+    Ok(allocation(arguments)?.and_then(Allocation::own))
+}
+
+/// `-p`
+pub(super) fn permission(arguments: &Arguments) -> Result<Option<Permission>, Error> {
+    match arguments.value(&PERMISSION) {
+        None => Ok(None),
+        Some("r" | "R") => Ok(Some(Permission::ReadOnly)),
+        Some("rw" | "wr" | "RW") => Ok(Some(Permission::ReadWrite)),
+        Some(other) => Err(invalid(&PERMISSION, other)),
+    }
+}
+
+/// `-r`
+pub(super) fn read_ahead(arguments: &Arguments) -> Result<Option<ReadAhead>, Error> {
+    match arguments.value(&READ_AHEAD) {
+        None => Ok(None),
+        Some("auto") => Ok(Some(ReadAhead::Auto)),
+        Some("none") => Ok(Some(ReadAhead::None)),
+        Some(text) => {
+            // A plain number counts sectors.
+            let size = lvm::plan::size::parse_size(text, 's');
+            let size = size.map_err(|_| invalid(&READ_AHEAD, text))?;
+            let sectors = u32::try_from(size.whole_sectors().0);
+            let sectors = sectors.map_err(|_| invalid(&READ_AHEAD, text))?;
+            Ok(Some(match sectors {
+                0 => ReadAhead::None,
+                sectors => ReadAhead::Sectors(sectors),
+            }))
+        }
+    }
+}
+
+/// `-k`
+pub(super) fn skip(arguments: &Arguments) -> Result<Option<Skip>, Error> {
+    let said = choice(arguments, &SKIP)?;
+    Ok(said.map(|choice| match choice {
+        Choice::Yes => Skip::Yes,
+        Choice::No => Skip::No,
+    }))
+}
+
+/// `--setautoactivation`
+pub(super) fn autoactivation(arguments: &Arguments) -> Result<Option<Autoactivation>, Error> {
+    let said = choice(arguments, &AUTOACTIVATION)?;
+    Ok(said.map(|choice| match choice {
+        Choice::Yes => Autoactivation::Yes,
+        Choice::No => Autoactivation::No,
+    }))
+}
+
+/// Which signs a size may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signs {
+    /// None: the size of something new.
+    None,
+    /// A plus.
+    Plus,
+    /// A minus.
+    Minus,
+    /// Both.
+    Both,
+}
+
+/// What `-L` or `-l` says, if one of them was given.
+pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArgument>, Error> {
+    let (flag, text, parsed) = match (arguments.value(&SIZE), arguments.value(&EXTENTS)) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => {
+            return Err(Error::usage(
+                "Please specify either size or extents (not both).",
+            ));
+        }
+        (Some(text), None) => (SIZE, text, SizeArgument::from_size(text)),
+        (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
+    };
+    let because = |why: &str| Error::usage(format!("{why}\n{}", invalid(&flag, text)));
+    let parsed = parsed.map_err(|error| because(&error.context))?;
+    let sign = match parsed.sign {
+        Sign::Minus if matches!(signs, Signs::None | Signs::Plus) => "Size may not be negative.",
+        Sign::Plus if matches!(signs, Signs::None | Signs::Minus) => "Size may not be positive.",
+        _ => "",
+    };
+    if !sign.is_empty() {
+        return Err(because(sign));
+    }
+    let is_zero = match parsed.amount {
+        Amount::Size(size) => size.0 == 0,
+        Amount::Extents(extents) => extents.0 == 0,
+        Amount::Percent(percent, _) => percent == 0,
+    };
+    if is_zero {
+        return Err(Error::usage(format!("--{} may not be zero.", flag.long)));
+    }
+    Ok(Some(parsed))
+}
+
+/// The places that the words name, or all where there are none.
+pub(super) fn places(
+    scan: &Scan,
+    group: &FoundVg,
+    finder: &Finder,
+    words: &[String],
+) -> manager::Result<Option<Places>> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<&str> = words.iter().map(String::as_str).collect();
+    let find = |name: &str| finder.member(scan, group, name);
+    Places::parse(&group.model, &names, find)
+        .map(Some)
+        .map_err(refusal)
+}
+
+/// `allocation/cling_tag_list`
+pub(super) fn cling_tags(work: &Work<'_>) -> Vec<String> {
+    let tags = work.host().config.strings("allocation/cling_tag_list");
+    let plain = |tag: &str| tag.strip_prefix('@').unwrap_or(tag).to_owned();
+    tags.unwrap_or_default().into_iter().map(plain).collect()
+}
+
+/// The copies of a volume: 1 where it is no mirror.
+pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
+    match vg.lv(id).first() {
+        Some(lvm::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
+        _ => 1,
+    }
+}
