@@ -14,4 +14,5 @@ mod owner;
 mod plans;
 mod reports;
 mod rings;
+mod survive;
 mod volumes;

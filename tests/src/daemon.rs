@@ -85,6 +85,24 @@ impl Daemon {
         }
     }
 
+    /// Kills it (SIGKILL), and returns when it is gone.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.child.wait().expect("a child can be waited for");
+        // Its number may belong to somebody else from now on: nothing is left to be ended.
+        self.stderr = None;
+    }
+
+    /// Waits, no longer than `limit`, until it ends by itself; its exit code, if it did.
+    pub fn ended(&mut self, limit: Duration) -> Option<i32> {
+        let deadline = Instant::now() + limit;
+        while self.is_running() && Instant::now() < deadline {
+            thread::sleep(PERIOD);
+        }
+        let status = self.child.try_wait().expect("a child can be waited for");
+        status.and_then(|status| status.code())
+    }
+
     /// Ends it and returns what it complained about.
     pub fn stop(mut self) -> String {
         self.end()

@@ -6,6 +6,7 @@
 //!   golden     the golden disks, unpacked; what they must hold    Golden::shared()
 //!   scratch    a folder that goes away                            Scratch::new("name")
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
+//!   group      a volume group that the program makes and serves    Group::new("name", 3, 64 << 20)
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
@@ -18,6 +19,7 @@
 
 mod daemon;
 mod golden;
+mod group;
 mod kernel;
 mod loops;
 mod made;
@@ -28,6 +30,7 @@ pub mod verifier;
 
 pub use daemon::Daemon;
 pub use golden::{Golden, Volume, sha256};
+pub use group::{Group, Mounted};
 pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;

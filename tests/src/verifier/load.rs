@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,18 @@ pub struct Load {
     random: Random,
     next: u64,
     in_flight: HashMap<u64, Flight>,
+    start: Start,
+    progress: Arc<AtomicU64>,
     report: Report,
+}
+
+/// What the device holds when the load begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// What the history says.
+    Known,
+    /// Anything.
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +98,22 @@ impl Load {
             random,
             next: 1,
             in_flight: HashMap::new(),
+            start: Start::Known,
+            progress: Arc::default(),
             report: Report::default(),
         }
+    }
+
+    /// The same for a device that may hold anything: it is zeroed first.
+    #[must_use]
+    pub fn wiping(mut self) -> Self {
+        self.start = Start::Unknown;
+        self
+    }
+
+    /// How many requests were answered so far, looks aside.
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.progress)
     }
 
     /// Loads until `stop`, then waits for the last answers and looks at every block once more.
@@ -121,6 +147,10 @@ impl Load {
     /// Looks at every block, loads, and when asked to stop looks again.
     fn stretch<L: Link>(&mut self, links: &mut [L], stop: &AtomicBool) -> Ended {
         let mut go = || -> io::Result<()> {
+            if self.start == Start::Unknown {
+                self.wipe(&mut links[0])?;
+                self.start = Start::Known;
+            }
             self.look(&mut links[0])?;
             while !stop.load(Ordering::Relaxed) && self.report.problems.is_empty() {
                 while self.in_flight.len() < DEPTH && self.submit(links)? {}
@@ -247,6 +277,7 @@ impl Load {
         };
         let link = self.in_flight[oldest].link;
         let answer = links[link].receive()?;
+        self.progress.fetch_add(1, Ordering::Relaxed);
         let Some(flight) = self.in_flight.remove(&answer.id) else {
             let problem = format!("an answer to {}, which was not asked", answer.id);
             self.report.problems.push(problem);
@@ -263,6 +294,20 @@ impl Load {
                 self.journal.add(Event::Answered { id: answer.id });
                 self.report.flushes += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes zeros to every block.
+    fn wipe(&mut self, link: &mut impl Link) -> io::Result<()> {
+        let blocks = self.journal.history().len();
+        for first in (0..blocks).step_by(LOOK as usize) {
+            let (id, count) = (self.next, LOOK.min(blocks - first));
+            self.next += 1;
+            let work = self.write(id, first, count, Content::Zeros, Durability::Volatile);
+            link.send(Ask { id, work })?;
+            link.receive()?;
+            self.journal.add(Event::Answered { id });
         }
         Ok(())
     }

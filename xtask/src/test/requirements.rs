@@ -22,6 +22,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("sfdisk", "fdisk"),
     ("fusermount3", "fuse3"),
     ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
     ("fio", "fio"),
     ("nbdinfo", "libnbd-bin"),
     ("nbdcopy", "libnbd-bin"),
