@@ -10,6 +10,7 @@ mod demo;
 mod kernel;
 mod layouts;
 mod nbd;
+mod network;
 mod owner;
 mod plans;
 mod reports;

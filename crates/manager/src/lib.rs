@@ -7,6 +7,7 @@
 pub mod activate;
 pub mod apply;
 pub mod commit;
+mod device;
 mod error;
 pub mod explore;
 pub mod history;

@@ -10,13 +10,13 @@ use crate::{Error, Kind, Result};
 const PORT: u16 = 10809;
 
 /// A server's address and an export's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
     pub(super) server: Server,
     pub(super) export: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Server {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),

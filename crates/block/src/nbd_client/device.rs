@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::address::Address;
-use super::connect::{Agreed, Connection, connect};
+use super::connect::{Agreed, CONNECT_MAX, Connection, connect};
 use super::queue::NbdQueue;
 use super::status;
 use crate::nbd::constants::{
@@ -33,7 +33,7 @@ impl NbdDevice {
 
     /// Connects to an export.
     pub fn connect(address: Address) -> Result<Self> {
-        let connection = connect(&address)?;
+        let connection = connect(&address, CONNECT_MAX)?;
         let agreed = connection.agreed.clone();
         Ok(Self {
             info: describe(&address, &agreed),
@@ -44,14 +44,13 @@ impl NbdDevice {
         })
     }
 
-    /// Whether several queues may write: whether a flush on one covers all.
     fn has(&self, flag: u16) -> bool {
         self.agreed.flags & flag != 0
     }
 
     /// Another connection to the same export.
     fn reconnect(&self) -> Result<Connection> {
-        let connection = connect(&self.address)?;
+        let connection = connect(&self.address, CONNECT_MAX)?;
         if connection.agreed.size < self.agreed.size {
             let what = format!("{} has shrunk; open it again", self.address);
             return Err(Error::new(Kind::Gone, what));
@@ -87,7 +86,12 @@ impl Device for NbdDevice {
             None => self.reconnect()?,
         };
         let name = self.info.name.clone();
-        Ok(Box::new(NbdQueue::new(name, connection, driver, seat)))
+        Ok(Box::new(NbdQueue::new(
+            name,
+            connection,
+            driver,
+            Some(seat),
+        )))
     }
 
     fn extents(&self, range: Range, count_max: usize) -> Result<Vec<Extent>> {
@@ -134,7 +138,8 @@ impl Drop for Seat {
     }
 }
 
-fn describe(address: &Address, agreed: &Agreed) -> Info {
+/// What an export is for us.
+pub(super) fn describe(address: &Address, agreed: &Agreed) -> Info {
     let has = |flag| agreed.flags & flag != 0;
     let minimum = agreed.sizes.minimum;
     // Most servers take single bytes; whole sectors are what the rest of us speaks.

@@ -76,13 +76,19 @@ pub(super) struct NbdQueue {
     incoming: Incoming,
     expect: Expect,
     answers: Answers,
-    /// Why nothing more will come, once that is so.
-    dead: Option<Error>,
-    _seat: Seat,
+    /// Why nothing more will come, once that is so: what happened, and the answer to everybody.
+    dead: Option<(Kind, Error)>,
+    _seat: Option<Seat>,
 }
 
 impl NbdQueue {
-    pub(super) fn new(name: String, connection: Connection, driver: &Driver, seat: Seat) -> Self {
+    /// A seat is held for as long as the queue is.
+    pub(super) fn new(
+        name: String,
+        connection: Connection,
+        driver: &Driver,
+        seat: Option<Seat>,
+    ) -> Self {
         let socket = Arc::new(connection.socket);
         Self {
             name,
@@ -468,8 +474,15 @@ impl NbdQueue {
         Ok(())
     }
 
+    /// Why the connection is over, if it is: [`Kind::Invalid`] if the server broke the protocol,
+    /// another kind if it went away.
+    pub(super) fn loss(&self) -> Option<(Kind, &Error)> {
+        let (kind, error) = self.dead.as_ref()?;
+        Some((*kind, error))
+    }
+
     /// The connection is over: answers everything.
-    fn die(&mut self, why: &Error) {
+    pub(super) fn die(&mut self, why: &Error) {
         let what = format!("the connection to {} is lost: {why}", self.name);
         let error = Error::new(Kind::Gone, what);
         self.watch.set(None);
@@ -484,13 +497,13 @@ impl NbdQueue {
         while let Some(slot) = self.slots.pop() {
             self.answers.push(slot.request.complete(Err(error.clone())));
         }
-        self.dead = Some(error);
+        self.dead = Some((why.kind(), error));
     }
 }
 
 impl Queue for NbdQueue {
     fn submit(&mut self, request: Request) {
-        if let Some(error) = &self.dead {
+        if let Some((_, error)) = &self.dead {
             return self.answers.push(request.complete(Err(error.clone())));
         }
         match self.command(&request) {

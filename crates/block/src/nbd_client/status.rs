@@ -1,8 +1,8 @@
 //! Extents, asked on a connection of their own. Blocks, for a limited time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::connect::{Connection, receive, send_all, timeouts};
+use super::connect::{Agreed, Connection, Talk};
 use crate::nbd::constants::{
     CMD_BLOCK_STATUS, CMD_FLAG_REQ_ONE, REPLY_FLAG_DONE, REPLY_TYPE_BLOCK_STATUS,
     REPLY_TYPE_BLOCK_STATUS_EXT, REPLY_TYPE_FLAG_ERROR, STATE_HOLE, STATE_ZERO,
@@ -27,7 +27,6 @@ pub(super) fn extents(
     count_max: usize,
 ) -> Result<Vec<Extent>> {
     let agreed = &connection.agreed;
-    let socket = &connection.socket;
     let len = match agreed.requests {
         RequestStyle::Compact => range.len().min(COMPACT_LEN_MAX),
         RequestStyle::Extended => range.len(),
@@ -39,15 +38,14 @@ pub(super) fn extents(
         offset: range.start(),
         len,
     };
-    let failed = |error| Error::io("cannot set a socket's timeout", error);
-    timeouts(socket, Some(ANSWER_MAX)).map_err(failed)?;
-    send_all(
-        socket,
-        &request.encode(agreed.requests)[..agreed.requests.header_len()],
-    )?;
+    let talk = Talk {
+        socket: &connection.socket,
+        deadline: Instant::now() + ANSWER_MAX,
+    };
+    talk.send(&request.encode(agreed.requests)[..agreed.requests.header_len()])?;
     let mut found = Vec::new();
     loop {
-        let (kind, flags, payload) = receive_chunk(connection)?;
+        let (kind, flags, payload) = receive_chunk(&talk, agreed)?;
         match kind {
             REPLY_TYPE_BLOCK_STATUS | REPLY_TYPE_BLOCK_STATUS_EXT => {
                 let (context, extents) = decode_extents(kind, &payload)?;
@@ -69,16 +67,16 @@ pub(super) fn extents(
 }
 
 /// One chunk: kind, flags, payload.
-fn receive_chunk(connection: &Connection) -> Result<(u16, u16, Vec<u8>)> {
-    let header_len = match connection.agreed.replies {
+fn receive_chunk(talk: &Talk<'_>, agreed: &Agreed) -> Result<(u16, u16, Vec<u8>)> {
+    let header_len = match agreed.replies {
         ReplyStyle::Simple => 16,
         ReplyStyle::Structured => 20,
         ReplyStyle::Extended => 32,
     };
     let mut bytes = [0; 32];
-    receive(&connection.socket, &mut bytes[..16])?;
+    talk.receive(&mut bytes[..16])?;
     let broken = |what: &str| Error::new(Kind::Invalid, format!("NBD: {what}"));
-    let decode = |bytes: &[u8]| ReplyHeader::decode(connection.agreed.replies, bytes);
+    let decode = |bytes: &[u8]| ReplyHeader::decode(agreed.replies, bytes);
     if let Some((ReplyHeader::Simple { error, .. }, _)) = decode(&bytes[..16])? {
         return Err(if error == 0 {
             broken("a block status reply without block status")
@@ -86,7 +84,7 @@ fn receive_chunk(connection: &Connection) -> Result<(u16, u16, Vec<u8>)> {
             error_from_code(error, "")
         });
     }
-    receive(&connection.socket, &mut bytes[16..header_len])?;
+    talk.receive(&mut bytes[16..header_len])?;
     match decode(&bytes[..header_len])? {
         Some((
             ReplyHeader::Chunk {
@@ -95,7 +93,7 @@ fn receive_chunk(connection: &Connection) -> Result<(u16, u16, Vec<u8>)> {
             _,
         )) if len <= PAYLOAD_MAX => {
             let mut payload = vec![0; len as usize];
-            receive(&connection.socket, &mut payload)?;
+            talk.receive(&mut payload)?;
             Ok((kind, flags, payload))
         }
         _ => Err(broken("a block status reply is too long")),

@@ -3,6 +3,7 @@
 //! Names, letters and value kinds are LVM2's; the sentences are ours. A command names the flags
 //! and the groups of flags that it takes; the groups at the end are those that several share.
 
+use super::Arguments;
 use super::table::Flag;
 
 // What to look at, and what of it to show.
@@ -272,9 +273,23 @@ pub(crate) const UPDATE_METADATA: Flag = Flag::switch(
 pub(crate) const DEVICES: Flag = Flag::value(
     "devices",
     "Device",
-    "Where the disks are: a block device, an image file, a folder of images. May be repeated or be \
-     a list with commas. Nothing else is then looked at. Without it ASHLAR_DEVICES counts (a list \
+    "Where the disks are: a block device, an image file, a folder of images, or an NBD server \
+     (nbd://HOST[:PORT]/EXPORT, nbd+unix:///EXPORT?socket=PATH). May be repeated or be a list with \
+     commas. Nothing else is then looked at. Without it ASHLAR_DEVICES counts (a list \
      with colons), else the machine's block devices.",
+);
+/// `--pv-timeout`
+pub(crate) const PV_TIMEOUT: Flag = Flag::value(
+    "pv-timeout",
+    "Seconds",
+    "How long a request waits for the NBD server of a disk to answer or to come back before it \
+     fails; 60 if left out.",
+);
+/// `--assume-exclusive`
+pub(crate) const ASSUME_EXCLUSIVE: Flag = Flag::switch(
+    "assume-exclusive",
+    "Write to disks that cannot be locked, behind NBD servers: nobody else writes to them, you \
+     say.",
 );
 /// `--devicesfile`
 pub(crate) const DEVICES_FILE: Flag = Flag::value(
@@ -318,6 +333,8 @@ pub(crate) const VERSION: Flag = Flag::switch("version", "Show the version.");
 /// What every command takes.
 pub(crate) const COMMON: &[Flag] = &[
     DEVICES,
+    PV_TIMEOUT,
+    ASSUME_EXCLUSIVE,
     DEVICES_FILE,
     CONFIG,
     Flag::value(
@@ -389,3 +406,19 @@ pub(crate) const REPORT: &[Flag] = &[
     IGNORE_LOCKING_FAILURE,
     IGNORE_SKIPPED,
 ];
+
+/// What the flags about NBD servers say, as settings.
+pub(crate) fn remote_settings(arguments: &Arguments) -> Vec<String> {
+    let mut settings = Vec::new();
+    if let Some(seconds) = arguments.value(&PV_TIMEOUT) {
+        let seconds: String = seconds
+            .chars()
+            .filter(|c| c.is_alphanumeric() || ".-".contains(*c))
+            .collect();
+        settings.push(format!("ashlar {{ pv_timeout = \"{seconds}\" }}"));
+    }
+    if arguments.has(&ASSUME_EXCLUSIVE) {
+        settings.push("ashlar { assume_exclusive = 1 }".to_owned());
+    }
+    settings
+}

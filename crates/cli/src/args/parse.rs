@@ -135,13 +135,14 @@ fn long_option(
 }
 
 fn find_long(command: &Command, typed: &str) -> Result<&'static Flag, Error> {
-    let wanted: String = typed.chars().filter(|c| *c != '-').collect();
-    if let Some(flag) = command.all_flags().find(|flag| flag.long == wanted) {
+    let plain = |word: &str| word.replace('-', "");
+    let wanted = plain(typed);
+    if let Some(flag) = command.all_flags().find(|flag| plain(flag.long) == wanted) {
         return Ok(flag);
     }
     let mut candidates: Vec<&Flag> = command
         .all_flags()
-        .filter(|flag| !wanted.is_empty() && flag.long.starts_with(&wanted))
+        .filter(|flag| !wanted.is_empty() && plain(flag.long).starts_with(&wanted))
         .collect();
     candidates.sort_by_key(|flag| flag.long);
     candidates.dedup_by_key(|flag| flag.long);

@@ -134,17 +134,27 @@ impl Session {
                 .add_text(&settings)
                 .map_err(|error| failed(&error))?;
         }
+        for text in flags::remote_settings(arguments) {
+            host.config
+                .add_text(&text)
+                .map_err(|error| failed(&error))?;
+        }
         let listed: Vec<&str> = arguments.values(&flags::DEVICES).collect();
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
         let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
         for finding in &scan.findings {
             let text = finding.to_string();
+            // Nobody names a server by accident, as a folder may hold a file by accident.
+            let is_server = finding
+                .device
+                .is_some_and(|index| scan.device(index).location.path().is_none());
             match finding.severity {
                 // What was named and is not there makes the command fail; a device that cannot be
                 // read may not concern it.
                 Severity::Error if finding.device.is_none() && finding.group.is_none() => {
                     self.fail_later(&text);
                 }
+                Severity::Error if is_server => self.fail_later(&text),
                 Severity::Error => self.error(&text),
                 Severity::Warning => self.tell(&text),
                 Severity::Note if self.verbosity >= Verbosity::Verbose => self.tell(&text),

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use block::file::{Access as FileAccess, Claim, FileDevice, FileOptions};
-use block::partition::PartitionDevice;
-use block::{Device, Range};
+use block::Device;
+use block::file::{Access as FileAccess, Claim};
 use target::volume::Access;
 
-use crate::host::Location;
+use crate::device::{narrow, open_whole};
+use crate::host::{Location, Place};
 use crate::scan::{FoundDevice, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -21,7 +20,7 @@ pub(crate) struct PvDevices {
     wholes: HashMap<(Location, Access), Arc<dyn Device>>,
     open: HashMap<(Location, Access), Arc<dyn Device>>,
     /// Duplicates of what is open for writing, for locks.
-    files: HashMap<PathBuf, OwnedFd>,
+    files: HashMap<Place, OwnedFd>,
 }
 
 impl PvDevices {
@@ -47,49 +46,32 @@ impl PvDevices {
     }
 
     /// The open file behind a device that is open for writing, if a file is.
-    pub(crate) fn file(&self, path: &Path) -> Option<BorrowedFd<'_>> {
-        self.files.get(path).map(AsFd::as_fd)
+    pub(crate) fn file(&self, place: &Place) -> Option<BorrowedFd<'_>> {
+        self.files.get(place).map(AsFd::as_fd)
     }
 
     fn open(&mut self, found: &FoundDevice, access: Access) -> block::Result<Arc<dyn Device>> {
-        let path = Location::whole(&found.location.path);
-        let key = (path, access);
+        let location = Location {
+            place: found.location.place.clone(),
+            window: None,
+        };
+        let key = (location, access);
         let whole = if let Some(whole) = self.wholes.get(&key) {
             Arc::clone(whole)
         } else {
-            let whole = FileDevice::open_with(&key.0.path, options(access))?;
-            if access == Access::ReadWrite {
-                let file = whole.as_fd().try_clone_to_owned();
-                let file = file.map_err(|error| block::Error::io(found.name.clone(), error))?;
-                self.files.insert(key.0.path.clone(), file);
+            // Who writes holds a block device alone: the kernel refuses to build anything on it
+            // meanwhile.
+            let (mode, claim) = match access {
+                Access::ReadOnly => (FileAccess::ReadOnly, Claim::Shared),
+                Access::ReadWrite => (FileAccess::ReadWrite, Claim::Exclusive),
+            };
+            let (whole, file) = open_whole(&key.0, mode, claim)?;
+            if let Some(file) = file.filter(|_| access == Access::ReadWrite) {
+                self.files.insert(key.0.place.clone(), file);
             }
-            let whole: Arc<dyn Device> = Arc::new(whole);
             self.wholes.insert(key, Arc::clone(&whole));
             whole
         };
-        match found.location.window {
-            None => Ok(whole),
-            Some(window) => {
-                let range = Range::checked(window.start, window.len).ok_or_else(|| {
-                    block::Error::new(block::Kind::Invalid, "the partition ends past 2^64")
-                })?;
-                Ok(Arc::new(PartitionDevice::window(
-                    whole,
-                    range,
-                    found.name.clone(),
-                )?))
-            }
-        }
-    }
-}
-
-/// Who writes holds a block device alone: the kernel refuses to build anything on it meanwhile.
-fn options(access: Access) -> FileOptions {
-    match access {
-        Access::ReadOnly => FileOptions::new(FileAccess::ReadOnly),
-        Access::ReadWrite => FileOptions {
-            claim: Claim::Exclusive,
-            ..FileOptions::new(FileAccess::ReadWrite)
-        },
+        narrow(whole, &found.location, &found.name)
     }
 }

@@ -1,13 +1,13 @@
 //! Where a change finds its devices: the host's, or some that are open already.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use block::file::{Access, Claim, FileDevice, FileOptions};
-use block::partition::PartitionDevice;
-use block::{Device, Range};
+use block::Device;
+use block::file::{Access, Claim};
 
-use crate::host::{DeviceSource, Host};
+use crate::device::{narrow, open_whole};
+use crate::host::{DeviceSource, Host, Place};
 use crate::scan::{FoundDevice, Options, Scan, scan, scan_devices};
 use crate::{Error, Kind, Result};
 
@@ -50,8 +50,15 @@ impl Disks for HostDisks {
     }
 
     fn open(&self, found: &FoundDevice, claim: Claim) -> Result<Opened> {
-        open_file(found, claim).map_err(|error| {
+        let open = || -> block::Result<Opened> {
+            let (whole, file) = open_whole(&found.location, Access::ReadWrite, claim)?;
+            let device = narrow(whole, &found.location, &found.name)?;
+            Ok(Opened { device, file })
+        };
+        let is_file = matches!(found.location.place, Place::File(_));
+        open().map_err(|error| {
             let what = match claim {
+                _ if !is_file => format!("cannot open {} for writing", found.name),
                 Claim::Exclusive => format!(
                     "Can't open {} exclusively.  Mounted filesystem? Nothing was changed",
                     found.name
@@ -61,30 +68,6 @@ impl Disks for HostDisks {
             Error::new(Kind::Device, what).because(error)
         })
     }
-}
-
-fn open_file(found: &FoundDevice, claim: Claim) -> block::Result<Opened> {
-    let options = FileOptions {
-        claim,
-        ..FileOptions::new(Access::ReadWrite)
-    };
-    let whole = FileDevice::open_with(&found.location.path, options)?;
-    let file = whole.as_fd().try_clone_to_owned();
-    let file = file.map_err(|error| block::Error::io(found.name.clone(), error))?;
-    let whole: Arc<dyn Device> = Arc::new(whole);
-    let device = match found.location.window {
-        None => whole,
-        Some(window) => {
-            let range = Range::checked(window.start, window.len).ok_or_else(|| {
-                block::Error::new(block::Kind::Invalid, "the partition ends past 2^64")
-            })?;
-            Arc::new(PartitionDevice::window(whole, range, found.name.clone())?)
-        }
-    };
-    Ok(Opened {
-        device,
-        file: Some(file),
-    })
 }
 
 /// Devices that are open already, by name: in memory, simulated, or behind a server. They are not

@@ -15,10 +15,12 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use block::nbd_client::Address;
+
 use super::config::Config;
 use super::devices_file::DevicesFile;
 use super::filter::{Filter, Verdict};
-use super::location::{DeviceId, DeviceNumber, Location};
+use super::location::{DeviceId, DeviceNumber, Location, Place, Remote};
 use super::spec::{DeviceSource, DeviceSpec};
 use super::sysfs::{PartOf, Sysfs};
 use crate::Result;
@@ -116,7 +118,10 @@ impl Host {
     fn listed(&self, specs: &[DeviceSpec]) -> Candidates {
         let mut gathering = Gathering::new(self);
         for spec in specs {
-            gathering.add_spec(&spec.path);
+            match spec.address() {
+                Some(address) => gathering.add_remote(&spec.path.to_string_lossy(), address),
+                None => gathering.add_spec(&spec.path),
+            }
         }
         gathering.found
     }
@@ -208,6 +213,7 @@ struct Gathering<'a> {
 enum Identity {
     File { device: u64, inode: u64 },
     Block(DeviceNumber),
+    Nbd(Address),
 }
 
 impl<'a> Gathering<'a> {
@@ -236,6 +242,30 @@ impl<'a> Gathering<'a> {
                 "it is neither a file, nor a block device, nor a folder",
             );
         }
+    }
+
+    /// An export of an NBD server. Whether it is there is found out when it is read.
+    fn add_remote(&mut self, name: &str, address: Address) {
+        if !self.seen.insert(Identity::Nbd(address.clone())) {
+            return;
+        }
+        let remote = match Remote::new(address, &self.host.config) {
+            Ok(remote) => remote,
+            Err(error) => return self.unusable(Path::new(name), &error.to_string()),
+        };
+        self.found.devices.push(Candidate {
+            name: name.to_owned(),
+            location: Location {
+                place: Place::Nbd(remote),
+                window: None,
+            },
+            number: None,
+            id: None,
+            partition: None,
+            origin: Origin::Named,
+            kernel_partitions: KernelPartitions::Absent,
+            skip: None,
+        });
     }
 
     /// The files and block devices in a folder, by name.

@@ -16,7 +16,7 @@ pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
 pub use config::Config;
 pub use devices_file::DevicesFile;
 pub use filter::{Filter, Verdict};
-pub use location::{DeviceId, DeviceNumber, Location, Window};
+pub use location::{DeviceId, DeviceNumber, Location, Place, Remote, Sharing, Window};
 pub use regex::Regex;
 pub use spec::{DEVICES_VARIABLE, DeviceSource, DeviceSpec};
 pub use sysfs::{BlockFacts, KernelLv, PartOf, Sysfs};

@@ -10,9 +10,14 @@
 //! | a file | that image, and the partitions in it |
 //! | a block device | that device, and its partitions |
 //! | a folder | the files and block devices in it, by name; folders in it are not entered |
-//! | `nbd://…`, `nbd+unix://…` | refused for now: connect it first and name the device |
+//! | `nbd://HOST[:PORT]/EXPORT`, `nbd+unix:///EXPORT?socket=PATH` | that export of an NBD server |
+//!
+//! In `ASHLAR_DEVICES` the colons of an NBD address divide nothing; one in the path of a socket is
+//! written as `%3A`.
 
 use std::path::{Path, PathBuf};
+
+use block::nbd_client::Address;
 
 use crate::{Error, Kind, Result};
 
@@ -28,10 +33,13 @@ pub enum DeviceSource {
     Host,
 }
 
-/// One place named by people: a file, a block device, or a folder of them.
+/// How an NBD address begins.
+const SCHEMES: [&str; 2] = ["nbd+unix://", "nbd://"];
+
+/// One place named by people: a file, a block device, a folder of them, or an NBD address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DeviceSpec {
-    /// The path as it was given; names of devices begin with it.
+    /// The path or the address as it was given; names of devices begin with it.
     pub path: PathBuf,
 }
 
@@ -73,13 +81,16 @@ impl DeviceSource {
 impl DeviceSpec {
     /// The place that `text` names. Whether it is there is found out when it is looked at.
     pub fn parse(text: &str) -> Result<Self> {
-        let remote = ["nbd://", "nbd+unix://", "nbds://", "nbds+unix://", "rbd:"];
-        if let Some(scheme) = remote.iter().find(|scheme| text.starts_with(*scheme)) {
+        let unknown = ["nbds://", "nbds+unix://", "rbd:"];
+        if let Some(scheme) = unknown.iter().find(|scheme| text.starts_with(*scheme)) {
             let what = format!(
-                "cannot use {text}: {scheme} is not served yet; connect it with nbd-client or \
+                "cannot use {text}: {scheme} is not known; connect it with nbd-client or \
                  copy it with nbdcopy, and name the device or the file"
             );
             return Err(Error::new(Kind::Unsupported, what));
+        }
+        if is_address(text) {
+            Address::parse(text).map_err(|error| Error::new(Kind::Request, error.to_string()))?;
         }
         if text.is_empty() {
             let what = "an empty name among the devices; name a file, a block device or a folder";
@@ -87,14 +98,57 @@ impl DeviceSpec {
         }
         Ok(Self { path: text.into() })
     }
+
+    /// The NBD address that this is, if it is one.
+    pub fn address(&self) -> Option<Address> {
+        let text = self.path.to_str().filter(|text| is_address(text))?;
+        Address::parse(text).ok()
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// The length of the NBD address that `text` begins with: up to the next colon that divides, or
+/// 0 if it begins with none.
+fn address_len(text: &str) -> usize {
+    let Some(scheme) = SCHEMES.iter().find(|scheme| text.starts_with(**scheme)) else {
+        return 0;
+    };
+    let mut at = scheme.len();
+    if let Some(end) = text[at..].strip_prefix('[').and_then(|rest| rest.find(']')) {
+        at += 1 + end;
+    }
+    let divider = |from: usize| text[from..].find(':').map_or(text.len(), |len| from + len);
+    let first = divider(at);
+    let after = text.get(first + 1..).unwrap_or("");
+    let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+    let is_port = digits > 0
+        && !text[at..first].contains('/')
+        && matches!(after.as_bytes().get(digits), None | Some(b'/' | b':'));
+    if is_port { divider(first + 1) } else { first }
 }
 
 /// Cuts `text` at each `mark`; a backslash takes the meaning from a mark or a backslash.
 fn split(text: &str, mark: char) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
+    let mut taken = 0;
     while let Some(c) = chars.next() {
+        let last = parts.last_mut().expect("there is one from the start");
+        if mark == ':' && last.is_empty() {
+            let len = address_len(&text[taken..]);
+            if len > 0 {
+                last.push_str(&text[taken..taken + len]);
+                chars = text[taken + len..].chars().peekable();
+                taken += len;
+                continue;
+            }
+        }
+        taken += c.len_utf8();
         let escaped = (c == '\\').then(|| chars.next_if(|next| *next == mark || *next == '\\'));
+        taken += usize::from(matches!(escaped, Some(Some(_))));
         if c == mark {
             parts.push(String::new());
         } else {

@@ -167,7 +167,7 @@ fn lock(scan: &Scan, group: &FoundVg) -> Result<(PvDevices, PvLocks)> {
         .filter_map(|pv| {
             let pv = scan.pv(*pv);
             let device = scan.device(pv.device);
-            let file = devices.file(&device.location.path)?;
+            let file = devices.file(&device.location.place)?;
             Some((pv.uuid, device.name.as_str(), file))
         })
         .collect();

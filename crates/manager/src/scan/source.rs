@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
 
-use crate::host::{Location, Window};
+use crate::device::open_remote;
+use crate::host::{Location, Place, Window};
 use crate::{Error, Kind, Result};
 
 /// A device that is open for reading.
@@ -53,12 +54,26 @@ impl Source {
     /// Opens the device at `location`, which people know as `name`.
     pub fn open(location: &Location, name: &str) -> Result<Self> {
         let failed = |error| Error::new(Kind::Device, format!("cannot open {name}")).because(error);
+        let path = match &location.place {
+            Place::File(path) => path,
+            Place::Nbd(remote) => {
+                let device = open_remote(remote).map_err(|error| {
+                    let what = format!("cannot open {name}");
+                    Error::new(Kind::Device, what).because(error)
+                })?;
+                let whole = Self::of_device(device, name);
+                return match location.window {
+                    None => Ok(whole),
+                    Some(window) => whole.into_window(window),
+                };
+            }
+        };
         // A path that was a file when it was listed may be a pipe by now: never wait for a writer.
         let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
         let mut file = OpenOptions::new()
             .read(true)
             .custom_flags(flags as i32)
-            .open(&location.path)
+            .open(path)
             .map_err(failed)?;
         let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let whole = Self {

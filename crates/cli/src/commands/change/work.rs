@@ -331,6 +331,9 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
             ))?;
         }
     }
+    for setting in flags::remote_settings(arguments) {
+        add(&setting)?;
+    }
     match choice(arguments, &AUTOBACKUP)? {
         Some(Choice::No) => add("backup { backup = 0 archive = 0 }")?,
         Some(Choice::Yes) => add("backup { backup = 1 archive = 1 }")?,
@@ -349,9 +352,9 @@ fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Resul
             found.location.window.is_none()
                 && found
                     .location
-                    .path
-                    .canonicalize()
-                    .is_ok_and(|path| path == wanted)
+                    .path()
+                    .and_then(|path| path.canonicalize().ok())
+                    .is_some_and(|path| path == wanted)
         })
     });
     same.map(DeviceIndex).ok_or_else(|| {

@@ -59,7 +59,11 @@ pub(super) fn require_no_disk(path: &Path, scan: &Scan) -> Result<(), Error> {
     };
     let is_disk = |found: &manager::scan::FoundDevice| {
         matches!(found.content, manager::scan::Content::PhysicalVolume(_))
-            && fs::canonicalize(&found.location.path).is_ok_and(|other| other == real)
+            && found
+                .location
+                .path()
+                .and_then(|path| fs::canonicalize(path).ok())
+                .is_some_and(|other| other == real)
     };
     match scan.devices.iter().find(|found| is_disk(found)) {
         None => Ok(()),

@@ -40,8 +40,34 @@ fn marks_can_be_part_of_a_path() {
 }
 
 #[test]
-fn addresses_are_refused_with_a_way_out() {
-    let error = DeviceSpec::parse("nbd://host/x").expect_err("not served");
+fn addresses_keep_their_colons() {
+    let variable = r"a:nbd://host:10809/x:nbd://[::1]/y:b\:c:nbd://h:nbd+unix:///z?socket=/s:d";
+    let source = DeviceSource::choose(&[""; 0], Some(variable)).expect("ok");
+    let expected = [
+        "a",
+        "nbd://host:10809/x",
+        "nbd://[::1]/y",
+        "b:c",
+        "nbd://h",
+        "nbd+unix:///z?socket=/s",
+        "d",
+    ];
+    assert_eq!(source, listed(&expected));
+    let DeviceSource::Listed(specs) = source else {
+        unreachable!("it was just compared")
+    };
+    assert_eq!(specs.iter().filter_map(DeviceSpec::address).count(), 4);
+    let error = DeviceSpec::parse("nbd://host:port/x").expect_err("no port");
+    assert_eq!(error.kind(), Kind::Request);
+    assert_eq!(
+        split("nbd://h:1/ä:nbd://h:2", ':'),
+        ["nbd://h:1/ä", "nbd://h:2"]
+    );
+}
+
+#[test]
+fn other_addresses_are_refused_with_a_way_out() {
+    let error = DeviceSpec::parse("rbd:pool/x").expect_err("not served");
     assert_eq!(error.kind(), Kind::Unsupported);
     assert!(error.to_string().contains("nbdcopy"), "{error}");
 }

@@ -1,0 +1,154 @@
+//! The device: what the server said first, and the thread that holds on to it.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::owner::Owner;
+use super::post::{Post, PostQueue};
+use crate::nbd::constants::FLAG_CAN_MULTI_CONN;
+use crate::nbd_client::address::Address;
+use crate::nbd_client::connect::{CONNECT_MAX, Connection, connect};
+use crate::nbd_client::device::describe;
+use crate::nbd_client::status;
+use crate::{
+    BlockingDevice, Device, Driver, Error, Extent, ExtentKind, Info, Kind, Queue, Range, Result,
+};
+
+/// An export of an NBD server, over as many connections as it takes.
+pub struct LastingDevice {
+    address: Address,
+    info: Info,
+    door: Arc<Door>,
+    extents: Mutex<Extents>,
+    flags: u16,
+}
+
+/// Where extents are asked for: a connection of its own, to the server of the first connection.
+enum Extents {
+    Unasked,
+    Asked(Connection),
+    /// The server may have lost writes that are still to be repeated; what it says about holes
+    /// is not to be trusted.
+    Unknown,
+}
+
+impl std::fmt::Debug for LastingDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LastingDevice({})", self.address)
+    }
+}
+
+impl LastingDevice {
+    /// Connects to an export. Later, requests fail that have waited for `timeout`: for an answer,
+    /// or for the server to come back.
+    pub fn open(address: Address, timeout: Duration) -> Result<Self> {
+        let connection = connect(&address, timeout.min(CONNECT_MAX))?;
+        let info = describe(&address, &connection.agreed);
+        let flags = connection.agreed.flags;
+        let (sender, receiver) = mpsc::channel();
+        let (of_owner, name) = (address.clone(), info.name.clone());
+        let thread = std::thread::Builder::new()
+            .name("nbd-client".to_owned())
+            .spawn(move || match Driver::new() {
+                Ok(driver) => {
+                    let post = Arc::new(Post::new(driver.waker()));
+                    let _ = sender.send(Ok(Arc::clone(&post)));
+                    Owner::new(driver, post, of_owner, name, connection, timeout).run();
+                }
+                Err(error) => _ = sender.send(Err(error)),
+            })
+            .map_err(|error| Error::io("cannot start a thread", error))?;
+        let gone = |_| Error::new(Kind::Gone, "a thread ended at once");
+        let post = receiver.recv().map_err(gone)??;
+        Ok(Self {
+            address,
+            info,
+            flags,
+            extents: Mutex::new(Extents::Unasked),
+            door: Arc::new(Door {
+                post,
+                thread: Some(thread),
+            }),
+        })
+    }
+
+    /// Whether requests have a chance: the server has not changed, broken the protocol, or kept
+    /// silent. Once false, this stays so; open the device again.
+    pub fn is_usable(&self) -> bool {
+        !self.door.post.is_over()
+    }
+
+    /// A second connection that is known to lead to the same server as the first one.
+    fn second_connection(&self) -> Result<Option<Connection>> {
+        let second = connect(&self.address, CONNECT_MAX)?;
+        // An answer over the first connection, after the second was made: neither has ended.
+        let block = u64::from(self.info.logical_block);
+        BlockingDevice::open(self)?.read(Range::new(0, block))?;
+        let same = self.door.post.losses() == 0 && second.agreed.size >= self.info.size;
+        Ok(same.then_some(second))
+    }
+}
+
+impl Device for LastingDevice {
+    fn info(&self) -> Info {
+        self.info.clone()
+    }
+
+    fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
+        Ok(Box::new(PostQueue::new(driver, &self.door)))
+    }
+
+    fn extents(&self, range: Range, count_max: usize) -> Result<Vec<Extent>> {
+        let all_data = vec![Extent {
+            len: range.len(),
+            kind: ExtentKind::Data,
+        }];
+        if self.flags & FLAG_CAN_MULTI_CONN == 0 || range.is_empty() || self.info.size == 0 {
+            return Ok(all_data);
+        }
+        let mut state = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*state, Extents::Unasked) {
+            *state = match self.second_connection()? {
+                Some(connection) if connection.agreed.context.is_some() => {
+                    Extents::Asked(connection)
+                }
+                _ => Extents::Unknown,
+            };
+        }
+        let found = match &*state {
+            Extents::Asked(connection) if self.door.post.losses() == 0 => {
+                status::extents(connection, range, count_max).ok()
+            }
+            _ => None,
+        };
+        // It is still the first server if its connection has just answered.
+        Ok(found.unwrap_or_else(|| {
+            *state = Extents::Unknown;
+            all_data
+        }))
+    }
+}
+
+/// Held by the device and its queues; the last one to leave ends the owner.
+pub(super) struct Door {
+    post: Arc<Post>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Door {
+    pub(super) fn post(&self) -> &Arc<Post> {
+        &self.post
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.post.close();
+        // Nothing is in flight, so it does not take long.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,605 @@
+//! The journal against a plain array, and servers that crash, forget, change, and keep silent.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::{Strategy, any, prop, proptest};
+
+use super::LastingDevice;
+use super::journal::{Content, Journal};
+use crate::nbd::constants::{
+    CMD_DISC, CMD_FLAG_FUA, CMD_FLUSH, CMD_READ, CMD_WRITE, CMD_WRITE_ZEROES, ESHUTDOWN,
+    FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_WRITE_ZEROES, OPT_GO,
+    REP_ACK, REP_ERR_UNSUP, REP_INFO,
+};
+use crate::nbd::{
+    ExportInfo, OptionHeader, OptionReply, RequestHeader, RequestStyle, encode_greeting,
+};
+use crate::nbd_client::Address;
+use crate::{
+    BlockingDevice, Buffer, Completion, Device, Driver, Durability, Error, Kind, Operation, Queue,
+    Range, Request, Unmap,
+};
+
+const SIZE: u64 = 1 << 20;
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What a server has: a medium, a cache in front of it, and habits.
+struct Disk {
+    medium: Vec<u8>,
+    cache: BTreeMap<u64, Vec<u8>>,
+    flags: u16,
+    flush_count: usize,
+    write_count: usize,
+    /// How many more requests it answers before it crashes and forgets its cache.
+    crash_after: Option<u64>,
+    /// Requests are read and never answered.
+    silent: bool,
+    shutting_down: bool,
+    /// Writes are refused.
+    full: bool,
+    sockets: Vec<UnixStream>,
+}
+
+impl Disk {
+    fn read(&self, start: u64, len: usize) -> Vec<u8> {
+        let mut bytes = self.medium[start as usize..start as usize + len].to_vec();
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            if let Some(sector) = self.cache.get(&((start + at as u64) & !511)) {
+                *byte = sector[(start as usize + at) & 511];
+            }
+        }
+        bytes
+    }
+
+    fn write(&mut self, start: u64, data: &[u8]) {
+        for (sector, data) in (start / 512..).zip(data.chunks(512)) {
+            self.cache.insert(sector * 512, data.to_vec());
+        }
+    }
+
+    fn flush(&mut self) {
+        for (start, data) in std::mem::take(&mut self.cache) {
+            self.medium[start as usize..start as usize + data.len()].copy_from_slice(&data);
+        }
+    }
+}
+
+/// A server in this process, on a unix socket.
+struct Fake {
+    path: PathBuf,
+    disk: Arc<Mutex<Disk>>,
+}
+
+impl Fake {
+    fn start(flags: u16) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ashlar-fake-{}-{number}.sock", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let disk = Disk {
+            medium: vec![0; SIZE as usize],
+            cache: BTreeMap::new(),
+            flags: FLAG_HAS_FLAGS | flags,
+            flush_count: 0,
+            write_count: 0,
+            crash_after: None,
+            silent: false,
+            shutting_down: false,
+            full: false,
+            sockets: Vec::new(),
+        };
+        let fake = Self {
+            path,
+            disk: Arc::new(Mutex::new(disk)),
+        };
+        fake.listen();
+        fake
+    }
+
+    /// Takes clients, until the socket is removed.
+    fn listen(&self) {
+        let listener = UnixListener::bind(&self.path).unwrap();
+        let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
+        thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                if !path.exists() {
+                    return;
+                }
+                let disk = Arc::clone(&disk);
+                disk.lock()
+                    .unwrap()
+                    .sockets
+                    .push(socket.try_clone().unwrap());
+                thread::spawn(move || serve(socket, &disk));
+            }
+        });
+    }
+
+    /// No server is there any more; what was not flushed is forgotten.
+    fn kill(&self) {
+        let wake = UnixStream::connect(&self.path);
+        std::fs::remove_file(&self.path).unwrap();
+        drop((wake, UnixStream::connect(&self.path)));
+        let mut disk = self.lock();
+        disk.cache.clear();
+        for socket in disk.sockets.drain(..) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap()
+    }
+
+    fn open(&self, timeout: Duration) -> LastingDevice {
+        LastingDevice::open(Address::unix(&self.path, ""), timeout).unwrap()
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        if self.path.exists() {
+            self.kill();
+        }
+    }
+}
+
+const USUAL: u16 = FLAG_SEND_FLUSH | FLAG_SEND_FUA | FLAG_SEND_WRITE_ZEROES;
+
+fn serve(mut socket: UnixStream, disk: &Mutex<Disk>) -> Option<()> {
+    shake_hands(&mut socket, disk)?;
+    loop {
+        let mut header = [0; 28];
+        socket.read_exact(&mut header).ok()?;
+        let header = RequestHeader::decode(RequestStyle::Compact, &header).unwrap()?;
+        let mut data = vec![0; header.len as usize];
+        if header.command == CMD_WRITE {
+            socket.read_exact(&mut data).ok()?;
+        }
+        let mut disk = disk.lock().unwrap();
+        if header.command == CMD_DISC {
+            return None;
+        }
+        if disk.silent {
+            continue;
+        }
+        let mut code = 0;
+        let mut reply = Vec::new();
+        match header.command {
+            _ if disk.shutting_down => code = ESHUTDOWN,
+            CMD_READ => reply = disk.read(header.offset, header.len as usize),
+            CMD_WRITE | CMD_WRITE_ZEROES if disk.full => code = 28,
+            CMD_WRITE | CMD_WRITE_ZEROES => {
+                disk.write_count += 1;
+                disk.write(header.offset, &data);
+                if header.flags & CMD_FLAG_FUA != 0 {
+                    disk.flush();
+                }
+            }
+            CMD_FLUSH => {
+                disk.flush_count += 1;
+                disk.flush();
+            }
+            _ => code = 22,
+        }
+        if let Some(rest) = &mut disk.crash_after {
+            let Some(less) = rest.checked_sub(1) else {
+                disk.crash_after = None;
+                disk.cache.clear();
+                for socket in disk.sockets.drain(..) {
+                    let _ = socket.shutdown(Shutdown::Both);
+                }
+                return None;
+            };
+            *rest = less;
+        }
+        let mut bytes = 0x6744_6698_u32.to_be_bytes().to_vec();
+        bytes.extend(code.to_be_bytes());
+        bytes.extend(header.cookie.to_be_bytes());
+        bytes.extend(reply);
+        socket.write_all(&bytes).ok()?;
+        drop(disk);
+    }
+}
+
+fn shake_hands(socket: &mut UnixStream, disk: &Mutex<Disk>) -> Option<()> {
+    socket.write_all(&encode_greeting(3)).ok()?;
+    socket.read_exact(&mut [0; 4]).ok()?;
+    loop {
+        let mut header = [0; OptionHeader::LEN];
+        socket.read_exact(&mut header).ok()?;
+        let header = OptionHeader::decode(&header).unwrap();
+        socket.read_exact(&mut vec![0; header.len as usize]).ok()?;
+        let mut out = Vec::new();
+        let is_last = header.option == OPT_GO;
+        if is_last {
+            let disk = disk.lock().unwrap();
+            let size = disk.medium.len() as u64;
+            let info = ExportInfo::Export {
+                size,
+                flags: disk.flags,
+            };
+            OptionReply::encode(&mut out, OPT_GO, REP_INFO, &info.encode());
+        }
+        let answer = if is_last { REP_ACK } else { REP_ERR_UNSUP };
+        OptionReply::encode(&mut out, header.option, answer, b"");
+        socket.write_all(&out).ok()?;
+        if is_last {
+            return Some(());
+        }
+    }
+}
+
+/// Answers `count` requests, whatever happens first.
+fn finish(queue: &mut dyn Queue, driver: &Driver, count: usize) -> Vec<Completion> {
+    let mut done = Vec::new();
+    let end = Instant::now() + PATIENCE;
+    while done.len() < count {
+        queue.poll(&mut done);
+        assert!(
+            Instant::now() < end,
+            "{} of {count} answers came",
+            done.len()
+        );
+        if done.len() < count {
+            driver.wait(&mut [], Some(Duration::from_secs(1))).unwrap();
+        }
+    }
+    done
+}
+
+fn error_of(result: crate::Result<()>, words: &str) -> Error {
+    let error = result.expect_err(words);
+    assert!(error.to_string().contains(words), "{error}");
+    error
+}
+
+/// The next number of a sequence that looks random.
+fn random(state: &mut u64) -> u64 {
+    *state = state
+        .wrapping_mul(6364136223846793005)
+        .wrapping_add(1442695040888963407);
+    *state >> 33
+}
+
+/// Whenever a server crashes and forgets its cache, each flush that succeeds finds everything
+/// that was acknowledged before it on the medium, and reads give the newest data.
+#[test]
+fn no_acknowledged_write_is_lost_under_a_flush() {
+    for seed in 1..=12_u64 {
+        let fake = Fake::start(USUAL);
+        let device = fake.open(PATIENCE);
+        let driver = Driver::new().unwrap();
+        let mut queue = device.open_queue(&driver).unwrap();
+        let mut state = seed;
+        let mut model = vec![0_u8; SIZE as usize];
+        let mut losses = 0;
+        for round in 0..40_u64 {
+            if random(&mut state).is_multiple_of(3) {
+                fake.lock().crash_after = Some(random(&mut state) % 24);
+                losses += 1;
+            }
+            // Places that do not overlap, several in flight.
+            let first = random(&mut state) % 1000;
+            for index in 0..16_u64 {
+                let at = (first + index * 17) % 1024 * 1024;
+                let fill = (round * 16 + index) as u8 | 1;
+                let kind = random(&mut state) % 8;
+                let range = at as usize..at as usize + 1024;
+                let mut request = Request::write(index, at, Durability::Volatile, {
+                    let mut buffer = Buffer::zeroed(1024);
+                    buffer.fill(fill);
+                    buffer
+                });
+                match kind {
+                    0 => request.durability = Durability::Fua,
+                    1 => {
+                        let zeroes = Operation::WriteZeroes(Unmap::Allowed);
+                        request = Request::bare(index, zeroes, Range::new(at, 1024));
+                    }
+                    _ => {}
+                }
+                model[range].fill(if kind == 1 { 0 } else { fill });
+                queue.submit(request);
+            }
+            for answer in finish(&mut *queue, &driver, 16) {
+                answer.result.unwrap();
+            }
+            if random(&mut state).is_multiple_of(2) {
+                queue.submit(Request::flush(0));
+                finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
+                let disk = fake.lock();
+                assert!(
+                    disk.medium == model,
+                    "seed {seed}, round {round}: a write is lost"
+                );
+            }
+            let at = random(&mut state) % 1024 * 1024;
+            queue.submit(Request::read(0, at, Buffer::zeroed(1024)));
+            let read = finish(&mut *queue, &driver, 1).remove(0);
+            read.result.unwrap();
+            assert_eq!(read.buffer[..], model[at as usize..at as usize + 1024]);
+        }
+        assert!(losses > 3, "crashes were planned");
+    }
+}
+
+/// The server of these tests does lose what was not flushed: without the journal, the test above
+/// would find it.
+#[test]
+fn the_server_of_these_tests_forgets() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(PATIENCE);
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.write_at(&[7; 512], 0).unwrap();
+    assert_eq!(fake.lock().read(0, 1), [7]);
+    fake.kill();
+    assert_eq!(fake.lock().read(0, 1), [0], "forgotten");
+    fake.listen();
+    io.flush().unwrap();
+    assert_eq!(fake.lock().medium[..512], [7; 512], "written again");
+    assert_eq!(fake.lock().write_count, 2);
+}
+
+/// Requests wait for a server that is away, fail after the limit, and go on when it is back; what
+/// was acknowledged before is not forgotten meanwhile.
+#[test]
+fn a_server_may_be_away_for_a_time() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(Duration::from_millis(300));
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.write_at(&[9; 512], 512).unwrap();
+    fake.kill();
+    let began = Instant::now();
+    let error = error_of(io.flush(), "has been away for");
+    assert_eq!(error.kind(), Kind::Gone);
+    assert!(error.to_string().contains("start it again"), "{error}");
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    // At once now.
+    error_of(io.read_at(&mut [0; 512], 0), "has been away for");
+    fake.listen();
+    let end = Instant::now() + PATIENCE;
+    while io.flush().is_err() {
+        assert!(Instant::now() < end, "the server is asked again");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(fake.lock().medium[512..1024], [9; 512]);
+}
+
+/// What comes back changed is not used.
+#[test]
+fn a_changed_export_is_refused() {
+    type Change = fn(&mut Disk);
+    let changes: [(Change, &str); 4] = [
+        (
+            |disk| disk.medium.resize(SIZE as usize / 2, 0),
+            "its size was 1048576 bytes and is",
+        ),
+        (
+            |disk| disk.medium.resize(SIZE as usize * 2, 0),
+            "its size was 1048576 bytes and is",
+        ),
+        (|disk| disk.flags |= FLAG_READ_ONLY, "it is read-only now"),
+        (
+            |disk| disk.flags &= !FLAG_SEND_FLUSH,
+            "it no longer flushes",
+        ),
+    ];
+    for (change, words) in changes {
+        let fake = Fake::start(USUAL);
+        let device = fake.open(PATIENCE);
+        let mut io = BlockingDevice::open(&device).unwrap();
+        io.read_at(&mut [0; 512], 0).unwrap();
+        fake.kill();
+        change(&mut fake.lock());
+        fake.listen();
+        for _ in 0..2 {
+            let error = error_of(io.read_at(&mut [0; 512], 0), words);
+            assert!(
+                error.to_string().contains(fake.path.to_str().unwrap()),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// A server that hangs fails its requests in time, and is not used again: what it was asked may
+/// still happen.
+#[test]
+fn silence_ends() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(Duration::from_millis(300));
+    let mut io = BlockingDevice::open(&device).unwrap();
+    fake.lock().silent = true;
+    let error = error_of(io.write_at(&[1; 512], 0), "has not answered for 0.3 s");
+    assert_eq!(error.kind(), Kind::TimedOut);
+    fake.lock().silent = false;
+    error_of(io.flush(), "has not answered");
+    // One that hangs before it has greeted.
+    let quiet = std::env::temp_dir().join(format!("ashlar-quiet-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&quiet).unwrap();
+    let address = Address::unix(&quiet, "");
+    let error = LastingDevice::open(address, Duration::from_millis(100)).unwrap_err();
+    assert!(
+        error.to_string().contains("does not answer; it hangs"),
+        "{error}"
+    );
+    drop(listener);
+    std::fs::remove_file(&quiet).unwrap();
+}
+
+/// A server that says goodbye is left, and one that hangs up on every request is given up.
+#[test]
+fn goodbyes_are_understood_and_repetition_ends() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(Duration::from_millis(500));
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.write_at(&[3; 512], 0).unwrap();
+    fake.lock().shutting_down = true;
+    error_of(io.read_at(&mut [0; 512], 0), "has been away for");
+    fake.lock().shutting_down = false;
+    let end = Instant::now() + PATIENCE;
+    while io.flush().is_err() {
+        assert!(Instant::now() < end, "the server is asked again");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(fake.lock().medium[..512], [3; 512]);
+}
+
+/// What cannot be repeated fails the flush, and every later one.
+#[test]
+fn a_replay_that_fails_fails_the_flush() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(PATIENCE);
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.write_at(&[3; 512], 0).unwrap();
+    fake.kill();
+    fake.lock().full = true;
+    fake.listen();
+    for _ in 0..2 {
+        let error = error_of(io.flush(), "does not take again what it had acknowledged");
+        assert_eq!(error.kind(), Kind::FlushFailed);
+    }
+}
+
+/// A server without flush promises nothing that could be repeated: after a write, its loss is
+/// final.
+#[test]
+fn without_flush_a_loss_after_writes_is_final() {
+    let fake = Fake::start(0);
+    let device = fake.open(PATIENCE);
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.read_at(&mut [0; 512], 0).unwrap();
+    fake.kill();
+    fake.listen();
+    io.write_at(&[1; 512], 0).unwrap();
+    fake.kill();
+    fake.listen();
+    error_of(io.flush(), "knows no flush");
+    error_of(io.read_at(&mut [0; 512], 0), "knows no flush");
+}
+
+/// The journal is bounded: long before it would hold everything, flushes are made.
+#[test]
+fn memory_is_bounded() {
+    let fake = Fake::start(USUAL);
+    fake.lock().medium.resize(80 << 20, 0);
+    let device = fake.open(PATIENCE);
+    let driver = Driver::new().unwrap();
+    let mut queue = device.open_queue(&driver).unwrap();
+    for index in 0..80 {
+        let mut buffer = Buffer::zeroed(1 << 20);
+        buffer.fill(index as u8);
+        queue.submit(Request::write(
+            index,
+            index << 20,
+            Durability::Volatile,
+            buffer,
+        ));
+    }
+    for answer in finish(&mut *queue, &driver, 80) {
+        answer.result.unwrap();
+        assert_eq!(answer.buffer.len(), 1 << 20);
+    }
+    assert!(fake.lock().flush_count >= 2, "the journal holds 32 MiB");
+    fake.kill();
+    fake.listen();
+    queue.submit(Request::flush(0));
+    finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
+    let disk = fake.lock();
+    assert!((0..80).all(|index| disk.medium[(index << 20) + 77] == index as u8));
+}
+
+/// Several threads share one connection; each gets its own answers.
+#[test]
+fn queues_share_a_connection() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(PATIENCE);
+    thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let device = &device;
+            scope.spawn(move || {
+                let mut io = BlockingDevice::open(device).unwrap();
+                for round in 0..50 {
+                    let at = (thread * 50 + round) * 4096;
+                    io.write_at(&[thread as u8 + 1; 4096], at).unwrap();
+                    let read = io.read(Range::new(at, 4096)).unwrap();
+                    assert_eq!(read, [thread as u8 + 1; 4096]);
+                }
+            });
+        }
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(5));
+            fake.lock().crash_after = Some(20);
+        });
+    });
+    // Dropping a queue waits for its requests.
+    let driver = Driver::new().unwrap();
+    let mut queue = device.open_queue(&driver).unwrap();
+    queue.submit(Request::write(
+        1,
+        0,
+        Durability::Volatile,
+        Buffer::copy_of(&[8; 512]),
+    ));
+    drop(queue);
+    assert_eq!(fake.lock().read(0, 1), [8]);
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u8, u16, u16)>> {
+    prop::collection::vec((any::<u8>(), 0..512_u16, 1..64_u16), 0..60)
+}
+
+proptest! {
+    /// The journal holds what a plain array of bytes and stamps would.
+    #[test]
+    fn the_journal_is_an_array(steps in steps()) {
+        let mut journal = Journal::default();
+        let mut model: Vec<Option<(u64, u8)>> = vec![None; 600];
+        for (stamp, (kind, start, len)) in (1_u64..).zip(steps) {
+            let range = Range::new(start.into(), len.into());
+            let places = usize::from(start)..usize::from(start + len);
+            match kind % 8 {
+                0 => {
+                    journal.forget(range);
+                    model[places].fill(None);
+                }
+                1 => {
+                    let before = stamp.saturating_sub(u64::from(len % 8));
+                    journal.settle(before);
+                    for place in &mut model {
+                        *place = place.filter(|(stamp, _)| *stamp > before);
+                    }
+                }
+                2 => {
+                    journal.record(range, Content::Zeros(Unmap::Allowed), stamp);
+                    model[places].fill(Some((stamp, 0)));
+                }
+                _ => {
+                    let data = vec![kind; usize::from(len)];
+                    journal.record(range, Content::Data(data.into()), stamp);
+                    model[places].fill(Some((stamp, kind)));
+                }
+            }
+            journal.check();
+        }
+        let mut bytes = vec![None; 600];
+        for request in journal.requests() {
+            let start = request.range.start() as usize;
+            for at in 0..request.range.len() as usize {
+                let byte = request.buffer.get(at).copied().unwrap_or(0);
+                assert_eq!(bytes[start + at].replace(byte), None, "no overlaps");
+            }
+        }
+        let expected: Vec<_> = model.iter().map(|place| place.map(|(_, byte)| byte)).collect();
+        assert_eq!(bytes, expected);
+    }
+}
