@@ -1,20 +1,24 @@
 //! Groups that we make on images, fill and look into.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use lvm::Sectors;
+use lvm::model::LvId;
 use lvm::plan::group::{NewGroup, create_group};
 use lvm::plan::initialise::NewPv;
 use lvm::plan::logical::{NewVolume, create_volume};
 use lvm::plan::size::SizeArgument;
-use lvm::plan::{Author, Change};
+use lvm::plan::{Author, Change, pieces};
+use lvm::{Bytes, Sectors};
+use manager::activate::{self, Activator};
 use manager::apply::{
-    HostDisks, NewLabel, Planned, Quiet, Request, Session, find_device, find_pv, free_member,
-    plan_device,
+    Disks, HostDisks, NewLabel, Planned, Quiet, Request, Session, find_device, find_pv,
+    free_member, plan_device,
 };
 use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
 use manager::scan::{FoundVg, Options, Scan};
+use target::volume::{Access, Volume};
 use tests::{Scratch, Tool, ashlar};
 
 /// Extents are small, so that the disks are.
@@ -111,6 +115,53 @@ impl Group {
         self.ashlar("cat").arg(from).succeed().stdout
     }
 
+    /// Requires that a volume cannot be read whole.
+    pub(super) fn refuse(&self, volume: &str) {
+        let from = format!("{}/{volume}", self.name);
+        let finished = self.ashlar("cat").arg(from).run();
+        assert_ne!(finished.code, Some(0), "{volume} is read whole");
+    }
+
+    /// What device-mapper would find on a volume's own extents, which lie in one piece.
+    pub(super) fn place(&self, volume: &str) -> Place {
+        let scan = self.scan();
+        let found = scan.find_group(self.name).expect("the group");
+        let model = &found.model;
+        let id: LvId = model.lv_by_name(volume).expect("the volume");
+        let size = model.lv(id).size(model.extent_size).expect("a size");
+        let size = size.to_bytes().expect("a size");
+        let pieces = pieces(model, id, Bytes::ZERO, size).expect("its extents");
+        let [piece] = &pieces[..] else {
+            panic!("{volume} lies in {} pieces", pieces.len());
+        };
+        let pv = scan.physical_volumes.iter().find(|pv| pv.uuid == piece.pv);
+        let device = scan.device(pv.expect("a member").device);
+        Place {
+            image: PathBuf::from(&device.name),
+            start: piece.start.0,
+            len: size.0,
+        }
+    }
+
+    /// Runs a volume for reading and writing, as a server would, while `act` uses it.
+    pub(super) fn run(&self, volume: &str, act: impl FnOnce(&Volume)) {
+        let scan = self.scan();
+        let found = scan.find_group(self.name).expect("the group");
+        let id = found.model.lv_by_name(volume).expect("the volume");
+        let options = activate::Options {
+            access: Access::ReadWrite,
+            ..activate::Options::default()
+        };
+        let mut activator = Activator::new(&scan, &self.host);
+        let activated = activator.activate(found, id, options);
+        let activated = activated.unwrap_or_else(|error| panic!("{volume}: {error}"));
+        act(&activated.volume);
+    }
+
+    fn scan(&self) -> Scan {
+        self.disks().scan(&self.host).expect("a scan")
+    }
+
     fn change(
         &self,
         command: &str,
@@ -150,6 +201,35 @@ impl Group {
     fn ashlar(&self, command: &str) -> Tool {
         let devices: Vec<String> = self.names().collect();
         ashlar().args(["--devices", &devices.join(","), command])
+    }
+}
+
+/// A piece of an image.
+pub(super) struct Place {
+    image: PathBuf,
+    start: u64,
+    len: u64,
+}
+
+impl Place {
+    pub(super) fn image(&self) -> &Path {
+        &self.image
+    }
+
+    pub(super) fn read(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len as usize];
+        let file = File::open(&self.image).expect("the image");
+        file.read_exact_at(&mut bytes, self.start)
+            .expect("it lies within");
+        bytes
+    }
+
+    pub(super) fn write(&self, at: u64, bytes: &[u8]) {
+        assert!(at + bytes.len() as u64 <= self.len);
+        let file = File::options().write(true).open(&self.image);
+        let file = file.expect("the image");
+        file.write_all_at(bytes, self.start + at)
+            .expect("it lies within");
     }
 }
 

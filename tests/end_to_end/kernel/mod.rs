@@ -3,4 +3,5 @@
 //! Each test says how many boots it takes; a whole run has twelve.
 
 mod group;
+mod mirrors;
 mod volumes;
