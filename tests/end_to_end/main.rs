@@ -7,6 +7,7 @@ mod attach;
 mod bench;
 mod changes;
 mod demo;
+mod filesystems;
 mod kernel;
 mod layouts;
 mod nbd;

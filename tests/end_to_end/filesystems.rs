@@ -1,0 +1,193 @@
+//! File systems on attached volumes of every kind: made, filled, checked, and grown while mounted.
+//!
+//! The files are written and read by the bench's verifier, a process of its own. What is written
+//! to the node directly, zeros by punching included, is read back by it as well.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tests::{Group, Tool};
+
+/// Large enough for the smallest XFS.
+const SIZE_MIB: u64 = 304;
+/// Steps of the verifier in each file system.
+const STEPS: &str = "25";
+const SEED: &str = "7";
+
+/// How long a mount of another test may lie there without a server.
+const CLEAN_MAX: Duration = Duration::from_secs(30);
+/// What is said of it.
+const OF_OTHERS: [&str; 2] = [
+    "Software caused connection abort",
+    "Transport endpoint is not connected",
+];
+
+/// A kind of file system: how it is made and checked.
+struct Kind {
+    mkfs: &'static [&'static str],
+    fsck: &'static [&'static str],
+}
+
+const EXT2: Kind = Kind {
+    mkfs: &["mkfs.ext2", "-q", "-F"],
+    fsck: &["e2fsck", "-fn"],
+};
+const EXT3: Kind = Kind {
+    mkfs: &["mkfs.ext3", "-q", "-F"],
+    fsck: &["e2fsck", "-fn"],
+};
+const EXT4: Kind = Kind {
+    mkfs: &["mkfs.ext4", "-q", "-F"],
+    fsck: &["e2fsck", "-fn"],
+};
+const XFS: Kind = Kind {
+    mkfs: &["mkfs.xfs", "-q", "-f"],
+    fsck: &["xfs_repair", "-n"],
+};
+const BTRFS: Kind = Kind {
+    mkfs: &["mkfs.btrfs", "-q", "-f"],
+    fsck: &["btrfs", "check", "-q"],
+};
+
+/// What a volume of each kind is made with.
+const LINEAR: &[&str] = &[];
+const STRIPED: &[&str] = &["-i", "2", "-I", "64"];
+const MIRRORED: &[&str] = &["--type", "mirror", "-m", "1", "--nosync"];
+
+/// A group with one attached volume, `data`.
+struct Attached {
+    group: Group,
+    node: PathBuf,
+}
+
+impl Attached {
+    fn new(layout: &[&str], size_mib: u64) -> Self {
+        let group = Group::new("filesystems", 3, 512 << 20);
+        let size = format!("{size_mib}m");
+        group.create("data", &[layout, &["-L", &size]].concat());
+        let node = group.attach("data");
+        Self { group, node }
+    }
+
+    fn make(&self, kind: &Kind) {
+        patiently(kind.mkfs, &self.node);
+    }
+
+    fn check(&self, kind: &Kind) {
+        patiently(kind.fsck, &self.node);
+    }
+
+    /// Runs the verifier on the files below `folder`.
+    fn files(&self, command: &str, folder: &Path, rest: &[&str]) {
+        let journal = self.group.join("journal");
+        let verifier = verifier(command).args([folder, &journal]);
+        verifier.arg(SEED).args(rest).succeed();
+    }
+
+    /// Makes a file system, fills it, and finds everything after it was mounted again.
+    fn holds(&self, kind: &Kind) {
+        self.make(kind);
+        let mounted = self.group.mount(&self.node);
+        let folder = mounted.path().join("files");
+        Tool::new("mkdir").arg(&folder).succeed();
+        self.files("write", &folder, &[STEPS]);
+        mounted.unmount();
+        self.check(kind);
+        let mounted = self.group.mount(&self.node);
+        self.files("check", &folder, &[]);
+        mounted.unmount();
+    }
+
+    /// What is written, zeroed and punched on the node itself is read back.
+    fn holds_blocks(&self) {
+        let journal = self.group.join("blocks");
+        let verifier = verifier("blocks").args([&self.node, &journal]);
+        verifier.args([SEED, "1024", "300"]).succeed();
+    }
+}
+
+/// Runs a tool on a place. The tools of btrfs look at every mount of the machine, and fail at one
+/// whose server another test has just killed: they are run again until that is cleaned up.
+fn patiently(words: &[&str], place: &Path) {
+    let deadline = Instant::now() + CLEAN_MAX;
+    loop {
+        let finished = Tool::new(words[0]).args(&words[1..]).arg(place).run();
+        let complaints = finished.complaints();
+        let is_of_others = OF_OTHERS.iter().any(|words| complaints.contains(words));
+        if !is_of_others || Instant::now() > deadline {
+            assert_eq!(finished.code, Some(0), "{finished}");
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn verifier(command: &str) -> Tool {
+    Tool::new(env!("CARGO_BIN_EXE_verifier")).arg(command)
+}
+
+/// ext2, ext3, ext4, XFS and btrfs hold their files on a linear volume.
+#[test]
+fn linear_volumes_hold_every_file_system() {
+    hold_every_file_system(LINEAR);
+}
+
+/// The same on two stripes.
+#[test]
+fn striped_volumes_hold_every_file_system() {
+    hold_every_file_system(STRIPED);
+}
+
+/// The same on a mirror, whose legs are equal at the end.
+#[test]
+fn mirrored_volumes_hold_every_file_system() {
+    let group = hold_every_file_system(MIRRORED);
+    let [(one, at_one), (two, at_two)] =
+        [0, 1].map(|leg| group.place(&format!("data_mimage_{leg}")));
+    Tool::new("cmp")
+        .arg(format!("--ignore-initial={at_one}:{at_two}"))
+        .arg(format!("--bytes={}", SIZE_MIB << 20))
+        .args([one, two])
+        .succeed();
+}
+
+fn hold_every_file_system(layout: &[&str]) -> Group {
+    let attached = Attached::new(layout, SIZE_MIB);
+    attached.holds_blocks();
+    for kind in [EXT2, EXT3, EXT4, XFS, BTRFS] {
+        attached.holds(&kind);
+    }
+    attached.group.detach("data");
+    attached.group
+}
+
+/// The server of a node that is written has all of its memory locked, where the system lets it.
+#[test]
+fn the_server_of_a_node_stays_in_memory() {
+    const CAP_IPC_LOCK: u64 = 1 << 14;
+    let attached = Attached::new(LINEAR, 64);
+    let pid = attached.group.server("data").as_raw_nonzero();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {status}")).trim()
+    };
+    let kib = |name: &str| -> u64 {
+        let number = field(name).trim_end_matches(" kB");
+        number.parse().expect("a number")
+    };
+    let capabilities = u64::from_str_radix(field("CapEff:"), 16).expect("a set");
+    println!(
+        "locked {} KiB, resident {} KiB",
+        kib("VmLck:"),
+        kib("VmRSS:")
+    );
+    if capabilities & CAP_IPC_LOCK != 0 {
+        assert!(kib("VmLck:") >= kib("VmRSS:") / 2, "{status}");
+    }
+    // 64 MiB are what a loaded server may take.
+    assert!(kib("VmRSS:") < 64 << 10, "{status}");
+    attached.group.detach("data");
+}
