@@ -85,6 +85,8 @@ pub enum Before {
 pub enum When {
     /// In front of the commits.
     BeforeCommit,
+    /// Behind the first commit and in front of the next one.
+    BetweenCommits,
     /// Behind the commits.
     AfterCommit,
 }

@@ -12,7 +12,8 @@
 //! `initialise` lays out new physical volumes. `places` says where extents may be taken and
 //! `allocate` takes them; `size` turns `-L` and `-l` into extents. `physical`, `group` and
 //! `logical` hold the commands, one file each; all go through `draft`, which refuses groups that
-//! must not be changed and checks what comes out. `undo` goes back to an older text.
+//! must not be changed and checks what comes out. `undo` goes back to an older text, and
+//! `unfinished` ends what was interrupted between two commits.
 //!
 //! Messages and refusals use stock's words where scripts may look for them.
 
@@ -32,6 +33,7 @@ pub(crate) mod samples;
 mod segments;
 pub mod size;
 mod undo;
+pub mod unfinished;
 
 pub use author::Author;
 pub use change::{

@@ -26,6 +26,7 @@ use super::draft::{
     freed, refused, require_known_segments, require_not_exported, seal, usage_change,
     volume_changes, wrong,
 };
+use super::unfinished::unmark;
 use crate::model::{
     AllocationMap, Area, ExtentRange, LvId, Part, PvFlag, Relations, SegmentType, VolumeGroup,
 };
@@ -339,6 +340,7 @@ fn compare(wanted: &Map, vg: &VolumeGroup, unused: &mut BTreeSet<String>) -> Res
 /// The old group on the physical volumes as they are now.
 fn restored(target: &VolumeGroup, now: &VolumeGroup) -> Result<VolumeGroup> {
     let mut vg = target.clone();
+    unmark(&mut vg);
     vg.seqno = now.seqno;
     let pvs: Vec<_> = vg.pvs().map(|(id, pv)| (id, pv.uuid)).collect();
     let map = AllocationMap::of(target);

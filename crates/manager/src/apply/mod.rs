@@ -15,12 +15,14 @@
 //! Whatever a commit makes reachable is durable before it, and what it makes unreachable is touched
 //! only after it; `steps.rs` has both. The next command repairs what an interrupted one left:
 //! stale and damaged areas are written with the next commit, areas of volumes that left the group
-//! are cleared, and missing use flags are set.
+//! are cleared, and labels that lag behind are written. What consists of several commits leaves a
+//! mark in the text until the last one; `unfinished.rs` ends it.
 //!
 //! Does not: change volumes that the kernel has active; the kernel would go on with old tables.
 
 mod author;
 mod backup;
+mod checks;
 mod disks;
 mod facts;
 mod permit;
@@ -30,6 +32,7 @@ mod session;
 mod signatures;
 mod steps;
 mod talk;
+mod unfinished;
 
 pub use author::host_author;
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};

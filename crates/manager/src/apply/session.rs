@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use block::file::{Claim, LockMode};
 use lvm::model::VolumeGroup;
-use lvm::ondisk::PvUse;
+use lvm::plan::unfinished::is_unfinished;
 use lvm::plan::{Author, Change, GroupChange, HeaderEdit, Level, Message, When};
 use lvm::{Bytes, Uuid};
 
 use super::author::{after, before, host_author, random_uuid};
 use super::backup;
+use super::checks::{label_repairs, require_areas};
 use super::disks::{Disks, Opened};
 use super::permit::{permit, permit_active};
 use super::request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode};
 use super::signatures::find_signatures;
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, prepare};
 use super::talk::{Answer, Talk};
+use super::unfinished::{Unfinished, find_unfinished};
 use crate::commit::{
     Discipline, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase, initialise,
     remove_label, write_group,
@@ -33,6 +35,8 @@ const LOCK_WAIT: Duration = Duration::from_mins(1);
 const OWNER_WAIT: Duration = Duration::from_millis(200);
 /// How often a change begins anew because somebody else was faster.
 const TRIES_MAX: usize = 5;
+const CHANGED_BY_OTHERS: &str =
+    "the metadata was changed by others again and again; run the command again";
 
 /// Everything that changes have in common.
 pub struct Session<'a> {
@@ -80,6 +84,20 @@ struct Locks {
     _owner: Option<PvLocks>,
 }
 
+/// Whether a change waits until what was left half done is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unended {
+    Stop,
+    Ignore,
+}
+
+/// What came of trying.
+enum Attempt {
+    Done(Box<Outcome>),
+    /// Nothing was done yet: this comes first.
+    Unfinished(Unfinished),
+}
+
 /// What is open: the physical volumes, and the devices that become some.
 struct Open {
     pvs: Vec<OpenPv>,
@@ -102,18 +120,41 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Makes a change.
+    /// Makes a change. What an interrupted command left half done on the groups is ended first.
     pub fn change(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Outcome> {
+        for _ in 0..TRIES_MAX {
+            match self.attempt(request, plan, Unended::Stop)? {
+                Attempt::Done(outcome) => return Ok(*outcome),
+                Attempt::Unfinished(left) => {
+                    let mut rest = |scan: &Scan, author: &mut Author<'_>| left.plan(scan, author);
+                    self.attempt(&left.request, &mut rest, Unended::Ignore)?;
+                }
+            }
+        }
+        Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
+    }
+
+    fn attempt(
+        &mut self,
+        request: &Request,
+        plan: &mut Plan<'_>,
+        unended: Unended,
+    ) -> Result<Attempt> {
         let _stock = self.stock_locks(request)?;
         let mut asked = BTreeSet::new();
         for _ in 0..TRIES_MAX {
             let scan = self.disks.scan(self.host)?;
+            if unended == Unended::Stop
+                && let Some(left) = find_unfinished(&scan, request)?
+            {
+                return Ok(Attempt::Unfinished(left));
+            }
             let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
                 self.tell(&planned, Level::Note);
-                return Ok(outcome(planned));
+                return Ok(Attempt::done(planned));
             }
             let mut open = self.open(&scan, request, &groups, &planned)?;
             let _locks = lock(&open, request)?;
@@ -127,10 +168,9 @@ impl<'a> Session<'a> {
             }
             self.act(&mut open, &planned, &wipes)?;
             self.finish(&mut open, &planned, request);
-            return Ok(outcome(planned));
+            return Ok(Attempt::done(planned));
         }
-        let what = "the metadata was changed by others again and again; run the command again";
-        Err(Error::new(Kind::Locked, what))
+        Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
     }
 
     /// Says what a change would do, and what was found: the same up to the questions, without any
@@ -291,6 +331,7 @@ impl<'a> Session<'a> {
     fn act(&mut self, open: &mut Open, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
         let discipline = self.discipline;
         let change = &planned.change;
+        require_areas(&open.pvs, &planned.new, change)?;
         adopt(&mut open.pvs, discipline)?;
         for (label, name, opened) in &open.new {
             let writes = label.layout.writes()?;
@@ -310,7 +351,11 @@ impl<'a> Session<'a> {
             discipline,
             FlushPoint::LabelsBefore,
         )?;
-        for group in &change.groups {
+        for (index, group) in change.groups.iter().enumerate() {
+            if index == 1 {
+                let between = edits(When::BetweenCommits);
+                edit_labels(pvs, &between, discipline, FlushPoint::LabelsBetween)?;
+            }
             match group {
                 GroupChange::Erase(vg) => erase(pvs, vg.uuid, discipline)?,
                 GroupChange::Commit(vg) => {
@@ -326,7 +371,8 @@ impl<'a> Session<'a> {
             clear(pvs, vg.uuid, |pv| vg.pv_by_uuid(&pv).is_some(), discipline)?;
         }
         let mut after = edits(When::AfterCommit);
-        after.extend(missing_flags(pvs, change));
+        let members: Vec<&VolumeGroup> = committed(change).collect();
+        after.extend(label_repairs(pvs, &members));
         edit_labels(pvs, &after, discipline, FlushPoint::LabelsAfter)?;
         for (name, opened) in &open.removed {
             remove_label(name, &opened.device, discipline)?;
@@ -343,6 +389,7 @@ impl<'a> Session<'a> {
             for group in &planned.change.groups {
                 let config = &self.host.config;
                 let message = match group {
+                    GroupChange::Commit(vg) if is_unfinished(vg) => None,
                     GroupChange::Commit(vg) => backup::backup(config, vg, after(&request.command)),
                     GroupChange::Erase(vg) => {
                         backup::forget(config, &vg.name);
@@ -430,22 +477,6 @@ fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
     new.next().unwrap_or(uuid)
 }
 
-/// Use flags that members lack: set by any commit, as stock does. Headers of later versions cannot
-/// be written, and are left as they are.
-fn missing_flags(pvs: &[OpenPv], change: &Change) -> Vec<(Uuid, HeaderEdit)> {
-    let lacks = |pv: &&OpenPv| {
-        let header = &pv.label().pv;
-        let extension = header.extension.as_ref();
-        let is_known = extension.is_none_or(|extension| extension.version <= 2);
-        let is_member = committed(change).any(|vg| vg.pv_by_uuid(&pv.uuid_in_text()).is_some());
-        is_known && is_member && header.usage() != PvUse::Used
-    };
-    let lacking = pvs.iter().filter(lacks);
-    lacking
-        .map(|pv| (pv.uuid(), HeaderEdit::Usage(PvUse::Used)))
-        .collect()
-}
-
 fn lock(open: &Open, request: &Request) -> Result<Locks> {
     let mut files = Vec::new();
     for pv in &open.pvs {
@@ -475,10 +506,9 @@ fn lock(open: &Open, request: &Request) -> Result<Locks> {
 fn is_unchanged(scan: &Scan, pvs: &mut [OpenPv]) -> Result<bool> {
     for pv in pvs {
         pv.read_again()?;
-        let found = scan
-            .physical_volumes
-            .iter()
-            .find(|found| found.uuid == pv.uuid() && scan.device(found.device).name == pv.name());
+        let found = scan.physical_volumes.iter().find(|found| {
+            found.header.uuid == pv.uuid() && scan.device(found.device).name == pv.name()
+        });
         let Some(found) = found else {
             return Ok(false);
         };
@@ -514,9 +544,11 @@ fn wipe_device(name: &str, opened: &Opened) -> Result<()> {
     Ok(())
 }
 
-fn outcome(planned: Planned) -> Outcome {
-    Outcome {
-        groups: committed(&planned.change).cloned().collect(),
-        planned,
+impl Attempt {
+    fn done(planned: Planned) -> Self {
+        Self::Done(Box::new(Outcome {
+            groups: committed(&planned.change).cloned().collect(),
+            planned,
+        }))
     }
 }

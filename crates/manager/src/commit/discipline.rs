@@ -18,6 +18,8 @@ pub enum FlushPoint {
     Texts,
     /// The headers, before success is reported and before anything freed is touched.
     Headers,
+    /// Identities in labels, before the commit that forgets the old ones.
+    LabelsBetween,
     /// The headers of areas that are ignored from now on.
     IgnoredHeaders,
     /// Headers that point to older texts, cleared before those that point to the newest.
@@ -32,7 +34,7 @@ pub enum FlushPoint {
 
 impl FlushPoint {
     /// All of them, in the order in which a command comes by.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Adopted,
         Self::NewAreas,
         Self::NewLabel,
@@ -40,6 +42,7 @@ impl FlushPoint {
         Self::LabelsBefore,
         Self::Texts,
         Self::Headers,
+        Self::LabelsBetween,
         Self::IgnoredHeaders,
         Self::Stale,
         Self::Cleared,

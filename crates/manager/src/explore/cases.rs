@@ -162,6 +162,7 @@ impl Case {
             ),
             case(&with(&[small, a]), C::VgRename("vg0", "vg1")),
             case(&bare, linear("a", 4)),
+            case(&bare, C::PvChange(1, P::NewUuid)),
             mishap(Mishap::FirstStale, &stale, C::VgRemove("vg0")),
             mishap(Mishap::FirstStale, &stale, C::VgCkUpdate("vg0")),
             mishap(Mishap::LastLost, &with(&[vg, a]), missing),
@@ -221,6 +222,7 @@ fn on_group() -> Vec<Command> {
     ];
     let attributes = [
         G::AddTag("t"),
+        G::NewUuid,
         G::Resizing(Resizing::Forbidden),
         G::MaxLv(9),
         G::MaxPv(9),
@@ -239,7 +241,7 @@ fn on_disk(areas: AreaCount) -> Vec<Command> {
         AreaCount::Two => 4096,
         _ => 3072,
     };
-    let attributes = [P::Allocatable(Allocatable::No), P::AddTag("t")];
+    let attributes = [P::Allocatable(Allocatable::No), P::AddTag("t"), P::NewUuid];
     let mut commands = vec![C::PvResize(0, sectors)];
     commands.extend(attributes.map(|attribute| C::PvChange(0, attribute)));
     commands

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use block::Device;
 use block::sim::{Image, State};
-use lvm::model::{VgFlag, to_text};
+use lvm::model::to_text;
 use lvm::plan::GroupChange;
 use lvm::text::Style;
 
-use super::cases::{Case, Mishap};
+use super::cases::Case;
 use super::command::Command;
 use super::settle::{Settled, settle};
 use super::view::{GroupView, View, damage, nonsense, scan, view};
 use crate::apply::Outcome;
 use crate::host::Host;
-use crate::scan::Scan;
 
 /// The promises of one command on some disks.
 pub(super) struct Judge<'a> {
@@ -32,6 +31,8 @@ pub(super) struct Judge<'a> {
 /// What was found after a cut, in words of `docs/format.md`.
 pub(super) type Verdict = Result<&'static str, String>;
 
+/// Between two commits, with a mark in the text.
+const HALF_DONE: &str = "half done";
 /// Which areas are ignored is said by their own headers alone.
 const IN_USE: &str = "new, with an area that is used still";
 
@@ -70,7 +71,7 @@ impl<'a> Judge<'a> {
             Err(_) if self.is_older(&seen) => return Ok("killed before"),
             other => other?,
         };
-        self.go_on(&found, verdict, &state.images)?;
+        self.go_on(verdict, &state.images)?;
         Ok(verdict)
     }
 
@@ -102,8 +103,7 @@ impl<'a> Judge<'a> {
             Command::VgReduce(..) | Command::VgCfgRestore(..) | Command::Undo(..) if has_new => {
                 Ok("new, with an outdated physical volume")
             }
-            Command::VgSplit(..) | Command::VgSplitInto(..) => Ok("half split"),
-            Command::VgMerge(..) => Ok("half merged"),
+            _ if seen.groups.iter().any(GroupView::is_unfinished) => Ok(HALF_DONE),
             _ => Err(format!("neither old nor new: {seen:?}")
                 .chars()
                 .take(300)
@@ -119,17 +119,8 @@ impl<'a> Judge<'a> {
     }
 
     /// The next command works, and makes of the disks what it makes of those before or after.
-    fn go_on(&self, found: &Scan, verdict: &str, images: &[Image]) -> Result<(), String> {
-        if matches!(verdict, "half split" | "half merged") {
-            return Ok(());
-        }
+    fn go_on(&self, verdict: &str, images: &[Image]) -> Result<(), String> {
         let settled = settle(self.host, self.case.command, images)?;
-        if let Some(complaint) = &settled.complaint
-            && self.case.mishap != Mishap::LastLost
-            && !is_exported(found)
-        {
-            return Err(format!("the next command leaves: {complaint}"));
-        }
         let wanted: Vec<&Settled> = match verdict {
             "old" => self.settled[..1].iter().flatten().collect(),
             "new" => self.settled[1..].iter().flatten().collect(),
@@ -140,10 +131,17 @@ impl<'a> Judge<'a> {
             }
             // The command was run again, with other UUIDs.
             "without the old physical volume" => return Ok(()),
+            // There is no way back from the first commit.
+            HALF_DONE => self.settled[1..].iter().flatten().collect(),
             _ => self.settled.iter().flatten().collect(),
         };
-        if wanted.iter().any(|wanted| wanted.is_same(&settled)) {
-            return Ok(());
+        if let Some(same) = wanted.iter().find(|wanted| wanted.is_same(&settled)) {
+            return match &settled.complaint {
+                Some(left) if settled.complaint != same.complaint => {
+                    Err(format!("the next command leaves: {left}"))
+                }
+                _ => Ok(()),
+            };
         }
         let differences: Vec<String> = wanted.iter().map(|w| w.difference(&settled)).collect();
         Err(format!(
@@ -151,11 +149,6 @@ impl<'a> Judge<'a> {
             differences.join("; ")
         ))
     }
-}
-
-fn is_exported(scan: &Scan) -> bool {
-    let mut groups = scan.groups.iter();
-    groups.any(|group| group.model.flags.has(VgFlag::Exported))
 }
 
 /// The versions that a command writes.

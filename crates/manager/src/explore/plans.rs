@@ -157,7 +157,10 @@ impl Command {
                     initial: Initial::Synchronise,
                     places: None,
                     policy: None,
-                    state: MirrorState::InSync,
+                    state: match legs {
+                        1 => MirrorState::InSync,
+                        _ => MirrorState::Unknown,
+                    },
                 };
                 convert_mirrors(vg, &conversion, author)
             }

@@ -12,6 +12,7 @@ use lvm::Uuid;
 use lvm::model::{Header, VgFlag, to_text};
 use lvm::ondisk::{AreaUse, PvUse};
 use lvm::plan::group::GroupAttribute;
+use lvm::plan::unfinished::is_unfinished;
 use lvm::text::Style;
 
 use super::command::{Command, named};
@@ -94,8 +95,13 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
         let Ok(group) = found.find_group(name) else {
             continue;
         };
-        for command in commands(name, group) {
-            run(command)?;
+        for command in commands(name, group, &found) {
+            let result = run(command);
+            // All of it may have gone to another group, which is what the message says.
+            let is_gone = || look().find_group(name).is_err();
+            result
+                .map(|_| ())
+                .or_else(|what| if is_gone() { Ok(()) } else { Err(what) })?;
         }
         found = look();
     }
@@ -119,11 +125,15 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
 }
 
 /// What people would run on a group.
-fn commands(name: &'static str, group: &FoundVg) -> Vec<Command> {
+fn commands(name: &'static str, group: &FoundVg, found: &Scan) -> Vec<Command> {
     use lvm::plan::group::PartialVolumes;
     let mut commands = Vec::new();
     if group.restrictions.contains(&Restriction::Partial) {
         commands.push(Command::VgReduceMissing(name, PartialVolumes::Remove));
+    }
+    // The next command ends it, whichever it is.
+    if found.groups.iter().any(|group| is_unfinished(&group.model)) {
+        return vec![Command::VgChange(name, GroupAttribute::AddTag("next"))];
     }
     if group.model.flags.has(VgFlag::Exported) {
         commands.push(Command::VgImport(name));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use block::sim::{Image, SimDevice};
 use block::{Device, Range};
-use lvm::model::{Area, LvFlag, LvId, SegmentType, VolumeGroup};
+use lvm::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup};
 use lvm::ondisk::{AreaUse, PvUse};
 use lvm::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm::plan::{Piece, pieces};
@@ -73,6 +73,15 @@ pub(super) fn view(scan: &Scan) -> View {
         groups: groups.collect(),
         free,
         uses: uses.collect(),
+    }
+}
+
+impl GroupView {
+    /// Whether its text has a mark.
+    pub(super) fn is_unfinished(&self) -> bool {
+        let tree = lvm::text::parse(&self.text);
+        let group = tree.and_then(|tree| lvm::model::from_text(&tree));
+        group.is_ok_and(|vg| lvm::plan::unfinished::is_unfinished(&vg))
     }
 }
 
@@ -166,8 +175,21 @@ fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
                 contents.insert(*lv, Content::Anything);
             }
         }
+    }
+    for (_, lv) in vg.lvs() {
+        let Some(SegmentType::Mirror(mirror)) = lv.first() else {
+            continue;
+        };
+        let is_equal = lv.flags.has(LvFlag::NotSynced);
+        let content = Content::Log(if is_equal { 0xff } else { 0 });
         if let Some(log) = mirror.log {
-            contents.insert(log, Content::Log(if is_equal { 0xff } else { 0 }));
+            contents.insert(log, content);
+            // Where it is mirrored itself, all copies of it.
+            let areas = vg.lv(log).segments.iter().flat_map(Segment::areas);
+            contents.extend(areas.filter_map(|area| match area {
+                Area::Lv { lv, .. } => Some((*lv, content)),
+                Area::Pv { .. } => None,
+            }));
         }
     }
     contents

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use lvm::model::{PvFlag, VolumeGroup};
 use lvm::ondisk::{AreaHeader, AreaUse};
+use lvm::plan::unfinished::split_from;
 use lvm::{Bytes, Sectors, Uuid};
 
 use super::duplicates::choose;
@@ -25,6 +26,7 @@ use super::found::{
 use super::judge::{judge_members, judge_pvs, restrictions};
 use super::probe::{Probed, ProbedArea, ProbedContent, ProbedPv};
 use super::texts::Text;
+use super::unfinished;
 use crate::Result;
 use crate::host::Host;
 
@@ -53,10 +55,15 @@ pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>)
     for device in probed {
         add_device(&mut scan, &mut sightings, device);
     }
-    let newest: BTreeMap<Uuid, Newest> = sightings
+    let mut newest: BTreeMap<Uuid, Newest> = sightings
         .iter()
         .map(|(uuid, seen)| (*uuid, find_newest(&mut scan, *uuid, seen)))
         .collect();
+    let models: Vec<Arc<VolumeGroup>> = newest.values().map(|n| Arc::clone(&n.model)).collect();
+    for replaced in unfinished::resolve(&mut scan, &models) {
+        newest.remove(&replaced);
+        sightings.remove(&replaced);
+    }
     let models: Vec<&VolumeGroup> = newest
         .values()
         .map(|newest| newest.model.as_ref())
@@ -264,8 +271,12 @@ fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Ve
                 .iter()
                 .any(|s| s.pv == PvIndex(index) && s.model.seqno == model.seqno)
         };
-        let owner = claimants.iter().find(holds).unwrap_or(&claimants[0]);
-        if claimants.len() > 1 {
+        let split = claimants
+            .iter()
+            .find(|model| is_split_from(model, claimants));
+        let owner = split.or_else(|| claimants.iter().find(holds));
+        let owner = owner.unwrap_or(&claimants[0]);
+        if claimants.len() > 1 && split.is_none() {
             let names: Vec<_> = claimants
                 .iter()
                 .map(|m| format!("{} ({})", m.name, m.uuid))
@@ -284,6 +295,11 @@ fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Ve
         }
         scan.physical_volumes[index].group = Some(owner.uuid);
     }
+}
+
+/// Whether a group was just split off another one of these, as its mark says.
+fn is_split_from(model: &VolumeGroup, others: &[&VolumeGroup]) -> bool {
+    split_from(model).is_some_and(|origin| others.iter().any(|other| other.uuid == origin.group))
 }
 
 /// Reports areas that hold an older version, and volumes that the newest one no longer lists.

@@ -62,6 +62,8 @@ pub enum FindingKind {
     ContestedPv,
     /// A physical volume that was missing came back; what it holds may be stale.
     ReturnedPv,
+    /// A command that was interrupted between two commits.
+    Unfinished,
     /// Two volume groups with the same name.
     DuplicateName,
     /// A group of another host.

@@ -20,6 +20,7 @@ mod probe;
 mod run;
 mod source;
 mod texts;
+mod unfinished;
 
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{

@@ -8,6 +8,7 @@ use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::logical::{Autoactivation, visible_count};
+use crate::plan::unfinished::{Origin, commit_unmarked, mark_replacing};
 use crate::{Result, Sectors};
 
 /// Whether physical volumes may come and go.
@@ -56,7 +57,10 @@ pub fn change_group(
     let mut draft = Draft::begin(vg)?;
     for change in changes {
         match change {
-            GroupAttribute::NewUuid => draft.vg.uuid = author.uuid(),
+            GroupAttribute::NewUuid => {
+                mark_replacing(&mut draft.vg, Origin::of(vg));
+                draft.vg.uuid = author.uuid();
+            }
             GroupAttribute::Copies(copies) => set_copies(&mut draft, *copies, areas),
             GroupAttribute::ExtentSize(size) => set_extent_size(&mut draft, *size)?,
             GroupAttribute::MaxLv(count) => set_max_lv(&mut draft.vg, *count)?,
@@ -65,7 +69,11 @@ pub fn change_group(
         }
     }
     draft.note(format!("Volume group \"{}\" successfully changed", vg.name));
-    draft.finish(author)
+    let mut change = draft.finish(author)?;
+    if changes.contains(&GroupAttribute::NewUuid) {
+        commit_unmarked(&mut change, author)?;
+    }
+    Ok(change)
 }
 
 fn apply(vg: &mut VolumeGroup, change: GroupAttribute<'_>) -> Result<()> {

@@ -1,4 +1,7 @@
 //! `vgmerge`: all of one group becomes part of another.
+//!
+//! The first commit carries a mark, so that areas that still hold the text of the other group are
+//! known to be older; when all of them have it, a second one takes the mark away.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +12,7 @@ use crate::plan::author::Author;
 use crate::plan::change::{Change, VolumeChange};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, require_not_exported, wrong};
+use crate::plan::unfinished::{Origin, commit_unmarked, mark_replacing};
 
 /// Merges `from` into `vg`. The caller knows that no volume of `from` is active.
 pub fn merge_groups(
@@ -41,6 +45,7 @@ pub fn merge_groups(
     draft.vg.historical.append(&mut source.historical);
     // Both texts are on disks; the merged one must be newer than either.
     draft.vg.seqno = draft.vg.seqno.max(from.seqno);
+    mark_replacing(&mut draft.vg, Origin::of(from));
     draft.note(format!(
         "Volume group \"{}\" successfully merged into \"{}\"",
         from.name, vg.name
@@ -52,6 +57,7 @@ pub fn merge_groups(
             lv: lv.uuid,
             name: lv.name().to_owned(),
         }));
+    commit_unmarked(&mut change, author)?;
     Ok(change)
 }
 

@@ -7,6 +7,7 @@ use crate::ondisk::PvUse;
 use crate::plan::author::Author;
 use crate::plan::change::{Change, GroupChange, Message};
 use crate::plan::draft::{freed, refused, seal, usage_change, volume_changes, wrong};
+use crate::plan::unfinished::unmark;
 use crate::{Result, Uuid};
 
 /// Whether volumes whose contents have their own idea of the group may be set back.
@@ -56,6 +57,7 @@ pub fn restore_group(
         )));
     }
     let mut vg = backup.clone();
+    unmark(&mut vg);
     vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
     seal(&mut vg, author)?;
     let mut headers: Vec<_> = vg

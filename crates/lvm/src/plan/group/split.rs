@@ -2,13 +2,13 @@
 //! or another one.
 //!
 //! ```text
-//!     commit 1   the target, marked as exported: nobody uses it yet
+//!     commit 1   the target, exported and with a mark: nobody uses it yet
 //!     commit 2   the source without what has moved
 //!     commit 3   the target as it is to be
 //! ```
 //!
-//! A crash between them leaves volumes in both texts, or an exported group; the manager knows
-//! these states and ends the command. Where everything moves, there is no commit 2.
+//! A crash between them leaves volumes in both texts, or an exported group; by the mark the next
+//! command knows these states and ends them. Where everything moves, there is no commit 2.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,7 @@ use crate::plan::change::{Change, GroupChange, Message, VolumeChange};
 use crate::plan::draft::{
     Draft, find_lv, refused, require_known_segments, require_not_exported, seal, wrong,
 };
+use crate::plan::unfinished::{Origin, mark_split};
 
 /// Where the physical volumes go.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +75,7 @@ pub fn split_group(
     let mut groups = Vec::new();
     let mut hidden = to.clone();
     mark_exported(&mut hidden);
+    mark_split(&mut hidden, Origin::of(vg));
     seal(&mut hidden, author)?;
     to.seqno = hidden.seqno;
     groups.push(GroupChange::Commit(hidden));

@@ -14,6 +14,7 @@ use crate::ondisk::{AreaUse, PvUse};
 use crate::plan::change::{Change, GroupChange, HeaderEdit, Level, When};
 use crate::plan::initialise::{Device, NewPv, Topology};
 use crate::plan::samples::{assert_sound, by_author, done, free, layout, texts, uuid};
+use crate::plan::unfinished::{finish, is_unfinished, replaces, split_from};
 use crate::{Bytes, Kind, Result, Sectors};
 
 fn member(number: u64) -> Member {
@@ -272,9 +273,35 @@ fn groups_are_split_and_merged() {
     );
     let again = by_author(|author| merge_groups(rest, new, author)).expect("they are alike");
     assert_eq!(again.volumes.len(), new.lv_count());
-    let merged = done(Ok(again));
+    let last = again.groups.last().cloned();
+    let marked = done(Ok(again));
+    let Some(GroupChange::Commit(merged)) = last else {
+        panic!("the mark is taken away");
+    };
     assert_eq!((merged.pv_count(), merged.lv_count()), (3, 5));
-    assert_eq!(merged.seqno, 3);
+    let origin = replaces(&marked).expect("it is marked");
+    assert_eq!((origin.group, origin.seqno), (new.uuid, new.seqno));
+    assert_eq!((marked.seqno, merged.seqno, merged.tags.len()), (3, 4, 0));
+    assert_eq!(split_from(hidden).map(|origin| origin.group), Some(vg.uuid));
+    // Cut off after the first commit, or after the second, it is ended the same way.
+    for source in [&vg, rest] {
+        let ended = by_author(|author| finish(hidden, Some(source), author)).expect("it can");
+        assert_sound(&ended);
+        let count = if source.seqno == vg.seqno { 3 } else { 2 };
+        assert_eq!(ended.groups.len(), count);
+        let Some(GroupChange::Commit(last)) = ended.groups.last() else {
+            panic!("a commit");
+        };
+        assert_eq!(
+            (layout(last), last.flags.has(VgFlag::Exported)),
+            (layout(new), false)
+        );
+        assert!(!is_unfinished(last));
+    }
+    let mut changed = vg.clone();
+    changed.seqno += 1;
+    let error = by_author(|author| finish(hidden, Some(&changed), author));
+    error.expect_err("somebody has changed the other group");
     let all = split(&ids).expect("everything can go");
     assert_eq!(all.groups.len(), 2);
     let into = by_author(|author| {

@@ -7,6 +7,7 @@ use crate::plan::author::Author;
 use crate::plan::change::{AreaChange, Change, HeaderChange, HeaderEdit, When};
 use crate::plan::draft::{Draft, pv_name, refused};
 use crate::plan::group::{AreaState, add_tag};
+use crate::plan::unfinished::{commit_unmarked, mark_renewed};
 
 /// Whether extents may be taken from a physical volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +63,14 @@ pub fn change_pv(
                 let fresh = author.uuid();
                 draft.headers.push(HeaderChange {
                     pv: vg.pv(pv).uuid,
-                    // The text names the volume by its identity: both change at the commit, and
-                    // an interrupted change is ended by the next command.
-                    when: When::AfterCommit,
+                    // The text names the volume by its identity, and both cannot change at once:
+                    // until both have, the text has a mark.
+                    when: When::BetweenCommits,
                     edit: HeaderEdit::Uuid(fresh),
                 });
-                draft.vg.pv_mut(pv).uuid = fresh;
+                let volume = draft.vg.pv_mut(pv);
+                mark_renewed(volume, volume.uuid);
+                volume.uuid = fresh;
             }
             PvAttribute::Areas(usage) => set_areas(&mut draft, pv, usage, areas)?,
         }
@@ -80,7 +83,11 @@ pub fn change_pv(
         });
     }
     draft.note(format!("Physical volume \"{name}\" changed"));
-    draft.finish(author)
+    let mut change = draft.finish(author)?;
+    if changes.contains(&PvAttribute::NewUuid) {
+        commit_unmarked(&mut change, author)?;
+    }
+    Ok(change)
 }
 
 /// Whether there is nothing to do for a change; that is told, and is no error in stock.

@@ -4,10 +4,11 @@ use super::{Allocatable, Force, PvAttribute, PvSize, change_pv, erase_label, res
 use crate::model::samples::{linear, read, text};
 use crate::model::{PvId, VolumeGroup};
 use crate::ondisk::{AreaUse, Label, PvHeader, PvUse};
-use crate::plan::change::{HeaderEdit, Level, When};
+use crate::plan::change::{GroupChange, HeaderEdit, Level, When};
 use crate::plan::group::AreaState;
 use crate::plan::initialise::{Device, NewPv, Topology};
 use crate::plan::samples::{by_author, done, texts};
+use crate::plan::unfinished::former_uuid;
 use crate::{Bytes, Sectors};
 
 fn group() -> (VolumeGroup, PvId) {
@@ -46,10 +47,17 @@ fn properties_change() {
     let header = fresh.headers[0];
     assert_eq!(
         (header.pv, header.when),
-        (vg.pv(pv).uuid, When::AfterCommit)
+        (vg.pv(pv).uuid, When::BetweenCommits)
     );
-    let uuid = fresh.vg().expect("a group").pv(pv).uuid;
-    assert_eq!(header.edit, HeaderEdit::Uuid(uuid));
+    let [GroupChange::Commit(marked), GroupChange::Commit(last)] = &fresh.groups[..] else {
+        panic!("{} commits", fresh.groups.len());
+    };
+    assert_eq!(former_uuid(marked.pv(pv)), Some(vg.pv(pv).uuid));
+    assert_eq!(header.edit, HeaderEdit::Uuid(marked.pv(pv).uuid));
+    assert_eq!(
+        (last.pv(pv).uuid, &last.pv(pv).tags),
+        (marked.pv(pv).uuid, &vec![])
+    );
     assert_eq!(
         done(change(&vg, PvAttribute::AddTag("t"))).pv(pv).tags,
         ["t"]
