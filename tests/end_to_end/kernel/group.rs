@@ -4,103 +4,63 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use lvm::Bytes;
 use lvm::model::LvId;
-use lvm::plan::group::{NewGroup, create_group};
-use lvm::plan::initialise::NewPv;
-use lvm::plan::logical::{NewVolume, create_volume};
-use lvm::plan::size::SizeArgument;
-use lvm::plan::{Author, Change, pieces};
-use lvm::{Bytes, Sectors};
+use lvm::plan::pieces;
 use manager::activate::{self, Activator};
-use manager::apply::{
-    Disks, HostDisks, NewLabel, Planned, Quiet, Request, Session, find_device, find_pv,
-    free_member, plan_device,
-};
+use manager::apply::{Disks, HostDisks};
 use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
-use manager::scan::{FoundVg, Options, Scan};
+use manager::scan::{Options, Scan};
 use target::volume::{Access, Volume};
 use tests::{Scratch, Tool, ashlar};
-
-/// Extents are small, so that the disks are.
-const EXTENT: Sectors = Sectors(1 << 11);
 
 /// A group on images, and where it is.
 pub(super) struct Group {
     pub(super) name: &'static str,
     pub(super) images: Vec<PathBuf>,
     host: Host,
-    _folder: Scratch,
+    folder: Scratch,
 }
 
 impl Group {
     /// What we take for a group of this name on images that exist.
     pub(super) fn on(name: &'static str, images: Vec<PathBuf>) -> Self {
         let folder = Scratch::new("settings");
-        let mut config = Config::read(folder.join("lvm")).expect("an empty configuration");
         let locks = folder.join("locks");
-        let text = format!("global/locking_dir=\"{}\"", locks.display());
-        config.add_text(&text).expect("a setting");
+        let text = format!("global {{ locking_dir = \"{}\" }}\n", locks.display());
+        fs::write(folder.join("lvm.conf"), text).expect("there is space for it");
         let host = Host {
-            config,
+            config: Config::read(folder.path()).expect("a configuration"),
             sysfs: Sysfs::of_host(),
         };
         Self {
             name,
             images,
             host,
-            _folder: folder,
+            folder,
         }
     }
 
     /// A new group of extents of 1 MiB.
     pub(super) fn create(name: &'static str, images: Vec<PathBuf>) -> Self {
         let group = Self::on(name, images);
-        let names: Vec<String> = group.names().collect();
-        group.change("pvcreate", None, &mut |scan, author| {
-            let mut planned = Planned::default();
-            for name in &names {
-                let device = find_device(scan, name)?;
-                let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
-                planned.new.push(NewLabel { device, layout });
-            }
-            Ok(planned)
-        });
-        group.change("vgcreate", Some(name), &mut |scan, author| {
-            let mut members = Vec::new();
-            for disk in &names {
-                members.push(free_member(scan, find_pv(scan, disk)?)?);
-            }
-            let new = NewGroup {
-                extent_size: EXTENT,
-                ..NewGroup::new(name, &members)
-            };
-            Ok(create_group(&new, author)?.into())
-        });
+        let create = group.ashlar("vgcreate").args(["-s", "1m", name]);
+        create.args(&group.images).succeed();
         group
     }
 
-    /// Makes a volume of so many MiB; `adapt` says what it is.
-    pub(super) fn volume(&self, name: &str, mib: u64, adapt: impl Fn(&mut NewVolume<'_>)) {
-        let mut new = NewVolume {
-            name: Some(name),
-            ..NewVolume::linear(SizeArgument::extents(mib))
-        };
-        adapt(&mut new);
-        self.plan("lvcreate", |group, author| {
-            create_volume(&group.model, &new, author)
-        });
+    /// Changes a volume, or makes one: a command and its options, then `group/volume`.
+    pub(super) fn change(&self, command: &str, volume: &str) {
+        let mut words = command.split(' ');
+        let tool = self.ashlar(words.next().expect("a command"));
+        let tool = tool.arg("-y").args(words);
+        tool.arg(format!("{}/{volume}", self.name)).succeed();
     }
 
-    /// Changes the group.
-    pub(super) fn plan(
-        &self,
-        command: &str,
-        mut plan: impl FnMut(&FoundVg, &mut Author<'_>) -> lvm::Result<Change>,
-    ) {
-        self.change(command, None, &mut |scan, author| {
-            let found = scan.find_group(self.name)?;
-            Ok(plan(found, author)?.into())
-        });
+    /// Makes a volume with these options.
+    pub(super) fn volume(&self, name: &str, options: &str) {
+        let tool = self.ashlar("lvcreate").args(["-y", "-n", name]);
+        tool.args(options.split(' ')).arg(self.name).succeed();
     }
 
     /// Fills a volume with a file.
@@ -162,30 +122,6 @@ impl Group {
         self.disks().scan(&self.host).expect("a scan")
     }
 
-    fn change(
-        &self,
-        command: &str,
-        new_group: Option<&str>,
-        plan: &mut dyn FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
-    ) {
-        let mut groups = vec![self.name.to_owned()];
-        if command == "pvcreate" || new_group.is_some() {
-            groups.clear();
-        }
-        let request = Request {
-            groups,
-            new_group: new_group.map(str::to_owned),
-            changes_pvs: true,
-            command: command.to_owned(),
-            ..Request::default()
-        };
-        let disks = self.disks();
-        let mut talk = Quiet::yes();
-        let mut session = Session::new(&self.host, &disks, &mut talk);
-        let result = session.change(&request, &mut |scan, author| plan(scan, author));
-        result.unwrap_or_else(|error| panic!("{command}: {error}"));
-    }
-
     fn names(&self) -> impl Iterator<Item = String> {
         self.images.iter().map(|image| image.display().to_string())
     }
@@ -200,7 +136,9 @@ impl Group {
 
     fn ashlar(&self, command: &str) -> Tool {
         let devices: Vec<String> = self.names().collect();
-        ashlar().args(["--devices", &devices.join(","), command])
+        let settings = self.folder.path();
+        let tool = ashlar().env("LVM_SYSTEM_DIR", settings);
+        tool.args(["--devices", &devices.join(","), command])
     }
 }
 

@@ -11,8 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use block::BlockingDevice;
-use lvm::Sectors;
-use lvm::plan::logical::{Initial, MirrorLog, MirrorOptions, NewKind, Stripes};
 use tests::{Kernel, Scratch, Tool, sha256};
 
 use super::group::{Group, file, images, pattern};
@@ -170,28 +168,14 @@ fn take_over(kernel: &Group, settled: &[u8], fresh: &[u8], piece: &[u8]) {
     assert!(kernel.read("fresh") == fresh);
 }
 
-fn mirrored() -> NewKind {
-    let options = MirrorOptions {
-        legs: 2,
-        log: MirrorLog::Disk,
-        region_size: Some(Sectors(REGION / 512)),
-        initial: Initial::Synchronise,
-    };
-    let stripes = Stripes {
-        count: 1,
-        size: None,
-    };
-    NewKind::Mirror(options, stripes)
-}
-
 /// A group of ours with a file system and two mirrors. `filled` was stopped before anything of it
 /// was in sync, `cut` while it was written: its second leg lacks a write.
 fn leave(scratch: &Scratch, cut: &[u8], filled: &[u8], piece: &[u8]) -> Group {
     let made = Group::create("ours", images(scratch, "made", 3, 64));
     for volume in ["cut", "filled"] {
-        made.volume(volume, 8, |new| new.kind = mirrored());
+        made.volume(volume, "--type mirror -m 1 --mirrorlog disk -R 512k -L 8m");
     }
-    made.volume("files", 24, |_| {});
+    made.volume("files", "-L 24m");
     made.fill("files", &file_system(scratch));
     made.fill("cut", &file(scratch, "cut", cut));
     synchronise(&made, "cut");

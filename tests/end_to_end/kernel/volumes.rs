@@ -1,69 +1,46 @@
 //! What the stock kernel reads from disks that we made, and from its own that we changed.
 
-use lvm::Sectors;
-use lvm::plan::logical::{
-    Initial, MirrorLog, MirrorOptions, NewKind, Resize, Stripes, resize_volume,
-};
-use lvm::plan::size::{ResizeTo, SizeArgument};
 use tests::{DiskSet, Golden, Kernel, Scratch, sha256};
 
 use super::group::{Group, file, images, pattern};
 
 const MIB: u64 = 1 << 20;
 
-/// Every volume of our group and how large it is, in MiB.
-const VOLUMES: &[(&str, u64)] = &[
-    ("linear", 3),
-    ("stripes", 6),
-    ("pieces", 7),
-    ("mirror", 4),
-    ("copies", 5),
+/// Every volume of our group, how large it is at last, in MiB, and what it is made with.
+const VOLUMES: &[(&str, u64, &str)] = &[
+    ("linear", 3, "-L 3m"),
+    ("pieces", 7, "-L 2m"),
+    ("stripes", 6, "-i 3 -I 8k -L 6m"),
+    ("wide", 16, "-i 2 -I 64k -L 8m"),
+    ("mirror", 4, "--type mirror -m 1 -R 512k -L 4m"),
+    ("copies", 5, "--type mirror -m 2 --corelog -R 512k -L 5m"),
+    ("turned", 5, "-L 5m"),
+    ("halved", 4, "--type mirror -m 1 -R 512k -L 4m"),
 ];
 
-fn stripes(count: usize, size: Option<u64>) -> Stripes {
-    Stripes {
-        count,
-        size: size.map(Sectors),
-    }
-}
-
-fn mirrored(legs: usize, log: MirrorLog) -> NewKind {
-    let options = MirrorOptions {
-        legs,
-        log,
-        region_size: Some(Sectors(1024)),
-        initial: Initial::Synchronise,
-    };
-    NewKind::Mirror(options, stripes(1, None))
-}
+/// What is done to them before they are filled.
+const BEFORE: &[(&str, &str)] = &[("lvextend -L 7m", "pieces"), ("lvextend -L 16m", "wide")];
+/// And after.
+const AFTER: &[(&str, &str)] = &[("lvconvert -m 1", "turned"), ("lvconvert -m 0", "halved")];
 
 /// Volumes of every kind that we make, on four disks.
 fn make(scratch: &Scratch) -> Group {
     let group = Group::create("ours", images(scratch, "ours", 4, 48));
-    group.volume("linear", 3, |_| {});
-    group.volume("pieces", 2, |_| {});
-    group.volume("stripes", 6, |new| {
-        new.kind = NewKind::Striped(stripes(3, Some(16)));
-    });
-    group.volume("mirror", 4, |new| new.kind = mirrored(2, MirrorLog::Disk));
-    group.volume("copies", 5, |new| new.kind = mirrored(3, MirrorLog::Core));
-    group.plan("lvextend", |found, author| {
-        let larger = Resize {
-            volume: "pieces",
-            size: SizeArgument::extents(7),
-            direction: ResizeTo::Larger,
-            stripes: None,
-            stripe_size: None,
-            places: None,
-            policy: None,
-            cling_tags: &[],
-        };
-        resize_volume(&found.model, &larger, author)
-    });
-    for (name, mib) in VOLUMES {
+    for (name, _, options) in VOLUMES {
+        group.volume(name, options);
+    }
+    for (command, volume) in BEFORE {
+        group.change(command, volume);
+    }
+    for (name, mib, _) in VOLUMES {
         let content = pattern(name, mib * MIB);
         group.fill(name, &file(scratch, name, &content));
-        assert_eq!(group.read(name), content, "{name}");
+    }
+    for (command, volume) in AFTER {
+        group.change(command, volume);
+    }
+    for (name, mib, _) in VOLUMES {
+        assert!(group.read(name) == pattern(name, mib * MIB), "{name}");
     }
     group
 }
@@ -72,7 +49,7 @@ fn make(scratch: &Scratch) -> Group {
 fn changed_golden() -> (Golden, Group) {
     let golden = Golden::copy();
     let group = Group::on("vg0", golden.images());
-    group.volume("more", 2, |_| {});
+    group.volume("more", "-L 2m");
     let content = pattern("more", 2 * MIB);
     group.fill("more", &file(&Scratch::new("more"), "more", &content));
     (golden, group)
@@ -93,7 +70,7 @@ fn it_reads_what_we_wrote() {
     ];
     let sums = Kernel::sums("volumes", &sets);
     assert_eq!(sums[0].len(), VOLUMES.len(), "{:?}", sums[0].keys());
-    for (name, mib) in VOLUMES {
+    for (name, mib, _) in VOLUMES {
         let sum = &sums[0][&format!("ours/{name}")];
         assert_eq!(sum.size, mib * MIB, "{name}");
         assert_eq!(sum.sha256, sha256(&pattern(name, sum.size)), "{name}");
