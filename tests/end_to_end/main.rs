@@ -6,6 +6,7 @@
 mod attach;
 mod bench;
 mod changes;
+mod clients;
 mod demo;
 mod filesystems;
 mod kernel;
