@@ -11,6 +11,7 @@ mod demo;
 mod filesystems;
 mod kernel;
 mod layouts;
+mod logical;
 mod nbd;
 mod network;
 mod owner;

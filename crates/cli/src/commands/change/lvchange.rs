@@ -104,7 +104,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     changes.extend(permission(arguments)?.map(AttributeChange::Permission));
     let allocation = allocation(arguments)?;
     changes.extend(allocation.map(|allocation| AttributeChange::Allocation(allocation.own())));
-    changes.extend(read_ahead(arguments)?.map(AttributeChange::ReadAhead));
+    changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
     match choice(arguments, &PERSISTENT)? {

@@ -125,14 +125,18 @@ enum Count {
 }
 
 impl Count {
-    fn of(self, now: usize) -> Result<usize, Error> {
+    fn of(self, now: usize, name: &str) -> Result<usize, Error> {
         let legs = match self {
             Self::Same => Some(now),
             Self::Exactly(legs) => Some(legs),
             Self::More(more) => now.checked_add(more),
             Self::Fewer(fewer) => now.checked_sub(fewer).filter(|legs| *legs > 0),
         };
-        legs.ok_or_else(|| Error::failed("Unable to reduce images by specified amount."))
+        legs.ok_or_else(|| {
+            Error::failed(format!(
+                "Unable to reduce images by specified amount - only {now} in {name}"
+            ))
+        })
     }
 }
 
@@ -149,7 +153,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let log = mirror_log(arguments)?;
     let now = present(work, &volume)?;
     let count = count(arguments, now.copies)?;
-    let legs = count.of(now.copies)?;
+    let legs = count.of(now.copies, &volume.lv)?;
     if now.copies == 1 && arguments.value(&TYPE).is_none() {
         if legs == 1 && log.is_some() {
             return Err(not_permitted(&volume, &now.kind));

@@ -1,6 +1,8 @@
 //! `lvcreate`: a new logical volume.
 
+use lvm::Sectors;
 use lvm::model::ReadAhead;
+use lvm::plan::display_size;
 use lvm::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewVolume, Permission, Skip, Start,
     Stripes, Zeroing, create_volume,
@@ -18,6 +20,10 @@ use super::volumes::{
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
+
+/// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
+const STRIPES_MAX: usize = 128;
+const STRIPE_SIZE_MIN: Sectors = Sectors(8);
 
 const NAME: Flag = Flag::value(
     "name",
@@ -136,7 +142,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         policy: policy(arguments)?,
         cling_tags: &cling_tags,
         permission,
-        read_ahead: read_ahead(arguments)?.unwrap_or(ReadAhead::Auto),
+        read_ahead: read_ahead(arguments, work)?.unwrap_or(ReadAhead::Auto),
         minor: minor(arguments, work)?,
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
@@ -184,7 +190,7 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
             "Inconsistent volume group names given: \"{one}\" and \"{other}\""
         )));
     }
-    require_name(&name)?;
+    require_name("Logical volume name", &name)?;
     let group = of_operand.or(of_name).or_else(default_group);
     let group = group.ok_or_else(|| Error::usage("Please provide a volume group name."))?;
     Ok((group, Some(name)))
@@ -196,6 +202,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         count: number(arguments, &STRIPES)?.unwrap_or(1),
         size: size_of(arguments, &STRIPE_SIZE, 'k')?,
     };
+    require_stripes(stripes)?;
     if stripes.count == 1 && stripes.size.is_some() {
         work.note("Ignoring stripesize argument with single stripe.");
     }
@@ -243,6 +250,22 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         ));
     }
     Ok(plain)
+}
+
+/// Refuses stripes that cannot be, in stock's words and with its status.
+fn require_stripes(stripes: Stripes) -> Result<(), Error> {
+    if !(1..=STRIPES_MAX).contains(&stripes.count) {
+        return Err(Error::usage(format!(
+            "Number of stripes ({}) must be between 1 and {STRIPES_MAX}.",
+            stripes.count
+        )));
+    }
+    match stripes.size {
+        Some(size) if size < STRIPE_SIZE_MIN || !size.0.is_power_of_two() => Err(Error::usage(
+            format!("Invalid stripe size {}.", display_size(size)),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Says that a mirror is not of the type that stock would choose.

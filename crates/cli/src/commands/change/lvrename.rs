@@ -28,7 +28,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     if from == to {
         return Err(Error::usage("Old and new logical volume names must differ"));
     }
-    require_name(&to)?;
+    require_name("New logical volume name", &to)?;
     let request = work.request_of(&[&group]);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&group)?;

@@ -3,7 +3,7 @@
 use lvm::plan::logical::{Resize, resize_volume};
 use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
-use super::arguments::{ALLOC, CHANGE, FORCE, number, refuse, size as size_of};
+use super::arguments::{ALLOC, CHANGE, FORCE, number, size as size_of};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
@@ -23,14 +23,16 @@ const NO_FSCK: Flag = Flag::switch(
 )
 .short('n');
 
-/// What stock does and we do not.
-const UNSUPPORTED: &[Flag] = &[
-    Flag::value("poolmetadatasize", "Size", "Not done yet: pools."),
-    Flag::switch(
-        "usepolicies",
-        "Not done: only snapshots and pools have such policies.",
-    ),
-];
+const POOL_METADATA_SIZE: Flag = Flag::value(
+    "poolmetadatasize",
+    "Size",
+    "Refused: only thin pools have metadata of their own.",
+);
+const USE_POLICIES: Flag = Flag::switch(
+    "usepolicies",
+    "Refused: only snapshots and pools have such policies.",
+);
+const UNSUPPORTED: &[Flag] = &[POOL_METADATA_SIZE, USE_POLICIES];
 
 const LARGER: &[Flag] = &[
     SIZE,
@@ -114,8 +116,23 @@ pub(super) fn either(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     resize(arguments, work, ResizeTo::Either)
 }
 
+/// What only other types have is refused in stock's words.
+fn require_supported(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.has(&POOL_METADATA_SIZE) {
+        return Err(Error::failed(
+            "--poolmetadatasize can be used only with thin pools.",
+        ));
+    }
+    if arguments.has(&USE_POLICIES) {
+        return Err(Error::failed(
+            "Policy-based resize is supported only for snapshot, thin pool and vdo pool volumes.",
+        ));
+    }
+    Ok(())
+}
+
 fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
+    require_supported(arguments)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };

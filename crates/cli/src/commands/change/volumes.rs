@@ -259,19 +259,15 @@ pub(super) fn default_group() -> Option<String> {
     (!plain.is_empty()).then(|| plain.to_owned())
 }
 
-/// Refuses a name for a new volume that is none, or reserved, in stock's words.
-pub(super) fn require_name(asked: &str) -> Result<(), Error> {
+/// Refuses a name for a volume that is none, or reserved, in stock's words; `what` begins them.
+pub(super) fn require_name(what: &str, asked: &str) -> Result<(), Error> {
     if let Some(part) = name::reserved(asked) {
         return Err(Error::usage(format!(
             "Names including \"{part}\" are reserved. Please choose a different LV name."
         )));
     }
-    name::validate_chosen(asked).map_err(|error| {
-        Error::usage(format!(
-            "Logical volume name \"{asked}\" is invalid: {}",
-            error.context
-        ))
-    })
+    name::validate_chosen(asked)
+        .map_err(|error| Error::usage(format!("{what} \"{asked}\" is invalid: {}", error.context)))
 }
 
 /// The tags behind a flag.
@@ -309,7 +305,10 @@ pub(super) fn allocation(arguments: &Arguments) -> Result<Option<Allocation>, Er
         return match (name, AllocationPolicy::from_name(name)) {
             ("inherit", _) => Ok(Some(Allocation::Inherited)),
             (_, Some(policy)) => Ok(Some(Allocation::Policy(policy))),
-            (_, None) => Err(invalid(&ALLOC, name)),
+            (_, None) => Err(Error::usage(format!(
+                "Unrecognised allocation policy {name}\n{}",
+                invalid(&ALLOC, name)
+            ))),
         };
     }
     Ok(choice(arguments, &CONTIGUOUS)?.map(|choice| match choice {
@@ -333,8 +332,11 @@ pub(super) fn permission(arguments: &Arguments) -> Result<Option<Permission>, Er
     }
 }
 
-/// `-r`
-pub(super) fn read_ahead(arguments: &Arguments) -> Result<Option<ReadAhead>, Error> {
+/// `-r`, rounded to whole pages as by stock.
+pub(super) fn read_ahead(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<Option<ReadAhead>, Error> {
     match arguments.value(&READ_AHEAD) {
         None => Ok(None),
         Some("auto") => Ok(Some(ReadAhead::Auto)),
@@ -342,13 +344,24 @@ pub(super) fn read_ahead(arguments: &Arguments) -> Result<Option<ReadAhead>, Err
         Some(text) => {
             // A plain number counts sectors.
             let size = lvm::plan::size::parse_size(text, 's');
-            let size = size.map_err(|_| invalid(&READ_AHEAD, text))?;
+            let size = size.map_err(|_| {
+                let why = invalid(&READ_AHEAD, text);
+                Error::usage(format!("Size requires number argument.\n{why}"))
+            })?;
             let sectors = u32::try_from(size.whole_sectors().0);
             let sectors = sectors.map_err(|_| invalid(&READ_AHEAD, text))?;
-            Ok(Some(match sectors {
-                0 => ReadAhead::None,
-                sectors => ReadAhead::Sectors(sectors),
-            }))
+            if sectors == 0 {
+                return Ok(Some(ReadAhead::None));
+            }
+            let page = u32::try_from(rustix::param::page_size() / 512).unwrap_or(8);
+            let rounded = (sectors - sectors % page).max(page);
+            if rounded != sectors {
+                work.warn(&format!(
+                    "Overriding readahead to {rounded} sectors, a multiple of {}K page size.",
+                    page / 2
+                ));
+            }
+            Ok(Some(ReadAhead::Sectors(rounded)))
         }
     }
 }
@@ -397,7 +410,10 @@ pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArg
         (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
     };
     let because = |why: &str| Error::usage(format!("{why}\n{}", invalid(&flag, text)));
-    let parsed = parsed.map_err(|error| because(&error.context))?;
+    let parsed = parsed.map_err(|_| match text.split_once('%') {
+        Some((_, share)) => because(&format!("Specified %{share} is unknown.")),
+        None => because("Can't parse size argument."),
+    })?;
     let sign = match parsed.sign {
         Sign::Minus if matches!(signs, Signs::None | Signs::Plus) => "Size may not be negative.",
         Sign::Plus if matches!(signs, Signs::None | Signs::Minus) => "Size may not be positive.",

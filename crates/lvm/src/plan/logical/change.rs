@@ -75,7 +75,19 @@ fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'
                 }
             }
         }
-        AttributeChange::ReadAhead(read_ahead) => lv.read_ahead = read_ahead,
+        AttributeChange::ReadAhead(read_ahead) => {
+            if lv.read_ahead == read_ahead {
+                let sectors = match read_ahead {
+                    ReadAhead::Auto => "auto".to_owned(),
+                    ReadAhead::None => "none".to_owned(),
+                    ReadAhead::Sectors(sectors) => sectors.to_string(),
+                };
+                return Err(refused(format!(
+                    "Read ahead is already {sectors} for {full_name}."
+                )));
+            }
+            lv.read_ahead = read_ahead;
+        }
         AttributeChange::Allocation(policy) => {
             if lv.allocation == policy {
                 let policy = policy.map_or("inherit", AllocationPolicy::name);
@@ -88,6 +100,11 @@ fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'
         AttributeChange::Skip(skip) => set(lv, LvFlag::ActivationSkip, skip == Skip::Yes),
         AttributeChange::Autoactivation(wanted) => {
             set(lv, LvFlag::NoAutoactivate, wanted == Autoactivation::No);
+        }
+        AttributeChange::Minor(None) if !lv.flags.has(LvFlag::FixedMinor) => {
+            return Err(refused(format!(
+                "Minor number is already not persistent for {full_name}."
+            )));
         }
         AttributeChange::Minor(minor) => {
             set(lv, LvFlag::FixedMinor, minor.is_some());

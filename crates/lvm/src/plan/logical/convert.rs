@@ -184,20 +184,13 @@ fn add_images(
 ) -> Result<()> {
     let first = images[0];
     let extents = draft.vg.lv(first).extents();
-    // A new copy of a volume with stripes gets the same stripes, where all segments have them.
-    let stripes = segments::common_stripes(&draft.vg.lv(first).segments)
-        .unwrap_or(1)
-        .max(1);
-    let stripe_size = match draft.vg.lv(first).first() {
-        Some(SegmentType::Striped(striped)) if stripes > 1 => striped.stripe_size,
-        _ => Sectors::ZERO,
-    };
+    // As in stock, new copies have no stripes, whatever the first has.
+    let (stripes, stripe_size) = (1, Sectors::ZERO);
     let policy = conversion
         .policy
         .or(draft.vg.lv(id).allocation)
         .unwrap_or(draft.vg.allocation);
-    let length = Extents(extents.0 / stripes as u64);
-    let mut request = Request::new(length, count, stripes, policy);
+    let mut request = Request::new(extents, count, stripes, policy);
     request.apart = legs_below(&draft.vg, images);
     let runs = allocate(&draft.vg, space, &request)
         .map_err(|shortage| shortage.error(conversion.volume))?;

@@ -213,6 +213,7 @@ fn extend(
         segments::append(&mut draft.vg.lv_mut(*leg).segments, more);
     }
     if let Some(parts) = parts {
+        draft.note(format!("Extending {} mirror images.", legs.len()));
         let extents = draft.vg.lv(legs[0]).extents();
         draft.vg.lv_mut(id).segments[0].length = extents;
         grow_log(draft, &mut space, &parts, extents)?;
