@@ -126,7 +126,9 @@ fn make() -> Image {
 
 /// Downloads the kernel's package and takes from it what is needed.
 fn unpack(folder: &Path, stock: &Path) {
-    let work = folder.join(format!("work.{}", std::process::id()));
+    let work = folder.join("work");
+    // What a killed run left; the lock is ours.
+    let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).expect("a folder");
     let tool = |name: &str| Tool::new(name).within(&work).limit(DOWNLOAD_MAX);
     let named = || {
