@@ -7,6 +7,7 @@ mod attach;
 mod bench;
 mod changes;
 mod clients;
+mod commands;
 mod demo;
 mod filesystems;
 mod kernel;

@@ -75,6 +75,10 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
             short_options(command, &word[1..], &mut words, &mut arguments)?;
         } else {
             arguments.operands.push(word.clone());
+            if command.names_a_command() {
+                arguments.operands.extend(words.cloned());
+                break;
+            }
         }
     }
     Ok(arguments)

@@ -86,6 +86,11 @@ pub(crate) struct Command {
 }
 
 impl Command {
+    /// Whether its first operand is another command, whose options follow.
+    pub(crate) fn names_a_command(&self) -> bool {
+        self.operands.starts_with("COMMAND ")
+    }
+
     /// Every flag of the command, its own first.
     pub(crate) fn all_flags(&self) -> impl Iterator<Item = &'static Flag> {
         self.flags.iter().flat_map(|group| group.iter())

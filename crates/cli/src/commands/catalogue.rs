@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay,
-    pvs, pvscan, serve, vgcfgbackup, vgck, vgdisplay, vgs, vgscan,
+    pvs, pvscan, serve, vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
@@ -18,13 +18,13 @@ const LOOKING: &[&Command] = &[
     &vgscan::COMMAND,
     &lvscan::COMMAND,
     &pvck::COMMAND,
-    &vgck::COMMAND,
     &vgcfgbackup::COMMAND,
     &history::COMMAND,
 ];
 
 /// What uses volumes, and the rest.
 const USING: &[&Command] = &[
+    &change::plan::COMMAND,
     &cat::COMMAND,
     &cp::COMMAND,
     &attach::COMMAND,

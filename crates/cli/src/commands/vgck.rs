@@ -3,11 +3,12 @@
 use lvm::model::{Severity, check};
 
 use super::Session;
+use super::change::vgck::KEEP;
 use super::selected::{self, Groups};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `vgck`
-pub(super) const COMMAND: Command = Command {
+pub(in crate::commands) const COMMAND: Command = Command {
     name: "vgck",
     summary: "Check the metadata of volume groups",
     operands: "[VG|@TAG ...]",
@@ -17,6 +18,7 @@ pub(super) const COMMAND: Command = Command {
     flags: &[
         &[
             flags::UPDATE_METADATA,
+            KEEP,
             flags::FOREIGN,
             flags::SHARED,
             flags::PARTIAL,
@@ -33,9 +35,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&flags::UPDATE_METADATA) {
-        return Err(Error::failed(
-            "vgck --updatemetadata is not done yet; stock LVM2 can do it on these disks.",
-        ));
+        return super::change::run(arguments, session);
     }
     let view = session.view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {

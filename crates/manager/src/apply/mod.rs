@@ -26,6 +26,7 @@ mod checks;
 mod disks;
 mod facts;
 mod permit;
+mod preview;
 mod repair;
 mod request;
 mod session;
@@ -39,6 +40,7 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
+pub use preview::Preview;
 pub use repair::update_metadata;
 pub use request::{NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode, Tolerated};
 pub use session::{Plan, Session, Surroundings};

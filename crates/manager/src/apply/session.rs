@@ -99,8 +99,8 @@ enum Attempt {
 }
 
 /// What is open: the physical volumes, and the devices that become some.
-struct Open {
-    pvs: Vec<OpenPv>,
+pub(super) struct Open {
+    pub(super) pvs: Vec<OpenPv>,
     new: Vec<(NewLabel, String, Opened)>,
     removed: Vec<(String, Opened)>,
 }
@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
                 self.tell(&planned, Level::Note);
                 return Ok(Attempt::done(planned));
             }
-            let mut open = self.open(&scan, request, &groups, &planned)?;
+            let mut open = self.open(&scan, request, &groups, &planned, Claim::Exclusive)?;
             let _locks = lock(&open, request)?;
             if !is_unchanged(&scan, &mut open.pvs)? {
                 continue;
@@ -173,16 +173,8 @@ impl<'a> Session<'a> {
         Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
     }
 
-    /// Says what a change would do, and what was found: the same up to the questions, without any
-    /// lock.
-    pub fn preview(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<(Scan, Planned)> {
-        let scan = self.disks.scan(self.host)?;
-        let (_, planned) = self.permitted_plan(&scan, request, plan)?;
-        Ok((scan, planned))
-    }
-
     /// The groups that are changed, and the plan, if all of that may be done.
-    fn permitted_plan<'s>(
+    pub(super) fn permitted_plan<'s>(
         &mut self,
         scan: &'s Scan,
         request: &Request,
@@ -248,13 +240,14 @@ impl<'a> Session<'a> {
     }
 
     /// Opens the members of the groups, free physical volumes where they may come in, and the
-    /// devices that become or were physical volumes.
-    fn open(
+    /// devices that become or were physical volumes; those with `claim`.
+    pub(super) fn open(
         &self,
         scan: &Scan,
         request: &Request,
         groups: &[&FoundVg],
         planned: &Planned,
+        claim: Claim,
     ) -> Result<Open> {
         let renewed: Vec<DeviceIndex> = planned.new.iter().map(|new| new.device).collect();
         let mut pvs = Vec::new();
@@ -282,10 +275,7 @@ impl<'a> Session<'a> {
                 );
                 return Err(Error::new(Kind::Refused, what));
             }
-            Ok((
-                found.name.clone(),
-                self.disks.open(found, Claim::Exclusive)?,
-            ))
+            Ok((found.name.clone(), self.disks.open(found, claim)?))
         };
         let mut new = Vec::new();
         for label in &planned.new {
@@ -301,7 +291,7 @@ impl<'a> Session<'a> {
     }
 
     /// Asks whether what is on devices that become physical volumes may go.
-    fn ask_for_devices(&mut self, open: &Open) -> Result<()> {
+    pub(super) fn ask_for_devices(&mut self, open: &Open) -> Result<()> {
         for (_, name, opened) in &open.new {
             let unreadable = |error: block::Error| {
                 let what = format!("cannot read {name}; nothing was changed");
@@ -315,7 +305,7 @@ impl<'a> Session<'a> {
             for signature in found.iter().filter(|found| found.name != "LVM2_member") {
                 if confirm(name, signature, self.talk) == Answer::No {
                     let what = format!(
-                        "Aborted wiping of {}. 1 existing signature left on the device {name}",
+                        "Aborted wiping of {}.\n1 existing signature left on the device.",
                         signature.name
                     );
                     return Err(Error::new(Kind::Request, what));
@@ -434,7 +424,7 @@ fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> 
 }
 
 /// Whether a physical volume is opened and locked.
-fn is_concerned(
+pub(super) fn is_concerned(
     pv: &FoundPv,
     index: PvIndex,
     groups: &[&FoundVg],

@@ -1,5 +1,6 @@
 //! Options that several commands share, and what their values mean.
 
+use lvm::model::name::validate_tag;
 use lvm::ondisk::AreaUse;
 use lvm::plan::initialise::{AreaCount, NewPv, StartOfDevice};
 use lvm::plan::size::parse_size;
@@ -32,6 +33,9 @@ pub(super) const ZERO: Flag = Flag::value(
 /// `--addtag`
 pub(super) const ADD_TAG: Flag =
     Flag::value("addtag", "Tag", "A tag to be added. May be repeated.");
+/// `--deltag`
+pub(super) const DEL_TAG: Flag =
+    Flag::value("deltag", "Tag", "A tag to be taken away. May be repeated.");
 /// `--alloc`
 pub(super) const ALLOC: Flag = Flag::value(
     "alloc",
@@ -58,7 +62,8 @@ const METADATA_COPIES_OLD: Flag = Flag::value(
     "0|1|2",
     "The same as --pvmetadatacopies where physical volumes are made.",
 );
-const METADATA_IGNORE: Flag = Flag::value(
+/// `--metadataignore`
+pub(super) const METADATA_IGNORE: Flag = Flag::value(
     "metadataignore",
     "y|n",
     "Whether the metadata areas are set aside, so that no metadata is written to them.",
@@ -141,6 +146,16 @@ pub(super) fn number<N: std::str::FromStr>(
         .value(flag)
         .map(|text| text.parse().map_err(|_| invalid(flag, text)));
     parsed.transpose()
+}
+
+/// The tags behind a flag that may be repeated.
+pub(super) fn tags<'a>(arguments: &'a Arguments, flag: &Flag) -> Result<Vec<&'a str>, Error> {
+    let checked = arguments.values(flag).map(|tag| {
+        let tag = tag.strip_prefix('@').unwrap_or(tag);
+        validate_tag(tag).map_err(|_| invalid(flag, tag))?;
+        Ok(tag)
+    });
+    checked.collect()
 }
 
 /// A value that means nothing to its flag.

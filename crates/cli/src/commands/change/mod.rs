@@ -17,19 +17,36 @@
 //! lists the cores; the other files hold one command each.
 
 mod arguments;
+mod backup_file;
 mod console;
+mod groups;
 mod lvchange;
 mod lvconvert;
 mod lvcreate;
 mod lvremove;
 mod lvrename;
 mod lvresize;
+pub(super) mod plan;
+mod pvchange;
 mod pvcreate;
+mod pvremove;
+mod pvresize;
 mod run;
+mod shown;
 mod table;
+mod undo;
+mod vgcfgrestore;
+mod vgchange;
+pub(super) mod vgck;
 mod vgcreate;
+mod vgexport;
+mod vgextend;
+mod vgreduce;
+mod vgremove;
+mod vgrename;
+mod vgsplit;
 mod volumes;
-#[expect(dead_code, reason = "the commands that come next use the rest")]
 mod work;
 
+pub(super) use run::run;
 pub(super) use table::COMMANDS;

@@ -1,5 +1,6 @@
 //! `pvcreate`: devices become physical volumes.
 
+use lvm::model::VolumeGroup;
 use lvm::plan::Message;
 use lvm::plan::initialise::NewPv;
 use lvm::{Sectors, Uuid};
@@ -8,6 +9,7 @@ use manager::scan::{DeviceIndex, Scan};
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
+use super::backup_file::read;
 use super::run::run;
 use super::work::{Work, refusal};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -18,6 +20,13 @@ const UUID: Flag = Flag::value(
     "The identity of the physical volume, of one that was lost.",
 )
 .short('u');
+const RESTORE_FILE: Flag = Flag::value(
+    "restorefile",
+    "File",
+    "With --uuid: the backup of the group that the volume belonged to, which says where its \
+     extents began.",
+);
+const NO_RESTORE_FILE: Flag = Flag::switch("norestorefile", "With --uuid: there is no backup.");
 const SIZE: Flag = Flag::value(
     "setphysicalvolumesize",
     "Size",
@@ -31,7 +40,12 @@ pub(super) const COMMAND: Command = Command {
     operands: "PV ...",
     description: "Writes a label and room for metadata onto devices, so that volume groups can use \
         them. What else is on a device is recognised and wiped, if that is agreed to.",
-    flags: &[&[UUID, SIZE], NEW_PV, CHANGE, flags::COMMON],
+    flags: &[
+        &[UUID, RESTORE_FILE, NO_RESTORE_FILE, SIZE],
+        NEW_PV,
+        CHANGE,
+        flags::COMMON,
+    ],
     examples: &[Example {
         line: "pvcreate --devices a0.img a0.img",
         does: "makes a physical volume of an image",
@@ -53,6 +67,14 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let uuid = uuid.transpose()?;
     if uuid.is_some() && arguments.operands().len() != 1 {
         return Err(Error::usage("Can only set uuid on one volume at once"));
+    }
+    match (uuid, arguments.value(&RESTORE_FILE)) {
+        (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
+        (None, Some(_)) => return Err(Error::usage("--uuid is required with --restorefile")),
+        (Some(_), None) if !arguments.has(&NO_RESTORE_FILE) => {
+            return Err(Error::usage("--restorefile is required with --uuid"));
+        }
+        (_, None) => {}
     }
     let force = arguments.count(&FORCE);
     let finder = work.finder();
@@ -81,6 +103,24 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
             work.fail_later(&error.to_string());
         }
     }
+    Ok(())
+}
+
+/// Extents begin where they began, and the boot loader's area has its size.
+fn as_in_backup(
+    new: &mut NewPv,
+    uuid: Uuid,
+    backup: &VolumeGroup,
+    file: &str,
+) -> Result<(), Error> {
+    let Some(id) = backup.pv_by_uuid(&uuid) else {
+        return Err(Error::failed(format!(
+            "Can't find uuid {uuid} in backup file {file}"
+        )));
+    };
+    let pv = backup.pv(id);
+    new.pe_start = Some(pv.pe_start);
+    new.bootloader_size = pv.ba_size.unwrap_or_default();
     Ok(())
 }
 

@@ -39,7 +39,7 @@ impl Caller<'_> {
 }
 
 /// What all commands that change metadata have as their `run`.
-pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let (_, core) = find(session.command()).expect("it is in the table");
     let mut terminal = Terminal;
     let caller = Caller {

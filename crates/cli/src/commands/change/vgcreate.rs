@@ -7,47 +7,58 @@ use lvm::plan::Author;
 use lvm::plan::group::{Member, MetadataCopies, NewGroup, create_group};
 use lvm::plan::initialise::NewPv;
 use lvm::plan::logical::Autoactivation;
+use manager::Error as Failure;
 use manager::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
-use manager::scan::Scan;
+use manager::scan::{PvIndex, Scan};
 
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
+    tags,
 };
 use super::pvcreate::{label, permit};
 use super::run::run;
 use super::work::{Finder, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
-const EXTENT_SIZE: Flag = Flag::value(
+/// `-s`
+pub(super) const EXTENT_SIZE: Flag = Flag::value(
     "physicalextentsize",
     "Size",
     "The size of an extent, the smallest piece of space; MiB where there is no unit.",
 )
 .short('s');
-const MAX_LV: Flag = Flag::value(
+/// `-l`
+pub(super) const MAX_LV: Flag = Flag::value(
     "maxlogicalvolumes",
     "Number",
     "How many logical volumes there may be; 0 for no limit.",
 )
 .short('l');
-const MAX_PV: Flag = Flag::value(
+/// `-p`
+pub(super) const MAX_PV: Flag = Flag::value(
     "maxphysicalvolumes",
     "Number",
     "How many physical volumes there may be; 0 for no limit.",
 )
 .short('p');
-const COPIES: Flag = Flag::value(
+/// `--vgmetadatacopies`
+pub(super) const COPIES: Flag = Flag::value(
     "vgmetadatacopies",
     "all|unmanaged|Number",
     "How many metadata areas are used.",
 );
-const SYSTEM_ID: Flag = Flag::value("systemid", "String", "The host that the group belongs to.");
-const AUTOACTIVATION: Flag = Flag::value(
+/// `--systemid`
+pub(super) const SYSTEM_ID: Flag =
+    Flag::value("systemid", "String", "The host that the group belongs to.");
+/// `--setautoactivation`
+pub(super) const AUTOACTIVATION: Flag = Flag::value(
     "setautoactivation",
     "y|n",
     "Whether volumes are activated when the machine starts.",
 );
-const CLUSTERED: Flag = Flag::value("clustered", "y|n", "Not supported but for n.").short('c');
+/// `-c`
+pub(super) const CLUSTERED: Flag =
+    Flag::value("clustered", "y|n", "Not supported but for n.").short('c');
 const UNSUPPORTED: &[Flag] = &[
     Flag::switch("shared", "Not supported: there is no lock manager here."),
     Flag::value(
@@ -111,13 +122,18 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     if choice(arguments, &CLUSTERED)? == Some(Choice::Yes) {
         refuse(arguments, &[CLUSTERED])?;
     }
-    let tags: Vec<String> = arguments.values(&ADD_TAG).map(str::to_owned).collect();
+    let tags = tags(arguments, &ADD_TAG)?;
+    let tags: Vec<String> = tags.into_iter().map(str::to_owned).collect();
+    let extent_size = size(arguments, &EXTENT_SIZE, 'm')?;
+    if extent_size == Some(Sectors::ZERO) {
+        return Err(Error::usage("Physical extent size may not be zero"));
+    }
     let system_id = match arguments.value(&SYSTEM_ID) {
         Some(id) => Some(id.to_owned()),
         None => work.host().config.system_id(),
     };
     let template = NewGroup {
-        extent_size: size(arguments, &EXTENT_SIZE, 'm')?.unwrap_or_else(|| extent_size(work)),
+        extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
         max_lv: number(arguments, &MAX_LV)?.unwrap_or(0),
         max_pv: number(arguments, &MAX_PV)?.unwrap_or(0),
         allocation: allocation(arguments)?.unwrap_or(AllocationPolicy::Normal),
@@ -179,7 +195,7 @@ pub(super) fn joining(
     for name in names {
         let device = finder.device(scan, name)?;
         if let Ok(pv) = finder.pv(scan, name) {
-            let member = free_member(scan, pv)?;
+            let member = free_member(scan, pv).map_err(|error| taken(scan, pv, name, &error))?;
             let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
             if !joining.members.iter().any(is_named_twice) {
                 joining.members.push(member);
@@ -203,8 +219,19 @@ pub(super) fn joining(
     Ok(joining)
 }
 
+/// Why a physical volume cannot join, in stock's three sentences.
+fn taken(scan: &Scan, pv: PvIndex, name: &str, error: &Failure) -> Failure {
+    let group = scan.pv(pv).group.and_then(|group| scan.group(group));
+    let group = group.map_or("", |group| group.name.as_str());
+    let what = format!(
+        "{error}\nUnable to add physical volume '{name}' to volume group '{group}'\n{name}: \
+         physical volume not initialized."
+    );
+    Failure::new(error.kind(), what)
+}
+
 /// `allocation/physical_extent_size`, in KiB.
-fn extent_size(work: &Work<'_>) -> Sectors {
+fn extent_size_default(work: &Work<'_>) -> Sectors {
     let default = NewGroup::new("", &[]).extent_size;
     let setting = work
         .host()
@@ -214,14 +241,16 @@ fn extent_size(work: &Work<'_>) -> Sectors {
     kib.map_or(default, |kib| Sectors(kib.saturating_mul(2)))
 }
 
-fn allocation(arguments: &Arguments) -> Result<Option<AllocationPolicy>, Error> {
+/// What `--alloc` says.
+pub(super) fn allocation(arguments: &Arguments) -> Result<Option<AllocationPolicy>, Error> {
     let parsed = arguments
         .value(&ALLOC)
         .map(|text| AllocationPolicy::from_name(text).ok_or_else(|| invalid(&ALLOC, text)));
     parsed.transpose()
 }
 
-fn copies(arguments: &Arguments) -> Result<Option<MetadataCopies>, Error> {
+/// What `--vgmetadatacopies` says.
+pub(super) fn copies(arguments: &Arguments) -> Result<Option<MetadataCopies>, Error> {
     let parsed = arguments.value(&COPIES).map(|text| match text {
         "all" => Ok(MetadataCopies::All),
         "unmanaged" | "0" => Ok(MetadataCopies::Unmanaged),

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
-    Answer, Disks, HostDisks, Outcome, Planned, Request, Session, Talk, TestMode,
+    Answer, Disks, HostDisks, Outcome, Planned, Preview, Request, Session, Talk, TestMode,
 };
-use manager::host::{DeviceSource, Host};
+use manager::host::{DeviceSource, Host, Sysfs};
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, choice};
@@ -32,15 +32,6 @@ pub(crate) enum Purpose {
     Show,
 }
 
-/// What was planned and only shown.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    /// What the plan began with.
-    pub(crate) scan: Scan,
-    /// The plan.
-    pub(crate) planned: Planned,
-}
-
 /// What the core of a command may use.
 pub(crate) struct Work<'a> {
     host: Host,
@@ -50,7 +41,7 @@ pub(crate) struct Work<'a> {
     purpose: Purpose,
     test: TestMode,
     command: String,
-    shown: Vec<Shown>,
+    shown: Vec<Preview>,
     is_failed: bool,
 }
 
@@ -60,7 +51,6 @@ struct Manners {
     yes: bool,
     forced: bool,
     quiet: usize,
-    verbose: usize,
 }
 
 impl<'a> Work<'a> {
@@ -93,7 +83,6 @@ impl<'a> Work<'a> {
                 yes: arguments.has(&flags::YES),
                 forced: arguments.has(&FORCE),
                 quiet: arguments.count(&flags::QUIET),
-                verbose: arguments.count(&flags::VERBOSE),
             },
             purpose,
             test,
@@ -155,15 +144,14 @@ impl<'a> Work<'a> {
             session.hooks = Some(&mut **hooks);
         }
         match self.purpose {
-            Purpose::Change => session
-                .change(request, &mut plan)
-                .map(Some)
-                .map_err(|error| failed(&error)),
+            Purpose::Change => {
+                let made = session.change(request, &mut plan);
+                made.map(Some).map_err(|error| named_in(request, &error))
+            }
             Purpose::Show => {
-                let (scan, planned) = session
-                    .preview(request, &mut plan)
-                    .map_err(|error| failed(&error))?;
-                self.shown.push(Shown { scan, planned });
+                let shown = session.preview(request, &mut plan);
+                let shown = shown.map_err(|error| named_in(request, &error))?;
+                self.shown.push(shown);
                 Ok(None)
             }
         }
@@ -205,26 +193,13 @@ impl<'a> Work<'a> {
         self.is_failed = true;
     }
 
-    /// Asks something outside of a plan. Where plans are only shown the answer is yes.
-    pub(super) fn ask(&mut self, question: &str) -> Answer {
-        match self.purpose {
-            Purpose::Change => self.voice().ask(question),
-            Purpose::Show => Answer::Yes,
-        }
-    }
-
     /// Shows text as it is.
     pub(super) fn print(&mut self, text: &str) -> Result<(), Error> {
         Ok(self.caller.console.write(Stream::Out, text)?)
     }
 
-    /// Whether more is to be said.
-    pub(super) fn is_verbose(&self) -> bool {
-        self.manners.verbose > 0
-    }
-
     /// The plans that were kept.
-    pub(super) fn take_shown(&mut self) -> Vec<Shown> {
+    pub(super) fn take_shown(&mut self) -> Vec<Preview> {
         std::mem::take(&mut self.shown)
     }
 
@@ -384,6 +359,19 @@ fn from_folder(folder: &Path, text: &str) -> String {
     folder.join(text).to_string_lossy().into_owned()
 }
 
+/// Fails where the kernel has volumes of a group active: it would not notice what changes.
+pub(super) fn inactive(sysfs: &Sysfs, group: &FoundVg) -> manager::Result<()> {
+    let active = sysfs.kernel_lvs();
+    let Some(one) = active.iter().find(|active| active.group == group.uuid) else {
+        return Ok(());
+    };
+    let what = format!(
+        "Volume group \"{}\" has active logical volumes: the kernel has one as {}",
+        group.name, one.kernel_name
+    );
+    Err(manager::Error::new(manager::Kind::Refused, what))
+}
+
 /// A plan's answer as the manager's.
 pub(super) fn planned(change: lvm::Result<Change>) -> manager::Result<Planned> {
     change.map(Planned::from).map_err(refusal)
@@ -397,6 +385,20 @@ pub(super) fn refusal(error: lvm::Error) -> manager::Error {
         _ => manager::Kind::Refused,
     };
     manager::Error::new(kind, error.context)
+}
+
+/// A failure of a request; where its group is not there, with stock's second sentence.
+fn named_in(request: &Request, error: &manager::Error) -> Error {
+    let text = error.to_string();
+    let mut groups = request.groups.iter();
+    let missing = groups.find(|name| text.starts_with(&format!("Volume group \"{name}\" not")));
+    match missing.filter(|_| error.kind() == manager::Kind::NotFound) {
+        Some(name) => Error::failed(format!(
+            "Volume group \"{name}\" not found\nCannot process volume group {name}\nSee vgs, and \
+             name its devices with --devices if it is in images."
+        )),
+        None => Error::failed(text),
+    }
 }
 
 /// What the manager could not do, as a failure of the command.

@@ -84,7 +84,8 @@ fn is_number(text: &str) -> bool {
     all_digits(whole) && all_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
-fn quoted(text: &str) -> String {
+/// Text as a string of JSON.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -12,6 +12,7 @@ mod reduce;
 mod remove;
 mod rename;
 mod restore;
+mod returned;
 mod split;
 mod transplant;
 
@@ -27,6 +28,7 @@ pub use reduce::{reduce_group, unused};
 pub use remove::{VolumesOf, remove_group};
 pub use rename::rename_group;
 pub use restore::{Insistence, restore_group};
+pub use returned::restore_missing;
 pub use split::{SplitInto, SplitOff, split_group};
 
 #[cfg(test)]

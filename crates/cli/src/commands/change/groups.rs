@@ -1,0 +1,93 @@
+//! What commands on volume groups share: which groups are meant, and one change for each.
+
+use std::collections::BTreeSet;
+
+use lvm::model::PvId;
+use manager::scan::{FoundVg, Scan};
+use manager::{Error as Failure, Kind};
+
+use super::work::{Finder, Work};
+use crate::args::{Arguments, Error, Flag};
+
+/// `-a`
+pub(super) const ALL: Flag = Flag::switch("all", "All volume groups.").short('a');
+
+/// What operands mean that name groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unnamed {
+    /// Without names, nothing: the command line is wrong unless `-a` says all.
+    Nothing,
+    /// Without names, all groups.
+    All,
+}
+
+/// The groups that the operands name, by name or tag.
+pub(super) fn named(
+    arguments: &Arguments,
+    unnamed: Unnamed,
+    work: &Work<'_>,
+) -> Result<Vec<String>, Error> {
+    let operands = arguments.operands();
+    let wants_all = arguments.has(&ALL) || (operands.is_empty() && unnamed == Unnamed::All);
+    if operands.is_empty() && !wants_all {
+        return Err(Error::usage("Please give volume group names, or tags."));
+    }
+    if wants_all {
+        let scan = work.scan()?;
+        return Ok(scan.groups.iter().map(|group| group.name.clone()).collect());
+    }
+    let mut names: Vec<String> = Vec::new();
+    let mut push = |name: &str| {
+        if !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    };
+    for operand in operands {
+        match operand.strip_prefix('@') {
+            None => push(plain(operand)),
+            Some(tag) => {
+                let scan = work.scan()?;
+                let tagged = scan
+                    .groups
+                    .iter()
+                    .filter(|group| group.model.tags.iter().any(|other| other == tag));
+                tagged.for_each(|group| push(&group.name));
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The name of a group, without a folder of devices in front of it.
+pub(super) fn plain(name: &str) -> &str {
+    name.strip_prefix("/dev/").unwrap_or(name)
+}
+
+/// Does the same for each group; where one fails, goes on with the next, and fails at the end.
+pub(super) fn each<N: AsRef<str>>(
+    names: &[N],
+    work: &mut Work<'_>,
+    mut change: impl FnMut(&str, &mut Work<'_>) -> Result<(), Error>,
+) {
+    for name in names {
+        if let Err(error) = change(name.as_ref(), work) {
+            work.fail_later(&error.to_string());
+        }
+    }
+}
+
+/// The members of a group on the named devices.
+pub(super) fn members(
+    scan: &Scan,
+    group: &FoundVg,
+    finder: &Finder,
+    names: &[String],
+) -> manager::Result<BTreeSet<PvId>> {
+    let member = |name: &String| {
+        finder.member(scan, group, name).ok_or_else(|| {
+            let what = format!("Physical volume {name} not in volume group {}", group.name);
+            Failure::new(Kind::NotFound, what)
+        })
+    };
+    names.iter().map(member).collect()
+}

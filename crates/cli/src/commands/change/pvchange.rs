@@ -1,0 +1,196 @@
+//! `pvchange`: properties of physical volumes.
+
+use lvm::ondisk::AreaUse;
+use lvm::plan::physical::{Allocatable, PvAttribute, change_pv};
+use lvm::plan::{Author, Change, HeaderEdit, Message};
+use manager::apply::{Planned, area_states};
+use manager::scan::{FoundPv, Scan};
+use manager::{Error as Failure, Kind};
+
+use super::arguments::{
+    ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, refuse, tags,
+};
+use super::pvresize::{gone, header, request};
+use super::run::run;
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const ALL: Flag = Flag::switch("all", "All physical volumes.").short('a');
+const ALLOCATABLE: Flag = Flag::value(
+    "allocatable",
+    "y|n",
+    "Whether new extents may be taken from it.",
+)
+.short('x');
+const UUID: Flag = Flag::switch("uuid", "Give it a new, random identity.").short('u');
+const UNSUPPORTED: &[Flag] = &[flags::SELECT];
+
+/// `pvchange`
+pub(super) const COMMAND: Command = Command {
+    name: "pvchange",
+    summary: "Change properties of physical volumes",
+    operands: "[PV ...]",
+    description: "Changes whether extents may be taken from physical volumes, their tags, their \
+        identities, and whether their metadata areas are used.",
+    flags: &[
+        &[
+            ALL,
+            ALLOCATABLE,
+            ADD_TAG,
+            DEL_TAG,
+            UUID,
+            METADATA_IGNORE,
+            FORCE,
+        ],
+        UNSUPPORTED,
+        CHANGE,
+        flags::COMMON,
+    ],
+    examples: &[Example {
+        line: "pvchange -x n /dev/sdd",
+        does: "takes no more extents from a disk",
+    }],
+    run,
+};
+
+/// Changes each, and says how many.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let attributes = attributes(arguments)?;
+    let mut names = arguments.operands().to_vec();
+    if names.is_empty() && !arguments.has(&ALL) {
+        return Err(Error::usage("Please give a physical volume path, or -a."));
+    }
+    if arguments.has(&ALL) {
+        let scan = work.scan()?;
+        let device = |pv: &FoundPv| scan.device(pv.device).name.clone();
+        names = scan.physical_volumes.iter().map(device).collect();
+    }
+    let finder = work.finder();
+    let (mut done, mut left) = (0, 0);
+    for name in &names {
+        let scan = work.scan()?;
+        let Ok(index) = finder.pv(&scan, name) else {
+            work.fail_later(&gone(name).to_string());
+            left += 1;
+            continue;
+        };
+        let request = request(work, &scan, scan.pv(index));
+        let mut is_changed = false;
+        let changed = work.change(&request, |scan, author| {
+            let pv = scan.pv(finder.pv(scan, name)?);
+            let planned = plan(scan, pv, &attributes, author)?;
+            let change = &planned.change;
+            is_changed = !change.groups.is_empty() || !change.headers.is_empty();
+            Ok(planned)
+        });
+        if let Err(error) = changed {
+            work.fail_later(&error.to_string());
+            is_changed = false;
+        }
+        if is_changed {
+            done += 1;
+        } else {
+            left += 1;
+        }
+    }
+    let plural = |count| if count == 1 { "" } else { "s" };
+    work.note(&format!(
+        "{done} physical volume{} changed / {left} physical volume{} not changed",
+        plural(done),
+        plural(left)
+    ));
+    Ok(())
+}
+
+fn attributes(arguments: &Arguments) -> Result<Vec<PvAttribute<'_>>, Error> {
+    let mut all = Vec::new();
+    if let Some(wanted) = choice(arguments, &ALLOCATABLE)? {
+        all.push(PvAttribute::Allocatable(match wanted {
+            Choice::Yes => Allocatable::Yes,
+            Choice::No => Allocatable::No,
+        }));
+    }
+    all.extend(
+        tags(arguments, &ADD_TAG)?
+            .into_iter()
+            .map(PvAttribute::AddTag),
+    );
+    all.extend(
+        tags(arguments, &DEL_TAG)?
+            .into_iter()
+            .map(PvAttribute::RemoveTag),
+    );
+    if let Some(wanted) = choice(arguments, &METADATA_IGNORE)? {
+        all.push(PvAttribute::Areas(match wanted {
+            Choice::Yes => AreaUse::Ignored,
+            Choice::No => AreaUse::Used,
+        }));
+    }
+    if arguments.has(&UUID) {
+        all.push(PvAttribute::NewUuid);
+    }
+    if all.is_empty() {
+        return Err(Error::usage(
+            "Please give one or more of -x, --uuid, --addtag, --deltag, or --metadataignore.",
+        ));
+    }
+    Ok(all)
+}
+
+fn plan(
+    scan: &Scan,
+    pv: &FoundPv,
+    attributes: &[PvAttribute<'_>],
+    author: &mut Author<'_>,
+) -> manager::Result<Planned> {
+    let name = &scan.device(pv.device).name;
+    let Some(group) = pv.group.and_then(|group| scan.group(group)) else {
+        return orphan(pv, name, attributes, author);
+    };
+    let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
+    let areas = area_states(scan, group);
+    planned(change_pv(&group.model, id, attributes, &areas, author)).map_err(|error| {
+        let what = format!("{error}\nPhysical volume {name} not changed");
+        Failure::new(error.kind(), what)
+    })
+}
+
+/// A physical volume without a group has an identity, and nothing else to be changed.
+fn orphan(
+    pv: &FoundPv,
+    name: &str,
+    attributes: &[PvAttribute<'_>],
+    author: &mut Author<'_>,
+) -> manager::Result<Planned> {
+    let refused = |what: String| {
+        let what = format!("{what}\nPhysical volume {name} not changed");
+        Err(Failure::new(Kind::Refused, what))
+    };
+    for attribute in attributes {
+        match attribute {
+            PvAttribute::NewUuid => {}
+            PvAttribute::Allocatable(_) => {
+                return refused(format!(
+                    "Allocatability not supported by orphan lvm2 format PV {name}"
+                ));
+            }
+            PvAttribute::AddTag(_) | PvAttribute::RemoveTag(_) => {
+                return refused(format!(
+                    "Can't change tag on Physical Volume {name} not in volume group"
+                ));
+            }
+            PvAttribute::Areas(_) => {
+                return refused(format!(
+                    "--metadataignore of {name}, which is in no volume group, is not supported: \
+                     give it to pvcreate"
+                ));
+            }
+        }
+    }
+    Ok(Planned::from(Change {
+        headers: vec![header(pv.uuid, HeaderEdit::Uuid(author.uuid()))],
+        messages: vec![Message::note(format!("Physical volume \"{name}\" changed"))],
+        ..Change::default()
+    }))
+}

@@ -1,0 +1,96 @@
+//! `pvremove`: devices are no physical volumes any more.
+
+use lvm::ondisk::Label;
+use lvm::plan::Message;
+use lvm::plan::physical::{Force, erase_label};
+use manager::apply::{Planned, Question, Request};
+use manager::scan::Scan;
+use manager::{Error as Failure, Kind};
+
+use super::arguments::{CHANGE, FORCE};
+use super::run::run;
+use super::work::{Finder, Work, refusal};
+use crate::args::{Arguments, Command, Error, Example, flags};
+
+/// `pvremove`
+pub(super) const COMMAND: Command = Command {
+    name: "pvremove",
+    summary: "Remove labels, so that devices are no physical volumes any more",
+    operands: "PV ...",
+    description: "Wipes the label of each device. One that belongs to a volume group is refused; \
+        -ff insists, and leaves the group without it.",
+    flags: &[&[FORCE], CHANGE, flags::COMMON],
+    examples: &[Example {
+        line: "pvremove /dev/sdd",
+        does: "frees a disk for other uses",
+    }],
+    run,
+};
+
+/// Removes each label, and goes on with the next where one is refused.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    if arguments.operands().is_empty() {
+        return Err(Error::usage("Please enter a physical volume path."));
+    }
+    let force = match arguments.count(&FORCE) {
+        0 => Force::None,
+        1 => Force::Once,
+        _ => Force::Twice,
+    };
+    let finder = work.finder();
+    let request = Request {
+        changes_pvs: true,
+        ..work.request()
+    };
+    for name in arguments.operands() {
+        let removed = work.change(&request, |scan, _| plan(scan, &finder, name, force));
+        if let Err(error) = removed {
+            work.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> manager::Result<Planned> {
+    let device = finder.device(scan, name)?;
+    let name = &scan.device(device).name;
+    let mut pvs = scan.physical_volumes.iter();
+    let Some(pv) = pvs.find(|pv| pv.device == device) else {
+        let what = format!("No PV found on device {name}.");
+        return Err(Failure::new(Kind::NotFound, what));
+    };
+    let stays = format!("{name}: physical volume label not removed.");
+    let group = pv.group.and_then(|group| scan.group(group));
+    let group = group.map(|group| group.name.as_str());
+    let label = Label {
+        sector: pv.label_sector.0,
+        pv: pv.header.clone(),
+    };
+    erase_label(&label, name, group, force).map_err(|error| {
+        let error = refusal(error);
+        // Stock's two sentences stand on lines of their own.
+        let text = error.to_string().replace(" (If you", "\n(If you");
+        Failure::new(error.kind(), format!("{text}\n{stays}"))
+    })?;
+    let mut planned = Planned {
+        removed: vec![device],
+        ..Planned::default()
+    };
+    let messages = &mut planned.change.messages;
+    if let Some(group) = group {
+        messages.push(Message::warning(format!(
+            "PV {name} is used by VG {group}."
+        )));
+        planned.questions.push(Question {
+            text: format!(
+                "Really WIPE LABELS from physical volume \"{name}\" of volume group \"{group}\" \
+                 [y/n]? "
+            ),
+            refusal: stays,
+        });
+    }
+    messages.push(Message::note(format!(
+        "Labels on physical volume \"{name}\" successfully wiped."
+    )));
+    Ok(planned)
+}

@@ -1,0 +1,199 @@
+//! `vgcfgrestore`: a group as a backup file has it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use lvm::Uuid;
+use lvm::plan::group::{Insistence, restore_group};
+use manager::apply::{Request, Tolerated};
+use manager::scan::{Duplicate, Scan};
+use manager::{Error as Failure, Kind};
+
+use super::arguments::{CHANGE, FORCE};
+use super::backup_file::read;
+use super::groups::plain;
+use super::run::run;
+use super::work::{Work, inactive, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::display::Values;
+use crate::output::report::printable;
+
+const FILE: Flag = Flag::value(
+    "file",
+    "File",
+    "The file to restore from; without it, the newest in the backup folder.",
+)
+.short('f');
+const LIST: Flag = Flag::switch(
+    "list",
+    "List the files in the archive and backup folders, or tell what the one of --file is.",
+)
+.short('l');
+/// What a restored group may have been.
+const TOLERATED: &[Tolerated] = &[
+    Tolerated::Missing,
+    Tolerated::Unsound,
+    Tolerated::Disagreement,
+    Tolerated::Exported,
+    Tolerated::ReadOnly,
+];
+
+/// `vgcfgrestore`
+pub(super) const COMMAND: Command = Command {
+    name: "vgcfgrestore",
+    summary: "Restore the metadata of a volume group from a file",
+    operands: "VG",
+    description: "Writes the metadata of a backup file as the newest version of a group. All its \
+        physical volumes must be there; pvcreate --uuid --restorefile makes a lost one anew. What \
+        is in the volumes does not change: whether it still fits is not known here. `ashlar undo' \
+        goes back to versions that are still on the disks, and checks that.",
+    flags: &[
+        &[
+            FILE,
+            LIST,
+            Flag {
+                short: None,
+                ..FORCE
+            },
+        ],
+        CHANGE,
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "vgcfgrestore -l vg0",
+            does: "lists what could be restored",
+        },
+        Example {
+            line: "vgcfgrestore -f /root/vg0.vg vg0",
+            does: "restores from a file",
+        },
+    ],
+    run,
+};
+
+/// Restores, or lists.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let file = arguments.value(&FILE).map(|file| work.path(file));
+    let name = match (arguments.operands(), &file) {
+        ([name], _) => plain(name).to_owned(),
+        ([], Some(file)) if arguments.has(&LIST) => return describe(file, work),
+        _ => {
+            return Err(Error::usage(
+                "Please specify a *single* volume group to restore.",
+            ));
+        }
+    };
+    if arguments.has(&LIST) {
+        return list(&name, file.as_deref(), work);
+    }
+    let file = file.unwrap_or_else(|| work.host().config.backup_dir().join(&name));
+    let backup = read(&file).map_err(|error| Error::failed(format!("{error}\nRestore failed.")))?;
+    if backup.name != name {
+        return Err(Error::failed(format!(
+            "'{}' does not contain volume group '{name}'.\nRestore failed.",
+            file.display()
+        )));
+    }
+    let insistence = if arguments.has(&FORCE) {
+        Insistence::Forced
+    } else {
+        Insistence::None
+    };
+    let exists = work.scan()?.groups_named(&name).next().is_some();
+    let request = if exists {
+        work.request_of(&[&name])
+    } else {
+        Request {
+            new_group: Some(name.clone()),
+            ..work.request()
+        }
+    };
+    let request = Request {
+        changes_pvs: true,
+        tolerated: TOLERATED.to_vec(),
+        ..request
+    };
+    let sysfs = work.host().sysfs.clone();
+    let restored = work.change(&request, |scan, author| {
+        let current = scan.find_group(&name).ok();
+        if let Some(current) = current {
+            inactive(&sysfs, current)?;
+        }
+        let uuid = current.map_or(backup.uuid, |group| group.uuid);
+        let present = present(scan, &[uuid, backup.uuid])?;
+        let current = current.map(|group| &*group.model);
+        planned(restore_group(
+            &backup, current, &present, insistence, author,
+        ))
+    });
+    restored.map_err(|error| Error::failed(format!("{error}\nRestore failed.")))?;
+    Ok(())
+}
+
+/// The physical volumes that a restored group may use: those of no other group.
+fn present(scan: &Scan, own: &[Uuid]) -> manager::Result<BTreeSet<Uuid>> {
+    let mut present = BTreeSet::new();
+    for pv in &scan.physical_volumes {
+        let is_ours = pv.group.is_none_or(|group| own.contains(&group));
+        if pv.duplicate == Duplicate::Unique && is_ours {
+            present.insert(pv.uuid);
+        }
+    }
+    if present.is_empty() {
+        let what = "none of the physical volumes that were found is free, or in this group";
+        return Err(Failure::new(Kind::NotFound, what));
+    }
+    Ok(present)
+}
+
+/// What there is in the folders of a group, the oldest first.
+fn list(name: &str, file: Option<&Path>, work: &mut Work<'_>) -> Result<(), Error> {
+    if let Some(file) = file {
+        return describe(file, work);
+    }
+    let config = &work.host().config;
+    let (archives, backup) = (config.archive_dir(), config.backup_dir().join(name));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&archives)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_archive(path, name))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        work.note(&format!("No archives found in {}.", archives.display()));
+    }
+    files.extend(Some(backup).filter(|path| path.exists()));
+    for file in files {
+        if let Err(error) = describe(&file, work) {
+            work.error(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is an archive of the group: `NAME_NUMBER-SALT.vg`.
+fn is_archive(path: &Path, name: &str) -> bool {
+    let file = path.file_name().and_then(|file| file.to_str());
+    let stem = file.and_then(|file| file.strip_suffix(".vg"));
+    let group = stem.and_then(|stem| stem.rsplit_once('_'));
+    group.is_some_and(|(group, _)| group == name)
+}
+
+fn describe(file: &Path, work: &mut Work<'_>) -> Result<(), Error> {
+    let vg = read(file)?;
+    let time = vg
+        .header
+        .creation_time
+        .map(|time| Values::default().time(time));
+    let description = printable(vg.header.description.as_deref().unwrap_or_default());
+    work.print(&format!(
+        "   \n  File:\t\t{}\n  VG name:    \t{}\n  Description:\t{description}\n  Backup \
+         Time:\t{}\n\n",
+        file.display(),
+        vg.name,
+        time.unwrap_or_default()
+    ))
+}

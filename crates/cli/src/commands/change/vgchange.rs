@@ -1,0 +1,231 @@
+//! `vgchange`: properties of groups.
+
+use lvm::plan::group::{GroupAttribute, Resizing, change_group};
+use lvm::plan::logical::Autoactivation;
+use manager::apply::{Planned, Question, Request, Tolerated, area_states};
+
+use super::arguments::{
+    ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
+};
+use super::groups::{Unnamed, each, named};
+use super::run::run;
+use super::vgcreate::{
+    AUTOACTIVATION, COPIES, EXTENT_SIZE, MAX_LV, MAX_PV, SYSTEM_ID, allocation, copies,
+};
+use super::work::{Work, inactive, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const ACTIVATE: Flag = Flag::value(
+    "activate",
+    "n",
+    "n makes sure that the kernel has no volume active. Volumes come to life with `serve' and \
+     `attach'.",
+)
+.short('a');
+const RESIZEABLE: Flag = Flag::value(
+    "resizeable",
+    "y|n",
+    "Whether physical volumes may come and go.",
+)
+.short('x');
+const UUID: Flag = Flag::switch("uuid", "Give it a new, random identity.").short('u');
+const UNSUPPORTED: &[Flag] = &[
+    flags::SELECT,
+    Flag::switch(
+        "refresh",
+        "Not supported: the kernel's tables are not ours.",
+    ),
+    Flag::value("monitor", "y|n", "Not supported: nothing is monitored."),
+    Flag::value(
+        "poll",
+        "y|n",
+        "Not supported: there are no jobs in the background.",
+    ),
+    Flag::switch("lockstart", "Not supported: there is no lock manager here."),
+    Flag::switch("lockstop", "Not supported: there is no lock manager here."),
+    Flag::value(
+        "locktype",
+        "String",
+        "Not supported: there is no lock manager here.",
+    ),
+    Flag::value(
+        "metadataprofile",
+        "String",
+        "Not supported: there are no profiles here.",
+    ),
+    Flag::switch(
+        "detachprofile",
+        "Not supported: there are no profiles here.",
+    ),
+];
+
+/// `vgchange`
+pub(super) const COMMAND: Command = Command {
+    name: "vgchange",
+    summary: "Change properties of volume groups",
+    operands: "[VG|@TAG ...]",
+    description: "Changes the named groups, or all of them.",
+    flags: &[
+        &[
+            RESIZEABLE,
+            EXTENT_SIZE,
+            MAX_LV,
+            MAX_PV,
+            ADD_TAG,
+            DEL_TAG,
+            ALLOC,
+            COPIES,
+            SYSTEM_ID,
+            AUTOACTIVATION,
+            UUID,
+            ACTIVATE,
+            FORCE,
+        ],
+        UNSUPPORTED,
+        CHANGE,
+        flags::COMMON,
+    ],
+    examples: &[Example {
+        line: "vgchange --addtag fast vg0",
+        does: "tags a group",
+    }],
+    run,
+};
+
+/// Changes each.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let attributes = attributes(arguments)?;
+    let is_activation = arguments.has(&ACTIVATE);
+    if attributes.is_empty() && !is_activation {
+        return Err(Error::usage(
+            "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
+             --vgmetadatacopies or --setautoactivation.",
+        ));
+    }
+    if is_activation && !matches!(arguments.value(&ACTIVATE), Some("n" | "ln")) {
+        return Err(Error::failed(
+            "Nothing is activated in the kernel here: `ashlar attach' and `ashlar serve' bring \
+             volumes to life.",
+        ));
+    }
+    let names = named(arguments, Unnamed::All, work)?;
+    let own = work.host().config.system_id();
+    let is_renewed = attributes.contains(&GroupAttribute::NewUuid);
+    let new_id = arguments.value(&SYSTEM_ID);
+    let sysfs = work.host().sysfs.clone();
+    let asked = |group: &str| {
+        let id = new_id?;
+        (Some(id) != own.as_deref()).then(|| question(group, id))
+    };
+    each(&names, work, |name, work| {
+        if is_activation {
+            deactivate(name, work)?;
+        }
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let mut request = work.request_of(&[name]);
+        if new_id.is_some() {
+            if own.is_none() {
+                work.warn("No local system ID is set.");
+            }
+            if asked(name).is_some() {
+                work.warn(&format!(
+                    "Volume group {name} might become inaccessible from this machine."
+                ));
+            }
+            request.tolerated.push(Tolerated::Foreign);
+        }
+        if is_renewed {
+            request = Request {
+                changes_pvs: true,
+                ..request
+            };
+        }
+        let changed = work.change(&request, |scan, author| {
+            let found = scan.find_group(name)?;
+            if is_renewed {
+                inactive(&sysfs, found)?;
+            }
+            let areas = area_states(scan, found);
+            let change = change_group(&found.model, &attributes, &areas, author);
+            Ok(Planned {
+                questions: asked(name).into_iter().collect(),
+                ..planned(change)?
+            })
+        });
+        changed.map(drop)
+    });
+    Ok(())
+}
+
+/// What is asked before a group is given away.
+fn question(group: &str, id: &str) -> Question {
+    let text = if id.is_empty() {
+        format!("Remove system ID from volume group {group}? [y/n]: ")
+    } else {
+        format!("Set foreign system ID {id} on volume group {group}? [y/n]: ")
+    };
+    Question {
+        text,
+        refusal: format!("Volume group {group} system ID not changed."),
+    }
+}
+
+/// `-an`: nothing of ours is active outside of servers; what the kernel has active is not ours.
+fn deactivate(name: &str, work: &mut Work<'_>) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let found = scan
+        .find_group(name)
+        .map_err(|error| Error::failed(error.to_string()))?;
+    inactive(&work.host().sysfs, found).map_err(|error| Error::failed(error.to_string()))?;
+    work.note(&format!(
+        "0 logical volume(s) in volume group \"{name}\" now active"
+    ));
+    Ok(())
+}
+
+fn attributes(arguments: &Arguments) -> Result<Vec<GroupAttribute<'_>>, Error> {
+    let mut all = Vec::new();
+    if let Some(wanted) = choice(arguments, &RESIZEABLE)? {
+        all.push(GroupAttribute::Resizing(match wanted {
+            Choice::Yes => Resizing::Allowed,
+            Choice::No => Resizing::Forbidden,
+        }));
+    }
+    all.extend(size(arguments, &EXTENT_SIZE, 'm')?.map(GroupAttribute::ExtentSize));
+    all.extend(number(arguments, &MAX_LV)?.map(GroupAttribute::MaxLv));
+    all.extend(number(arguments, &MAX_PV)?.map(GroupAttribute::MaxPv));
+    all.extend(
+        tags(arguments, &ADD_TAG)?
+            .into_iter()
+            .map(GroupAttribute::AddTag),
+    );
+    all.extend(
+        tags(arguments, &DEL_TAG)?
+            .into_iter()
+            .map(GroupAttribute::RemoveTag),
+    );
+    if arguments.value(&ALLOC) == Some("inherit") {
+        all.push(GroupAttribute::Allocation(None));
+    } else if let Some(policy) = allocation(arguments)? {
+        all.push(GroupAttribute::Allocation(Some(policy)));
+    }
+    all.extend(copies(arguments)?.map(GroupAttribute::Copies));
+    if let Some(id) = arguments.value(&SYSTEM_ID) {
+        all.push(GroupAttribute::SystemId(
+            Some(id).filter(|id| !id.is_empty()),
+        ));
+    }
+    if let Some(wanted) = choice(arguments, &AUTOACTIVATION)? {
+        all.push(GroupAttribute::Autoactivation(match wanted {
+            Choice::Yes => Autoactivation::Yes,
+            Choice::No => Autoactivation::No,
+        }));
+    }
+    if arguments.has(&UUID) {
+        all.push(GroupAttribute::NewUuid);
+    }
+    Ok(all)
+}

@@ -1,0 +1,44 @@
+//! `vgck --updatemetadata`: the same group once more on every area.
+
+use manager::apply::{Request, Tolerated, update_metadata};
+
+use super::groups::{Unnamed, each, named};
+use super::work::Work;
+use crate::args::{Arguments, Error, Flag};
+
+/// `--keep`
+pub(in crate::commands) const KEEP: Flag = Flag::value(
+    "keep",
+    "PV",
+    "With --updatemetadata, where metadata areas hold different texts with the same sequence \
+     number: the device whose text is the right one.",
+);
+
+/// Writes each group again.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let names = named(arguments, Unnamed::Nothing, work)?;
+    let keep = arguments.value(&KEEP);
+    let finder = work.finder();
+    each(&names, work, |name, work| {
+        let request = Request {
+            tolerated: vec![Tolerated::Disagreement, Tolerated::Missing],
+            ..work.request_of(&[name])
+        };
+        let written = work.change(&request, |scan, author| {
+            let group = scan.find_group(name)?;
+            let keep = keep.map(|keep| finder.device(scan, keep)).transpose()?;
+            let keep = keep.map(|keep| scan.device(keep).name.as_str());
+            let planned = update_metadata(scan, group, keep, author);
+            planned.map_err(|error| {
+                // The library does not know what the option is called.
+                if keep.is_none() && error.kind() == manager::Kind::Ambiguous {
+                    let what = format!("{error}, with --keep");
+                    return manager::Error::new(error.kind(), what);
+                }
+                error
+            })
+        });
+        written.map(drop)
+    });
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! `vgreduce`: fewer physical volumes for a group.
+
+use std::collections::BTreeSet;
+
+use lvm::model::{PvFlag, PvId};
+use lvm::plan::group::{PartialVolumes, reduce_group, remove_missing, unused};
+use manager::apply::{Planned, Request, Tolerated, area_states};
+use manager::scan::FoundVg;
+use manager::{Error as Failure, Kind};
+
+use super::arguments::{CHANGE, FORCE, refuse};
+use super::groups::plain;
+use super::run::run;
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const ALL: Flag = Flag::switch(
+    "all",
+    "Remove every physical volume on which nothing stands.",
+)
+.short('a');
+const REMOVE_MISSING: Flag = Flag::switch(
+    "removemissing",
+    "Remove the physical volumes that are missing. Mirrors go on with the copies that are left; \
+     other volumes that lost extents are removed only with --force.",
+);
+const UNSUPPORTED: &[Flag] = &[Flag::switch(
+    "mirrorsonly",
+    "Not supported: lvconvert --repair mends mirrors.",
+)];
+
+/// `vgreduce`
+pub(super) const COMMAND: Command = Command {
+    name: "vgreduce",
+    summary: "Remove physical volumes from a volume group",
+    operands: "VG [PV ...]",
+    description: "Takes physical volumes out of a group on which nothing stands; pvmove frees \
+        them. Each is removed with a commit of its own.",
+    flags: &[
+        &[ALL, REMOVE_MISSING, FORCE],
+        UNSUPPORTED,
+        CHANGE,
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "vgreduce vg0 /dev/sdd",
+            does: "takes a disk out of the group",
+        },
+        Example {
+            line: "vgreduce --removemissing vg0",
+            does: "goes on without disks that are lost",
+        },
+    ],
+    run,
+};
+
+/// Removes them.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let [group, devices @ ..] = arguments.operands() else {
+        return Err(Error::usage(
+            "Please give volume group name and physical volume paths.",
+        ));
+    };
+    let group = plain(group);
+    if arguments.has(&REMOVE_MISSING) {
+        return missing(arguments, group, work);
+    }
+    let mut devices = devices.to_vec();
+    if arguments.has(&ALL) {
+        if !devices.is_empty() {
+            return Err(Error::usage(
+                "Option --all and physical volume paths mutually exclusive.",
+            ));
+        }
+        devices = unused_devices(group, work)?;
+    } else if devices.is_empty() {
+        return Err(Error::usage(
+            "Please enter physical volume paths, or option -a.",
+        ));
+    }
+    let finder = work.finder();
+    let request = Request {
+        changes_pvs: true,
+        ..work.request_of(&[group])
+    };
+    for name in &devices {
+        let changed = work.change(&request, |scan, author| {
+            let found = scan.find_group(group)?;
+            let pv = finder.member(scan, found, name).ok_or_else(|| {
+                let what = format!("Failed to find physical volume \"{name}\".");
+                Failure::new(Kind::NotFound, what)
+            })?;
+            let areas = area_states(scan, found);
+            planned(reduce_group(&found.model, &[pv], &areas, author))
+        });
+        if let Err(error) = changed {
+            work.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// The devices that `-a` means.
+fn unused_devices(group: &str, work: &Work<'_>) -> Result<Vec<String>, Error> {
+    let scan = work.scan()?;
+    let found = scan
+        .find_group(group)
+        .map_err(|error| super::work::failed(&error))?;
+    let device = |pv: &PvId| {
+        let index = found.member(*pv)?.presence.found()?;
+        Some(scan.device(scan.pv(index).device).name.clone())
+    };
+    Ok(unused(&found.model).iter().filter_map(device).collect())
+}
+
+fn missing(arguments: &Arguments, group: &str, work: &mut Work<'_>) -> Result<(), Error> {
+    let partial = if arguments.has(&FORCE) {
+        PartialVolumes::Remove
+    } else {
+        PartialVolumes::Keep
+    };
+    let request = Request {
+        tolerated: vec![Tolerated::Missing],
+        changes_pvs: true,
+        ..work.request_of(&[group])
+    };
+    let mut is_consistent = false;
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(group)?;
+        let gone = gone(found);
+        let is_flagged = |found: &FoundVg| {
+            let mut pvs = found.model.pvs();
+            pvs.any(|(_, pv)| pv.flags.has(PvFlag::Missing))
+        };
+        if gone.is_empty() && !is_flagged(found) {
+            is_consistent = true;
+            return Ok(Planned::default());
+        }
+        let areas = area_states(scan, found);
+        planned(remove_missing(&found.model, &gone, partial, &areas, author))
+    })?;
+    if is_consistent {
+        work.note(&format!("Volume group \"{group}\" is already consistent."));
+    }
+    Ok(())
+}
+
+fn gone(found: &FoundVg) -> BTreeSet<PvId> {
+    let gone = found
+        .members
+        .iter()
+        .filter(|member| member.presence.usable().is_none());
+    gone.map(|member| member.id).collect()
+}

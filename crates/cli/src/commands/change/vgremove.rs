@@ -1,0 +1,62 @@
+//! `vgremove`: a group is gone; its physical volumes stay.
+
+use lvm::model::Relations;
+use lvm::plan::group::{VolumesOf, remove_group};
+use manager::apply::{Planned, Question, Request};
+
+use super::arguments::{CHANGE, FORCE, refuse};
+use super::groups::{Unnamed, each, named};
+use super::run::run;
+use super::work::{Work, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+
+const UNSUPPORTED: &[Flag] = &[flags::SELECT];
+
+/// `vgremove`
+pub(super) const COMMAND: Command = Command {
+    name: "vgremove",
+    summary: "Remove volume groups",
+    operands: "VG|@TAG ...",
+    description: "Removes groups, with all their logical volumes after a question. The devices \
+        stay physical volumes, free for other groups.",
+    flags: &[&[FORCE], UNSUPPORTED, CHANGE, flags::COMMON],
+    examples: &[Example {
+        line: "vgremove vg0",
+        does: "removes a group",
+    }],
+    run,
+};
+
+/// Removes each.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    refuse(arguments, UNSUPPORTED)?;
+    let names = named(arguments, Unnamed::Nothing, work)?;
+    let is_forced = arguments.has(&FORCE);
+    each(&names, work, |name, work| {
+        let request = Request {
+            changes_pvs: true,
+            ..work.request_of(&[name])
+        };
+        work.change(&request, |scan, _| {
+            let vg = &scan.find_group(name)?.model;
+            let relations = Relations::of(vg);
+            let visible = vg.lvs().filter(|(id, _)| relations.is_visible(vg, *id));
+            let count = visible.count();
+            let question = Question {
+                text: format!(
+                    "Do you really want to remove volume group \"{}\" containing {count} logical \
+                     volumes? [y/n]: ",
+                    vg.name
+                ),
+                refusal: format!("Volume group \"{}\" not removed", vg.name),
+            };
+            let is_asked = count > 0 && !is_forced;
+            Ok(Planned {
+                questions: is_asked.then_some(question).into_iter().collect(),
+                ..planned(remove_group(vg, VolumesOf::Remove))?
+            })
+        })
+        .map(drop)
+    });
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! `vgrename`: another name for a group.
+
+use lvm::plan::group::rename_group;
+use manager::apply::{Request, Tolerated};
+
+use super::arguments::{CHANGE, FORCE};
+use super::groups::plain;
+use super::run::run;
+use super::work::{Work, inactive, planned};
+use crate::args::{Arguments, Command, Error, Example, flags};
+
+/// `vgrename`
+pub(super) const COMMAND: Command = Command {
+    name: "vgrename",
+    summary: "Rename a volume group",
+    operands: "VG|UUID VG",
+    description: "Gives a group another name. Of two with the same name, one is named by its UUID.",
+    flags: &[&[FORCE], CHANGE, flags::COMMON],
+    examples: &[Example {
+        line: "vgrename vg0 backup",
+        does: "renames a group",
+    }],
+    run,
+};
+
+/// Renames it.
+pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let [old, new] = arguments.operands() else {
+        return Err(Error::usage(
+            "Old and new volume group names need specifying",
+        ));
+    };
+    let (old, new) = (plain(old), plain(new));
+    if old == new {
+        return Err(Error::failed("Old and new volume group names must differ"));
+    }
+    let scan = work.scan()?;
+    if scan.find_group(old).is_ok() && scan.groups_named(new).next().is_some() {
+        let what = format!("New VG name \"{new}\" already exists");
+        return Err(Error::failed(what));
+    }
+    let request = Request {
+        new_group: Some(new.to_owned()),
+        tolerated: vec![Tolerated::AmbiguousName, Tolerated::Exported],
+        ..work.request_of(&[old])
+    };
+    let sysfs = work.host().sysfs.clone();
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(old)?;
+        inactive(&sysfs, found)?;
+        planned(rename_group(&found.model, new, author))
+    })?;
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Looking at a change without making it: `ashlar plan`.
+//!
+//! Everything up to the first write happens as it would, but without a lock and without holding a
+//! device alone; so what is shown was true when it was looked at, and no longer. Questions are
+//! collected instead of asked, and flushes are counted from what the commit is known to do.
+
+use std::collections::BTreeSet;
+
+use block::file::Claim;
+use lvm::Uuid;
+use lvm::model::VolumeGroup;
+use lvm::ondisk::AreaUse;
+use lvm::plan::{Before, GroupChange, Message, When};
+
+use super::request::{Planned, Request};
+use super::session::{Plan, Session, is_concerned};
+use super::steps::ask_for_wipes;
+use super::talk::{Answer, Talk};
+use crate::Result;
+use crate::scan::{FoundPv, FoundVg, PvIndex, Scan};
+
+/// What a change would do.
+#[derive(Debug)]
+pub struct Preview {
+    /// What the plan began with.
+    pub scan: Scan,
+    /// The plan.
+    pub planned: Planned,
+    /// What would be asked, in this order.
+    pub questions: Vec<String>,
+    /// How many flushes would be made, where nothing has to be repaired on the way.
+    pub flushes: usize,
+}
+
+/// Agrees to everything, and remembers what it was asked.
+#[derive(Default)]
+struct Recorder {
+    questions: Vec<String>,
+}
+
+impl Talk for Recorder {
+    fn ask(&mut self, question: &str) -> Answer {
+        self.questions.push(question.to_owned());
+        Answer::Yes
+    }
+
+    fn tell(&mut self, _message: &Message) {}
+}
+
+impl Session<'_> {
+    /// Says what a change would do.
+    pub fn preview(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Preview> {
+        let scan = self.disks.scan(self.host)?;
+        let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
+        let mut questions: Vec<String> = Vec::new();
+        questions.extend(
+            planned
+                .questions
+                .iter()
+                .map(|question| question.text.clone()),
+        );
+        questions.extend(self.signatures(&scan, request, &groups, &planned)?);
+        let flushes = flushes(&scan, request, &groups, &planned);
+        Ok(Preview {
+            scan,
+            planned,
+            questions,
+            flushes,
+        })
+    }
+
+    /// What would be asked about signatures.
+    fn signatures(
+        &self,
+        scan: &Scan,
+        request: &Request,
+        groups: &[&FoundVg],
+        planned: &Planned,
+    ) -> Result<Vec<String>> {
+        let before = &planned.change.before;
+        let looks = |step: &Before| matches!(step, Before::WipeSignatures { .. });
+        if planned.new.is_empty() && !before.iter().any(looks) {
+            return Ok(Vec::new());
+        }
+        let mut recorder = Recorder::default();
+        let mut session = Session::new(self.host, self.disks, &mut recorder);
+        let mut open = session.open(scan, request, groups, planned, Claim::Shared)?;
+        session.ask_for_devices(&open)?;
+        ask_for_wipes(&mut open.pvs, &planned.change, &mut recorder)?;
+        Ok(recorder.questions)
+    }
+}
+
+/// The flushes of a change, in the order of the commit.
+fn flushes(scan: &Scan, request: &Request, groups: &[&FoundVg], planned: &Planned) -> usize {
+    let change = &planned.change;
+    let is_touched = |pv: &FoundPv| {
+        let new = planned.new.iter().any(|new| new.device == pv.device);
+        new || planned.removed.contains(&pv.device)
+    };
+    let pvs = scan.physical_volumes.iter().enumerate();
+    let open: Vec<&FoundPv> = pvs
+        .filter(|(index, pv)| {
+            !is_touched(pv) && is_concerned(pv, PvIndex(*index), groups, request, planned)
+        })
+        .map(|(_, pv)| pv)
+        .collect();
+    let pieces = change.before.iter().flat_map(|step| match step {
+        Before::Fill { pieces, .. } => pieces.iter().map(|piece| piece.pv).collect(),
+        Before::Write { piece, .. } => vec![piece.pv],
+        Before::WipeSignatures { .. } => Vec::new(),
+    });
+    let contents: BTreeSet<Uuid> = pieces.collect();
+    let edited = |when| {
+        let edits = change.headers.iter().filter(move |edit| edit.when == when);
+        edits.map(|edit| edit.pv).collect::<BTreeSet<Uuid>>().len()
+    };
+    let commits = change.groups.iter().map(|group| match group {
+        GroupChange::Commit(vg) => commit(vg, &open, planned),
+        GroupChange::Erase(vg) => open
+            .iter()
+            .filter(|pv| vg.pv_by_uuid(&pv.uuid).is_some() && uses(pv, planned).0)
+            .count(),
+    });
+    let released = change.released.iter().collect::<BTreeSet<_>>().len();
+    let is_erased = |group: &GroupChange| matches!(group, GroupChange::Erase(_));
+    let cleared = if change.groups.iter().any(is_erased) {
+        0
+    } else {
+        released
+    };
+    open.len()
+        + 2 * planned.new.len()
+        + contents.len()
+        + edited(When::BeforeCommit)
+        + commits.sum::<usize>()
+        + cleared
+        + edited(When::AfterCommit)
+        + planned.removed.len()
+}
+
+/// Texts, then headers, on each physical volume with an area in use; then the areas set aside.
+fn commit(vg: &VolumeGroup, open: &[&FoundPv], planned: &Planned) -> usize {
+    let known = open.iter().filter(|pv| vg.pv_by_uuid(&pv.uuid).is_some());
+    let mut count = 0;
+    for pv in known {
+        let (is_used, is_set_aside) = uses(pv, planned);
+        count += 2 * usize::from(is_used) + usize::from(is_set_aside);
+    }
+    for new in &planned.new {
+        let is_member = vg.pv_by_uuid(&new.layout.label.pv.uuid).is_some();
+        let mut areas = new.layout.areas.iter();
+        let is_used = areas.any(|area| area.usage == AreaUse::Used);
+        count += 2 * usize::from(is_member && is_used);
+    }
+    count
+}
+
+/// Whether a physical volume has an area in use after the change, and one that is set aside by it.
+fn uses(pv: &FoundPv, planned: &Planned) -> (bool, bool) {
+    let (mut is_used, mut is_set_aside) = (false, false);
+    for (index, area) in pv.areas.iter().enumerate() {
+        let mut changes = planned.change.areas.iter();
+        let change = changes.find(|change| change.pv == pv.uuid && change.area == index);
+        match (area.usage(), change.map(|change| change.usage)) {
+            (_, Some(AreaUse::Used)) | (AreaUse::Used, None) => is_used = true,
+            (AreaUse::Used, Some(AreaUse::Ignored)) => is_set_aside = true,
+            (AreaUse::Ignored, _) => {}
+        }
+    }
+    (is_used, is_set_aside)
+}
