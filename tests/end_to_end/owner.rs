@@ -98,9 +98,14 @@ fn served_volumes_are_written() {
         copy.arg(&file).arg(&uri).succeed();
         wanted.push((name, hash(&file)));
     }
-    let refused = world.ashlar().args(["serve", "vg0/linear1"]);
-    let refused = refused.arg("--run=true").exit(5).complaints();
-    assert!(refused.contains("by another ashlar"), "{refused}");
+    // Somebody who cannot find the owner is refused, and told who it is.
+    let elsewhere = world
+        .ashlar()
+        .env("ASHLAR_RUNTIME_DIR", world.scratch.join("elsewhere"));
+    let refused = elsewhere.args(["serve", "vg0/linear1", "--run=true"]);
+    let refused = refused.exit(5).complaints();
+    let owner = format!("by another ashlar (process {})", served.daemon.pid());
+    assert!(refused.contains(&owner), "{refused}");
     // Who only reads is in nobody's way.
     world
         .ashlar()
@@ -194,4 +199,188 @@ fn an_ordinary_user_writes_a_file() {
     user().arg(&binary).arg("detach").arg(&file).succeed();
     let found = world.cat("vg0/stripe2x");
     assert_eq!(sha256(&found[30_000..1_030_000]), hash(&content));
+}
+
+/// A served volume is extended by a command of its own process, which the owner runs: the client
+/// that is connected goes on, and those that ask are told the new size. A second serve adds its
+/// volume in the owner, and what is served cannot be removed.
+#[test]
+fn a_served_volume_is_extended_and_shared() {
+    let world = World::new();
+    let served = world.serve("s", &["vg0/linear1"]);
+    let size = |uri: &str| {
+        let size = Tool::new("nbdinfo").args(["--size", uri]).succeed().text();
+        size.trim().parse::<u64>().expect("a size")
+    };
+    let uri = served.uri("vg0/linear1");
+    let before = size(&uri);
+    let extend = world.ashlar().args(["lvextend", "-l", "+2", "vg0/linear1"]);
+    let said = extend.succeed().text();
+    assert!(said.contains("successfully resized"), "{said}");
+    let after = size(&uri);
+    assert!(after > before, "{before} became {after}");
+    let file = world.pattern("whole", after);
+    let copy = Tool::new("nbdcopy").arg("--flush");
+    copy.arg(&file).arg(&uri).succeed();
+    let second = world.serve("t", &["vg0/stripe3"]);
+    let other = world.pattern("other", Golden::volume("stripe3").size);
+    let copy = Tool::new("nbdcopy").arg("--flush").arg(&other);
+    copy.arg(second.uri("vg0/stripe3")).succeed();
+    for volume in ["vg0/linear1", "vg0/stripe3"] {
+        let remove = world.ashlar().args(["lvremove", "-y", volume]);
+        let refused = remove.exit(5).complaints();
+        assert!(refused.contains("in use"), "{refused}");
+    }
+    second.daemon.stop();
+    let remove = world.ashlar().args(["lvremove", "-y", "vg0/stripe3"]);
+    remove.succeed();
+    let rename = world
+        .ashlar()
+        .args(["lvrename", "vg0/linear1", "vg0/renamed"]);
+    rename.succeed();
+    assert_eq!(size(&served.uri("vg0/renamed")), after);
+    served.daemon.stop();
+    assert_eq!(sha256(&world.cat("vg0/renamed")), hash(&file));
+    assert_eq!(
+        fs::read_dir(world.scratch.join("run/groups"))
+            .unwrap()
+            .count(),
+        0
+    );
+}
+
+/// Attached nodes, the second of them served by the first one's process, grow with their volumes;
+/// the second goes away by itself, and the first one's process stays for it.
+#[test]
+fn attached_nodes_grow() {
+    let world = World::new();
+    let attach = |volume: &str| {
+        let node = world.ashlar().args(["attach", volume]).succeed().text();
+        PathBuf::from(node.trim_end())
+    };
+    let (first, second) = (attach("vg0/linear1"), attach("vg0/linear2"));
+    for (volume, node) in [("vg0/linear1", &first), ("vg0/linear2", &second)] {
+        let size = || {
+            let size = Tool::new("blockdev").arg("--getsize64").arg(node).succeed();
+            size.text().trim().parse::<u64>().expect("a size")
+        };
+        Tool::new("mkfs.ext4").arg("-q").arg(node).succeed();
+        let before = size();
+        let extend = world.ashlar().args(["lvextend", "-l", "+1", volume]);
+        extend.succeed();
+        assert!(size() > before, "{volume} grows under its users");
+        Tool::new("resize2fs").arg(node).succeed();
+        Tool::new("fsck.ext4")
+            .args(["-f", "-n"])
+            .arg(node)
+            .succeed();
+    }
+    // The owner's own volume goes; the other one stays.
+    world.ashlar().args(["detach", "vg0/linear1"]).succeed();
+    Tool::new("fsck.ext4")
+        .args(["-f", "-n"])
+        .arg(&second)
+        .succeed();
+    world.ashlar().args(["detach", "vg0/linear2"]).succeed();
+    for volume in ["vg0/linear1", "vg0/linear2"] {
+        let image = world.scratch.join("image");
+        fs::write(&image, world.cat(volume)).expect("a copy");
+        Tool::new("fsck.ext4")
+            .args(["-f", "-n"])
+            .arg(&image)
+            .succeed();
+    }
+}
+
+/// A volume becomes a mirror and one volume again while it is written, and nothing is lost.
+#[test]
+fn a_served_volume_becomes_a_mirror_and_back() {
+    let world = World::new();
+    let served = world.serve("s", &["vg0/linear1"]);
+    let uri = served.uri("vg0/linear1");
+    let content = |name: &str, seed: u64| {
+        let path = world.scratch.join(name);
+        let size = Golden::volume("linear1").size;
+        let bytes: Vec<u8> = (0..size).map(|at| ((at / 11 + seed) % 251) as u8).collect();
+        fs::write(&path, bytes).expect("a file");
+        path
+    };
+    for (seed, change) in [(1, "-m1"), (2, "-m0")] {
+        let convert = world
+            .ashlar()
+            .args(["lvconvert", "-y", change, "--type", "mirror"]);
+        let convert = if change == "-m0" {
+            world.ashlar().args(["lvconvert", "-y", change])
+        } else {
+            convert
+        };
+        convert
+            .args(["--mirrorlog", "core", "vg0/linear1"])
+            .succeed();
+        let file = content("content", seed);
+        let copy = Tool::new("nbdcopy").arg("--flush");
+        copy.arg(&file).arg(&uri).succeed();
+        assert_eq!(sha256(&world.cat("vg0/linear1")), hash(&file), "{change}");
+    }
+    served.daemon.stop();
+    assert_eq!(
+        sha256(&world.cat("vg0/linear1")),
+        hash(&world.scratch.join("content"))
+    );
+}
+
+/// A killed owner is in nobody's way, and a client that talks nonsense to a living one gets an
+/// error line and harms nobody.
+#[test]
+fn owners_are_killed_and_pestered() {
+    let world = World::new();
+    let served = world.serve("s", &["vg0/linear1"]);
+    let groups = world.scratch.join("run/groups");
+    let group = fs::read_dir(&groups).unwrap().next().expect("an owner");
+    let socket = group.unwrap().path().join("socket");
+    let long = format!("{{\"ashlar\":1,\"request\":\"{}\"}}", "x".repeat(200_000));
+    let deep = "[".repeat(60_000);
+    let lines = [
+        "",
+        "nonsense",
+        "{}",
+        "{\"ashlar\":2,\"request\":\"status\"}",
+        "{\"ashlar\":1,\"request\":\"answer\",\"yes\":true}",
+        "{\"ashlar\":1,\"request\":\"run\",\"words\":[\"lvs\"],\"folder\":\"/\"}",
+        "{\"ashlar\":1,\"request\":\"run\",\"words\":[],\"folder\":\"/\"}",
+        "{\"ashlar\":1,\"request\":\"export\",\"volumes\":[\"linear1\"],\"read_only\":false,\
+         \"way\":\"nbd\"}",
+        "{\"ashlar\":1,\"request\":\"export\",\"volumes\":[],\"read_only\":false,\"way\":\"fuse\"}",
+        "\u{1}\"\\ud800",
+        &long,
+        &deep,
+    ];
+    for line in lines {
+        use std::io::{BufRead, BufReader, Write};
+        let mut stream = UnixStream::connect(&socket).expect("it listens");
+        let limit = Some(std::time::Duration::from_secs(30));
+        stream.set_read_timeout(limit).expect("a limit");
+        // It may have had enough before all was said.
+        let _ = stream.write_all(line.as_bytes());
+        let _ = stream.write_all(b"\n");
+        let mut replies = BufReader::new(stream).lines();
+        let hello = replies.next().expect("a greeting").expect("a line");
+        assert!(hello.contains("\"reply\":\"hello\""), "{hello}");
+        if let Some(Ok(reply)) = replies.next() {
+            let answers = ["\"reply\":\"error\"", "\"reply\":\"err\""];
+            assert!(
+                answers.iter().any(|answer| reply.contains(answer)),
+                "{line:.60}: {reply}"
+            );
+        }
+    }
+    served.daemon.signal(rustix::process::Signal::KILL);
+    // Nobody has to clean up first.
+    let again = world.serve("t", &["vg0/linear1"]);
+    let extend = world.ashlar().args(["lvextend", "-l", "+1", "vg0/linear1"]);
+    extend.succeed();
+    again.daemon.stop();
+    drop(served);
+    let extend = world.ashlar().args(["lvextend", "-l", "+1", "vg0/linear1"]);
+    extend.succeed();
 }

@@ -7,6 +7,7 @@ mod args;
 mod attachment;
 mod commands;
 mod demo;
+mod live;
 mod output;
 
 fn main() -> std::process::ExitCode {

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
 use block::{Error, Kind, Result};
 
@@ -59,7 +60,14 @@ struct LoopConfig {
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
+}
+
+/// Gives a loop device its backing file's size, as long as it is held.
+#[derive(Debug, Clone)]
+pub struct Resizer {
+    path: PathBuf,
+    file: Weak<File>,
 }
 
 impl LoopDevice {
@@ -143,7 +151,10 @@ impl LoopDevice {
         // SAFETY: the kernel reads one `loop_config`, which lives across the call.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
         if result == 0 {
-            return Ok(Some(Self { path, file }));
+            return Ok(Some(Self {
+                path,
+                file: Arc::new(file),
+            }));
         }
         let error = std::io::Error::last_os_error();
         if error.raw_os_error() == Some(libc::EBUSY) {
@@ -158,10 +169,23 @@ impl LoopDevice {
         &self.path
     }
 
+    /// What gives it the backing file's size, for whoever learns of a new one.
+    pub fn resizer(&self) -> Resizer {
+        Resizer {
+            path: self.path.clone(),
+            file: Arc::downgrade(&self.file),
+        }
+    }
+}
+
+impl Resizer {
     /// Takes the backing file's present size.
-    pub fn refresh_size(&self) -> Result<()> {
+    pub fn refresh(&self) -> Result<()> {
+        let Some(file) = self.file.upgrade() else {
+            return Ok(());
+        };
         // SAFETY: this request takes no argument.
-        let result = unsafe { libc::ioctl(self.file.as_raw_fd(), LOOP_SET_CAPACITY, 0) };
+        let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_SET_CAPACITY, 0) };
         if result == 0 {
             return Ok(());
         }

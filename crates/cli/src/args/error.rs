@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Failed,
     /// Everything has been said already; only the exit status (5) is left.
     Reported,
+    /// The same, with an exit status that somebody else chose.
+    Ended(u8),
     /// The reader of our output went away.
     Pipe,
 }
@@ -62,6 +64,14 @@ impl Error {
         }
     }
 
+    /// A failure whose messages another process has printed, with its exit status.
+    pub(crate) fn ended(status: u8) -> Self {
+        Self {
+            kind: Kind::Ended(status),
+            ..Self::reported()
+        }
+    }
+
     /// The same error with what caused it.
     pub(crate) fn because(
         mut self,
@@ -82,6 +92,7 @@ impl Error {
             Kind::NoSuchCommand => 2,
             Kind::Usage => 3,
             Kind::Failed | Kind::Reported => 5,
+            Kind::Ended(status) => status,
             // What a shell shows for a program that SIGPIPE ended.
             Kind::Pipe => 141,
         }

@@ -13,6 +13,7 @@ use super::table::{Command, Flag, Takes};
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     line: String,
+    words: Vec<String>,
     given: Vec<(&'static str, Option<String>)>,
     operands: Vec<String>,
 }
@@ -21,6 +22,11 @@ impl Arguments {
     /// The command as it was typed: its name, and the words behind it.
     pub(crate) fn line(&self) -> &str {
         &self.line
+    }
+
+    /// The words behind the command's name, as they were typed.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
     }
 
     /// Whether the flag was given.
@@ -61,6 +67,7 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
     let typed = std::iter::once(command.name).chain(words.iter().map(String::as_str));
     let mut arguments = Arguments {
         line: typed.collect::<Vec<_>>().join(" "),
+        words: words.to_vec(),
         ..Arguments::default()
     };
     let mut words = words.iter();

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,6 @@ use rustix::fs::{FlockOperation, flock};
 
 /// A record longer than this was not written by us, in bytes.
 const RECORD_MAX: u64 = 64 << 10;
-
-/// Names another runtime folder: for tests, and for worlds that must not see each other.
-pub(crate) const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
 
 /// How long a process that was killed may take to let go of its record.
 const DYING_MAX: Duration = Duration::from_secs(1);
@@ -66,34 +63,15 @@ pub(crate) struct HeldRecord {
 impl Runtime {
     /// Finds the runtime folder, and makes it if it is not there.
     pub(crate) fn open() -> Result<Self> {
-        let uid = rustix::process::geteuid();
-        let variable = |name| std::env::var_os(name).filter(|folder| !folder.is_empty());
-        let base = if let Some(folder) = variable(RUNTIME_VARIABLE) {
-            PathBuf::from(folder)
-        } else if uid.is_root() {
-            PathBuf::from("/run/ashlar")
-        } else if let Some(folder) = variable("XDG_RUNTIME_DIR") {
-            Path::new(&folder).join("ashlar")
-        } else {
-            std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw()))
-        };
+        let base = manager::live::runtime_folder();
+        let base = base.map_err(|error| Error::new(Kind::Open, error.to_string()))?;
         let attached = base.join("attached");
         let mut builder = DirBuilder::new();
-        builder
-            .recursive(true)
-            .mode(0o700)
-            .create(&attached)
-            .map_err(|error| {
-                Error::io(
-                    format!("cannot make the folder {}", attached.display()),
-                    error,
-                )
-            })?;
-        let owner = std::fs::symlink_metadata(&base).map(|found| found.uid());
-        if !owner.is_ok_and(|owner| owner == uid.as_raw()) {
-            let what = format!("{} belongs to somebody else: remove it", base.display());
-            return Err(Error::new(Kind::Open, what));
-        }
+        let made = builder.recursive(true).mode(0o700).create(&attached);
+        made.map_err(|error| {
+            let what = format!("cannot make the folder {}", attached.display());
+            Error::io(what, error)
+        })?;
         Ok(Self { attached })
     }
 
@@ -300,7 +278,7 @@ fn remove_if_there(path: &Path) -> Result<()> {
 
 /// Whether a FUSE mount of ours is at `path`. Reads the list of mounts: looking at the path
 /// itself would ask a server that is gone.
-fn is_mounted(path: &Path) -> bool {
+pub(super) fn is_mounted(path: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let wanted = path.to_string_lossy().replace(' ', "\\040");
     mounts.lines().any(|line| {

@@ -17,6 +17,6 @@ mod folder;
 mod holders;
 mod server;
 
-pub(crate) use folder::{Attachment, RUNTIME_VARIABLE, Runtime, State};
+pub(crate) use folder::{Attachment, Runtime, State};
 pub(crate) use holders::holders;
-pub(crate) use server::{Place, Server, check_unused};
+pub(crate) use server::{Place, Server, Source, check_unused};

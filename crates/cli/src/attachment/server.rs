@@ -1,16 +1,18 @@
 //! The process behind an attachment.
 
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Device, Error, Kind, Result};
-use export::fuse::{Access, FuseFile, Options};
-use export::loop_device::{LoopDevice, Use, usage};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use export::fuse::{Access, FuseFile, Mount, Options};
+use export::loop_device::{self, LoopDevice, Resizer, usage};
+use manager::live::wire::{Export, Way};
+use manager::live::{Client, Heard, Use};
 use signal_hook::iterator::Signals;
 
-use super::folder::{HeldRecord, Record, Runtime};
+use super::folder::{HeldRecord, Record, Runtime, is_mounted};
 use super::holders::holders;
 
 /// Threads that answer the kernel for one volume.
@@ -27,21 +29,38 @@ pub(crate) enum Place {
     File(Option<PathBuf>),
 }
 
+/// What is attached.
+pub(crate) enum Source {
+    /// A volume that is only read.
+    Reader(Arc<dyn Device>),
+    /// A volume of a group that this process owns.
+    Here(Use),
+    /// The volume with this name, without its group, of a group that another process owns.
+    There(Client, String),
+}
+
 /// An attached volume. Dropping it detaches it.
 #[derive(Debug)]
 pub(crate) struct Server {
     // In the order in which they go: the node, the file under it, the record.
     node: Option<LoopDevice>,
-    file: FuseFile,
-    _record: HeldRecord,
+    file: Served,
+    record: HeldRecord,
     volume: String,
 }
 
+/// Who answers the kernel.
+#[derive(Debug)]
+enum Served {
+    Here(FuseFile, Option<Use>),
+    There(Mount, Client),
+}
+
 impl Server {
-    /// Attaches `device` as `volume` (`vg0/data`); `key` is its name without a `/`.
+    /// Attaches `source` as `volume` (`vg0/data`); `key` is its name without a `/`.
     pub(crate) fn start(
         runtime: &Runtime,
-        device: Arc<dyn Device>,
+        source: Source,
         volume: &str,
         key: &str,
         access: Access,
@@ -52,7 +71,6 @@ impl Server {
             Place::File(Some(path)) => path.clone(),
             Place::File(None) | Place::Node => record.mount_point()?,
         };
-        let block = device.info().logical_block.max(512);
         // Written before anything is mounted, so that nothing is left that no record names.
         let absolute = std::path::absolute(&path).unwrap_or(path);
         let mut what = Record {
@@ -62,43 +80,48 @@ impl Server {
             node: None,
         };
         record.write(&what)?;
-        let file = FuseFile::serve(
-            device,
-            &what.file,
-            &Options {
-                access,
-                threads: THREADS,
-            },
-        )?;
+        let (mut file, block) = Served::start(source, &what.file, access)?;
         let node = match place {
-            Place::Node => Some(LoopDevice::attach(file.path(), access, block)?),
+            Place::Node => Some(LoopDevice::attach(&what.file, access, block.max(512))?),
             Place::File(_) => None,
         };
         what.node = node.as_ref().map(|node| node.path().to_owned());
         record.write(&what)?;
+        if let Served::Here(file, Some(used)) = &mut file {
+            let (announcer, resizer) = (file.announcer(), node.as_ref().map(LoopDevice::resizer));
+            used.watch(Box::new(move |_, _| {
+                // Who cannot be told has the old size: what lies behind it is not missed.
+                let _ = announcer.announce();
+                let _ = resizer.as_ref().map(Resizer::refresh);
+            }));
+        }
         Ok(Self {
             node,
             file,
-            _record: record,
+            record,
             volume: volume.to_owned(),
         })
     }
 
     /// Where the volume is now: its node, else its file.
     pub(crate) fn place(&self) -> &Path {
-        self.node
-            .as_ref()
-            .map_or(self.file.path(), LoopDevice::path)
+        let file = match &self.file {
+            Served::Here(file, _) => file.path(),
+            Served::There(mount, _) => mount.path(),
+        };
+        self.node.as_ref().map_or(file, LoopDevice::path)
     }
 
-    /// Serves until a signal asks for the end, or the file was unmounted. A first signal is
-    /// refused while the node is in use; a second one is obeyed.
-    pub(crate) fn run(self) -> Result<()> {
-        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
-            .map_err(|error| Error::io("cannot wait for signals", error))?;
+    /// Serves until a signal or `is_stopped` asks for the end, or the file was unmounted. A first
+    /// signal is refused while the node is in use; a second one is obeyed.
+    pub(crate) fn run(
+        mut self,
+        signals: &mut Signals,
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<()> {
         let mut refused = false;
         loop {
-            let asked = signals.pending().next().is_some();
+            let asked = signals.pending().next().is_some() || is_stopped();
             if asked && !refused {
                 match self.check_unused() {
                     Ok(()) => break,
@@ -110,11 +133,39 @@ impl Server {
             } else if asked || self.file.is_ended() {
                 break;
             }
-            std::thread::sleep(WATCH_INTERVAL);
+            self.wait()?;
         }
-        let Self { node, file, .. } = self;
+        let Self {
+            node, file, record, ..
+        } = self;
         drop(node);
-        file.stop()
+        let ended = file.end();
+        drop(record);
+        ended
+    }
+
+    /// Lets some time pass, and follows the volume's size meanwhile.
+    fn wait(&mut self) -> Result<()> {
+        let Served::There(_, client) = &mut self.file else {
+            std::thread::sleep(WATCH_INTERVAL);
+            return Ok(());
+        };
+        match client
+            .heard(WATCH_INTERVAL)
+            .map_err(|error| of_manager(&error))?
+        {
+            Heard::Nothing => Ok(()),
+            Heard::Changed(_) => {
+                if let Some(node) = &self.node {
+                    let _ = node.resizer().refresh();
+                }
+                client.seen().map_err(|error| of_manager(&error))
+            }
+            Heard::Gone => {
+                let what = format!("{}: the process that served it has ended", self.volume);
+                Err(Error::new(Kind::Gone, what))
+            }
+        }
     }
 
     /// Fails, naming who uses it, if the node is mounted or open elsewhere.
@@ -126,10 +177,76 @@ impl Server {
     }
 }
 
+impl Served {
+    /// Serves at `path`; with the size of a block, in bytes.
+    fn start(source: Source, path: &Path, access: Access) -> Result<(Self, u32)> {
+        let options = Options {
+            access,
+            threads: THREADS,
+        };
+        let here = |device: Arc<dyn Device>| -> Result<(FuseFile, u32)> {
+            let block = device.info().logical_block;
+            Ok((FuseFile::serve(device, path, &options)?, block))
+        };
+        match source {
+            Source::Reader(device) => {
+                let (file, block) = here(device)?;
+                Ok((Self::Here(file, None), block))
+            }
+            Source::Here(used) => {
+                let (file, block) = here(Arc::new(used.volume.clone()))?;
+                Ok((Self::Here(file, Some(used)), block))
+            }
+            Source::There(mut client, name) => {
+                let (mount, channel) = Mount::new(path, access)?;
+                let wanted = Export {
+                    volumes: vec![name],
+                    is_read_only: access == Access::ReadOnly,
+                    way: Way::Fuse,
+                };
+                let served = client.export(&wanted, &[channel.as_fd()]);
+                let served = served.map_err(|error| of_manager(&error))?;
+                let block = served.first().map_or(0, |volume| volume.block);
+                Ok((Self::There(mount, client), block))
+            }
+        }
+    }
+
+    /// Whether somebody unmounted it.
+    fn is_ended(&self) -> bool {
+        match self {
+            Self::Here(file, _) => file.is_ended(),
+            Self::There(mount, _) => !is_mounted(mount.path()),
+        }
+    }
+
+    /// Takes the file away; what was written is durable then.
+    fn end(self) -> Result<()> {
+        match self {
+            Self::Here(file, used) => {
+                let stopped = file.stop();
+                let closed = used.map_or(Ok(()), Use::close);
+                stopped.and(closed.map_err(|error| of_manager(&error)))
+            }
+            Self::There(mut mount, mut client) => {
+                let removed = mount.remove();
+                client
+                    .end()
+                    .map_err(|error| of_manager(&error))
+                    .and(removed)
+            }
+        }
+    }
+}
+
+fn of_manager(error: &manager::Error) -> Error {
+    Error::new(Kind::Io, error.to_string())
+}
+
 /// Fails if the node of `volume`, served by process `server`, is mounted or open elsewhere.
 pub(crate) fn check_unused(volume: &str, node: &Path, server: u32) -> Result<()> {
     let open = holders(node, server);
-    let claimed = usage(node)? == Use::Held;
+    let claimed = usage(node)? == loop_device::Use::Held;
     if !claimed && open.is_empty() {
         return Ok(());
     }

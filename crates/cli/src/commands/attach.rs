@@ -10,15 +10,26 @@ use std::path::PathBuf;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
 
-use block::Device;
+use std::time::Duration;
+
 use export::fuse::Access;
 use export::pressure;
+use lvm::model::dm_name;
+use manager::apply::HostDisks;
+use manager::live::Client;
+use manager::scan;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
 use super::Session;
-use super::open::{self, Opener};
+use super::open::{self, Opener, unwritable};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::attachment::{Place, Runtime, Server};
+use crate::attachment::{Place, Runtime, Server, Source};
+use crate::live::{Here, Owned, own};
+
+/// How often to look whether others still use the group.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 const READ_ONLY: Flag = Flag::switch(
     "readonly",
@@ -49,9 +60,10 @@ pub(super) const COMMAND: Command = Command {
                   alone. A process in the background serves the volume until detach, or until \
                   somebody unmounts the file. Needs neither device-mapper nor a daemon.\n\n\
                   It can be written, unless --readonly is given or its own permission is \
-                  read-only. While it is attached for writing, that process owns its group: no \
-                  other command changes it, and its disks cannot be activated elsewhere on this \
-                  machine.",
+                  read-only. While it is attached for writing, that process owns its group: \
+                  commands that change the group run in it, so that the volume can grow while it \
+                  is mounted; a second attach or serve goes there too; and the group's disks \
+                  cannot be activated elsewhere on this machine.",
     flags: &[&[READ_ONLY, FILE, FOREGROUND], open::FLAGS, flags::COMMON],
     examples: &[
         Example {
@@ -127,45 +139,110 @@ fn serve(
             session.tell(&warning);
         }
     }
-    let disks = session.disks(arguments)?;
-    let wanted = if arguments.has(&READ_ONLY) {
-        VolumeAccess::ReadOnly
-    } else {
-        VolumeAccess::ReadWrite
-    };
-    let mut opener = Opener::new(&disks, arguments, wanted)?;
-    let opened = opener.open(name, session)?;
-    let owners = opener.into_owners();
+    // Before all else, so that a signal during the scan is not lost.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
+    let found = find(arguments, name, session)?;
     let place = place(arguments)?;
     let runtime = Runtime::open().map_err(failed)?;
-    let access = if opened.volume.info().read_only {
-        Access::ReadOnly
-    } else {
-        Access::ReadWrite
-    };
-    let volume = Arc::new(opened.volume);
-    let server = Server::start(&runtime, volume, &opened.name, &opened.key, access, &place)
-        .map_err(failed)?;
+    let Found {
+        source,
+        name,
+        key,
+        access,
+        here,
+    } = found;
+    let server = Server::start(&runtime, source, &name, &key, access, &place).map_err(failed)?;
     session.print(&format!("{}\n", server.place().display()))?;
     session.out().flush()?;
     if mode == Mode::Background {
-        let nowhere = std::fs::File::options()
-            .read(true)
-            .write(true)
-            .open("/dev/null")?;
-        // The starter waits for the end of our output; the terminal is no longer ours. A failure
-        // to leave the session leaves us in it.
-        let _ = rustix::process::setsid();
-        for result in [
-            rustix::stdio::dup2_stdout(&nowhere),
-            rustix::stdio::dup2_stderr(&nowhere),
-        ] {
-            result.map_err(std::io::Error::from)?;
+        leave_terminal()?;
+    }
+    let is_stopped = || here.as_ref().is_some_and(Here::is_stopped);
+    let outcome = server.run(&mut signals, is_stopped).map_err(failed);
+    if let Some(here) = here {
+        // Its own volume is detached by now; it stays for those who have others.
+        while here.others() > 0 && signals.pending().next().is_none() {
+            std::thread::sleep(INTERVAL);
         }
     }
-    let outcome = server.run().map_err(failed);
-    open::close(owners, session);
     outcome
+}
+
+/// The starter waits for the end of our output; the terminal is no longer ours.
+fn leave_terminal() -> Result<(), Error> {
+    let nowhere = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    // A failure to leave the session leaves us in it.
+    let _ = rustix::process::setsid();
+    for result in [
+        rustix::stdio::dup2_stdout(&nowhere),
+        rustix::stdio::dup2_stderr(&nowhere),
+    ] {
+        result.map_err(std::io::Error::from)?;
+    }
+    Ok(())
+}
+
+/// A volume that can be attached.
+struct Found {
+    source: Source,
+    /// Its name: `vg0/data`.
+    name: String,
+    /// Its name as one word.
+    key: String,
+    access: Access,
+    /// Its group, if this process owns it.
+    here: Option<Here>,
+}
+
+fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Found, Error> {
+    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let disks = session.disks(arguments)?;
+    let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
+    let volume = group.model.lv(lv);
+    let is_read_only = arguments.has(&READ_ONLY) || !volume.is_writable();
+    let owned = if arguments.has(&READ_ONLY) {
+        // Who only reads owns nothing; but what an owner has, it alone knows as it is now.
+        Client::find(group.uuid).map_err(failed)?.map(Owned::There)
+    } else {
+        let source = HostDisks {
+            source: disks.source.clone(),
+            options: scan::Options::default(),
+        };
+        let owned = own(&disks.host, &source, group);
+        Some(owned.map_err(|error| unwritable(&error))?)
+    };
+    let (source, here) = match owned {
+        None => {
+            let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
+            let opened = opener.open(name, session)?;
+            (Source::Reader(Arc::new(opened.volume)), None)
+        }
+        Some(Owned::There(client)) => (Source::There(client, volume.name().to_owned()), None),
+        Some(Owned::Here(here)) => {
+            let missing = Opener::options(arguments, VolumeAccess::ReadWrite)?.missing;
+            let used = here.group.open(volume.name(), missing);
+            let used = used.map_err(|error| unwritable(&error))?;
+            for gap in &used.gaps {
+                session.tell(&format!("WARNING: {gap}."));
+            }
+            (Source::Here(used), Some(here))
+        }
+    };
+    Ok(Found {
+        source,
+        name: format!("{}/{}", group.name, volume.name()),
+        key: dm_name(&group.name, volume.name(), None),
+        access: if is_read_only {
+            Access::ReadOnly
+        } else {
+            Access::ReadWrite
+        },
+        here,
+    })
 }
 
 fn place(arguments: &Arguments) -> Result<Place, Error> {

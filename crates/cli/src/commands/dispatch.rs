@@ -21,7 +21,7 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     match error.kind() {
-        Kind::Reported | Kind::Pipe => {}
+        Kind::Reported | Kind::Ended(_) | Kind::Pipe => {}
         Kind::Usage => {
             session.error(&error.to_string());
             session.error("Error during parsing of command line.");

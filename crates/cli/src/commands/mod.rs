@@ -36,6 +36,7 @@ mod vgdisplay;
 mod vgs;
 mod vgscan;
 
+pub(crate) use change::{Caller, Console, Stream, Terminal, perform};
 pub(crate) use dispatch::{device_arguments, main, run};
 pub(crate) use private_folder::PrivateFolder;
 pub(crate) use session::{Disks, Session};

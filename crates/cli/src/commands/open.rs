@@ -1,9 +1,6 @@
 //! Opening the logical volume that an operand names, for commands that read, copy or serve it.
 
 use manager::activate::{Activator, MissingPolicy, Options};
-use manager::apply::HostDisks;
-use manager::live::Owner;
-use manager::scan::{self, FoundVg};
 use target::volume::{Access, Volume};
 
 use super::Session;
@@ -27,17 +24,12 @@ pub(super) struct Opened {
     pub(super) volume: Volume,
     /// Its name: `vg0/data`.
     pub(super) name: String,
-    /// Its name as one word without a `/`, unique among all groups: `vg0-data`.
-    pub(super) key: String,
 }
 
 /// Opens volumes of `disks`, as the arguments allow. What is missing of one is told.
-///
-/// For writing, it becomes the owner of each group of which it opens a volume.
 pub(super) struct Opener<'a> {
     disks: &'a Disks,
-    reader: Activator<'a>,
-    owners: Vec<Owner>,
+    activator: Activator<'a>,
     options: Options,
 }
 
@@ -50,8 +42,7 @@ impl<'a> Opener<'a> {
     ) -> Result<Self, Error> {
         Ok(Self {
             disks,
-            reader: Activator::new(&disks.scan, &disks.host),
-            owners: Vec::new(),
+            activator: Activator::new(&disks.scan, &disks.host),
             options: Self::options(arguments, access)?,
         })
     }
@@ -80,77 +71,20 @@ impl<'a> Opener<'a> {
             .find_volume(name)
             .map_err(|error| failed(&error))?;
         let name = group.model.lv(lv).name();
-        let activated = match self.options.access {
-            Access::ReadOnly => self.reader.activate(group, lv, self.options),
-            Access::ReadWrite => {
-                let options = self.options;
-                self.owner(group)
-                    .and_then(|owner| owner.activate(name, options))
-            }
-        };
-        let activated = activated.map_err(|error| match self.options.access {
-            Access::ReadOnly => failed(&error),
-            Access::ReadWrite => unwritable(&error),
-        })?;
+        let activated = self.activator.activate(group, lv, self.options);
+        let activated = activated.map_err(|error| failed(&error))?;
         for gap in &activated.gaps {
             session.tell(&format!("WARNING: {gap}."));
         }
         Ok(Opened {
             volume: activated.volume,
             name: format!("{}/{name}", group.name),
-            key: lvm::model::dm_name(&group.name, name, None),
         })
     }
-
-    /// Becomes the owner of the group called `name`, if volumes are to be written.
-    pub(super) fn own(&mut self, name: &str) -> Result<(), Error> {
-        if self.options.access == Access::ReadOnly {
-            return Ok(());
-        }
-        let group = self
-            .disks
-            .scan
-            .find_group(name)
-            .map_err(|error| failed(&error))?;
-        self.owner(group)
-            .map(|_| ())
-            .map_err(|error| unwritable(&error))
-    }
-
-    /// The groups that it took. What it opened for writing may be written as long as these are
-    /// kept.
-    pub(super) fn into_owners(self) -> Vec<Owner> {
-        self.owners
-    }
-
-    fn owner(&mut self, group: &FoundVg) -> manager::Result<&mut Owner> {
-        let is_it = |owner: &Owner| owner.group() == group.uuid;
-        let index = if let Some(index) = self.owners.iter().position(is_it) {
-            index
-        } else {
-            let uuid = group.uuid.to_string();
-            let disks = HostDisks {
-                source: self.disks.source.clone(),
-                options: scan::Options::default(),
-            };
-            let owner = Owner::take(&self.disks.host, &disks, &uuid)?;
-            self.owners.push(owner);
-            self.owners.len() - 1
-        };
-        Ok(&mut self.owners[index])
-    }
 }
 
-/// Gives groups back, and tells what cannot be promised.
-pub(super) fn close(owners: Vec<Owner>, session: &mut Session) {
-    for owner in owners {
-        if let Err(error) = owner.close() {
-            session.fail_later(&error.to_string());
-        }
-    }
-}
-
-fn unwritable(error: &manager::Error) -> Error {
+/// Why something cannot be written, and what can be done all the same.
+pub(super) fn unwritable(error: &manager::Error) -> Error {
     Error::failed(format!("{error} (--readonly only reads)"))
 }
 

@@ -11,7 +11,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::args::Error;
-use crate::attachment::RUNTIME_VARIABLE;
 
 /// How long any of the commands may take: each is a matter of a second.
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -25,7 +24,7 @@ pub(super) fn ashlar(runtime: &Path, words: &[&str]) -> Result<String, Error> {
     command
         .arg0("ashlar")
         .args(words)
-        .env(RUNTIME_VARIABLE, runtime);
+        .env(manager::live::RUNTIME_VARIABLE, runtime);
     run(&mut command, &format!("ashlar {}", words.join(" ")))
 }
 

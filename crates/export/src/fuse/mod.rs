@@ -23,8 +23,8 @@ mod protocol;
 mod session;
 mod worker;
 
-pub use mount::remove_stale;
-pub use session::{Access, FuseFile, Options};
+pub use mount::{Mount, remove_stale};
+pub use session::{Access, Announcer, FuseFile, Options};
 
 #[cfg(test)]
 mod tests;

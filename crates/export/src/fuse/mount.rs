@@ -31,15 +31,16 @@ enum Mounter {
 
 /// A mounted connection. It is unmounted when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub struct Mount {
     path: PathBuf,
     mounter: Mounter,
     mounted: bool,
 }
 
 impl Mount {
-    /// Mounts over the regular file at `path`, and returns the kernel's end beside the mount.
-    pub(crate) fn new(path: &Path, access: Access) -> Result<(Self, OwnedFd)> {
+    /// Mounts over the regular file at `path`, and returns the kernel's end beside the mount: for
+    /// [`super::FuseFile::answer`], in this process or another one.
+    pub fn new(path: &Path, access: Access) -> Result<(Self, OwnedFd)> {
         let context = |what: &str| format!("cannot serve at {}: {what}", path.display());
         let found =
             std::fs::metadata(path).map_err(|error| Error::io(context("no file"), error))?;
@@ -66,12 +67,12 @@ impl Mount {
     }
 
     /// Where the file is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Takes the file away. Who has it open keeps it until the connection ends.
-    pub(crate) fn remove(&mut self) -> Result<()> {
+    pub fn remove(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.mounted) {
             return Ok(());
         }

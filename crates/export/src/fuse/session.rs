@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::thread::JoinHandle;
 
 use block::{Device, Driver, Error, Result, Waker};
@@ -104,7 +104,8 @@ impl Shared {
 /// A device that is served as a file. Dropping it takes the file away.
 #[derive(Debug)]
 pub struct FuseFile {
-    mount: Mount,
+    /// `None`: whoever mounted it takes it away.
+    mount: Option<Mount>,
     shared: Arc<Shared>,
     channel: Arc<OwnedFd>,
     threads: Vec<(Waker, JoinHandle<()>)>,
@@ -121,11 +122,25 @@ impl FuseFile {
     pub fn serve(device: Arc<dyn Device>, path: &Path, options: &Options) -> Result<Self> {
         let shared = Arc::new(Shared::new(device, options.access));
         let (mount, channel) = Mount::new(path, shared.access)?;
-        let channel = Arc::new(channel);
+        Self::start(Some(mount), shared, channel, options)
+    }
+
+    /// Serves `device` to the kernel behind `channel`, which came with a [`Mount`].
+    pub fn answer(device: Arc<dyn Device>, channel: OwnedFd, options: &Options) -> Result<Self> {
+        let shared = Arc::new(Shared::new(device, options.access));
+        Self::start(None, shared, channel, options)
+    }
+
+    fn start(
+        mount: Option<Mount>,
+        shared: Arc<Shared>,
+        channel: OwnedFd,
+        options: &Options,
+    ) -> Result<Self> {
         let mut file = Self {
             mount,
             shared,
-            channel,
+            channel: Arc::new(channel),
             threads: Vec::new(),
         };
         for index in 0..options.threads.clamp(1, THREADS_MAX) {
@@ -134,9 +149,9 @@ impl FuseFile {
         Ok(file)
     }
 
-    /// Where the file is, as an absolute path.
+    /// Where the file is, as an absolute path; empty if somebody else mounted it.
     pub fn path(&self) -> &Path {
-        self.mount.path()
+        self.mount.as_ref().map_or(Path::new(""), Mount::path)
     }
 
     /// Whether the mount is gone: somebody unmounted it, or the connection was aborted.
@@ -144,26 +159,17 @@ impl FuseFile {
         self.threads.iter().all(|(_, thread)| thread.is_finished())
     }
 
+    /// What tells the kernel of another size, for whoever learns of it.
+    pub fn announcer(&self) -> Announcer {
+        Announcer {
+            shared: Arc::downgrade(&self.shared),
+            channel: Arc::downgrade(&self.channel),
+        }
+    }
+
     /// Tells the kernel that the device has another size now.
     pub fn announce_size(&self) -> Result<()> {
-        const INVALIDATE_INODE: u32 = 2;
-        self.shared.refresh_size();
-        // A header without a request's number whose error says what it is, then inode, offset and
-        // length: -1 and 0 mean the attributes only.
-        let mut message = [0_u8; REPLY_HEADER + 24];
-        let len = message.len() as u32;
-        message[..4].copy_from_slice(&len.to_ne_bytes());
-        message[4..8].copy_from_slice(&INVALIDATE_INODE.to_ne_bytes());
-        message[16..24].copy_from_slice(&FILE.to_ne_bytes());
-        message[24..32].copy_from_slice(&(-1_i64).to_ne_bytes());
-        match rustix::io::write(&*self.channel, &message) {
-            // The kernel has nothing cached yet.
-            Ok(_) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(errno) => {
-                let what = format!("cannot announce the new size of {}", self.path().display());
-                Err(Error::io(what, errno.into()))
-            }
-        }
+        self.announcer().announce()
     }
 
     /// Takes the file away and waits for the requests under way. Who still has it open gets
@@ -173,7 +179,7 @@ impl FuseFile {
     }
 
     fn end(&mut self) -> Result<()> {
-        let removed = self.mount.remove();
+        let removed = self.mount.as_mut().map_or(Ok(()), Mount::remove);
         self.shared.stop.store(true, Ordering::Release);
         for (waker, thread) in self.threads.drain(..) {
             waker.wake();
@@ -211,6 +217,40 @@ impl FuseFile {
         let waker = started.recv().expect("the thread reports before it ends")?;
         self.threads.push((waker, thread));
         Ok(())
+    }
+}
+
+/// Tells the kernel that a device has another size, as long as it is served.
+#[derive(Debug, Clone)]
+pub struct Announcer {
+    shared: Weak<Shared>,
+    channel: Weak<OwnedFd>,
+}
+
+impl Announcer {
+    /// Tells it now.
+    pub fn announce(&self) -> Result<()> {
+        const INVALIDATE_INODE: u32 = 2;
+        let (Some(shared), Some(channel)) = (self.shared.upgrade(), self.channel.upgrade()) else {
+            return Ok(());
+        };
+        shared.refresh_size();
+        // A header without a request's number whose error says what it is, then inode, offset and
+        // length: -1 and 0 mean the attributes only.
+        let mut message = [0_u8; REPLY_HEADER + 24];
+        let len = message.len() as u32;
+        message[..4].copy_from_slice(&len.to_ne_bytes());
+        message[4..8].copy_from_slice(&INVALIDATE_INODE.to_ne_bytes());
+        message[16..24].copy_from_slice(&FILE.to_ne_bytes());
+        message[24..32].copy_from_slice(&(-1_i64).to_ne_bytes());
+        match rustix::io::write(&*channel, &message) {
+            // The kernel has nothing cached yet.
+            Ok(_) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(errno) => {
+                let what = "cannot announce the new size of a file";
+                Err(Error::io(what, errno.into()))
+            }
+        }
     }
 }
 

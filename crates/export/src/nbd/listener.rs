@@ -134,11 +134,18 @@ impl Listener {
         // SAFETY: the parent said that this descriptor is for us, nothing else in this process
         // owns it, and it is taken only once.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        let what = || format!("descriptor {fd}, from socket activation, is not a socket");
-        let listening = socket_acceptconn(&socket)
-            .map_err(|errno| Error::io(what(), errno.into()).with_kind(Kind::Invalid))?;
-        fcntl_setfd(&socket, FdFlags::CLOEXEC)
-            .map_err(|errno| Error::io(what(), errno.into()).with_kind(Kind::Invalid))?;
+        Self::given(socket)
+            .map_err(|error| error.within(format_args!("descriptor {fd}, from socket activation")))
+    }
+
+    /// A socket that somebody handed over: one that listens, or one with a client.
+    pub fn given(socket: OwnedFd) -> Result<Self> {
+        let failed = |errno: rustix::io::Errno| {
+            let what = "an open file that was handed over is no socket";
+            Error::io(what, errno.into()).with_kind(Kind::Invalid)
+        };
+        let listening = socket_acceptconn(&socket).map_err(failed)?;
+        fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(failed)?;
         Ok(Self {
             socket,
             place: Place::Given,
@@ -171,7 +178,8 @@ impl Listener {
         }
     }
 
-    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+    /// The socket itself, to be handed over.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 

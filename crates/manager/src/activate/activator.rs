@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lvm::model::{LvId, Relations, is_snapshot_holder};
+use target::home::Home;
 use target::table::{Layout, Table};
 use target::volume::{Access, Volume};
 
@@ -52,6 +53,16 @@ pub struct Activated {
     pub layout: Arc<Layout>,
     /// What is missing of it, one sentence each; empty unless the policy allowed it.
     pub gaps: Vec<String>,
+    /// The mirrors in it.
+    pub(crate) homes: Vec<Home>,
+}
+
+/// A table with what it is made of.
+pub(crate) struct Compiled {
+    pub(crate) table: Table,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) gaps: Vec<String>,
+    pub(crate) homes: Vec<Home>,
 }
 
 impl std::fmt::Debug for Activated {
@@ -102,6 +113,23 @@ impl<'a> Activator<'a> {
     pub fn activate(&mut self, group: &FoundVg, lv: LvId, options: Options) -> Result<Activated> {
         permit(group, lv, options.access, self.host)?;
         refuse_snapshot(group, lv)?;
+        let compiled = self.compile(group, lv, options)?;
+        let name = compiled.layout.name().to_owned();
+        Ok(Activated {
+            volume: Volume::new(name, options.access, compiled.table),
+            layout: compiled.layout,
+            gaps: compiled.gaps,
+            homes: compiled.homes,
+        })
+    }
+
+    /// The table of a logical volume, whose mirrors are started.
+    pub(crate) fn compile(
+        &mut self,
+        group: &FoundVg,
+        lv: LvId,
+        options: Options,
+    ) -> Result<Compiled> {
         let mut builder = Builder {
             scan: self.scan,
             group,
@@ -110,17 +138,19 @@ impl<'a> Activator<'a> {
             missing: options.missing,
             made: HashMap::new(),
             gaps: Vec::new(),
+            homes: Vec::new(),
         };
         let layout = builder.layout(lv, 0)?;
-        let gaps = builder.gaps;
-        let name = layout.name().to_owned();
+        let (gaps, homes) = (builder.gaps, builder.homes);
         let table = Table::compile(&layout).map_err(|error| {
-            Error::new(Kind::Damaged, format!("{name} cannot be used")).because(error)
+            let what = format!("{} cannot be used", layout.name());
+            Error::new(Kind::Damaged, what).because(error)
         })?;
-        Ok(Activated {
-            volume: Volume::new(name, options.access, table),
+        Ok(Compiled {
+            table,
             layout,
             gaps,
+            homes,
         })
     }
 }

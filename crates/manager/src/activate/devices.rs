@@ -45,6 +45,16 @@ impl PvDevices {
         Ok(device)
     }
 
+    /// Closes what is open at this place, as soon as nothing uses it.
+    pub(crate) fn forget(&mut self, location: &Location) {
+        self.open.retain(|(open, _), _| open != location);
+        let place = &location.place;
+        if !self.open.keys().any(|(open, _)| open.place == *place) {
+            self.wholes.retain(|(whole, _), _| whole.place != *place);
+            self.files.remove(place);
+        }
+    }
+
     /// The open file behind a device that is open for writing, if a file is.
     pub(crate) fn file(&self, place: &Place) -> Option<BorrowedFd<'_>> {
         self.files.get(place).map(AsFd::as_fd)

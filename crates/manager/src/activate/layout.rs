@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use lvm::model::{Area, LvId, PvId, Segment, SegmentType, Striped};
 use lvm::{Bytes, Extents};
+use target::home::Home;
 use target::table::{self, DEPTH_MAX, Layout, Piece};
 use target::volume::Access;
 
@@ -27,6 +28,8 @@ pub(super) struct Builder<'a> {
     pub(super) made: HashMap<LvId, Progress>,
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,
+    /// Mirrors that were started.
+    pub(super) homes: Vec<Home>,
 }
 
 /// How far a volume is.

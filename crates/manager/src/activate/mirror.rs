@@ -76,6 +76,7 @@ impl Builder<'_> {
             devices.push(device);
         }
         let home = self.home(lv, config, devices)?;
+        self.homes.push(home.clone());
         Ok(Piece::linear(len, Arc::new(home), 0))
     }
 

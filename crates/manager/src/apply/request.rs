@@ -1,5 +1,6 @@
 //! What a change is asked for, and what came of it.
 
+use lvm::Uuid;
 use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 use lvm::plan::initialise::Initialised;
@@ -31,8 +32,8 @@ pub enum Ownership {
     /// Nobody, as far as is known: a server that is found is an error.
     #[default]
     Nobody,
-    /// This process.
-    Ours,
+    /// This process serves volumes of the group with this UUID; of others nobody does.
+    Ours(Uuid),
 }
 
 /// Whether anything is written.

@@ -81,7 +81,7 @@ pub type Plan<'p> = dyn FnMut(&Scan, &mut Author<'_>) -> Result<Planned> + 'p;
 /// The locks of a change, in the order in which they were taken.
 struct Locks {
     _commit: PvLocks,
-    _owner: Option<PvLocks>,
+    _owner: PvLocks,
 }
 
 /// Whether a change waits until what was left half done is ended.
@@ -150,6 +150,9 @@ impl<'a> Session<'a> {
                 return Ok(Attempt::Unfinished(left));
             }
             let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
+            if let Some(hooks) = &mut self.hooks {
+                hooks.permit(&planned.change)?;
+            }
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
@@ -157,7 +160,7 @@ impl<'a> Session<'a> {
                 return Ok(Attempt::done(planned));
             }
             let mut open = self.open(&scan, request, &groups, &planned, Claim::Exclusive)?;
-            let _locks = lock(&open, request)?;
+            let _locks = lock(&open, &scan, request)?;
             if !is_unchanged(&scan, &mut open.pvs)? {
                 continue;
             }
@@ -467,7 +470,7 @@ fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
     new.next().unwrap_or(uuid)
 }
 
-fn lock(open: &Open, request: &Request) -> Result<Locks> {
+fn lock(open: &Open, scan: &Scan, request: &Request) -> Result<Locks> {
     let mut files = Vec::new();
     for pv in &open.pvs {
         files.extend(pv.file().map(|file| (pv.uuid(), pv.name(), file)));
@@ -477,15 +480,20 @@ fn lock(open: &Open, request: &Request) -> Result<Locks> {
         let file = opened.file.as_ref();
         files.extend(file.map(|file| (uuid, name.as_str(), file.as_fd())));
     }
-    let owner = match request.ownership {
-        Ownership::Nobody => Some(lock_pvs(
-            &files,
-            LockByte::Owner,
-            LockMode::Shared,
-            OWNER_WAIT,
-        )?),
-        Ownership::Ours => None,
+    let is_ours = |uuid: Uuid| match request.ownership {
+        Ownership::Nobody => false,
+        // Held through other open files, for as long as the group is served.
+        Ownership::Ours(group) => {
+            let of_group = |pv: &FoundPv| pv.uuid == uuid && pv.group == Some(group);
+            scan.physical_volumes.iter().any(of_group)
+        }
     };
+    let others: Vec<_> = files
+        .iter()
+        .copied()
+        .filter(|(uuid, ..)| !is_ours(*uuid))
+        .collect();
+    let owner = lock_pvs(&others, LockByte::Owner, LockMode::Shared, OWNER_WAIT)?;
     Ok(Locks {
         _commit: lock_pvs(&files, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?,
         _owner: owner,

@@ -1,12 +1,22 @@
 //! What happens to volumes in use while a commit is under way.
 
+use lvm::model::VolumeGroup;
+use lvm::plan::Change;
+
 use crate::Result;
 
 /// Called by a commit at the moments that matter to whoever serves volumes of the group.
 pub trait Hooks {
-    /// The texts are durable, and no header was written. Hold new requests whose volumes change,
-    /// and wait, within a limit, for those in flight. An error ends the commit: nothing changed.
-    fn suspend(&mut self) -> Result<()>;
+    /// A change was planned, and nothing asked or written. An error ends it.
+    fn permit(&mut self, change: &Change) -> Result<()> {
+        let _ = change;
+        Ok(())
+    }
+
+    /// The texts are durable, and no header was written: the group is about to become `vg`. Hold
+    /// new requests whose volumes change, and wait, within a limit, for those in flight. An error
+    /// ends the commit: nothing changed.
+    fn suspend(&mut self, vg: &VolumeGroup) -> Result<()>;
 
     /// The commit is done: load the new tables and go on.
     fn publish(&mut self);
@@ -20,7 +30,7 @@ pub trait Hooks {
 pub struct NoHooks;
 
 impl Hooks for NoHooks {
-    fn suspend(&mut self) -> Result<()> {
+    fn suspend(&mut self, _vg: &VolumeGroup) -> Result<()> {
         Ok(())
     }
 

@@ -33,7 +33,7 @@ pub fn write_group(
     require_newer(pvs, vg)?;
     let (places, ignored) = places(pvs, vg, changes)?;
     write_texts(pvs, vg, &places, discipline)?;
-    hooks.suspend().inspect_err(|_| hooks.resume())?;
+    hooks.suspend(vg).inspect_err(|_| hooks.resume())?;
     // From here on there is no way back: a header that was submitted may be durable.
     let failures = write_headers(pvs, vg, &places, discipline);
     if let Some(error) = incomplete(pvs, vg, &places, &failures) {

@@ -1,21 +1,45 @@
 //! A live volume group: one whose volumes are served, by exactly one process.
 //!
 //! ```text
-//!   Owner ── the open, locked physical volumes     (byte "owner" of each, block devices alone)
-//!         ── what is active: volumes by their UUID
+//!   the process that owns the group                          any other command
+//!   ┌────────────────────────────────────────┐               ┌──────────────────────────┐
+//!   │ LiveGroup   open, locked PVs           │  Server ◀───▶ │ Client::run     lvextend │
+//!   │             volumes in use             │    a unix     │ Client::export  serve,   │
+//!   │             their users ── tables swap │    socket     │                 attach   │
+//!   └────────────────────────────────────────┘               └──────────────────────────┘
 //! ```
 //!
-//! An [`Owner`] takes a group when volumes of it are first opened for writing, and holds it until
-//! it is closed: others neither serve nor write it, and their changes of its metadata are refused.
-//! Who only reads owns nothing.
+//! A [`LiveGroup`] is taken when volumes of a group are first opened for writing, and held until
+//! the last of them is closed: the byte "owner" of every physical volume that is there is locked,
+//! block devices are open alone. Others neither serve nor write it. Commands that change it find
+//! its process in the runtime folder and run there, where volumes in use get new tables with the
+//! commit ([`LiveHooks`]); a second `serve` or `attach` hands over its sockets or its file, and
+//! the volumes are served there for as long as it lives. Who only reads owns nothing.
 //!
-//! When it is closed, what was written is flushed, mirrors mark their regions clean, and only then
-//! the locks go. A killed owner needs no cleaning up here: the kernel drops its locks, and what was
-//! not flushed was never promised.
+//! When the use of a volume ends, what was written is flushed, and its mirrors mark their regions
+//! clean; when the last one is gone, so are the locks. A killed owner leaves a record that nobody
+//! holds, which the next one replaces; the kernel drops its locks, and what was not flushed was
+//! never promised.
+//!
+//! `owner` knows the group, `swap` exchanges tables, `group` lets threads share them; `wire` is
+//! what is said, `server` and `connection` the owner's side of it, `client` the others', `runtime`
+//! where they meet.
 
+mod client;
+mod connection;
+mod group;
 mod owner;
+mod runtime;
+mod server;
+mod stack;
+mod swap;
+pub mod wire;
 
-pub use owner::Owner;
+pub use client::{Client, Dialog, Heard};
+pub use connection::Teller;
+pub use group::{LiveGroup, LiveHooks, Use, Watch};
+pub use runtime::{RUNTIME_VARIABLE, any_owner, runtime_folder};
+pub use server::{Served, Server, Service};
 
 #[cfg(test)]
 mod tests;

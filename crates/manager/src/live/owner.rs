@@ -1,17 +1,18 @@
-//! The process that owns a group.
+//! What the process that owns a group knows of it.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use block::BlockingDevice;
 use block::file::LockMode;
+use block::{BlockingDevice, Device};
 use lvm::Uuid;
-use lvm::model::{LvFlag, LvId};
+use lvm::model::{LvFlag, LvId, VolumeGroup};
+use target::home::Home;
 use target::volume::{Access, Volume};
 
-use crate::activate::{Activated, Activator, Options, PvDevices};
+use crate::activate::{Activator, MissingPolicy, Options, PvDevices};
 use crate::apply::{Disks, HostDisks};
-use crate::host::Host;
+use crate::host::{Host, Location};
 use crate::lock::{LockByte, PvLocks, StockName, lock_pvs, lock_stock};
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -22,28 +23,40 @@ const WAIT: Duration = Duration::from_secs(5);
 const TRIES_MAX: usize = 5;
 
 /// A group whose volumes this process may write.
-pub struct Owner {
-    host: Host,
-    disks: HostDisks,
-    scan: Scan,
-    group: Uuid,
-    name: String,
-    devices: PvDevices,
-    active: Vec<Volume>,
+pub(super) struct Owner {
+    pub(super) host: Host,
+    pub(super) disks: HostDisks,
+    pub(super) scan: Scan,
+    pub(super) uuid: Uuid,
+    pub(super) devices: PvDevices,
+    pub(super) active: Vec<Active>,
     // The last to go.
-    _locks: PvLocks,
+    held: Vec<HeldPv>,
 }
 
-impl std::fmt::Debug for Owner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Owner({}, {} active)", self.name, self.active.len())
-    }
+/// A volume that is in use.
+pub(super) struct Active {
+    pub(super) lv: Uuid,
+    pub(super) volume: Volume,
+    pub(super) options: Options,
+    pub(super) homes: Vec<Home>,
+    /// What is missing of it.
+    pub(super) gaps: Vec<String>,
+    /// How many use it.
+    pub(super) users: usize,
+}
+
+/// A physical volume that is held.
+struct HeldPv {
+    uuid: Uuid,
+    location: Location,
+    _lock: PvLocks,
 }
 
 impl Owner {
     /// Takes the group called `name`, which may also be a UUID. Fails where another process has
     /// it, or a physical volume that is there cannot be written.
-    pub fn take(host: &Host, disks: &HostDisks, name: &str) -> Result<Self> {
+    pub(super) fn take(host: &Host, disks: &HostDisks, name: &str) -> Result<Self> {
         let mut before = disks.scan(host)?;
         for _ in 0..TRIES_MAX {
             let group = before.find_group(name)?;
@@ -53,20 +66,20 @@ impl Owner {
                 LockMode::Shared,
                 WAIT,
             )?;
-            let (devices, locks) = lock(&before, group)?;
+            let mut owner = Self {
+                host: host.clone(),
+                disks: disks.clone(),
+                uuid: group.uuid,
+                scan: before.clone(),
+                devices: PvDevices::default(),
+                active: Vec::new(),
+                held: Vec::new(),
+            };
+            owner.hold_members()?;
             let scan = disks.scan(host)?;
-            let now = scan.find_group(name)?;
-            if is_same(&before, group, &scan, now) {
-                return Ok(Self {
-                    host: host.clone(),
-                    disks: disks.clone(),
-                    group: now.uuid,
-                    name: now.name.clone(),
-                    devices,
-                    active: Vec::new(),
-                    scan,
-                    _locks: locks,
-                });
+            if is_same(&before, group, &scan, scan.find_group(name)?) {
+                owner.scan = scan;
+                return Ok(owner);
             }
             before = scan;
         }
@@ -74,70 +87,124 @@ impl Owner {
         Err(Error::new(Kind::Locked, what))
     }
 
-    /// The group's UUID.
-    pub fn group(&self) -> Uuid {
-        self.group
-    }
-
-    /// The group's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where its devices come from.
-    pub fn disks(&self) -> &HostDisks {
-        &self.disks
-    }
-
-    /// Opens the volume called `name`, without its group. One whose own permission is read-only is
-    /// opened like that, whatever the options say.
-    pub fn activate(&mut self, name: &str, options: Options) -> Result<Activated> {
-        let group = self.found()?;
-        let lv: LvId = group.model.lv_by_name(name).ok_or_else(|| {
-            let what = format!(
-                "Failed to find logical volume \"{}/{name}\"; see lvs -a {}",
-                self.name, self.name
-            );
-            Error::new(Kind::NotFound, what)
-        })?;
-        let mut options = options;
-        if !group.model.lv(lv).flags.has(LvFlag::Write) {
-            options.access = Access::ReadOnly;
+    /// Opens and locks the members that are there and not held yet, and lets go of others.
+    fn hold_members(&mut self) -> Result<()> {
+        let Some(group) = self.scan.group(self.uuid) else {
+            return Ok(());
+        };
+        let members = group.members.iter();
+        let mut found: Vec<_> = members
+            .filter_map(|member| member.presence.found())
+            .collect();
+        found.sort_by_key(|index| self.scan.pv(*index).uuid);
+        let is_found = |uuid| found.iter().any(|index| self.scan.pv(*index).uuid == uuid);
+        for held in self.held.extract_if(.., |held| !is_found(held.uuid)) {
+            self.devices.forget(&held.location);
         }
-        let devices = std::mem::take(&mut self.devices);
-        let mut activator = Activator::over(&self.scan, &self.host, devices);
-        let group = self.scan.group(self.group).expect("it was found above");
-        let activated = activator.activate(group, lv, options);
-        self.devices = activator.into_devices();
-        let activated = activated?;
-        self.active.push(activated.volume.clone());
-        Ok(activated)
+        for index in found {
+            let pv = self.scan.pv(index);
+            if self.held.iter().any(|held| held.uuid == pv.uuid) {
+                continue;
+            }
+            let device = self.scan.device(pv.device);
+            self.devices.get(&self.scan, index, Access::ReadWrite)?;
+            let file = self.devices.file(&device.location.place);
+            let files: Vec<_> = file
+                .iter()
+                .map(|file| (pv.uuid, device.name.as_str(), file.as_fd()))
+                .collect();
+            let lock = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, WAIT)?;
+            self.held.push(HeldPv {
+                uuid: pv.uuid,
+                location: device.location.clone(),
+                _lock: lock,
+            });
+        }
+        Ok(())
     }
 
-    fn found(&self) -> Result<&FoundVg> {
-        self.scan.group(self.group).ok_or_else(|| {
-            let what = format!("Volume group \"{}\" is gone", self.name);
+    /// Looks at the disks again after a change, and holds what belongs to the group now.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        self.scan = self.disks.scan(&self.host)?;
+        self.hold_members()
+    }
+
+    /// The group as it was found last.
+    pub(super) fn group(&self) -> Result<&FoundVg> {
+        self.scan.group(self.uuid).ok_or_else(|| {
+            let what = format!("the volume group {} is gone", self.uuid);
             Error::new(Kind::NotFound, what)
         })
     }
 
-    /// Gives the group back. Makes what was written durable first; nobody may use its volumes any
-    /// more. An error says for which volume that cannot be promised.
-    pub fn close(mut self) -> Result<()> {
-        let mut outcome = Ok(());
-        for volume in self.active.drain(..) {
-            if let Err(error) = flush(&volume) {
-                outcome = outcome.and(Err(error));
-            }
-            // A mirror that goes away marks its regions clean.
-            drop(volume);
+    /// Opens the volume called `name`, without its group, for one more user. It is open for
+    /// writing, unless its own permission is read-only. Gives its place in `active`.
+    pub(super) fn open(&mut self, name: &str, missing: MissingPolicy) -> Result<usize> {
+        let group = self.group()?;
+        let lv: LvId = group.model.lv_by_name(name).ok_or_else(|| {
+            let what = format!(
+                "Failed to find logical volume \"{}/{name}\"; see lvs -a {}",
+                group.name, group.name
+            );
+            Error::new(Kind::NotFound, what)
+        })?;
+        let volume = group.model.lv(lv);
+        let uuid = volume.uuid;
+        let access = if volume.flags.has(LvFlag::Write) {
+            Access::ReadWrite
+        } else {
+            Access::ReadOnly
+        };
+        if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
+            self.active[place].users += 1;
+            return Ok(place);
         }
-        outcome
+        let options = Options { access, missing };
+        let devices = std::mem::take(&mut self.devices);
+        let mut activator = Activator::over(&self.scan, &self.host, devices);
+        let group = self.scan.group(self.uuid).expect("it was found above");
+        let activated = activator.activate(group, lv, options);
+        self.devices = activator.into_devices();
+        let activated = activated?;
+        self.active.push(Active {
+            lv: uuid,
+            volume: activated.volume,
+            options,
+            homes: activated.homes,
+            gaps: activated.gaps,
+            users: 1,
+        });
+        Ok(self.active.len() - 1)
+    }
+
+    /// One user less of a volume: it goes with its last one, when what was written is durable.
+    pub(super) fn close(&mut self, lv: Uuid) -> Result<()> {
+        let Some(place) = self.active.iter().position(|active| active.lv == lv) else {
+            return Ok(());
+        };
+        let active = &mut self.active[place];
+        active.users -= 1;
+        if active.users > 0 {
+            return Ok(());
+        }
+        // Mirrors that go away mark their regions clean.
+        let active = self.active.swap_remove(place);
+        flush(&active.volume)
+    }
+
+    /// The name that a volume has now: `vg0/data`.
+    pub(super) fn name_of(&self, lv: Uuid) -> Option<String> {
+        name_of(&self.group().ok()?.model, lv)
     }
 }
 
+/// The name of a volume of a group: `vg0/data`.
+pub(super) fn name_of(vg: &VolumeGroup, lv: Uuid) -> Option<String> {
+    let (_, volume) = vg.lvs().find(|(_, volume)| volume.uuid == lv)?;
+    Some(format!("{}/{}", vg.name, volume.name()))
+}
+
 fn flush(volume: &Volume) -> Result<()> {
-    use block::Device;
     let info = volume.info();
     if info.read_only {
         return Ok(());
@@ -150,30 +217,6 @@ fn flush(volume: &Volume) -> Result<()> {
         );
         Error::new(Kind::Device, what).because(error)
     })
-}
-
-/// Opens and locks the physical volumes of a group that are there.
-fn lock(scan: &Scan, group: &FoundVg) -> Result<(PvDevices, PvLocks)> {
-    let mut devices = PvDevices::default();
-    let members = group.members.iter();
-    let found: Vec<_> = members
-        .filter_map(|member| member.presence.found())
-        .collect();
-    for pv in &found {
-        devices.get(scan, *pv, Access::ReadWrite)?;
-    }
-    let files: Vec<(Uuid, &str, BorrowedFd<'_>)> = found
-        .iter()
-        .filter_map(|pv| {
-            let pv = scan.pv(*pv);
-            let device = scan.device(pv.device);
-            let file = devices.file(&device.location.place)?;
-            Some((pv.uuid, device.name.as_str(), file))
-        })
-        .collect();
-    let locks = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, WAIT)?;
-    drop(files);
-    Ok((devices, locks))
 }
 
 /// Whether nobody changed the group before it was locked.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
 use lvm::Uuid;
 
+use super::holder::openers;
 use crate::{Error, Kind, Result};
 
 /// How long to sleep between two tries.
@@ -87,8 +88,9 @@ pub fn lock_pvs<F: AsFd>(
                 LockOutcome::Busy if Instant::now() < end => sleep(RETRY),
                 LockOutcome::Busy => {
                     let what = format!(
-                        "{name} is being {} by another ashlar; wait for it, or end it",
-                        byte.purpose()
+                        "{name} is being {} by another ashlar{}; wait for it, or end it",
+                        byte.purpose(),
+                        openers(&own)
                     );
                     return Err(Error::new(Kind::Locked, what));
                 }

@@ -48,6 +48,11 @@ impl Volume {
         self.shared.grow(table)
     }
 
+    /// Whether [`Volume::grow`] would take this table.
+    pub fn is_growth(&self, table: &Table) -> bool {
+        table.extends(&self.shared.current().table)
+    }
+
     /// The number of the present table; it counts from 1.
     pub fn generation(&self) -> u64 {
         self.shared.current().number

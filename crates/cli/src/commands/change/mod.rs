@@ -48,5 +48,7 @@ mod vgsplit;
 mod volumes;
 mod work;
 
+pub(crate) use console::{Console, Stream, Terminal};
 pub(super) use run::run;
+pub(crate) use run::{Caller, perform};
 pub(super) use table::COMMANDS;

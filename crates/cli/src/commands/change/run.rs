@@ -10,6 +10,7 @@ use super::table::find;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
 use crate::commands::Session;
+use crate::live::forward;
 
 /// Who runs a command, and for whom.
 pub(crate) struct Caller<'a> {
@@ -49,17 +50,19 @@ pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> 
         folder: None,
     };
     let mut work = Work::new(arguments, caller, Purpose::Change)?;
-    core(arguments, &mut work)?;
-    work.finish()
+    let outcome = core(arguments, &mut work).and_then(|()| work.finish());
+    match work.elsewhere() {
+        Some(client) => forward(client, session.command(), arguments),
+        None => outcome,
+    }
 }
 
 /// Runs a command for somebody else; `words` begin with its name. Gives its exit status.
-#[expect(dead_code, reason = "owners of live volume groups run commands by it")]
 pub(crate) fn perform(words: &[String], mut caller: Caller<'_>) -> u8 {
     let Err(error) = perform_checked(words, caller.lend()) else {
         return 0;
     };
-    if !matches!(error.kind(), Kind::Reported | Kind::Pipe) {
+    if !matches!(error.kind(), Kind::Reported | Kind::Ended(_) | Kind::Pipe) {
         let text = error.to_string().replace('\n', "\n  ");
         // Whoever is gone is told nothing.
         let _ = caller.console.write(Stream::Err, &format!("  {text}\n"));

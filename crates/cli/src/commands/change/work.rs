@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
-    Answer, Disks, HostDisks, Outcome, Planned, Preview, Request, Session, Talk, TestMode,
+    Answer, Disks, HostDisks, Outcome, Ownership, Planned, Preview, Request, Session, Talk,
+    TestMode,
 };
 use manager::host::{DeviceSource, Host, Sysfs};
+use manager::live::Client;
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, choice};
@@ -43,6 +45,10 @@ pub(crate) struct Work<'a> {
     command: String,
     shown: Vec<Preview>,
     is_failed: bool,
+    /// How many changes were made.
+    changes: usize,
+    /// The process that the whole command has to run in.
+    elsewhere: Option<Client>,
 }
 
 /// How people are spoken with.
@@ -89,6 +95,8 @@ impl<'a> Work<'a> {
             command: arguments.line().to_owned(),
             shown: Vec::new(),
             is_failed: false,
+            changes: 0,
+            elsewhere: None,
         };
         if test == TestMode::On && purpose == Purpose::Change {
             work.error(
@@ -135,6 +143,9 @@ impl<'a> Work<'a> {
         request: &Request,
         mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
     ) -> Result<Option<Outcome>, Error> {
+        if self.purpose == Purpose::Change {
+            self.require_here(request)?;
+        }
         let mut voice = Voice {
             console: &mut *self.caller.console,
             manners: self.manners,
@@ -146,7 +157,9 @@ impl<'a> Work<'a> {
         match self.purpose {
             Purpose::Change => {
                 let made = session.change(request, &mut plan);
-                made.map(Some).map_err(|error| named_in(request, &error))
+                let made = made.map_err(|error| named_in(request, &error))?;
+                self.changes += 1;
+                Ok(Some(made))
             }
             Purpose::Show => {
                 let shown = session.preview(request, &mut plan);
@@ -155,6 +168,43 @@ impl<'a> Work<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// The process that the whole command has to run in, if it is not this one; nothing was
+    /// changed yet.
+    pub(super) fn elsewhere(&mut self) -> Option<Client> {
+        self.elsewhere.take()
+    }
+
+    /// Fails where another process owns a group of the request; see [`Work::elsewhere`].
+    fn require_here(&mut self, request: &Request) -> Result<(), Error> {
+        if self.elsewhere.is_some() {
+            return Err(Error::reported());
+        }
+        if self.caller.ownership != Ownership::Nobody || !manager::live::any_owner() {
+            return Ok(());
+        }
+        let scan = self.scan()?;
+        for name in &request.groups {
+            let Ok(group) = scan.find_group(name) else {
+                continue;
+            };
+            let found = Client::find(group.uuid).map_err(|error| failed(&error))?;
+            let Some(client) = found else {
+                continue;
+            };
+            if self.changes > 0 {
+                return Err(Error::failed(format!(
+                    "Volume group {} is served by process {}; run the command again for what is \
+                     left to do.",
+                    group.name,
+                    client.pid()
+                )));
+            }
+            self.elsewhere = Some(client);
+            return Err(Error::reported());
+        }
+        Ok(())
     }
 
     /// A finder of devices that can go into a plan.
@@ -184,6 +234,10 @@ impl<'a> Work<'a> {
 
     /// Tells an error.
     pub(super) fn error(&mut self, text: &str) {
+        // What is said there counts.
+        if self.elsewhere.is_some() {
+            return;
+        }
         self.voice().error(text);
     }
 

@@ -254,7 +254,7 @@ fn labels_change_alone() {
 struct Suspended(Vec<&'static str>, bool);
 
 impl Hooks for Suspended {
-    fn suspend(&mut self) -> Result<()> {
+    fn suspend(&mut self, _vg: &lvm::model::VolumeGroup) -> Result<()> {
         self.0.push("suspend");
         if self.1 {
             Ok(())

@@ -5,22 +5,18 @@
 //! `[ ashlar serve … ]`) needs no `--nbd`.
 
 use std::path::Path;
-use std::process::{Child, Command as Process};
-use std::sync::Arc;
-use std::time::Duration;
+use std::process::Command as Process;
 
-use export::nbd::{Access, Export, Exports, Listener, Server};
+use export::nbd::Listener;
 use lvm::model::{Relations, Role};
-use manager::live::Owner;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
-use super::Session;
-use super::open::{self, Opener};
-use super::private_folder::PrivateFolder;
-use super::session::Disks;
+use super::offer::Offer;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::session::Disks;
+use crate::commands::{PrivateFolder, Session, open};
 
 const NBD: Flag = Flag::value(
     "nbd",
@@ -42,11 +38,8 @@ const RUN: Flag = Flag::value(
      private one.",
 );
 
-/// How long clients have for fetching their last answers.
-const GRACE: Duration = Duration::from_secs(10);
-
 /// `serve`
-pub(super) const COMMAND: Command = Command {
+pub(in crate::commands) const COMMAND: Command = Command {
     name: "serve",
     summary: "Serve volumes to NBD clients, over a socket",
     operands: "VG|VG/LV ...",
@@ -57,8 +50,10 @@ pub(super) const COMMAND: Command = Command {
         until it is interrupted.\n\n\
         Started with sockets by systemd or by a tool of libnbd, it serves on those.\n\n\
         Clients may write, unless --readonly is given; a volume whose own permission is \
-        read-only is only read. While a group is served for writing, this process owns it: no \
-        other command changes it, and its disks cannot be activated elsewhere on this machine.",
+        read-only is only read. While a group is served for writing, this process owns it: \
+        commands that change the group run in it, so that a volume can grow while it is used; \
+        a second serve or attach adds its volumes to it; and the group's disks cannot be \
+        activated elsewhere on this machine.",
     flags: &[&[NBD, READ_ONLY, RUN], open::FLAGS, flags::COMMON],
     examples: &[
         Example {
@@ -88,8 +83,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     let activated = Listener::from_activation().map_err(|error| failed(&error))?;
     let quiet = !activated.is_empty();
-    let (exports, owners) = exports(arguments, session)?;
-    let server = Server::new(exports.clone()).map_err(|error| failed(&error))?;
+    let offer = offer(arguments, session)?;
+    let names = offer.names();
     let mut listeners = activated;
     for address in arguments.values(&NBD) {
         listeners.push(listen(address)?);
@@ -110,13 +105,11 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     let addresses: Vec<String> = listeners
         .iter()
-        .map(|listener| address_of(listener, &exports))
+        .map(|listener| address_of(listener, &names))
         .collect();
     let socket = listeners.iter().find_map(Listener::path);
     let socket = socket.map(Path::to_owned);
-    for listener in listeners {
-        server.listen(listener).map_err(|error| failed(&error))?;
-    }
+    let mut serving = offer.serve(listeners)?;
     if !quiet && private.is_none() {
         for address in &addresses {
             session.line(address)?;
@@ -124,10 +117,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         session.out().flush()?;
     }
     let outcome = match arguments.value(&RUN) {
-        None => {
-            wait_for_end(&mut signals, None)?;
-            Ok(())
-        }
+        None => serving.wait(&mut signals, None),
         Some(line) => {
             let mut process = Process::new("/bin/sh");
             process.args(["-c", line]).env("uri", &addresses[0]);
@@ -137,61 +127,42 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             let child = process.spawn();
             let mut child =
                 child.map_err(|error| Error::failed("Cannot run /bin/sh").because(error))?;
-            wait_for_end(&mut signals, Some(&mut child))
+            serving.wait(&mut signals, Some(&mut child))
         }
     };
-    server.stop(GRACE);
-    drop((server, exports, private));
-    open::close(owners, session);
-    outcome
+    let ended = serving.end(&mut signals, session);
+    drop(private);
+    outcome.and(ended)
 }
 
 fn failed(error: &block::Error) -> Error {
     Error::failed(error.to_string())
 }
 
-/// The volumes that the operands name, and the groups that this process owns for them.
-fn exports(arguments: &Arguments, session: &mut Session) -> Result<(Exports, Vec<Owner>), Error> {
+/// What the operands name, and who is to serve it.
+fn offer(arguments: &Arguments, session: &mut Session) -> Result<Offer, Error> {
     let disks = session.disks(arguments)?;
     let access = if arguments.has(&READ_ONLY) {
         VolumeAccess::ReadOnly
     } else {
         VolumeAccess::ReadWrite
     };
-    let mut opener = Opener::new(&disks, arguments, access)?;
-    let exports = Exports::new();
-    let add = |name: &str, opener: &mut Opener<'_>, session: &mut Session| {
-        let opened = opener.open(name, session)?;
-        exports
-            .add(Export {
-                name: opened.name,
-                description: String::new(),
-                access: match access {
-                    VolumeAccess::ReadOnly => Access::ReadOnly,
-                    VolumeAccess::ReadWrite => Access::ReadWrite,
-                },
-                device: Arc::new(opened.volume),
-            })
-            .map_err(|error| failed(&error))
-    };
+    let mut offer = Offer::gather(&disks, arguments, access)?;
     for operand in arguments.operands() {
         let plain = operand.strip_prefix("/dev/").unwrap_or(operand);
         if plain.contains('/') {
-            add(operand, &mut opener, session)?;
+            offer.add(operand, session)?;
             continue;
         }
-        opener.own(operand)?;
+        offer.own(operand)?;
         for name in volumes(&disks, operand)? {
             // One volume that cannot be served does not keep the others from it.
-            if let Err(error) = add(&name, &mut opener, session) {
+            if let Err(error) = offer.add(&name, session) {
                 session.tell(&error.to_string());
             }
         }
     }
-    if exports.list().is_empty() {
-        return Err(Error::failed("There is no volume that can be served"));
-    }
-    Ok((exports, opener.into_owners()))
+    offer.finish()
 }
 
 /// The names of the volumes of a group that people see.
@@ -218,35 +189,9 @@ fn listen(address: &str) -> Result<Listener, Error> {
 }
 
 /// What a client types; with the export's name in it if there is only one.
-fn address_of(listener: &Listener, exports: &Exports) -> String {
-    match exports.list().as_slice() {
-        [only] => listener.uri(&only.name),
+fn address_of(listener: &Listener, names: &[String]) -> String {
+    match names {
+        [only] => listener.uri(only),
         _ => listener.uri(""),
-    }
-}
-
-/// Waits for a signal that asks for the end, or for the end of `child`.
-fn wait_for_end(signals: &mut Signals, child: Option<&mut Child>) -> Result<(), Error> {
-    let Some(child) = child else {
-        signals.forever().find(|signal| *signal != SIGCHLD);
-        return Ok(());
-    };
-    loop {
-        let status = child
-            .try_wait()
-            .map_err(|error| Error::failed("Cannot wait for the command").because(error))?;
-        if let Some(status) = status {
-            return if status.success() {
-                Ok(())
-            } else {
-                Err(Error::failed(format!("The command failed: {status}")))
-            };
-        }
-        for signal in signals.wait() {
-            if signal == SIGTERM || signal == SIGHUP {
-                // The shell forwards nothing: its own children may live on without a server.
-                let _ = child.kill();
-            }
-        }
     }
 }

@@ -1,0 +1,217 @@
+//! The volumes to be served, and who is to serve them.
+
+use std::sync::Arc;
+
+use export::nbd::{Access, Export, Exports, Listener};
+use lvm::Uuid;
+use manager::activate::MissingPolicy;
+use manager::apply::HostDisks;
+use manager::live::wire::{Export as WireExport, Way};
+use manager::live::{Client, Use};
+use manager::scan::{self, FoundVg};
+use target::volume::Access as VolumeAccess;
+
+use super::serving::Serving;
+use crate::args::{Arguments, Error};
+use crate::commands::Session;
+use crate::commands::open::{Opener, unwritable};
+use crate::commands::session::Disks;
+use crate::live::{Here, Owned, add_export, own};
+
+/// Opens volumes, here or in the process that owns their group.
+pub(super) struct Gathering<'a> {
+    disks: &'a Disks,
+    access: VolumeAccess,
+    missing: MissingPolicy,
+    reader: Opener<'a>,
+    exports: Exports,
+    uses: Vec<Use>,
+    owned: Vec<(Uuid, Owned)>,
+    /// Names of volumes that the other process serves.
+    there: Vec<String>,
+}
+
+/// What is served, in this process or in another one.
+pub(super) enum Offer {
+    Here {
+        exports: Exports,
+        uses: Vec<Use>,
+        groups: Vec<Here>,
+    },
+    There {
+        client: Client,
+        group: String,
+        volumes: Vec<String>,
+        is_read_only: bool,
+    },
+}
+
+impl Offer {
+    /// One of volumes of `disks`, of which there are none yet.
+    pub(super) fn gather<'a>(
+        disks: &'a Disks,
+        arguments: &Arguments,
+        access: VolumeAccess,
+    ) -> Result<Gathering<'a>, Error> {
+        Ok(Gathering {
+            disks,
+            access,
+            missing: Opener::options(arguments, access)?.missing,
+            reader: Opener::new(disks, arguments, VolumeAccess::ReadOnly)?,
+            exports: Exports::new(),
+            uses: Vec::new(),
+            owned: Vec::new(),
+            there: Vec::new(),
+        })
+    }
+
+    /// The volumes' names: `vg0/data`.
+    pub(super) fn names(&self) -> Vec<String> {
+        match self {
+            Self::Here { exports, .. } => {
+                let list = exports.list();
+                list.iter().map(|export| export.name.clone()).collect()
+            }
+            Self::There { group, volumes, .. } => {
+                let volumes = volumes.iter();
+                volumes.map(|name| format!("{group}/{name}")).collect()
+            }
+        }
+    }
+
+    /// Lets clients in.
+    pub(super) fn serve(self, listeners: Vec<Listener>) -> Result<Serving, Error> {
+        match self {
+            Self::Here {
+                exports,
+                uses,
+                groups,
+            } => Serving::here(exports, listeners, uses, groups),
+            Self::There {
+                client,
+                volumes,
+                is_read_only,
+                ..
+            } => {
+                let wanted = WireExport {
+                    volumes,
+                    is_read_only,
+                    way: Way::Nbd,
+                };
+                Serving::there(client, &wanted, listeners)
+            }
+        }
+    }
+}
+
+impl Gathering<'_> {
+    /// Adds the volume called `name`.
+    pub(super) fn add(&mut self, name: &str, session: &mut Session) -> Result<(), Error> {
+        let (group, lv) = self
+            .disks
+            .scan
+            .find_volume(name)
+            .map_err(|error| failed(&error))?;
+        let short = group.model.lv(lv).name().to_owned();
+        let place = self.place(group)?;
+        let Some(place) = place else {
+            let opened = self.reader.open(name, session)?;
+            let export = Export {
+                name: opened.name,
+                description: String::new(),
+                access: Access::ReadOnly,
+                device: Arc::new(opened.volume),
+            };
+            return Ok(self.exports.add(export)?);
+        };
+        let here = match &self.owned[place].1 {
+            Owned::There(_) => {
+                self.there.push(short);
+                return Ok(());
+            }
+            Owned::Here(here) => here,
+        };
+        let used = here.group.open(&short, self.missing);
+        let mut used = used.map_err(|error| unwritable(&error))?;
+        for gap in &used.gaps {
+            session.tell(&format!("WARNING: {gap}."));
+        }
+        add_export(&self.exports, &mut used, Access::ReadWrite)?;
+        self.uses.push(used);
+        Ok(())
+    }
+
+    /// Takes the group called `name`, if volumes are to be written, or finds the process that has
+    /// it.
+    pub(super) fn own(&mut self, name: &str) -> Result<(), Error> {
+        let group = self
+            .disks
+            .scan
+            .find_group(name)
+            .map_err(|error| failed(&error))?;
+        self.place(group).map(|_| ())
+    }
+
+    /// Where in `owned` the group is; `None`: it is only read.
+    fn place(&mut self, group: &FoundVg) -> Result<Option<usize>, Error> {
+        let found = self.owned.iter().position(|(uuid, _)| *uuid == group.uuid);
+        if found.is_some() {
+            return Ok(found);
+        }
+        let owned = match self.access {
+            // Who only reads owns nothing; but what an owner has, it alone knows as it is now.
+            VolumeAccess::ReadOnly => match Client::find(group.uuid) {
+                Ok(Some(client)) => Owned::There(client),
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(failed(&error)),
+            },
+            VolumeAccess::ReadWrite => {
+                let source = HostDisks {
+                    source: self.disks.source.clone(),
+                    options: scan::Options::default(),
+                };
+                own(&self.disks.host, &source, group).map_err(|error| unwritable(&error))?
+            }
+        };
+        self.owned.push((group.uuid, owned));
+        Ok(Some(self.owned.len() - 1))
+    }
+
+    /// All of them.
+    pub(super) fn finish(self) -> Result<Offer, Error> {
+        if self.exports.list().is_empty() && self.there.is_empty() {
+            return Err(Error::failed("There is no volume that can be served"));
+        }
+        let mut groups = Vec::new();
+        let mut others = Vec::new();
+        for (_, owned) in self.owned {
+            match owned {
+                Owned::Here(here) => groups.push(here),
+                Owned::There(client) => others.push(client),
+            }
+        }
+        if others.is_empty() {
+            return Ok(Offer::Here {
+                exports: self.exports,
+                uses: self.uses,
+                groups,
+            });
+        }
+        match <[Client; 1]>::try_from(others) {
+            Ok([client]) if self.exports.list().is_empty() => Ok(Offer::There {
+                group: client.group().to_owned(),
+                client,
+                volumes: self.there,
+                is_read_only: self.access == VolumeAccess::ReadOnly,
+            }),
+            _ => Err(Error::failed(
+                "These groups have different owners: other processes serve some of them already; \
+                 serve each group with a command of its own",
+            )),
+        }
+    }
+}
+
+fn failed(error: &manager::Error) -> Error {
+    Error::failed(error.to_string())
+}

@@ -1,0 +1,29 @@
+//! Volumes in use as NBD exports.
+
+use std::sync::Arc;
+
+use block::Device;
+use export::nbd::{Access, Export, Exports};
+use manager::live::Use;
+
+/// Puts a volume on the list, where it follows its name. A new size needs no more: clients that
+/// come later, or ask again, are told.
+pub(crate) fn add_export(exports: &Exports, used: &mut Use, access: Access) -> block::Result<()> {
+    let mut export = Export {
+        name: used.name.clone(),
+        description: String::new(),
+        access,
+        device: Arc::new(used.volume.clone()) as Arc<dyn Device>,
+    };
+    exports.add(export.clone())?;
+    let exports = exports.clone();
+    used.watch(Box::new(move |_, name| {
+        if name != export.name {
+            exports.remove(&export.name);
+            name.clone_into(&mut export.name);
+            // Only this list's own volumes are on it, and their names differ.
+            let _ = exports.add(export.clone());
+        }
+    }));
+    Ok(())
+}

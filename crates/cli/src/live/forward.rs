@@ -1,0 +1,53 @@
+//! A command on its way to the process that owns its group.
+
+use std::path::Path;
+
+use manager::apply::Answer;
+use manager::host::DEVICES_VARIABLE;
+use manager::live::{Client, Dialog};
+
+use crate::args::{Arguments, Error, flags};
+use crate::commands::{Console, Stream, Terminal};
+
+/// Runs a command there.
+pub(crate) fn forward(mut client: Client, name: &str, arguments: &Arguments) -> Result<(), Error> {
+    let mut words = vec![name.to_owned()];
+    let variable = std::env::var(DEVICES_VARIABLE).unwrap_or_default();
+    if !arguments.has(&flags::DEVICES) && !variable.is_empty() {
+        // The owner's environment is not this one.
+        for path in variable.split(':').filter(|path| !path.is_empty()) {
+            words.extend(["--devices".to_owned(), path.to_owned()]);
+        }
+    }
+    words.extend_from_slice(arguments.words());
+    let folder = std::env::current_dir()?;
+    let status = run(&mut client, &words, &folder)?;
+    match status {
+        0 => Ok(()),
+        status => Err(Error::ended(status)),
+    }
+}
+
+fn run(client: &mut Client, words: &[String], folder: &Path) -> Result<u8, Error> {
+    let mut dialog = Here(Terminal);
+    let status = client.run(words, folder, &mut dialog);
+    status.map_err(|error| Error::failed(error.to_string()))
+}
+
+/// This process's terminal, for a command that runs elsewhere.
+struct Here(Terminal);
+
+impl Dialog for Here {
+    // A closed terminal does not stop the command: it runs elsewhere already.
+    fn out(&mut self, text: &str) {
+        let _ = self.0.write(Stream::Out, text);
+    }
+
+    fn err(&mut self, text: &str) {
+        let _ = self.0.write(Stream::Err, text);
+    }
+
+    fn ask(&mut self, question: &str) -> Answer {
+        self.0.ask(question)
+    }
+}

@@ -1,0 +1,18 @@
+//! Live volume groups, as commands meet them: owned by this process, or by another one.
+//!
+//! ```text
+//!   Owned::Here    this process takes the group, listens on its control socket, serves by itself
+//!   Owned::There   another process has it: it gets our sockets or our file, and serves for us
+//! ```
+//!
+//! `service` is what an owner does for others, `owned` decides whose a group is, `exports` puts
+//! volumes on a list of NBD exports, `forward` takes a command to the owner of its group.
+
+mod exports;
+mod forward;
+mod owned;
+mod service;
+
+pub(crate) use exports::add_export;
+pub(crate) use forward::forward;
+pub(crate) use owned::{Here, Owned, own};

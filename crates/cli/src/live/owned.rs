@@ -1,0 +1,70 @@
+//! Whose a group is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manager::apply::HostDisks;
+use manager::host::Host;
+use manager::live::{Client, LiveGroup, Server};
+use manager::scan::FoundVg;
+use manager::{Kind, Result};
+
+use super::service::Exporter;
+
+/// How long to look for the owner of a group that somebody holds: it may just have begun.
+const FIND_MAX: Duration = Duration::from_secs(2);
+const FIND_RETRY: Duration = Duration::from_millis(50);
+
+/// A group that may be written.
+#[derive(Debug)]
+pub(crate) enum Owned {
+    /// By this process.
+    Here(Here),
+    /// By another one.
+    There(Client),
+}
+
+/// A group of this process, and its control socket.
+#[derive(Debug)]
+pub(crate) struct Here {
+    // In the order in which they go.
+    server: Server,
+    pub(crate) group: LiveGroup,
+}
+
+/// Takes a group, or finds the process that has it.
+pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Owned> {
+    if let Some(client) = Client::find(group.uuid)? {
+        return Ok(Owned::There(client));
+    }
+    match LiveGroup::take(host, disks, &group.uuid.to_string()) {
+        Ok(group) => {
+            let service = Arc::new(Exporter::new(group.clone()));
+            let server = Server::start(&group, service)?;
+            Ok(Owned::Here(Here { server, group }))
+        }
+        Err(error) if error.kind() == Kind::Locked => {
+            let tries = FIND_MAX.as_millis() / FIND_RETRY.as_millis();
+            for _ in 0..tries {
+                if let Some(client) = Client::find(group.uuid)? {
+                    return Ok(Owned::There(client));
+                }
+                std::thread::sleep(FIND_RETRY);
+            }
+            Err(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Here {
+    /// For how many other processes volumes are served.
+    pub(crate) fn others(&self) -> usize {
+        self.server.exporting()
+    }
+
+    /// Whether somebody asked this process, through the socket, to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.server.is_stopped()
+    }
+}

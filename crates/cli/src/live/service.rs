@@ -1,0 +1,218 @@
+//! What an owner does for its clients.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::Device;
+use export::fuse::{self, FuseFile};
+use export::nbd;
+use manager::activate::MissingPolicy;
+use manager::apply::{Answer, Ownership};
+use manager::live::wire::{Export, Exported, Way};
+use manager::live::{Dialog, LiveGroup, Served, Service, Teller, Use};
+use manager::{Error, Kind, Result};
+
+use super::add_export;
+use crate::commands::{Caller, Console, Stream, perform};
+
+/// How long NBD clients have for fetching their last answers.
+const GRACE: Duration = Duration::from_secs(10);
+/// Threads that answer the kernel for one file.
+const THREADS: usize = 2;
+
+/// Runs commands and serves volumes of a group for other processes.
+pub(super) struct Exporter {
+    group: LiveGroup,
+}
+
+impl Exporter {
+    pub(super) fn new(group: LiveGroup) -> Self {
+        Self { group }
+    }
+}
+
+impl Service for Exporter {
+    fn run(&self, words: &[String], folder: &str, dialog: &mut dyn Dialog) -> u8 {
+        const FAILED: u8 = 5;
+        let mut hooks = match self.group.hooks() {
+            Ok(hooks) => hooks,
+            Err(error) => {
+                dialog.err(&format!("  {error}\n"));
+                return FAILED;
+            }
+        };
+        let mut console = Piped { dialog };
+        let caller = Caller {
+            console: &mut console,
+            hooks: Some(&mut hooks),
+            ownership: Ownership::Ours(self.group.uuid()),
+            folder: Some(PathBuf::from(folder)),
+        };
+        let status = perform(words, caller);
+        if let Err(error) = hooks.finish() {
+            dialog.err(&format!("  {error}\n"));
+            return status.max(FAILED);
+        }
+        status
+    }
+
+    fn export(
+        &self,
+        wanted: &Export,
+        files: Vec<OwnedFd>,
+        teller: Teller,
+    ) -> Result<Box<dyn Served>> {
+        let open = |name: &String| self.group.open(name, MissingPolicy::Degraded);
+        let uses = wanted
+            .volumes
+            .iter()
+            .map(open)
+            .collect::<Result<Vec<_>>>()?;
+        if uses.is_empty() || files.is_empty() {
+            let what = "there is nothing to serve, or nowhere to serve it";
+            return Err(Error::new(Kind::Request, what));
+        }
+        match wanted.way {
+            Way::Nbd => serve_nbd(wanted, files, uses),
+            Way::Fuse => serve_file(wanted, files, uses, teller),
+        }
+    }
+}
+
+struct ServedNbd {
+    server: nbd::Server,
+    uses: Vec<Use>,
+    is_read_only: bool,
+}
+
+fn serve_nbd(wanted: &Export, files: Vec<OwnedFd>, mut uses: Vec<Use>) -> Result<Box<dyn Served>> {
+    let access = if wanted.is_read_only {
+        nbd::Access::ReadOnly
+    } else {
+        nbd::Access::ReadWrite
+    };
+    let exports = nbd::Exports::new();
+    for used in &mut uses {
+        add_export(&exports, used, access).map_err(failed)?;
+    }
+    let server = nbd::Server::new(exports).map_err(failed)?;
+    for file in files {
+        let listener = nbd::Listener::given(file).map_err(failed)?;
+        server.listen(listener).map_err(failed)?;
+    }
+    Ok(Box::new(ServedNbd {
+        server,
+        uses,
+        is_read_only: wanted.is_read_only,
+    }))
+}
+
+impl Served for ServedNbd {
+    fn volumes(&self) -> Vec<Exported> {
+        let all = self.uses.iter();
+        all.map(|used| described(&used.volume, &used.name, self.is_read_only))
+            .collect()
+    }
+
+    fn end(self: Box<Self>) -> Result<()> {
+        self.server.stop(GRACE);
+        drop(self.server);
+        close(self.uses)
+    }
+}
+
+struct ServedFile {
+    file: FuseFile,
+    uses: Vec<Use>,
+    is_read_only: bool,
+}
+
+fn serve_file(
+    wanted: &Export,
+    files: Vec<OwnedFd>,
+    mut uses: Vec<Use>,
+    teller: Teller,
+) -> Result<Box<dyn Served>> {
+    let ([used], Ok([channel])) = (&mut uses[..], <[OwnedFd; 1]>::try_from(files)) else {
+        let what = "one volume is served through one file";
+        return Err(Error::new(Kind::Request, what));
+    };
+    let options = fuse::Options {
+        access: if wanted.is_read_only {
+            fuse::Access::ReadOnly
+        } else {
+            fuse::Access::ReadWrite
+        },
+        threads: THREADS,
+    };
+    let device = Arc::new(used.volume.clone());
+    let file = FuseFile::answer(device, channel, &options).map_err(failed)?;
+    let announcer = file.announcer();
+    let is_read_only = wanted.is_read_only;
+    used.watch(Box::new(move |volume, name| {
+        // A file that is being taken away needs no other size.
+        let _ = announcer.announce();
+        teller.changed(described(volume, name, is_read_only));
+    }));
+    Ok(Box::new(ServedFile {
+        file,
+        uses,
+        is_read_only,
+    }))
+}
+
+impl Served for ServedFile {
+    fn volumes(&self) -> Vec<Exported> {
+        let all = self.uses.iter();
+        all.map(|used| described(&used.volume, &used.name, self.is_read_only))
+            .collect()
+    }
+
+    fn end(self: Box<Self>) -> Result<()> {
+        let stopped = self.file.stop().map_err(failed);
+        close(self.uses).and(stopped)
+    }
+}
+
+fn described(volume: &dyn Device, name: &str, is_read_only: bool) -> Exported {
+    let info = volume.info();
+    Exported {
+        name: name.to_owned(),
+        size: info.size,
+        block: info.logical_block,
+        is_read_only: is_read_only || info.read_only,
+    }
+}
+
+fn close(uses: Vec<Use>) -> Result<()> {
+    let mut outcome = Ok(());
+    for used in uses {
+        outcome = outcome.and(used.close());
+    }
+    outcome
+}
+
+fn failed(error: block::Error) -> Error {
+    Error::new(Kind::Device, "it cannot be served").because(error)
+}
+
+/// A command's console at the other end of a socket.
+struct Piped<'a> {
+    dialog: &'a mut dyn Dialog,
+}
+
+impl Console for Piped<'_> {
+    fn write(&mut self, stream: Stream, text: &str) -> std::io::Result<()> {
+        match stream {
+            Stream::Out => self.dialog.out(text),
+            Stream::Err => self.dialog.err(text),
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, question: &str) -> Answer {
+        self.dialog.ask(question)
+    }
+}

@@ -1,0 +1,200 @@
+//! The side of a command that finds an owner.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use lvm::Uuid;
+
+use super::runtime::connect;
+use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
+use crate::apply::Answer;
+use crate::{Error, Kind, Result};
+
+/// How long an owner may take to say something while it has nothing to do.
+const REPLY_MAX: Duration = Duration::from_secs(30);
+/// How often to listen again while a command runs: commands may take as long as they take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Where what a command says goes, and where answers come from.
+pub trait Dialog {
+    /// Shows text among the results.
+    fn out(&mut self, text: &str);
+
+    /// Shows text among the errors.
+    fn err(&mut self, text: &str);
+
+    /// Shows a question and waits for the answer.
+    fn ask(&mut self, question: &str) -> Answer;
+}
+
+/// A connection to the process that owns a group.
+#[derive(Debug)]
+pub struct Client {
+    lines: Lines,
+    pid: u32,
+    group: String,
+}
+
+/// What an owner says while it serves volumes for somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing, within the time.
+    Nothing,
+    /// A volume changed; [`Client::seen`] says that this was taken note of.
+    Changed(Exported),
+    /// It serves them no more.
+    Gone,
+}
+
+impl Client {
+    /// Connects to the process that owns the group, if one does that this user can find.
+    pub fn find(uuid: Uuid) -> Result<Option<Self>> {
+        let Some(socket) = connect(uuid)? else {
+            return Ok(None);
+        };
+        let mut client = Self {
+            lines: Lines::new(socket)?,
+            pid: 0,
+            group: String::new(),
+        };
+        match client.listen(REPLY_MAX)? {
+            Some(Reply::Hello { pid, group, .. }) => {
+                client.pid = pid;
+                client.group = group;
+                Ok(Some(client))
+            }
+            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(_) => Err(client.odd()),
+            // It is just ending.
+            None => Ok(None),
+        }
+    }
+
+    /// The owner's process number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The group's name.
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Runs a command there: its name, and the words behind it. Gives its exit status.
+    pub fn run(&mut self, words: &[String], folder: &Path, dialog: &mut dyn Dialog) -> Result<u8> {
+        let request = Request::Run {
+            words: words.to_vec(),
+            folder: folder.display().to_string(),
+        };
+        self.say(&request)?;
+        loop {
+            match self.listen(PATIENCE) {
+                Ok(Some(Reply::Out(text))) => dialog.out(&text),
+                Ok(Some(Reply::Err(text))) => dialog.err(&text),
+                Ok(Some(Reply::Ask(question))) => {
+                    let yes = dialog.ask(&question) == Answer::Yes;
+                    self.say(&Request::Answer(yes))?;
+                }
+                Ok(Some(Reply::End(status))) => return Ok(status),
+                Ok(Some(Reply::Error(text))) => return Err(Error::new(Kind::Refused, text)),
+                Ok(Some(_)) => return Err(self.odd()),
+                Ok(None) => return Err(self.gone()),
+                Err(error) if error.kind() == Kind::Locked => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Lets it serve volumes through `files`, until this is dropped or [`Client::end`] is said.
+    pub fn export(&mut self, export: &Export, files: &[BorrowedFd<'_>]) -> Result<Vec<Exported>> {
+        let line = Request::Export(export.clone()).to_line();
+        self.lines.send_with(&line, files)?;
+        match self.listen(PATIENCE)? {
+            Some(Reply::Exported(volumes)) => Ok(volumes),
+            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(_) => Err(self.odd()),
+            None => Err(self.gone()),
+        }
+    }
+
+    /// Listens for news of what it serves, at most for `limit`.
+    pub fn heard(&mut self, limit: Duration) -> Result<Heard> {
+        match self.listen(limit) {
+            Ok(Some(Reply::Changed { volume })) => Ok(Heard::Changed(volume)),
+            Ok(Some(Reply::End(_)) | None) => Ok(Heard::Gone),
+            Ok(Some(Reply::Error(text))) => Err(Error::new(Kind::Refused, text)),
+            Ok(Some(_)) => Err(self.odd()),
+            Err(error) if error.kind() == Kind::Locked => Ok(Heard::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was heard last was taken note of.
+    pub fn seen(&mut self) -> Result<()> {
+        self.say(&Request::Seen)
+    }
+
+    /// Ends what it serves for this connection, and waits until what was written is durable.
+    pub fn end(&mut self) -> Result<()> {
+        self.say(&Request::End)?;
+        loop {
+            match self.heard(PATIENCE)? {
+                Heard::Gone => return Ok(()),
+                Heard::Changed(_) => self.seen()?,
+                Heard::Nothing => {
+                    let what = format!("process {} does not answer", self.pid);
+                    return Err(Error::new(Kind::Locked, what));
+                }
+            }
+        }
+    }
+
+    /// What it serves: names of volumes, with how many use each.
+    pub fn status(&mut self) -> Result<Vec<(String, u64)>> {
+        self.say(&Request::Status)?;
+        match self.listen(REPLY_MAX)? {
+            Some(Reply::Status(volumes)) => Ok(volumes),
+            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            _ => Err(self.odd()),
+        }
+    }
+
+    /// Asks it to stop serving.
+    pub fn stop(&mut self) -> Result<()> {
+        self.say(&Request::Stop)?;
+        self.listen(REPLY_MAX).map(|_| ())
+    }
+
+    fn say(&mut self, request: &Request) -> Result<()> {
+        self.lines.send(&request.to_line())
+    }
+
+    /// The next reply; `None` when the owner is gone.
+    fn listen(&mut self, limit: Duration) -> Result<Option<Reply>> {
+        match self.lines.next(limit)? {
+            Next::Line(line) => decode_reply(&line).map(Some),
+            Next::Left => Ok(None),
+            Next::Silence => {
+                let what = format!("process {} does not answer", self.pid);
+                Err(Error::new(Kind::Locked, what))
+            }
+        }
+    }
+
+    fn odd(&self) -> Error {
+        let what = format!(
+            "process {} says something that makes no sense here",
+            self.pid
+        );
+        Error::new(Kind::Refused, what)
+    }
+
+    fn gone(&self) -> Error {
+        let what = format!(
+            "process {}, which owns volume group {}, has ended; see with vgs what was done",
+            self.pid, self.group
+        );
+        Error::new(Kind::Incomplete, what)
+    }
+}

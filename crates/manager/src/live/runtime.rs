@@ -1,0 +1,152 @@
+//! The runtime folder, in which owners are found.
+//!
+//! ```text
+//!   /run/ashlar/groups/UUID/       $XDG_RUNTIME_DIR/ashlar/groups/UUID/ for ordinary users
+//!     record    the group's name and the owner's process number; locked as long as it lives
+//!     socket    its control socket
+//! ```
+//!
+//! The lock, not the process number, says whether the owner lives. What a killed one left is
+//! removed by whoever meets it.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use lvm::Uuid;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+
+use crate::{Error, Kind, Result};
+
+/// Names another runtime folder: for tests, and for worlds that must not see each other.
+pub const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
+
+/// The runtime folder, which is made if it is not there.
+pub fn runtime_folder() -> Result<PathBuf> {
+    let uid = rustix::process::geteuid();
+    let variable = |name| std::env::var_os(name).filter(|folder| !folder.is_empty());
+    let base = if let Some(folder) = variable(RUNTIME_VARIABLE) {
+        PathBuf::from(folder)
+    } else if uid.is_root() {
+        PathBuf::from("/run/ashlar")
+    } else if let Some(folder) = variable("XDG_RUNTIME_DIR") {
+        Path::new(&folder).join("ashlar")
+    } else {
+        std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw()))
+    };
+    make(&base)?;
+    let owner = std::fs::symlink_metadata(&base).map(|found| found.uid());
+    if !owner.is_ok_and(|owner| owner == uid.as_raw()) {
+        let what = format!("{} belongs to somebody else: remove it", base.display());
+        return Err(Error::new(Kind::Refused, what));
+    }
+    Ok(base)
+}
+
+/// A record that this process holds. It is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Record {
+    folder: PathBuf,
+    _file: File,
+}
+
+impl Record {
+    /// Says that this process owns the group, and listens for others.
+    pub(super) fn make(group: &str, uuid: Uuid) -> Result<(Self, UnixListener)> {
+        let folder = place(uuid)?;
+        make(&folder)?;
+        let failed = |error: std::io::Error| cannot_use(&folder, error);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let open = options.mode(0o600).open(folder.join("record"));
+        let mut file = open.map_err(failed)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let what = format!("volume group {group} is owned by another process");
+            return Err(Error::new(Kind::Locked, what));
+        }
+        // What a killed owner left.
+        let _ = std::fs::remove_file(folder.join("socket"));
+        let text = format!("group={group}\npid={}\n", std::process::id());
+        file.set_len(0)
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(failed)?;
+        let record = Self {
+            folder: folder.clone(),
+            _file: file,
+        };
+        let listener = through(&folder, |path| UnixListener::bind(path)).map_err(failed)?;
+        let socket = folder.join("socket");
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(socket, private).map_err(failed)?;
+        Ok((record, listener))
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // What cannot be removed is stale from now on, and removed by the next owner.
+        remove(&self.folder);
+    }
+}
+
+/// The process that owns a group, connected; `None`: none that this user can find does.
+pub(super) fn connect(uuid: Uuid) -> Result<Option<UnixStream>> {
+    let folder = place(uuid)?;
+    let Ok(record) = File::open(folder.join("record")) else {
+        return Ok(None);
+    };
+    if flock(&record, FlockOperation::NonBlockingLockShared).is_ok() {
+        // Under the lock, so that a new owner does not lose what it makes meanwhile.
+        let _ = std::fs::remove_file(folder.join("socket"));
+        return Ok(None);
+    }
+    match through(&folder, |path| UnixStream::connect(path)) {
+        Ok(socket) => Ok(Some(socket)),
+        // It is beginning, or ending.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(None),
+        Err(error) => Err(cannot_use(&folder, error)),
+    }
+}
+
+/// Whether any group may have an owner that this user can find; most machines have none.
+pub fn any_owner() -> bool {
+    let groups = runtime_folder().map(|base| base.join("groups"));
+    let entries = groups
+        .ok()
+        .and_then(|groups| std::fs::read_dir(groups).ok());
+    entries.is_some_and(|mut entries| entries.next().is_some())
+}
+
+fn place(uuid: Uuid) -> Result<PathBuf> {
+    Ok(runtime_folder()?.join("groups").join(uuid.to_string()))
+}
+
+fn remove(folder: &Path) {
+    for name in ["socket", "record"] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
+fn make(folder: &Path) -> Result<()> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| cannot_use(folder, error))
+}
+
+/// Uses the socket in `folder` by a name that is short enough for any folder.
+fn through<T>(folder: &Path, act: impl FnOnce(&Path) -> std::io::Result<T>) -> std::io::Result<T> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    let path = format!("/proc/self/fd/{}/socket", folder.as_raw_fd());
+    act(Path::new(&path))
+}
+
+fn cannot_use(folder: &Path, error: std::io::Error) -> Error {
+    let what = format!("cannot use the folder {}", folder.display());
+    Error::new(Kind::Device, what).because(error)
+}

@@ -1,0 +1,219 @@
+//! The side of the owner: a thread that lets clients in, and one for each.
+
+use std::collections::HashMap;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::sockopt::socket_peercred;
+
+use super::connection::serve;
+use super::group::LiveGroup;
+use super::runtime::Record;
+use super::wire::{Export, Exported};
+use super::{Dialog, Teller};
+use crate::{Error, Kind, Result};
+
+/// Clients at a time; more are turned away.
+const CLIENTS_MAX: usize = 64;
+
+/// What an owner does for its clients.
+pub trait Service: Send + Sync {
+    /// Runs a command, whose relative paths are meant from `folder`. Gives its exit status.
+    fn run(&self, words: &[String], folder: &str, dialog: &mut dyn Dialog) -> u8;
+
+    /// Serves volumes through `files`; `teller` tells the client how they change.
+    fn export(
+        &self,
+        export: &Export,
+        files: Vec<OwnedFd>,
+        teller: Teller,
+    ) -> Result<Box<dyn Served>>;
+}
+
+/// Volumes that are served for a client.
+pub trait Served: Send {
+    /// The volumes.
+    fn volumes(&self) -> Vec<Exported>;
+
+    /// Ends it; what was written is durable afterwards.
+    fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// The control socket of a group that this process owns.
+pub struct Server {
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+    _record: Record,
+}
+
+/// What the threads share.
+pub(super) struct Shared {
+    pub(super) group: LiveGroup,
+    pub(super) service: Arc<dyn Service>,
+    /// Connections for which volumes are served.
+    pub(super) exporting: AtomicUsize,
+    /// Whether somebody said stop.
+    pub(super) is_stopped: AtomicBool,
+    stop: OwnedFd,
+    clients: Mutex<Clients>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Clients {
+    sockets: HashMap<u64, UnixStream>,
+    next: u64,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Server({:?})", self.shared.group)
+    }
+}
+
+impl Server {
+    /// Lets clients find this process as the owner of `group`.
+    pub fn start(group: &LiveGroup, service: Arc<dyn Service>) -> Result<Self> {
+        let (record, listener) = Record::make(&group.name(), group.uuid())?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let stop = eventfd(0, flags).map_err(|errno| failed(errno.into()))?;
+        let shared = Arc::new(Shared {
+            group: group.clone(),
+            service,
+            exporting: AtomicUsize::new(0),
+            is_stopped: AtomicBool::new(false),
+            stop,
+            clients: Mutex::default(),
+            left: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        let acceptor = std::thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || theirs.accept(&listener))
+            .map_err(failed)?;
+        Ok(Self {
+            shared,
+            acceptor: Some(acceptor),
+            _record: record,
+        })
+    }
+
+    /// For how many clients volumes are served.
+    pub fn exporting(&self) -> usize {
+        self.shared.exporting.load(Ordering::Relaxed)
+    }
+
+    /// Whether a client asked this process to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopped.load(Ordering::Relaxed)
+    }
+
+    fn end(&mut self) {
+        let _ = rustix::io::write(&self.shared.stop, &1_u64.to_ne_bytes());
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+        let mut clients = self.shared.clients();
+        for socket in clients.sockets.values() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        // Commands under way come to their end: they read no more from their clients.
+        while !clients.sockets.is_empty() {
+            let waited = self
+                .shared
+                .left
+                .wait_timeout(clients, Duration::from_secs(1));
+            clients = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: &Arc<Self>, listener: &UnixListener) {
+        loop {
+            let mut fds = [
+                PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN),
+            ];
+            if poll(&mut fds, None).is_err_and(|errno| errno != rustix::io::Errno::INTR) {
+                return;
+            }
+            if !fds[1].revents().is_empty() {
+                return;
+            }
+            if fds[0].revents().is_empty() {
+                continue;
+            }
+            match listener.accept() {
+                // Who cannot be served sees the connection closed.
+                Ok((socket, _)) => _ = self.connect(socket),
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
+
+    fn connect(self: &Arc<Self>, socket: UnixStream) -> Result<()> {
+        let peer = socket_peercred(&socket).map_err(|errno| failed(errno.into()))?;
+        if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
+            return Err(Error::new(Kind::Refused, "somebody else came"));
+        }
+        let mut clients = self.clients();
+        if clients.sockets.len() >= CLIENTS_MAX {
+            return Err(Error::new(Kind::Locked, "too many came"));
+        }
+        let id = clients.next;
+        clients.next += 1;
+        clients
+            .sockets
+            .insert(id, socket.try_clone().map_err(failed)?);
+        drop(clients);
+        let seat = Seat {
+            shared: Arc::clone(self),
+            id,
+        };
+        std::thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || {
+                // What went wrong was said to the client, if it still listens.
+                let _ = serve(&seat.shared, socket);
+                drop(seat);
+            })
+            .map_err(failed)?;
+        Ok(())
+    }
+}
+
+/// A client's place in the list, given back when its thread ends, however it does.
+struct Seat {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(socket) = self.shared.clients().sockets.remove(&self.id) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        self.shared.left.notify_all();
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::new(Kind::Device, "cannot serve a control socket").because(error)
+}

@@ -1,0 +1,274 @@
+//! Exchanging the tables of volumes in use, around a commit.
+//!
+//! ```text
+//!   permit    nothing in use disappears, no mirror in use changes its shape
+//!   suspend   new tables are made; volumes that only grow need no more, of the others requests
+//!             are held and those in flight waited for, and mirrors that go stop writing
+//!   publish   the new tables count
+//!   resume    the commit failed: the old tables go on
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lvm::Uuid;
+use lvm::model::{LvId, PvFlag, VgFlag, VolumeGroup};
+use lvm::plan::{Change, GroupChange, VolumeChange};
+use target::home::Home;
+use target::table::Table;
+use target::volume::{Suspension, Volume};
+
+use super::owner::Owner;
+use super::stack::{describe, has_mirror};
+use crate::activate::Activator;
+use crate::apply::Disks;
+use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
+use crate::{Error, Kind, Result};
+
+/// How long requests in flight are waited for.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+
+/// What happens to one volume with the commit.
+pub(super) struct Exchange {
+    lv: Uuid,
+    volume: Volume,
+    table: Table,
+    homes: Vec<Home>,
+    /// `None`: the volume only grows.
+    suspension: Option<Suspension>,
+    /// Mirrors that end with the commit; they write nothing from now on.
+    ending: Vec<Home>,
+}
+
+/// All of them, and the group as it is about to be.
+pub(super) struct Exchanges {
+    scan: Scan,
+    group: FoundVg,
+    list: Vec<Exchange>,
+}
+
+impl Owner {
+    /// Fails where the change would take away what is in use.
+    pub(super) fn permit(&self, change: &Change) -> Result<()> {
+        let group = self.group()?;
+        let refuse = |name: &str, why: &str| {
+            let what = format!(
+                "Logical volume {}/{name} in use: process {} serves it; {why}",
+                group.name,
+                std::process::id()
+            );
+            Err(Error::new(Kind::Refused, what))
+        };
+        for removed in &change.groups {
+            if let GroupChange::Erase(vg) = removed
+                && vg.uuid == self.uuid
+            {
+                let what = format!(
+                    "Volume group {} in use: process {} serves it; stop that first",
+                    vg.name,
+                    std::process::id()
+                );
+                return Err(Error::new(Kind::Refused, what));
+            }
+        }
+        for volume in &change.volumes {
+            if let VolumeChange::Deactivate { lv, name } = volume
+                && self.active.iter().any(|active| active.lv == *lv)
+            {
+                return refuse(name, "stop that first");
+            }
+        }
+        let committed = change.groups.iter().filter_map(|group| match group {
+            GroupChange::Commit(vg) if vg.uuid == self.uuid => Some(vg),
+            _ => None,
+        });
+        for vg in committed {
+            self.permit_version(group, vg, &refuse)?;
+        }
+        Ok(())
+    }
+
+    fn permit_version(
+        &self,
+        group: &FoundVg,
+        vg: &VolumeGroup,
+        refuse: &dyn Fn(&str, &str) -> Result<()>,
+    ) -> Result<()> {
+        for active in &self.active {
+            let Some(old) = by_uuid(&group.model, active.lv) else {
+                continue;
+            };
+            let name = group.model.lv(old).name();
+            let Some(new) = by_uuid(vg, active.lv) else {
+                return refuse(name, "stop that first");
+            };
+            if vg.flags.has(VgFlag::Exported) {
+                return refuse(name, "stop that before the group is exported");
+            }
+            let is_mirror = !active.homes.is_empty() && has_mirror(vg, new);
+            if is_mirror && describe(&group.model, old) != describe(vg, new) {
+                return refuse(
+                    name,
+                    "a mirror keeps its size and its legs meanwhile (lvconvert -m0 is possible)",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the new tables and holds what must be held, as the group becomes `vg`.
+    pub(super) fn suspend(&mut self, vg: &VolumeGroup) -> Result<Exchanges> {
+        let scan = self.disks.scan(&self.host)?;
+        let old = Arc::clone(&self.group()?.model);
+        let new = found_as(&scan, vg);
+        let mut list = Vec::new();
+        for place in 0..self.active.len() {
+            let lv = self.active[place].lv;
+            let (Some(before), Some(after)) = (by_uuid(&old, lv), by_uuid(vg, lv)) else {
+                continue;
+            };
+            if describe(&old, before) != describe(vg, after) {
+                let exchange = self.exchange(place, &scan, &new, after);
+                list.push(exchange.inspect_err(|_| resume(&list))?);
+            }
+        }
+        Ok(Exchanges {
+            scan,
+            group: new,
+            list,
+        })
+    }
+
+    fn exchange(
+        &mut self,
+        place: usize,
+        scan: &Scan,
+        group: &FoundVg,
+        lv: LvId,
+    ) -> Result<Exchange> {
+        let active = &self.active[place];
+        let volume = active.volume.clone();
+        let (uuid, options, old_homes) = (active.lv, active.options, active.homes.clone());
+        let mut suspension = None;
+        if !old_homes.is_empty() || has_mirror(&group.model, lv) {
+            // Nothing may be written behind the back of a mirror that begins or ends.
+            suspension = Some(drained(&volume)?);
+        }
+        let mut ending = Vec::new();
+        for home in old_homes {
+            if let Err(error) = home.suspend(DRAIN_MAX) {
+                resume_homes(&ending);
+                return Err(busy(&group.name, error));
+            }
+            ending.push(home);
+        }
+        let devices = std::mem::take(&mut self.devices);
+        let mut activator = Activator::over(scan, &self.host, devices);
+        let compiled = activator.compile(group, lv, options);
+        self.devices = activator.into_devices();
+        let compiled = compiled.inspect_err(|_| resume_homes(&ending))?;
+        if suspension.is_none() && !volume.is_growth(&compiled.table) {
+            suspension = Some(drained(&volume)?);
+        }
+        Ok(Exchange {
+            lv: uuid,
+            volume,
+            table: compiled.table,
+            homes: compiled.homes,
+            suspension,
+            ending,
+        })
+    }
+
+    /// The new tables count, and the group is as it was told to become.
+    pub(super) fn publish(&mut self, exchanges: Exchanges) {
+        self.scan = exchanges.scan;
+        let mut groups = self.scan.groups.iter_mut();
+        if let Some(group) = groups.find(|group| group.uuid == exchanges.group.uuid) {
+            let restrictions = std::mem::take(&mut group.restrictions);
+            *group = FoundVg {
+                restrictions,
+                ..exchanges.group
+            };
+        }
+        for exchange in exchanges.list {
+            let published = match exchange.suspension {
+                Some(suspension) => suspension.publish(exchange.table),
+                None => exchange.volume.grow(exchange.table),
+            };
+            // A queue that was opened meanwhile asks nothing while requests are held.
+            published.expect("a table that was prepared fits");
+            let active = self.active.iter_mut();
+            for active in active.filter(|active| active.lv == exchange.lv) {
+                active.homes.clone_from(&exchange.homes);
+            }
+            // The mirrors in `ending` have written all they had to, and end with their last user.
+        }
+    }
+}
+
+impl Exchanges {
+    /// The old tables go on.
+    pub(super) fn resume(self) {
+        resume(&self.list);
+    }
+}
+
+fn resume(list: &[Exchange]) {
+    for exchange in list {
+        resume_homes(&exchange.ending);
+    }
+}
+
+fn resume_homes(homes: &[Home]) {
+    for home in homes {
+        // One that has ended fails its requests by itself.
+        let _ = home.resume();
+    }
+}
+
+fn drained(volume: &Volume) -> Result<Suspension> {
+    let name = || block::Device::info(volume).name;
+    let suspension = volume.suspend().map_err(|error| busy(&name(), error))?;
+    suspension
+        .wait(DRAIN_MAX)
+        .map_err(|error| busy(&name(), error))?;
+    Ok(suspension)
+}
+
+fn busy(name: &str, error: target::Error) -> Error {
+    let what = format!("{name} could not be suspended, so nothing was changed; try again");
+    Error::new(Kind::Device, what).because(error)
+}
+
+fn by_uuid(vg: &VolumeGroup, lv: Uuid) -> Option<LvId> {
+    let mut all = vg.lvs();
+    all.find(|(_, volume)| volume.uuid == lv).map(|(id, _)| id)
+}
+
+/// A version of a group that is not on the disks yet, with the disks on which it is about to be.
+fn found_as(scan: &Scan, vg: &VolumeGroup) -> FoundVg {
+    let presence = |uuid: Uuid, is_missing: bool| {
+        let is_it =
+            |pv: &crate::scan::FoundPv| pv.uuid == uuid && pv.duplicate != Duplicate::Unchosen;
+        match scan.physical_volumes.iter().position(is_it) {
+            Some(index) if is_missing => Presence::Returned(PvIndex(index)),
+            Some(index) => Presence::Present(PvIndex(index)),
+            None => Presence::Missing,
+        }
+    };
+    let members = vg.pvs().map(|(id, pv)| Member {
+        uuid: pv.uuid,
+        id,
+        presence: presence(pv.uuid, pv.flags.has(PvFlag::Missing)),
+    });
+    FoundVg {
+        name: vg.name.clone(),
+        uuid: vg.uuid,
+        seqno: vg.seqno,
+        members: members.collect(),
+        model: Arc::new(vg.clone()),
+        text: Arc::from([]),
+        restrictions: Vec::new(),
+    }
+}
