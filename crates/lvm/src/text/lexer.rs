@@ -19,6 +19,7 @@
 use std::ops::Range;
 
 use super::carry;
+use super::search::{position, until_nul};
 use crate::error::{Error, Kind};
 
 /// What stands next in the text.
@@ -66,12 +67,8 @@ pub(super) struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// At the beginning of `bytes`, which end at their first NUL.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        let end = bytes
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(bytes.len());
         Self {
-            bytes: &bytes[..end],
+            bytes: until_nul(bytes),
             position: 0,
             token_start: 0,
         }
@@ -120,7 +117,8 @@ impl<'a> Lexer<'a> {
     fn skip_space(&mut self) {
         while let Some(&byte) = self.bytes.get(self.position) {
             if byte == b'#' {
-                self.skip_while(|byte| byte != b'\n');
+                let rest = &self.bytes[self.position..];
+                self.position += position(rest, b'\n').unwrap_or(rest.len());
             } else if is_space(byte) {
                 self.position += 1;
             } else {

@@ -4,8 +4,10 @@ pub mod carry;
 mod lexer;
 mod parser;
 mod printer;
+mod search;
 mod tree;
 
 pub use parser::{DEPTH_MAX, NODE_COUNT_MAX, TEXT_SIZE_MAX, parse};
 pub use printer::{Printer, Style};
+pub use search::until_nul;
 pub use tree::{Node, Section, Value};

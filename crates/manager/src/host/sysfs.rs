@@ -13,9 +13,10 @@
 //! show anything from all of `/sys` to none of it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
-use lvm::{Sectors, Uuid};
+use lvm::Uuid;
 
 use super::location::{DeviceId, DeviceNumber};
 
@@ -30,8 +31,6 @@ pub struct Sysfs {
 pub struct BlockFacts {
     /// The kernel's name: `sda1`, `dm-3`, `cciss!c0d0`.
     pub kernel_name: String,
-    /// Its size, where the kernel says it.
-    pub size: Option<Sectors>,
     /// What it is known by.
     pub id: Option<DeviceId>,
     /// Its number on its disk, if it is a partition.
@@ -95,33 +94,41 @@ impl Sysfs {
 
     /// The facts about the device with this number.
     pub fn facts(&self, number: DeviceNumber) -> BlockFacts {
-        let link = self.root.join("dev/block").join(number.to_string());
-        let Ok(dir) = fs::canonicalize(link) else {
+        let Some(dir) = self.folder(number) else {
             return BlockFacts::default();
         };
         let name = dir
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
-        let size = read(&dir.join("size"))
-            .and_then(|size| size.parse().ok())
-            .map(Sectors);
+        let name = name.unwrap_or_default();
+        // What the folder does not list is not asked for: a machine may have a thousand devices.
+        let entries = names_in(&dir);
+        let has = |wanted: &str| entries.iter().any(|entry| entry == wanted);
         // A partition's disk is the folder above it.
-        let partition = read(&dir.join("partition")).and_then(|number| number.parse().ok());
+        let partition = has("partition")
+            .then(|| read(&dir.join("partition"))?.parse().ok())
+            .flatten();
         let disk = if partition.is_some() {
             dir.parent()
         } else {
             None
         };
-        let part_of = logical_volume(&dir)
+        let dm_uuid = has("dm").then(|| read(&dir.join("dm/uuid"))).flatten();
+        let part_of = dm_uuid
+            .as_ref()
+            .and_then(|uuid| logical_volume(&dir, uuid))
             .or_else(|| self.held_by(&dir))
             .or_else(|| self.held_by(disk?));
+        let id = match dm_uuid {
+            Some(uuid) => dm_id(uuid),
+            None => device_id(&dir, disk.unwrap_or(&dir)),
+        };
         BlockFacts {
-            kernel_name: name.unwrap_or_default(),
-            size,
-            id: device_id(&dir, disk.unwrap_or(&dir)),
+            id,
             partition,
             part_of,
-            partitions: partitions(&dir),
+            partitions: partitions(&dir, &name, entries),
+            kernel_name: name,
         }
     }
 
@@ -164,6 +171,23 @@ impl Sysfs {
         names_in(&dir).iter().any(is_volume)
     }
 
+    /// The folder of the device with this number. The kernel's links go from folder to folder
+    /// without further links on their way, so one step resolves them.
+    fn folder(&self, number: DeviceNumber) -> Option<PathBuf> {
+        let links = self.root.join("dev/block");
+        let target = fs::read_link(links.join(number.to_string())).ok()?;
+        let mut folder = links;
+        for part in target.components() {
+            match part {
+                Component::ParentDir => {
+                    folder.pop();
+                }
+                other => folder.push(other),
+            }
+        }
+        Some(folder)
+    }
+
     fn class(&self, kernel_name: &str) -> PathBuf {
         self.root.join("class/block").join(kernel_name)
     }
@@ -184,15 +208,29 @@ impl Sysfs {
     }
 }
 
-/// Says so if the device is a logical volume that device-mapper serves.
-fn logical_volume(dir: &Path) -> Option<PartOf> {
-    let uuid = read(&dir.join("dm/uuid"))?;
-    let name = read(&dir.join("dm/name")).unwrap_or_default();
-    uuid.starts_with("LVM-")
-        .then_some(PartOf::LogicalVolume(name))
+/// Says so if the device-mapper device with this UUID is a logical volume.
+fn logical_volume(dir: &Path, uuid: &str) -> Option<PartOf> {
+    uuid.starts_with("LVM-").then(|| {
+        let name = read(&dir.join("dm/name"));
+        PartOf::LogicalVolume(name.unwrap_or_default())
+    })
 }
 
-/// What the device is known by, in stock's order of preference.
+/// What a device-mapper device is known by.
+fn dm_id(uuid: String) -> Option<DeviceId> {
+    let kinds = [
+        ("mpath-", "mpath_uuid"),
+        ("CRYPT-", "crypt_uuid"),
+        ("LVM-", "lvmlv_uuid"),
+    ];
+    let kind = kinds.iter().find(|(prefix, _)| uuid.starts_with(prefix))?.1;
+    Some(DeviceId {
+        kind: kind.to_owned(),
+        name: uuid,
+    })
+}
+
+/// What any other device is known by, in stock's order of preference.
 fn device_id(dir: &Path, disk: &Path) -> Option<DeviceId> {
     let id = |kind: &str, name: String| {
         Some(DeviceId {
@@ -200,15 +238,6 @@ fn device_id(dir: &Path, disk: &Path) -> Option<DeviceId> {
             name,
         })
     };
-    if let Some(uuid) = read(&dir.join("dm/uuid")) {
-        let kinds = [
-            ("mpath-", "mpath_uuid"),
-            ("CRYPT-", "crypt_uuid"),
-            ("LVM-", "lvmlv_uuid"),
-        ];
-        let kind = kinds.iter().find(|(prefix, _)| uuid.starts_with(prefix))?.1;
-        return id(kind, uuid);
-    }
     if let Some(uuid) = read(&dir.join("md/uuid")) {
         return id("md_uuid", uuid);
     }
@@ -227,10 +256,10 @@ fn device_id(dir: &Path, disk: &Path) -> Option<DeviceId> {
     None
 }
 
-/// The partitions' kernel names, by number.
-fn partitions(dir: &Path) -> Vec<String> {
-    let mut found: Vec<(u32, String)> = names_in(dir)
-        .into_iter()
+/// The partitions' kernel names, by number. The kernel names them after their disk.
+fn partitions(dir: &Path, disk: &str, entries: Vec<String>) -> Vec<String> {
+    let of_disk = entries.into_iter().filter(|name| name.starts_with(disk));
+    let mut found: Vec<(u32, String)> = of_disk
         .filter_map(|name| {
             let number = read(&dir.join(&name).join("partition"))?.parse().ok()?;
             Some((number, name))
@@ -250,8 +279,10 @@ fn names_in(dir: &Path) -> Vec<String> {
 
 /// A file's content without surrounding white space; `None` if there is none.
 fn read(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    let text = text.trim();
+    // The kernel hands out a fact whole, in one page at most.
+    let mut page = [0; 4096];
+    let length = fs::File::open(path).ok()?.read(&mut page).ok()?;
+    let text = str::from_utf8(&page[..length]).ok()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 

@@ -185,7 +185,14 @@ fn examine(
     }
     match scan.label {
         Some(label) => {
-            probed.content = match md_superblock(source) {
+            // A volume that was made on an array has the array's size, which is less than a leg's.
+            let is_of_this_size = label.pv.device_size.0 == source.size();
+            let superblock = if is_of_this_size {
+                None
+            } else {
+                md_superblock(source)
+            };
+            probed.content = match superblock {
                 Some(version) => skip_md(&mut probed, version),
                 None => ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts))),
             }

@@ -1,13 +1,14 @@
 //! Looking at all devices at once, without waiting for one that does not answer.
 //!
-//! A few threads take devices from a list. A device that has not answered after the time limit is
-//! reported and left behind with its thread, which a stuck kernel call holds; another thread takes
-//! its place, so that one dead disk costs the limit once and hides nothing else.
+//! Threads take devices from a list. The first one begins alone: a few devices that answer at once
+//! are done before others would have started. As long as devices are waiting, the threads double
+//! every few milliseconds. A device that has not answered after the time limit is reported and left
+//! behind with its thread, which a stuck kernel call holds; another thread takes its place, so that
+//! one dead disk costs the limit once and hides nothing else.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -96,71 +97,81 @@ fn may_be_passing(findings: &[Finding]) -> bool {
     has(&torn) && !has(&[FindingKind::TimedOut])
 }
 
+/// How long the threads there are may take before there are twice as many: longer than a handful
+/// of disks needs that answer at once, shorter than one turn of a disk that does not.
+const PATIENCE: Duration = Duration::from_millis(4);
+
 /// What the threads share.
 struct Work {
     candidates: Vec<Candidate>,
     probe: Probe,
     texts: Texts,
     progress: Mutex<Progress>,
+    /// Told when the last answer is there.
+    all_answered: Condvar,
 }
 
 struct Progress {
     next: usize,
     /// When the devices that are being looked at were begun, by index.
     begun: HashMap<usize, Instant>,
+    /// What was found on each device, or that it was given up.
+    answers: Vec<Option<Vec<Probed>>>,
+    /// How many answers are not there yet.
+    missing: usize,
 }
 
 /// How a device is looked at; tests bring their own.
 type Probe = fn(&Candidate, &Texts) -> Vec<Probed>;
-
-type Answer = (usize, Vec<Probed>);
 
 fn probe_all(candidates: Vec<Candidate>, options: &Options, probe: Probe) -> Result<Vec<Probed>> {
     let count = candidates.len();
     let progress = Mutex::new(Progress {
         next: 0,
         begun: HashMap::new(),
+        answers: (0..count).map(|_| None).collect(),
+        missing: count,
     });
     let work = Arc::new(Work {
         candidates,
         probe,
         texts: Texts::default(),
         progress,
+        all_answered: Condvar::new(),
     });
-    let (sender, receiver) = channel();
-    for _ in 0..options.threads_max.max(1).min(count) {
-        start_thread(&work, &sender)?;
+    let threads_max = options.threads_max.max(1).min(count);
+    let mut threads = threads_max.min(1);
+    for _ in 0..threads {
+        start_thread(&work)?;
     }
-    let mut answers: Vec<Option<Vec<Probed>>> = (0..count).map(|_| None).collect();
-    let mut missing = count;
-    while missing > 0 {
-        let Some(answer) = next_answer(&work, &receiver, options.time_limit) else {
-            for late in give_up(&work, options.time_limit) {
-                start_thread(&work, &sender)?;
-                missing -= usize::from(answers[late.0].is_none());
-                answers[late.0].get_or_insert(late.1);
+    loop {
+        let unbegun = match work.wait(options.time_limit, threads < threads_max) {
+            Waited::Answered(answers) => return Ok(answers),
+            Waited::Late(replaced) => {
+                for _ in 0..replaced {
+                    start_thread(&work)?;
+                }
+                continue;
             }
-            continue;
+            Waited::Slow(unbegun) => unbegun,
         };
-        // The answer of a device that was given up may still come; it is too late.
-        if answers[answer.0].is_none() {
-            missing -= 1;
-            answers[answer.0] = Some(answer.1);
+        work.texts.parse_at_once();
+        let more = threads.min(threads_max - threads).min(unbegun);
+        for _ in 0..more {
+            start_thread(&work)?;
         }
+        threads += more;
     }
-    Ok(answers.into_iter().flatten().flatten().collect())
 }
 
-fn start_thread(work: &Arc<Work>, sender: &Sender<Answer>) -> Result<()> {
-    let (work, sender) = (Arc::clone(work), sender.clone());
+fn start_thread(work: &Arc<Work>) -> Result<()> {
+    let work = Arc::clone(work);
     let thread = thread::Builder::new()
         .name("scan".to_owned())
         .spawn(move || {
             while let Some(index) = work.take() {
                 let probed = work.probe_safely(&work.candidates[index]);
-                work.lock().begun.remove(&index);
-                // The scan may have ended without this device.
-                let _ = sender.send((index, probed));
+                work.answer(index, probed);
             }
         });
     match thread {
@@ -169,42 +180,14 @@ fn start_thread(work: &Arc<Work>, sender: &Sender<Answer>) -> Result<()> {
     }
 }
 
-/// The next answer; `None` when a device has used up its time.
-fn next_answer(work: &Work, receiver: &Receiver<Answer>, limit: Duration) -> Option<Answer> {
-    let oldest = work.lock().begun.values().min().copied();
-    let wait = oldest.map_or(limit, |begun| limit.saturating_sub(begun.elapsed()));
-    match receiver.recv_timeout(wait) {
-        Ok(answer) => Some(answer),
-        Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => unreachable!("the caller holds a sender"),
-    }
-}
-
-/// The devices whose time is up.
-fn give_up(work: &Work, limit: Duration) -> Vec<Answer> {
-    let mut progress = work.lock();
-    let late: Vec<usize> = progress
-        .begun
-        .iter()
-        .filter(|(_, begun)| begun.elapsed() >= limit)
-        .map(|(index, _)| *index)
-        .collect();
-    let give_up = |index: usize| {
-        progress.begun.remove(&index);
-        let candidate = &work.candidates[index];
-        let mut probed = Probed::new(candidate, ProbedContent::Unreadable);
-        let message = format!(
-            "{} did not answer within {} s",
-            candidate.name,
-            limit.as_secs_f32()
-        );
-        let finding = Finding::new(FindingKind::TimedOut, Severity::Error, message);
-        probed
-            .findings
-            .push(finding.remedy("check the device, or leave it out with --devices"));
-        (index, vec![probed])
-    };
-    late.into_iter().map(give_up).collect()
+/// How a wait ended.
+enum Waited {
+    /// All answers are there.
+    Answered(Vec<Probed>),
+    /// So many devices, at least one, were given up; each holds its thread.
+    Late(usize),
+    /// So many devices, at least one, are waiting for a thread.
+    Slow(usize),
 }
 
 impl Work {
@@ -223,7 +206,72 @@ impl Work {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+    /// Waits for all answers; until devices have used up their time, or, where there may be more
+    /// threads, until those there are have had time for what is easy.
+    fn wait(&self, limit: Duration, may_grow: bool) -> Waited {
+        let patience_ends = Instant::now() + PATIENCE;
+        let mut progress = self.lock();
+        loop {
+            if progress.missing == 0 {
+                let answers = std::mem::take(&mut progress.answers);
+                return Waited::Answered(answers.into_iter().flatten().flatten().collect());
+            }
+            let now = Instant::now();
+            let late = self.give_up(&mut progress, now, limit);
+            if late > 0 {
+                return Waited::Late(late);
+            }
+            let oldest = progress.begun.values().min().copied();
+            let mut until = oldest.unwrap_or(now) + limit;
+            let unbegun = self.candidates.len() - progress.next;
+            if may_grow && unbegun > 0 {
+                if now >= patience_ends {
+                    return Waited::Slow(unbegun);
+                }
+                until = until.min(patience_ends);
+            }
+            let (guard, _) = self
+                .all_answered
+                .wait_timeout(progress, until.saturating_duration_since(now))
+                .unwrap_or_else(PoisonError::into_inner);
+            progress = guard;
+        }
+    }
+
+    /// Answers for the devices whose time is up, and returns how many they are.
+    fn give_up(&self, progress: &mut Progress, now: Instant, limit: Duration) -> usize {
+        let late: Vec<usize> = progress
+            .begun
+            .iter()
+            .filter(|(_, begun)| now.saturating_duration_since(**begun) >= limit)
+            .map(|(index, _)| *index)
+            .collect();
+        for index in &late {
+            let candidate = &self.candidates[*index];
+            let mut probed = Probed::new(candidate, ProbedContent::Unreadable);
+            let message = format!(
+                "{} did not answer within {} s",
+                candidate.name,
+                limit.as_secs_f32()
+            );
+            let finding = Finding::new(FindingKind::TimedOut, Severity::Error, message);
+            probed
+                .findings
+                .push(finding.remedy("check the device, or leave it out with --devices"));
+            progress.set(*index, vec![probed]);
+        }
+        late.len()
+    }
+
+    fn answer(&self, index: usize, probed: Vec<Probed>) {
+        let mut progress = self.lock();
+        progress.set(index, probed);
+        if progress.missing == 0 {
+            self.all_answered.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,6 +284,18 @@ impl Work {
             progress.begun.insert(index, Instant::now());
             index
         })
+    }
+}
+
+impl Progress {
+    /// Keeps an answer. One of a device that was given up may still come: it is too late, as is
+    /// one that comes when the scan has ended.
+    fn set(&mut self, index: usize, probed: Vec<Probed>) {
+        self.begun.remove(&index);
+        if let Some(answer @ None) = self.answers.get_mut(index) {
+            *answer = Some(probed);
+            self.missing -= 1;
+        }
     }
 }
 

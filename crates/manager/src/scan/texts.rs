@@ -2,17 +2,19 @@
 //!
 //! A group of a hundred physical volumes has a hundred copies of its text. All of them are read,
 //! since each may be damaged by itself, and compared byte by byte with what is there already; only
-//! the first is kept. Whoever brings a text also parses it, so different groups are parsed by
-//! different threads.
+//! the first is kept. Once several threads are at work, whoever brings a text also parses it, so
+//! that different groups are parsed at once; one thread leaves it to who asks, whose memory is at
+//! hand already.
 //!
 //! Memory is bounded: texts that are longer than [`LARGE`] are read and parsed one at a time, and
 //! all texts that are kept have at most [`KEPT_MAX`] bytes together.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lvm::model::{self, VolumeGroup, from_text};
-use lvm::text::parse;
+use lvm::text::{parse, until_nul};
 
 /// Texts from here on are handled one at a time: 10,000 logical volumes have 4 MiB.
 const LARGE: u64 = 8 << 20;
@@ -35,17 +37,6 @@ struct Parsed {
 }
 
 impl Text {
-    fn new(bytes: &[u8]) -> Self {
-        let end = bytes
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(bytes.len());
-        Self {
-            bytes: bytes[..end].into(),
-            parsed: OnceLock::new(),
-        }
-    }
-
     /// The volume group that it describes.
     pub(super) fn group(&self) -> Result<Arc<VolumeGroup>, lvm::Error> {
         self.parsed().map(|parsed| parsed.group)
@@ -75,6 +66,7 @@ impl Text {
 pub(super) struct Texts {
     kept: Mutex<Kept>,
     one_large: Mutex<()>,
+    parse_at_once: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -85,7 +77,7 @@ struct Kept {
 }
 
 impl Texts {
-    /// The text of `len` bytes with this checksum that `read` brings, parsed. Fails as `read`
+    /// The text of `len` bytes with this checksum that `read` brings. Fails as `read`
     /// does, or with a sentence where there is no room for it.
     pub(super) fn take<E: From<lvm::Error>>(
         &self,
@@ -99,24 +91,34 @@ impl Texts {
                 .unwrap_or_else(PoisonError::into_inner)
         });
         let text = self.keep(checksum, &read()?)?;
-        // Parsed here, so that it happens on this thread. Who asks for the result sees errors.
-        let _ = text.group();
+        if self.parse_at_once.load(Ordering::Relaxed) {
+            // Who asks for the result sees errors.
+            let _ = text.group();
+        }
         Ok(text)
     }
 
+    /// From now on a text is parsed by the thread that brings it.
+    pub(super) fn parse_at_once(&self) {
+        self.parse_at_once.store(true, Ordering::Relaxed);
+    }
+
     fn keep(&self, checksum: u32, bytes: &[u8]) -> Result<Arc<Text>, lvm::Error> {
-        let text = Text::new(bytes);
+        let bytes = until_nul(bytes);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let same = kept.texts.get(&checksum).into_iter().flatten();
-        if let Some(known) = same.into_iter().find(|known| known.bytes == text.bytes) {
+        if let Some(known) = same.into_iter().find(|known| *known.bytes == *bytes) {
             return Ok(Arc::clone(known));
         }
-        if kept.bytes.saturating_add(text.bytes.len()) > KEPT_MAX {
+        if kept.bytes.saturating_add(bytes.len()) > KEPT_MAX {
             let what = format!("all metadata together has more than {KEPT_MAX} bytes");
             return Err(lvm::Error::new(lvm::Kind::Limit, what));
         }
-        kept.bytes += text.bytes.len();
-        let text = Arc::new(text);
+        kept.bytes += bytes.len();
+        let text = Arc::new(Text {
+            bytes: bytes.into(),
+            parsed: OnceLock::new(),
+        });
         kept.texts
             .entry(checksum)
             .or_default()

@@ -152,7 +152,7 @@ impl Lookup<'_> {
                 .iter()
                 .copied()
                 .flatten()
-                .find(|field| plain(field.name) == *wanted)
+                .find(|field| letters(field.name).eq(wanted.chars()))
         };
         find(&wanted)
             .or_else(|| find(&prefixed))
@@ -234,8 +234,12 @@ impl Lookup<'_> {
 }
 
 fn plain(name: &str) -> String {
+    letters(name).collect()
+}
+
+/// What counts of a name. Looking up a name compares it with hundreds: none of them is copied.
+fn letters(name: &str) -> impl Iterator<Item = char> {
     name.chars()
         .filter(|c| *c != '_')
         .map(|c| c.to_ascii_lowercase())
-        .collect()
 }

@@ -4,6 +4,7 @@
 //! library's functions would need `unsafe`. Beyond the last change that the file lists, the last
 //! offset stays; Debian's files list them until 2037.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// Seconds since 1970.
@@ -67,9 +68,16 @@ impl Civil {
     }
 }
 
-/// A time zone: offsets from UTC and when they change.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A time zone. The machine's own is read from its file when the first time is shown: most
+/// reports show none.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Zone {
+    rules: OnceCell<Rules>,
+}
+
+/// Offsets from UTC and when they change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Rules {
     /// The offset before the first change, in seconds.
     first: i64,
     /// When an offset begins, and the offset.
@@ -79,9 +87,16 @@ pub(crate) struct Zone {
 /// No zone has more changes; a file that claims to is not one.
 const CHANGES_MAX: usize = 10_000;
 
-impl Zone {
-    /// The zone of this process.
-    pub(crate) fn local() -> Self {
+impl Default for Zone {
+    /// UTC.
+    fn default() -> Self {
+        Self::with(Rules::default())
+    }
+}
+
+impl Rules {
+    /// Those of this process.
+    fn local() -> Self {
         match std::env::var("TZ") {
             Ok(name) if name.is_empty() => Self::default(),
             Ok(name) => Self::named(name.strip_prefix(':').unwrap_or(&name)),
@@ -108,17 +123,17 @@ impl Zone {
     }
 
     /// Reads a `TZif` file.
-    pub(crate) fn from_tzif(bytes: &[u8]) -> Option<Self> {
+    fn from_tzif(bytes: &[u8]) -> Option<Self> {
         let header = Header::read(bytes)?;
         if header.version >= b'2' {
             let second = bytes.get(header.length(4)..)?;
-            return Header::read(second)?.zone(second, 8);
+            return Header::read(second)?.rules(second, 8);
         }
-        header.zone(bytes, 4)
+        header.rules(bytes, 4)
     }
 
     /// Seconds east of UTC at `instant`.
-    pub(crate) fn offset(&self, instant: Instant) -> i64 {
+    fn offset(&self, instant: Instant) -> i64 {
         let after = self
             .changes
             .partition_point(|(start, _)| *start <= instant.0);
@@ -127,6 +142,26 @@ impl Zone {
         } else {
             self.changes[after - 1].1
         }
+    }
+}
+
+impl Zone {
+    fn with(rules: Rules) -> Self {
+        Self {
+            rules: OnceCell::from(rules),
+        }
+    }
+
+    /// The zone of this process.
+    pub(crate) fn local() -> Self {
+        Self {
+            rules: OnceCell::new(),
+        }
+    }
+
+    /// Seconds east of UTC at `instant`.
+    pub(crate) fn offset(&self, instant: Instant) -> i64 {
+        self.rules.get_or_init(Rules::local).offset(instant)
     }
 
     /// `2026-11-21 02:35:25 +0000`
@@ -220,7 +255,7 @@ impl Header {
             + self.isut
     }
 
-    fn zone(&self, bytes: &[u8], size: usize) -> Option<Zone> {
+    fn rules(&self, bytes: &[u8], size: usize) -> Option<Rules> {
         let instants = bytes.get(HEADER_LENGTH..)?;
         let indices = instants.get(self.time * size..)?;
         let types = indices.get(self.time..)?;
@@ -240,7 +275,7 @@ impl Header {
         if !changes.is_sorted_by_key(|(start, _)| *start) {
             return None;
         }
-        Some(Zone {
+        Some(Rules {
             first: offset(0)?,
             changes,
         })
