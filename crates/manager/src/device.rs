@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use block::file::{Access, Claim, FileDevice, FileOptions};
+use block::file::{Access, FileDevice, FileOptions};
 use block::nbd_client::{Address, LastingDevice};
 use block::partition::PartitionDevice;
 use block::{Device, Range};
@@ -22,17 +22,9 @@ use crate::host::{Location, Place, Remote, Sharing};
 pub(crate) type Whole = (Arc<dyn Device>, Option<OwnedFd>);
 
 /// Opens the whole of what `location` is (a part of).
-pub(crate) fn open_whole(
-    location: &Location,
-    access: Access,
-    claim: Claim,
-) -> block::Result<Whole> {
+pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Result<Whole> {
     match &location.place {
         Place::File(path) => {
-            let options = FileOptions {
-                claim,
-                ..FileOptions::new(access)
-            };
             let device = FileDevice::open_with(path, options)?;
             let file = device.as_fd().try_clone_to_owned();
             let file = file.map_err(|error| {
@@ -42,7 +34,7 @@ pub(crate) fn open_whole(
             Ok((Arc::new(device), Some(file)))
         }
         Place::Nbd(remote) => {
-            if access == Access::ReadWrite && remote.sharing == Sharing::Unknown {
+            if options.access == Access::ReadWrite && remote.sharing == Sharing::Unknown {
                 let what = format!(
                     "{} is behind a server and cannot be locked; if nobody else writes to it, say \
                      so with --assume-exclusive",

@@ -47,6 +47,13 @@ impl<'a> Opener<'a> {
         })
     }
 
+    /// Reads go through the page cache: for a volume that is read once, from its first to its last
+    /// byte, much of which may be there already.
+    pub(super) fn through_page_cache(mut self) -> Self {
+        self.activator = self.activator.through_page_cache();
+        self
+    }
+
     /// How volumes are opened, as the arguments say.
     pub(super) fn options(arguments: &Arguments, access: Access) -> Result<Options, Error> {
         let missing = match arguments.value(&ACTIVATION_MODE) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use block::file::Caching;
 use lvm::model::{LvId, Relations, is_snapshot_holder};
 use target::home::Home;
 use target::table::{Layout, Table};
@@ -107,6 +108,12 @@ impl<'a> Activator<'a> {
     /// The devices that it has opened.
     pub(crate) fn into_devices(self) -> PvDevices {
         self.devices
+    }
+
+    /// Reads go through the page cache, where nothing is written: for what is read once, in order.
+    pub fn through_page_cache(mut self) -> Self {
+        self.devices.caching = Caching::PageCache;
+        self
     }
 
     /// Makes a device of a logical volume.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use block::Device;
-use block::file::{Access as FileAccess, Claim};
+use block::file::{Access as FileAccess, Caching, Claim, FileOptions};
 use target::volume::Access;
 
 use crate::device::{narrow, open_whole};
@@ -19,6 +19,8 @@ pub(crate) struct PvDevices {
     /// Whole files and disks: two partitions of an image share one.
     wholes: HashMap<(Location, Access), Arc<dyn Device>>,
     open: HashMap<(Location, Access), Arc<dyn Device>>,
+    /// How what is only read is read.
+    pub(crate) caching: Caching,
     /// Duplicates of what is open for writing, for locks.
     files: HashMap<Place, OwnedFd>,
 }
@@ -71,11 +73,17 @@ impl PvDevices {
         } else {
             // Who writes holds a block device alone: the kernel refuses to build anything on it
             // meanwhile.
-            let (mode, claim) = match access {
-                Access::ReadOnly => (FileAccess::ReadOnly, Claim::Shared),
-                Access::ReadWrite => (FileAccess::ReadWrite, Claim::Exclusive),
+            let options = match access {
+                Access::ReadOnly => FileOptions {
+                    caching: self.caching,
+                    ..FileOptions::new(FileAccess::ReadOnly)
+                },
+                Access::ReadWrite => FileOptions {
+                    claim: Claim::Exclusive,
+                    ..FileOptions::new(FileAccess::ReadWrite)
+                },
             };
-            let (whole, file) = open_whole(&key.0, mode, claim)?;
+            let (whole, file) = open_whole(&key.0, options)?;
             if let Some(file) = file.filter(|_| access == Access::ReadWrite) {
                 self.files.insert(key.0.place.clone(), file);
             }

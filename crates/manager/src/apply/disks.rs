@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use block::Device;
-use block::file::{Access, Claim};
+use block::file::{Access, Claim, FileOptions};
 
 use crate::device::{narrow, open_whole};
 use crate::host::{DeviceSource, Host, Place};
@@ -50,8 +50,12 @@ impl Disks for HostDisks {
     }
 
     fn open(&self, found: &FoundDevice, claim: Claim) -> Result<Opened> {
+        let options = FileOptions {
+            claim,
+            ..FileOptions::new(Access::ReadWrite)
+        };
         let open = || -> block::Result<Opened> {
-            let (whole, file) = open_whole(&found.location, Access::ReadWrite, claim)?;
+            let (whole, file) = open_whole(&found.location, options)?;
             let device = narrow(whole, &found.location, &found.name)?;
             Ok(Opened { device, file })
         };

@@ -64,7 +64,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
         (Place::Volume(name), Place::File(path)) => {
             require_no_disk(path, &disks.scan)?;
-            let mut opener = Opener::new(&disks, arguments, Access::ReadOnly)?;
+            let opener = Opener::new(&disks, arguments, Access::ReadOnly)?;
+            let mut opener = opener.through_page_cache();
             let source = Source::Volume(opener.open(name, session)?.volume);
             if arguments.has(&flags::TEST) {
                 return Ok(());
