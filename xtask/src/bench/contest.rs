@@ -18,6 +18,8 @@ pub(super) enum Unit {
     BytesPerSecond,
     /// Bytes; less is better.
     Bytes,
+    /// How often something happened.
+    Count,
 }
 
 impl Unit {
@@ -27,6 +29,7 @@ impl Unit {
             Unit::PerSecond => "/s",
             Unit::BytesPerSecond => "B/s",
             Unit::Bytes => "B",
+            Unit::Count => "times",
         }
     }
 
@@ -39,6 +42,7 @@ impl Unit {
             Unit::PerSecond => format!("{value:.0} /s"),
             Unit::BytesPerSecond => format!("{:.0} MiB/s", value / f64::from(1 << 20)),
             Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
+            Unit::Count => format!("{value:.0} times"),
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   goal      what a row should show, and whether it does
 //!   report    prints a table
 //!   record    who, when, where: one JSON line for each row
+//!   noise     whether the machine was quiet enough
 //!   run       the command line
 //! ```
 //!
@@ -17,6 +18,7 @@
 
 mod contest;
 mod goal;
+mod noise;
 mod record;
 mod report;
 mod run;

@@ -1,5 +1,6 @@
 //! The command line of the benchmarks.
 
+use std::fmt::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,11 +9,34 @@ use crate::Outcome;
 use crate::tidy::root;
 
 use super::contest::Row;
+use super::noise::Moment;
 use super::record::{Identity, append};
 use super::report;
 use super::tables::TABLES;
 
-const USAGE: &str = "usage: bench [--quick] [--record] [TABLE…]";
+const USAGE: &str = "usage: cargo xtask bench [--quick] [--record] [TABLE…]
+
+Measures ours and the peers in turn and prints ratios with 95 % intervals. Needs root for loop
+devices, and a machine on which nothing else runs: a table says so where others disturbed it.
+
+  --quick    one small round of each table: shows that it runs; its numbers mean nothing
+  --record   append the results to docs/bench.jsonl, which is kept, not to target/bench.jsonl
+  --help     print this
+
+ASHLAR_BIN names the program to measure; without it this tree's is built for release.
+docs/benchmarks.md says what each table shows and what not to conclude.
+
+Tables, all of which are run unless some are named:";
+
+/// The usage, and which tables there are.
+fn usage() -> String {
+    TABLES.iter().fold(USAGE.to_owned(), |mut text, table| {
+        let (name, about) = (table.name, table.about);
+        writeln!(text, "\n  {name:<10} {about}").expect("a string takes all");
+        text.pop();
+        text
+    })
+}
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +80,16 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         .partition(|argument| argument.starts_with('-'));
     if flags
         .iter()
+        .any(|flag| matches!(flag.as_str(), "--help" | "-h"))
+    {
+        println!("{}", usage());
+        return Outcome::Passed;
+    }
+    if flags
+        .iter()
         .any(|flag| !matches!(flag.as_str(), "--quick" | "--record"))
     {
-        return Outcome::Unusable(USAGE.to_owned());
+        return Outcome::Unusable(usage());
     }
     if let Some(name) = names
         .iter()
@@ -109,6 +140,7 @@ fn measure<'a>(
         for missing in table.peers.iter().filter(|peer| !is_there(peer)) {
             println!("  missing peer: {missing}");
         }
+        let before = Moment::now();
         // What a table stands on panics when it cannot stand; the others can still be run.
         let rows = panic::catch_unwind(AssertUnwindSafe(|| (table.run)(bench)));
         match rows.unwrap_or_else(|_| Err("it panicked, see above".to_owned())) {
@@ -124,6 +156,11 @@ fn measure<'a>(
                 println!("  FAILED: {message}");
                 failed += 1;
             }
+        }
+        if bench.effort == Effort::Full
+            && let Some(complaint) = before.complaint(Moment::now())
+        {
+            println!("  {complaint}");
         }
     }
     Ok(failed)

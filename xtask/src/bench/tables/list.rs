@@ -1,8 +1,14 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::{cat, nbd, reports, start};
+use super::{cat, lvcreate, nbd, reports, start};
 
 /// All tables.
-pub(in super::super) const TABLES: &[Table] =
-    &[start::TABLE, reports::TABLE, cat::TABLE, nbd::TABLE];
+pub(in super::super) const TABLES: &[Table] = &[
+    start::TABLE,
+    reports::TABLE,
+    cat::TABLE,
+    nbd::TABLE,
+    nbd::WRITE_TABLE,
+    lvcreate::TABLE,
+];

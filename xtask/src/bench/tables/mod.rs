@@ -2,6 +2,7 @@
 
 mod cat;
 mod list;
+mod lvcreate;
 mod nbd;
 mod reports;
 mod start;

@@ -1,4 +1,8 @@
 //! Which loads are compared, and what they should show.
+//!
+//! Writes have a table of their own, with servers that were started for them. Where a server works
+//! past the page cache the file itself is a peer, too: what fio gets from it through `io_uring` is
+//! as much as there is.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,8 +14,8 @@ use super::super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::super::goal::Goal;
 use super::super::super::run::{Bench, Effort, Table};
 use super::super::cat::TMPFS;
-use super::load::{Load, Pattern, SECONDS, example};
-use super::servers::{Caching, Server, start};
+use super::load::{Direction, Load, Pattern, SECONDS, example};
+use super::servers::{Access, Caching, Mode, Server, start};
 
 pub(in super::super) const TABLE: Table = Table {
     name: "nbd",
@@ -20,23 +24,36 @@ pub(in super::super) const TABLE: Table = Table {
     run,
 };
 
+pub(in super::super) const WRITE_TABLE: Table = Table {
+    name: "nbd-write",
+    about: "the same with writes, against the file itself, and the server's memory",
+    peers: &["fio", "nbdkit", "nbd-server", "qemu-nbd"],
+    run: run_writes,
+};
+
 /// Rounds of a full run.
 const ROUNDS: usize = 8;
 const SMALL: Load = Load {
+    direction: Direction::Read,
     pattern: Pattern::Random,
     size: 4 << 10,
     depth: 32,
 };
 const SINGLE: Load = Load {
+    direction: Direction::Read,
     pattern: Pattern::Random,
     size: 4 << 10,
     depth: 1,
 };
 const STREAM: Load = Load {
+    direction: Direction::Read,
     pattern: Pattern::Sequential,
     size: 128 << 10,
     depth: 8,
 };
+
+/// The most memory of a loaded server, in bytes.
+const MEMORY_MAX: f64 = 64.0 * 1024.0 * 1024.0;
 
 /// Who makes the requests.
 enum Client {
@@ -48,6 +65,7 @@ enum Client {
 struct Field {
     servers: Vec<Server>,
     bytes: u64,
+    plain: PathBuf,
     _made: Made,
     _folder: Scratch,
 }
@@ -55,7 +73,7 @@ struct Field {
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
     let own = Client::Own(example("nbd_load")?);
     let memory = Scratch::within(Path::new(TMPFS), "nbd");
-    let field = Field::on(bench, memory, Caching::Cached)?;
+    let field = Field::on(bench, memory, reading(Caching::Cached))?;
     let mut rows = vec![
         field
             .rate(
@@ -88,7 +106,7 @@ fn run(bench: &Bench) -> Result<Vec<Row>, String> {
     ];
     drop(field);
     let disk = Scratch::new("nbd");
-    let field = Field::on(bench, disk, Caching::Direct)?;
+    let field = Field::on(bench, disk, reading(Caching::Direct))?;
     let case = "file, direct, 4 KiB random, depth 32, fio";
     rows.push(
         field
@@ -98,8 +116,97 @@ fn run(bench: &Bench) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
+fn reading(caching: Caching) -> Mode {
+    Mode {
+        caching,
+        access: Access::ReadOnly,
+    }
+}
+
+fn run_writes(bench: &Bench) -> Result<Vec<Row>, String> {
+    let own = Client::Own(example("nbd_load")?);
+    let mode = |caching| Mode {
+        caching,
+        access: Access::ReadWrite,
+    };
+    let mut rows = Vec::new();
+    let memory = Scratch::within(Path::new(TMPFS), "nbd");
+    let field = Field::on(bench, memory, mode(Caching::Cached))?;
+    let small = SMALL.writing();
+    let cases = [
+        (
+            "tmpfs, 4 KiB random, depth 32, fio",
+            small,
+            &Client::Fio,
+            1.0,
+        ),
+        ("the same, our client", small, &own, 2.0),
+        (
+            "tmpfs, 128 KiB in order, depth 8, fio",
+            STREAM.writing(),
+            &Client::Fio,
+            1.0,
+        ),
+    ];
+    for (case, load, client, least) in cases {
+        let row = field.rate(bench, case, load, client)?;
+        rows.push(row.meant(Goal::RatioAtLeast(least)));
+    }
+    rows.push(field.memory()?.meant(Goal::OursAtMost(MEMORY_MAX)));
+    drop(field);
+    let field = Field::on(bench, Scratch::new("nbd"), mode(Caching::Direct))?;
+    let case = "file, direct, 4 KiB random, depth 32, fio";
+    let row = field.rate(bench, case, small, &Client::Fio)?;
+    rows.push(row.meant(Goal::RatioAtLeast(1.3)));
+    for (case, load, least) in [
+        ("direct, 4 KiB random reads", SMALL, 0.65),
+        ("direct, 4 KiB random writes", small, 0.75),
+        ("direct, 128 KiB reads in order", STREAM, 0.80),
+        ("direct, 128 KiB writes in order", STREAM.writing(), 0.80),
+    ] {
+        rows.push(
+            field
+                .against_raw(bench, case, load)?
+                .meant(Goal::RatioAtLeast(least)),
+        );
+    }
+    rows.push(field.memory()?.meant(Goal::OursAtMost(MEMORY_MAX)));
+    Ok(rows)
+}
+
 impl Field {
-    fn on(bench: &Bench, folder: Scratch, caching: Caching) -> Result<Self, String> {
+    /// Ours, which is the first.
+    fn ours(&self) -> Result<&Server, String> {
+        self.servers.first().ok_or_else(|| "no server".to_owned())
+    }
+
+    /// The most memory that our server had under the loads so far.
+    fn memory(&self) -> Result<Row, String> {
+        let ours = self.ours()?;
+        let contestants = vec![Contestant::new("ashlar", || ours.peak_memory())];
+        contest("our server's most memory", Unit::Bytes, 1, contestants)
+    }
+
+    /// Ours against the file itself.
+    fn against_raw(&self, bench: &Bench, case: &str, load: Load) -> Result<Row, String> {
+        let ours = self.ours()?;
+        let contestants = vec![
+            Contestant::new("ashlar", || {
+                load.by_fio(bench.effort, &ours.uri, self.bytes)
+            }),
+            Contestant::new("the file", || {
+                load.by_fio_on(bench.effort, &self.plain, self.bytes)
+            }),
+        ];
+        contest(
+            case,
+            Unit::PerSecond,
+            bench.effort.rounds(ROUNDS),
+            contestants,
+        )
+    }
+
+    fn on(bench: &Bench, folder: Scratch, mode: Mode) -> Result<Self, String> {
         let bytes: u64 = if bench.effort == Effort::Full {
             512 << 20
         } else {
@@ -108,10 +215,11 @@ impl Field {
         let made = Made::volume(folder.path(), bytes);
         let plain = folder.join("plain.img");
         fill(&plain, &made, bytes).map_err(|error| format!("{}: {error}", plain.display()))?;
-        let servers = start(bench, &made, &plain, caching);
+        let servers = start(bench, &made, &plain, mode);
         Ok(Field {
             servers,
             bytes,
+            plain,
             _made: made,
             _folder: folder,
         })

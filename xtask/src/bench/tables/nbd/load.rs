@@ -13,11 +13,18 @@ use super::super::super::run::Effort;
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
+    pub(super) direction: Direction,
     pub(super) pattern: Pattern,
     /// Bytes of a request.
     pub(super) size: u64,
     /// Requests in flight.
     pub(super) depth: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Read,
+    Write,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,20 +39,40 @@ pub(super) const SECONDS: u64 = 2;
 const CLIENT_MAX: Duration = Duration::from_mins(1);
 
 impl Load {
-    /// Requests in a second that fio gets answered.
+    /// The same with writes.
+    pub(super) fn writing(self) -> Self {
+        Load {
+            direction: Direction::Write,
+            ..self
+        }
+    }
+
+    /// Requests in a second that fio gets answered over NBD.
     pub(super) fn by_fio(self, effort: Effort, uri: &str, bytes: u64) -> Result<f64, String> {
-        let pattern = match self.pattern {
-            Pattern::Random => "randread",
-            Pattern::Sequential => "read",
+        let target = ["--ioengine=nbd".to_owned(), format!("--uri={uri}")];
+        self.fio(effort, &target, bytes)
+    }
+
+    /// Requests in a second that fio gets answered by the file itself, past the page cache.
+    pub(super) fn by_fio_on(self, effort: Effort, file: &Path, bytes: u64) -> Result<f64, String> {
+        let target = [
+            "--ioengine=io_uring".to_owned(),
+            "--direct=1".to_owned(),
+            format!("--filename={}", file.display()),
+        ];
+        self.fio(effort, &target, bytes)
+    }
+
+    fn fio(self, effort: Effort, target: &[String], bytes: u64) -> Result<f64, String> {
+        let pattern = match (self.pattern, self.direction) {
+            (Pattern::Random, Direction::Read) => "randread",
+            (Pattern::Random, Direction::Write) => "randwrite",
+            (Pattern::Sequential, Direction::Read) => "read",
+            (Pattern::Sequential, Direction::Write) => "write",
         };
         let mut tool = Tool::new("fio")
-            .args([
-                "--name=bench",
-                "--ioengine=nbd",
-                "--output-format=terse",
-                "--terse-version=3",
-            ])
-            .arg(format!("--uri={uri}"))
+            .args(["--name=bench", "--output-format=terse", "--terse-version=3"])
+            .args(target)
             .arg(format!("--rw={pattern}"))
             .arg(format!("--bs={}", self.size))
             .arg(format!("--iodepth={}", self.depth))
@@ -59,8 +86,12 @@ impl Load {
         let finished = tool.run();
         let report = finished.text();
         let line = report.lines().find(|line| line.starts_with("3;"));
-        // Terse format 3: the eighth field is the read operations in a second.
-        let rate = line.and_then(|line| line.split(';').nth(7)?.parse::<f64>().ok());
+        // Terse format 3: the operations in a second are field 8 of reads and 49 of writes.
+        let field = match self.direction {
+            Direction::Read => 7,
+            Direction::Write => 48,
+        };
+        let rate = line.and_then(|line| line.split(';').nth(field)?.parse::<f64>().ok());
         match (finished.code, rate) {
             (Some(0), Some(rate)) if rate > 0.0 => Ok(rate),
             _ => Err(finished.to_string()),
@@ -79,8 +110,17 @@ impl Load {
         } else {
             "seq"
         };
+        let direction = match self.direction {
+            Direction::Read => "read",
+            Direction::Write => "write",
+        };
         let finished = Tool::new(client)
-            .args([uri, "read", &self.size.to_string(), &self.depth.to_string()])
+            .args([
+                uri,
+                direction,
+                &self.size.to_string(),
+                &self.depth.to_string(),
+            ])
             .args([&seconds, order])
             .limit(CLIENT_MAX)
             .run();

@@ -7,4 +7,4 @@ mod cases;
 mod load;
 mod servers;
 
-pub(super) use cases::TABLE;
+pub(super) use cases::{TABLE, WRITE_TABLE};

@@ -21,6 +21,29 @@ pub(super) enum Caching {
     Direct,
 }
 
+/// What clients may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Read.
+    ReadOnly,
+    /// Read and write.
+    ReadWrite,
+}
+
+impl Access {
+    /// The option that forbids writing, where it is forbidden.
+    fn read_only(self, option: &'static str) -> Option<&'static str> {
+        (self == Access::ReadOnly).then_some(option)
+    }
+}
+
+/// How the servers are started.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mode {
+    pub(super) caching: Caching,
+    pub(super) access: Access,
+}
+
 /// A running server.
 pub(super) struct Server {
     pub(super) name: &'static str,
@@ -31,6 +54,16 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// The most memory that it has had, in bytes.
+    pub(super) fn peak_memory(&self) -> Result<f64, String> {
+        let path = format!("/proc/{}/status", self.daemon.pid());
+        let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+        kib.map(|kib| kib * 1024.0)
+            .ok_or_else(|| format!("{path} cannot be understood"))
+    }
+
     /// Processor time that it has used, in seconds.
     pub(super) fn processor_seconds(&self) -> Result<f64, String> {
         let path = format!("/proc/{}/stat", self.daemon.pid());
@@ -61,52 +94,63 @@ const TICKS_PER_SECOND: f64 = 100.0;
 const EXPORT: &str = "data";
 
 /// Starts every server that there is; ours first.
-pub(super) fn start(bench: &Bench, made: &Made, plain: &Path, caching: Caching) -> Vec<Server> {
-    let mut servers = vec![ours(bench, made)];
+pub(super) fn start(bench: &Bench, made: &Made, plain: &Path, mode: Mode) -> Vec<Server> {
+    let Mode { caching, access } = mode;
+    let mut servers = vec![ours(bench, made, access)];
     if is_there("qemu-nbd") {
-        servers.push(qemu_nbd(plain, caching));
+        servers.push(qemu_nbd(plain, mode));
     }
     if caching == Caching::Cached {
         if is_there("nbdkit") {
-            servers.push(nbdkit("nbdkit file", &["file"], &[plain.to_owned()]));
-            servers.push(nbdkit("nbdkit split", &["split"], &halves(plain)));
+            servers.push(nbdkit(
+                "nbdkit file",
+                access,
+                &["file"],
+                &[plain.to_owned()],
+            ));
+            servers.push(nbdkit("nbdkit split", access, &["split"], &halves(plain)));
         }
         if is_there("nbd-server") {
-            servers.push(nbd_server(plain));
+            servers.push(nbd_server(plain, access));
         }
     }
     servers
 }
 
-fn ours(bench: &Bench, made: &Made) -> Server {
+fn ours(bench: &Bench, made: &Made, access: Access) -> Server {
     let files = Scratch::new("serve");
     let socket = files.join("socket");
     let tool = Tool::new(&bench.ashlar)
-        .args(["serve", "made/data", "--readonly", "--nbd"])
+        .args(["serve", "made/data"])
+        .args(access.read_only("--readonly"))
+        .arg("--nbd")
         .arg(format!("unix:{}", socket.display()))
         .arg("--devices")
         .arg(made.image());
     serving("ashlar", "made/data", tool, files, &socket)
 }
 
-fn qemu_nbd(plain: &Path, caching: Caching) -> Server {
+fn qemu_nbd(plain: &Path, mode: Mode) -> Server {
     let files = Scratch::new("qemu-nbd");
     let socket = files.join("socket");
     let mut tool = Tool::new("qemu-nbd")
-        .args(["--persistent", "--read-only", "--shared=8", "--format=raw"])
+        .args(["--persistent", "--shared=8", "--format=raw"])
+        .args(mode.access.read_only("--read-only"))
         .args(["-x", EXPORT, "-k"])
         .arg(&socket);
-    if caching == Caching::Direct {
+    if mode.caching == Caching::Direct {
         tool = tool.args(["--cache=none", "--aio=io_uring"]);
     }
     serving("qemu-nbd", EXPORT, tool.arg(plain), files, &socket)
 }
 
-fn nbdkit(name: &'static str, plugin: &[&str], parts: &[PathBuf]) -> Server {
+fn nbdkit(name: &'static str, access: Access, plugin: &[&str], parts: &[PathBuf]) -> Server {
     let files = Scratch::new("nbdkit");
     let socket = files.join("socket");
     let tool = Tool::new("nbdkit")
-        .args(["--foreground", "--readonly", "--unix"])
+        .arg("--foreground")
+        .args(access.read_only("--readonly"))
+        .arg("--unix")
         .arg(&socket);
     serving(name, EXPORT, tool.args(plugin).args(parts), files, &socket)
 }
@@ -124,13 +168,14 @@ fn halves(plain: &Path) -> [PathBuf; 2] {
 
 /// nbd-server always goes to the background, out of its group: a shell stays in front and ends
 /// it when it is ended itself.
-fn nbd_server(plain: &Path) -> Server {
+fn nbd_server(plain: &Path, access: Access) -> Server {
     let files = Scratch::new("nbd-server");
     let (socket, settings) = (files.join("socket"), files.join("config"));
     let text = format!(
-        "[generic]\nunixsock = {}\n[{EXPORT}]\nexportname = {}\nreadonly = true\n",
+        "[generic]\nunixsock = {}\n[{EXPORT}]\nexportname = {}\nreadonly = {}\n",
         socket.display(),
-        plain.display()
+        plain.display(),
+        access == Access::ReadOnly
     );
     fs::write(&settings, text).expect("a configuration");
     let script = "nbd-server -C \"$1\" -p \"$2\" && trap 'kill $(cat \"$2\"); exit' TERM && \
