@@ -12,6 +12,8 @@ pub(super) struct Arguments {
     pub(super) states: Option<u64>,
     /// Only this mistake, and nothing else.
     pub(super) plant: Option<String>,
+    /// Only this case, and nothing else.
+    pub(super) case: Option<String>,
 }
 
 impl Arguments {
@@ -21,6 +23,7 @@ impl Arguments {
             seed: None,
             states: None,
             plant: None,
+            case: None,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -32,6 +35,8 @@ impl Arguments {
                 "--seed" => parsed.seed = Some(number(value()?)?),
                 "--states" => parsed.states = Some(number(value()?)?),
                 "--plant" => parsed.plant = Some(value()?.clone()),
+                "--case" => parsed.case = Some(value()?.clone()),
+                "--help" | "-h" => return Err(help()),
                 name => match SUBJECTS.iter().find(|subject| subject.name == name) {
                     Some(subject) => parsed.subjects.push(subject),
                     None => return Err(format!("'{name}' is not understood\n{}", usage())),
@@ -53,7 +58,30 @@ fn number(text: &str) -> Result<u64, String> {
 fn usage() -> String {
     let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
     format!(
-        "usage: cargo xtask crash [{}]… [--seed N] [--states N] [--plant NAME]",
+        "usage: cargo xtask crash [{}]… [--seed N] [--states N] [--case NAME] [--plant NAME]",
         names.join("|")
     )
+}
+
+fn help() -> String {
+    let mut text = usage();
+    text.push_str(
+        "\n\nTakes the power away at every moment, and looks at what is left. Each subject prints \
+         the number of\nits states, and then makes mistakes on purpose, each of which must be \
+         found.\n\n",
+    );
+    let line = |subject: &Subject| format!("  {:10} {}\n", subject.name, subject.what);
+    text.extend(SUBJECTS.iter().map(line));
+    text.push_str(
+        "
+  --seed N      for what is chosen by chance; 1 if nothing is said
+  --states N    metadata, faults: cases chosen by the seed, until there are so many states;
+                mirror: so many different states
+  --case NAME   one case of metadata: 2.1.17 is on 2 disks with 1 area each, number 17
+  --plant NAME  only this mistake: a flush that is left out (metadata), or another one (mirror)
+
+The same arguments give the same states in the same order. What is broken is printed with the
+command that repeats it. docs/crash.md has the argument behind it, and what was found.",
+    );
+    text
 }

@@ -1,5 +1,6 @@
 //! Metadata: every command over one to three disks with one and two areas, cut at every moment.
 
+use block::sim::Random;
 use manager::commit::{Discipline, FlushPoint};
 use manager::explore::{CASES, Campaign, Case, Patience, Report, explore_faults};
 
@@ -16,30 +17,27 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
             vec![point.ok_or_else(|| unknown(name))?]
         }
     };
+    if let Some(name) = &arguments.case {
+        let case = Case::named(name).ok_or_else(|| format!("there is no case '{name}'"))?;
+        let plant = arguments.plant.as_ref().map(|_| points[0]);
+        return one(case, plant, seed);
+    }
     let mut well = true;
     if arguments.plant.is_none() {
-        for (disks, areas) in CASES {
-            let cases = Case::all(disks, areas);
-            let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
-            println!("metadata: {disks} disks, areas {areas:?}: {report}");
-            if let Some(broken) = &report.first {
-                println!("metadata: BROKEN: {}: {}", broken.place, broken.what);
-                println!("  repeat with: cargo xtask crash metadata --seed {seed}");
-                well = false;
-            }
-        }
-        let cases = Case::all(2, CASES[0].1);
-        let report = explore(cases, Discipline::None, seed, Patience::All)?;
+        well &= match arguments.states {
+            None => all(seed)?,
+            Some(states) => some(states, seed)?,
+        };
+        let report = explore(few(), Discipline::None, seed, Patience::All)?;
         println!("metadata: without any flush, as stock: {report}");
         well &= report.broken > 0;
     }
     for point in points {
-        let cases = Case::all(2, CASES[0].1);
-        let report = explore(cases, Discipline::Without(point), seed, Patience::First)?;
+        let report = explore(few(), Discipline::Without(point), seed, Patience::First)?;
         match &report.first {
             Some(broken) => println!(
-                "metadata: without the flush {point:?}: {} finds it after {} states: {}",
-                broken.command, report.states, broken.what
+                "metadata: without the flush {point:?}: {} (case {}) finds it after {} states: {}",
+                broken.command, broken.case, report.states, broken.what
             ),
             None => println!("metadata: without the flush {point:?}: NOT FOUND"),
         }
@@ -48,18 +46,109 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(well)
 }
 
-/// Lets every single request of every command fail.
-pub(super) fn run_faults(_arguments: &Arguments) -> Result<bool, String> {
+/// Where mistakes are looked for.
+fn few() -> Vec<Case> {
+    Case::all(2, CASES[0].1)
+}
+
+/// All cases.
+fn all(seed: u64) -> Result<bool, String> {
     let mut well = true;
+    let mut states = 0;
     for (disks, areas) in CASES {
-        let report = explore_faults(&Case::all(disks, areas)).map_err(|error| error.to_string())?;
-        println!("faults: {disks} disks, areas {areas:?}: {report}");
-        for broken in report.broken.iter().take(3) {
-            println!("faults: BROKEN: {broken}");
+        let cases = Case::all(disks, areas);
+        let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
+        println!("metadata: {disks} disks, areas {areas:?}: {report}");
+        states += report.states;
+        well &= say_broken(&report, seed, None);
+    }
+    println!("metadata: {states} states in all");
+    Ok(well)
+}
+
+/// Cases that the seed chooses, until there are so many states.
+fn some(states: u64, seed: u64) -> Result<bool, String> {
+    let mut well = true;
+    let (mut commands, mut seen) = (0, 0);
+    for case in shuffled(seed) {
+        if seen >= states {
+            break;
         }
-        well &= report.broken.is_empty();
+        let report = explore(vec![case], Discipline::Strict, seed, Patience::All)?;
+        commands += report.commands;
+        seen += report.states;
+        well &= say_broken(&report, seed, None);
+    }
+    println!("metadata: {commands} commands by the seed {seed}, {seen} states");
+    Ok(well)
+}
+
+fn shuffled(seed: u64) -> Vec<Case> {
+    let mut random = Random::new(seed);
+    let cases = CASES.iter();
+    let mut cases: Vec<Case> = cases
+        .flat_map(|(disks, areas)| Case::all(*disks, *areas))
+        .collect();
+    for last in (1..cases.len()).rev() {
+        cases.swap(last, random.index(last + 1));
+    }
+    cases
+}
+
+/// One case, perhaps without a flush.
+fn one(case: Case, plant: Option<FlushPoint>, seed: u64) -> Result<bool, String> {
+    let discipline = plant.map_or(Discipline::Strict, Discipline::Without);
+    println!("metadata: {case:?}, {discipline:?}");
+    let report = explore(vec![case], discipline, seed, Patience::All)?;
+    println!("metadata: {report}");
+    let kept = say_broken(&report, seed, plant);
+    Ok(kept == plant.is_none())
+}
+
+fn say_broken(report: &Report, seed: u64, plant: Option<FlushPoint>) -> bool {
+    let Some(broken) = &report.first else {
+        return true;
+    };
+    println!("metadata: BROKEN: {}: {}", broken.place, broken.what);
+    let plant = plant.map_or(String::new(), |point| format!(" --plant {point:?}"));
+    let case = &broken.case;
+    println!("  repeat with: cargo xtask crash metadata --seed {seed} --case {case}{plant}");
+    false
+}
+
+/// Lets every single request of every command fail.
+pub(super) fn run_faults(arguments: &Arguments) -> Result<bool, String> {
+    let mut well = true;
+    if let Some(states) = arguments.states {
+        let mut faults = 0;
+        for case in shuffled(arguments.seed.unwrap_or(1)) {
+            // An error costs as much as several states.
+            if faults >= states / 8 {
+                break;
+            }
+            let (count, is_well) = fail(&[case])?;
+            (faults, well) = (faults + count, well && is_well);
+        }
+        println!("faults: {faults} errors");
+        return Ok(well);
+    }
+    for (disks, areas) in CASES {
+        print!("faults: {disks} disks, areas {areas:?}: ");
+        well &= fail(&Case::all(disks, areas))?.1;
     }
     Ok(well)
+}
+
+/// How many errors there were, and whether all promises were kept.
+fn fail(cases: &[Case]) -> Result<(u64, bool), String> {
+    let report = explore_faults(cases).map_err(|error| error.to_string())?;
+    if cases.len() > 1 {
+        println!("{report}");
+    }
+    for broken in report.broken.iter().take(3) {
+        println!("faults: BROKEN: {broken}");
+    }
+    Ok((report.faults, report.broken.is_empty()))
 }
 
 fn explore(

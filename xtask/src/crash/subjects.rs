@@ -6,6 +6,8 @@ use super::{metadata, mirror};
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
     pub(super) name: &'static str,
+    /// What it is, for people.
+    pub(super) what: &'static str,
     /// Explores it and prints what it saw; whether all promises were kept and all mistakes found.
     pub(super) run: fn(&Arguments) -> Result<bool, String>,
 }
@@ -13,14 +15,17 @@ pub(super) struct Subject {
 pub(super) const SUBJECTS: &[Subject] = &[
     Subject {
         name: "metadata",
+        what: "every command that writes metadata, cut off at every moment",
         run: metadata::run,
     },
     Subject {
         name: "faults",
+        what: "every request of every such command fails once",
         run: metadata::run_faults,
     },
     Subject {
         name: "mirror",
+        what: "the data of mirrors, cut off at every moment, and without a leg",
         run: mirror::run,
     },
 ];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use block::Device;
-use block::sim::{Image, Limits, Recorder, SimDevice, states};
+use block::sim::{Image, Limits, Log, Recorder, SimDevice, states};
 
 use super::cases::{Case, Mishap};
 use super::command::Command;
@@ -47,7 +47,9 @@ pub enum Patience {
 pub struct Broken {
     /// The command that was cut off.
     pub command: &'static str,
-    /// Which case, and where the cut was.
+    /// Which case: see [`Case::name`].
+    pub case: String,
+    /// What was done, and where the cut was.
     pub place: String,
     /// What was found.
     pub what: String,
@@ -60,6 +62,8 @@ pub struct Report {
     pub commands: u64,
     /// States that were looked at.
     pub states: u64,
+    /// How many of them the next command could tell apart, and was run on.
+    pub distinct: u64,
     /// How often each kind of state was found.
     pub verdicts: Counts,
     /// Broken promises.
@@ -70,7 +74,11 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} commands, {} states:", self.commands, self.states)?;
+        write!(
+            f,
+            "{} commands, {} states ({} for the next command):",
+            self.commands, self.states, self.distinct
+        )?;
         for (verdict, count) in &self.verdicts {
             write!(f, " {count} {verdict};")?;
         }
@@ -82,6 +90,7 @@ impl Report {
     fn add(&mut self, other: Self) {
         self.commands += other.commands;
         self.states += other.states;
+        self.distinct += other.distinct;
         for (verdict, count) in other.verdicts {
             *self.verdicts.entry(verdict).or_default() += count;
         }
@@ -103,54 +112,66 @@ impl Campaign {
     }
 
     fn explore(&self, case: &Case) -> Result<Report> {
-        let mut report = Report::default();
-        let host = host()?;
-        let failed = |error: Error| {
-            let what = format!("{case:?} cannot be explored: {error}");
-            Error::new(error.kind(), what)
+        let mut report = Report {
+            commands: 1,
+            ..Report::default()
         };
-        let images = prepare(&host, case).map_err(failed)?;
-        let recorder = Recorder::default();
-        let record = |image: &Image| -> Result<Arc<dyn Device>> {
-            let device = Arc::new(SimDevice::of_image("disk", image.clone()));
-            recorder.record(device).map_err(unusable)
-        };
-        let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
-        let mut versions = view(&scan(&host, &images)).groups;
-        if let Some(killed) = case.killed {
-            let discipline = Discipline::Without(FlushPoint::Headers);
-            // It did not live to discard anything.
-            let dying = Host::without_config();
-            versions.extend(written(&killed.run(&dying, &devices, discipline, 500_000)?));
-        }
-        let outcome = case
-            .command
-            .run(&host, &devices, self.discipline, 600_000)
-            .map_err(failed)?;
-        versions.extend(written(&outcome));
-        recorder.mark();
-        let log = recorder.log();
-        let judge = Judge::new(&host, case, &images, &log.end_state(), versions);
-        report.commands += 1;
-        for state in states(&log, Limits::default(), self.seed) {
-            report.states += 1;
-            match judge.judge(&state) {
-                Ok(verdict) => *report.verdicts.entry(verdict).or_default() += 1,
-                Err(what) => {
-                    report.broken += 1;
-                    report.first.get_or_insert_with(|| Broken {
-                        command: case.command(),
-                        place: format!("{case:?}: {}", state.cut),
-                        what,
-                    });
-                    if self.patience == Patience::First {
-                        break;
+        observe(case, self.discipline, |judge, log| {
+            for state in states(log, Limits::default(), self.seed) {
+                report.states += 1;
+                match judge.judge(&state) {
+                    Ok(verdict) => *report.verdicts.entry(verdict).or_default() += 1,
+                    Err(what) => {
+                        report.broken += 1;
+                        report.first.get_or_insert_with(|| Broken {
+                            command: case.command(),
+                            case: case.name(),
+                            place: format!("{case:?}: {}", state.cut),
+                            what,
+                        });
+                        if self.patience == Patience::First {
+                            break;
+                        }
                     }
                 }
             }
-        }
+            report.distinct = judge.distinct();
+        })?;
         Ok(report)
     }
+}
+
+/// Runs the command of a case on recorded disks, and lets `look` take the record apart.
+pub(super) fn observe<R>(
+    case: &Case,
+    discipline: Discipline,
+    look: impl FnOnce(&Judge<'_>, &Log) -> R,
+) -> Result<R> {
+    let host = host()?;
+    let failed = |error: Error| {
+        let what = format!("{case:?} cannot be explored: {error}");
+        Error::new(error.kind(), what)
+    };
+    let images = prepare(&host, case).map_err(failed)?;
+    let recorder = Recorder::default();
+    let record = |image: &Image| -> Result<Arc<dyn Device>> {
+        let device = Arc::new(SimDevice::of_image("disk", image.clone()));
+        recorder.record(device).map_err(unusable)
+    };
+    let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
+    let mut versions = view(&scan(&host, &images)).groups;
+    if let Some(killed) = case.killed {
+        let without = Discipline::Without(FlushPoint::Headers);
+        // It did not live to discard anything.
+        let dying = Host::without_config();
+        versions.extend(written(&killed.run(&dying, &devices, without, 500_000)?));
+    }
+    let outcome = case.command.run(&host, &devices, discipline, 600_000);
+    versions.extend(written(&outcome.map_err(failed)?));
+    recorder.mark();
+    let log = recorder.log();
+    let judge = Judge::new(&host, case, &images, &log.end_state(), versions);
+    Ok(look(&judge, &log))
 }
 
 /// A machine without any, whose freed extents are discarded.

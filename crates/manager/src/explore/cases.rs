@@ -17,6 +17,9 @@ use super::command::{Command, Shape};
 /// A command on prepared disks.
 #[derive(Debug, Clone)]
 pub struct Case {
+    /// Which of [`Case::all`] it is.
+    number: usize,
+    areas: AreaCount,
     pub(super) disks: usize,
     pub(super) setup: Vec<Command>,
     /// A command before it that was killed when its headers were written and not flushed.
@@ -63,12 +66,31 @@ fn mirror(log: MirrorLog, initial: Initial) -> C {
 impl Case {
     fn new(disks: usize, setup: &[Command], command: Command) -> Self {
         Self {
+            number: 0,
+            areas: AreaCount::One,
             disks,
             setup: setup.to_vec(),
             killed: None,
             mishap: Mishap::None,
             command,
         }
+    }
+
+    /// `2.1.17`: on two disks with one area each, the case number 17.
+    pub fn name(&self) -> String {
+        let areas = match self.areas {
+            AreaCount::Two => 2,
+            _ => 1,
+        };
+        format!("{}.{areas}.{}", self.disks, self.number)
+    }
+
+    /// The case with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut cases = CASES
+            .iter()
+            .flat_map(|(disks, areas)| Self::all(*disks, *areas));
+        cases.find(|case| case.name() == name)
     }
 
     /// The command that is cut off, as people type it.
@@ -106,6 +128,9 @@ impl Case {
         if disks > 1 {
             cases.extend(Self::on_several(disks, &pvs));
             cases.extend(Self::mirrors(disks, &pvs));
+        }
+        for (number, case) in cases.iter_mut().enumerate() {
+            (case.number, case.areas) = (number, areas);
         }
         cases
     }

@@ -1,11 +1,13 @@
 //! What may be found after a cut, and what the next command makes of it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use block::Device;
 use block::sim::{Image, State};
+use block::{Device, Range};
 use lvm::model::to_text;
+use lvm::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE};
 use lvm::plan::GroupChange;
 use lvm::text::Style;
 
@@ -15,17 +17,20 @@ use super::settle::{Settled, settle};
 use super::view::{GroupView, View, damage, nonsense, scan, view};
 use crate::apply::Outcome;
 use crate::host::Host;
+use crate::scan::Scan;
 
 /// The promises of one command on some disks.
 pub(super) struct Judge<'a> {
     pub(super) host: &'a Host,
     case: &'a Case,
     pub(super) old: View,
-    new: View,
+    pub(super) new: View,
     /// What the next command makes of the disks as they were, and as they are to be.
     settled: [Result<Settled, String>; 2],
     /// Every version of a group that the command writes, and those that were there.
-    versions: Vec<GroupView>,
+    pub(super) versions: Vec<GroupView>,
+    /// What the next command made of states that it could not tell apart.
+    known: RefCell<HashMap<Vec<u8>, Result<(), String>>>,
 }
 
 /// What was found after a cut, in words of `docs/format.md`.
@@ -53,6 +58,7 @@ impl<'a> Judge<'a> {
             new: view(&scan(host, after)),
             settled: [settled(before), settled(after)],
             versions,
+            known: RefCell::default(),
         }
     }
 
@@ -71,8 +77,20 @@ impl<'a> Judge<'a> {
             Err(_) if self.is_older(&seen) => return Ok("killed before"),
             other => other?,
         };
-        self.go_on(verdict, &state.images)?;
-        Ok(verdict)
+        // A command reads labels, headers of areas, and the texts to which they point, whose
+        // checksums are in the headers: where these are the same, it does the same.
+        let key = heads(&found, &state.images);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone().map(|()| verdict);
+        }
+        let result = self.go_on(verdict, &state.images);
+        self.known.borrow_mut().insert(key, result.clone());
+        result.map(|()| verdict)
+    }
+
+    /// How many states could be told apart by the next command.
+    pub(super) fn distinct(&self) -> u64 {
+        self.known.borrow().len() as u64
     }
 
     /// Names what was found, if it is one of the states that may be.
@@ -149,6 +167,21 @@ impl<'a> Judge<'a> {
             differences.join("; ")
         ))
     }
+}
+
+/// All that a command reads of disks, but for texts.
+fn heads(found: &Scan, images: &[Image]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for image in images {
+        bytes.extend(image.bytes(Range::new(0, LABEL_SCAN_SIZE as u64)));
+    }
+    for pv in &found.physical_volumes {
+        for area in &pv.areas {
+            let header = Range::new(area.span.offset.0, AREA_HEADER_SIZE as u64);
+            bytes.extend(images[pv.device.0].bytes(header));
+        }
+    }
+    bytes
 }
 
 /// The versions that a command writes.

@@ -22,6 +22,7 @@
 mod campaign;
 mod cases;
 mod command;
+mod examples;
 mod faults;
 mod judge;
 mod parallel;
@@ -31,6 +32,7 @@ mod view;
 
 pub use campaign::{Broken, Campaign, Patience, Report};
 pub use cases::{CASES, Case};
+pub use examples::{Example, examples};
 pub use faults::{FaultReport, explore_faults};
 
 #[cfg(test)]

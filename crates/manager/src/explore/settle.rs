@@ -32,6 +32,7 @@ pub(super) struct Settled {
     uses: Vec<(Uuid, PvUse, Vec<AreaUse>)>,
     /// What people would still be warned of.
     pub(super) complaint: Option<String>,
+    pub(super) images: Vec<Image>,
 }
 
 impl Settled {
@@ -121,7 +122,7 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
     if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &after)) {
         return Err(format!("after the next command: {wrong}"));
     }
-    Ok(settled(&found))
+    Ok(settled(&found, after))
 }
 
 /// What people would run on a group.
@@ -142,7 +143,7 @@ fn commands(name: &'static str, group: &FoundVg, found: &Scan) -> Vec<Command> {
     commands
 }
 
-fn settled(found: &Scan) -> Settled {
+fn settled(found: &Scan, images: Vec<Image>) -> Settled {
     let groups = found.groups.iter().map(|group| {
         let mut model = (*group.model).clone();
         model.seqno = 0;
@@ -155,5 +156,6 @@ fn settled(found: &Scan) -> Settled {
         free: seen.free,
         uses: seen.uses,
         complaint: complaints(found).first().map(ToString::to_string),
+        images,
     }
 }
