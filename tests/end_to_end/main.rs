@@ -8,6 +8,7 @@ mod bench;
 mod changes;
 mod clients;
 mod commands;
+mod crashes;
 mod demo;
 mod filesystems;
 mod kernel;
