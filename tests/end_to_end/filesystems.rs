@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tests::{Group, Tool};
+use tests::{Daemon, Group, Mounted, Tool};
 
 /// Large enough for the smallest XFS.
 const SIZE_MIB: u64 = 304;
@@ -16,6 +16,10 @@ const SIZE_MIB: u64 = 304;
 const STEPS: &str = "25";
 const SEED: &str = "7";
 
+const CAP_IPC_LOCK: u64 = 1 << 14;
+const CAP_SYS_RESOURCE: u64 = 1 << 24;
+/// How long a few dozen steps may take.
+const WRITER_MAX: Duration = Duration::from_mins(1);
 /// How long a mount of another test may lie there without a server.
 const CLEAN_MAX: Duration = Duration::from_secs(30);
 /// What is said of it.
@@ -100,6 +104,37 @@ impl Attached {
         mounted.unmount();
     }
 
+    /// Makes a file system, and extends the volume under it while files are written. Then `resize`
+    /// makes it larger, more is written, and everything is found.
+    fn grows(&self, kind: &Kind, resize: impl FnOnce(Mounted) -> Mounted) {
+        self.make(kind);
+        let mounted = self.group.mount(&self.node);
+        let folder = mounted.path().join("files");
+        Tool::new("mkdir").arg(&folder).succeed();
+        let journal = self.group.join("journal");
+        let writer = verifier("write").args([&folder, &journal]);
+        let has_begun = || fs::metadata(&journal).is_ok_and(|file| file.len() > 0);
+        let mut writer = Daemon::start(writer.args([SEED, "60"]), has_begun);
+        let extend = self.group.ashlar().arg("lvextend");
+        extend.args(["-L", "+80m", "vg0/data"]).succeed();
+        let size = Tool::new("blockdev").arg("--getsize64").arg(&self.node);
+        let size = size.succeed().text();
+        assert_eq!(size.trim(), ((SIZE_MIB + 80) << 20).to_string());
+        assert_eq!(writer.ended(WRITER_MAX), Some(0), "the writer saw nothing");
+        let before = blocks(&mounted);
+        let mounted = resize(mounted);
+        let grown = blocks(&mounted) - before;
+        assert!(grown > 50 << 20, "the file system grew by {grown} bytes");
+        self.files("check", &folder, &[]);
+        let more = mounted.path().join("more");
+        Tool::new("cp").arg("-r").args([&folder, &more]).succeed();
+        mounted.unmount();
+        self.check(kind);
+        let mounted = self.group.mount(&self.node);
+        self.files("check", &mounted.path().join("more"), &[]);
+        mounted.unmount();
+    }
+
     /// What is written, zeroed and punched on the node itself is read back.
     fn holds_blocks(&self) {
         let journal = self.group.join("blocks");
@@ -122,6 +157,21 @@ fn patiently(words: &[&str], place: &Path) {
         }
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// The size of a file system, in bytes.
+fn blocks(mounted: &Mounted) -> u64 {
+    let stat = Tool::new("stat").args(["-f", "-c", "%b %S"]);
+    let text = stat.arg(mounted.path()).succeed().text();
+    let numbers = text.split_whitespace().map(str::parse::<u64>);
+    numbers.map(|number| number.expect("a number")).product()
+}
+
+/// What a process may do, as the bits of `linux/capability.h`.
+fn effective_capabilities(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    u64::from_str_radix(set.expect("a set").trim(), 16).expect("a number")
 }
 
 fn verifier(command: &str) -> Tool {
@@ -163,10 +213,51 @@ fn hold_every_file_system(layout: &[&str]) -> Group {
     attached.group
 }
 
+/// ext4 on a linear volume grows with it, while its files are written: mounted, where the kernel
+/// lets this process (`CAP_SYS_RESOURCE`), and else between two mounts.
+#[test]
+fn ext4_grows_with_its_volume() {
+    let attached = Attached::new(LINEAR, SIZE_MIB);
+    attached.grows(&EXT4, |mounted| {
+        if effective_capabilities(std::process::id()) & CAP_SYS_RESOURCE != 0 {
+            Tool::new("resize2fs").arg(&attached.node).succeed();
+            return mounted;
+        }
+        println!("no CAP_SYS_RESOURCE: ext4 is resized while it is not mounted");
+        mounted.unmount();
+        let fsck = Tool::new("e2fsck").arg("-fp").arg(&attached.node);
+        fsck.succeed();
+        Tool::new("resize2fs").arg(&attached.node).succeed();
+        attached.group.mount(&attached.node)
+    });
+    attached.group.detach("data");
+}
+
+/// XFS on stripes grows while its files are written.
+#[test]
+fn xfs_grows_with_its_volume() {
+    let attached = Attached::new(STRIPED, SIZE_MIB);
+    attached.grows(&XFS, |mounted| {
+        Tool::new("xfs_growfs").arg(mounted.path()).succeed();
+        mounted
+    });
+    attached.group.detach("data");
+}
+
+/// btrfs on a linear volume grows while its files are written.
+#[test]
+fn btrfs_grows_with_its_volume() {
+    let attached = Attached::new(LINEAR, SIZE_MIB);
+    attached.grows(&BTRFS, |mounted| {
+        patiently(&["btrfs", "filesystem", "resize", "max"], mounted.path());
+        mounted
+    });
+    attached.group.detach("data");
+}
+
 /// The server of a node that is written has all of its memory locked, where the system lets it.
 #[test]
 fn the_server_of_a_node_stays_in_memory() {
-    const CAP_IPC_LOCK: u64 = 1 << 14;
     let attached = Attached::new(LINEAR, 64);
     let pid = attached.group.server("data").as_raw_nonzero();
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
@@ -178,13 +269,12 @@ fn the_server_of_a_node_stays_in_memory() {
         let number = field(name).trim_end_matches(" kB");
         number.parse().expect("a number")
     };
-    let capabilities = u64::from_str_radix(field("CapEff:"), 16).expect("a set");
     println!(
         "locked {} KiB, resident {} KiB",
         kib("VmLck:"),
         kib("VmRSS:")
     );
-    if capabilities & CAP_IPC_LOCK != 0 {
+    if effective_capabilities(std::process::id()) & CAP_IPC_LOCK != 0 {
         assert!(kib("VmLck:") >= kib("VmRSS:") / 2, "{status}");
     }
     // 64 MiB are what a loaded server may take.
