@@ -61,6 +61,7 @@ struct LoopConfig {
 pub struct LoopDevice {
     path: PathBuf,
     file: Arc<File>,
+    backing: PathBuf,
 }
 
 /// Gives a loop device its backing file's size, as long as it is held.
@@ -68,6 +69,7 @@ pub struct LoopDevice {
 pub struct Resizer {
     path: PathBuf,
     file: Weak<File>,
+    backing: PathBuf,
 }
 
 impl LoopDevice {
@@ -102,7 +104,7 @@ impl LoopDevice {
                 let error = std::io::Error::last_os_error();
                 return Err(Error::io("no free loop device", error));
             }
-            if let Some(device) = Self::configure(number, &file, access, block_size)? {
+            if let Some(device) = Self::configure(number, (backing, &file), access, block_size)? {
                 return Ok(device);
             }
         }
@@ -113,7 +115,12 @@ impl LoopDevice {
     }
 
     /// `None`: another process was faster.
-    fn configure(number: i32, backing: &File, access: Access, block: u32) -> Result<Option<Self>> {
+    fn configure(
+        number: i32,
+        (backing, opened): (&Path, &File),
+        access: Access,
+        block: u32,
+    ) -> Result<Option<Self>> {
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let failed = |error| Error::io(format!("cannot configure {}", path.display()), error);
         let mut options = OpenOptions::new();
@@ -129,7 +136,7 @@ impl LoopDevice {
             0
         };
         let config = LoopConfig {
-            fd: backing.as_raw_fd() as u32,
+            fd: opened.as_raw_fd() as u32,
             block_size: block,
             info: LoopInfo {
                 device: 0,
@@ -154,6 +161,7 @@ impl LoopDevice {
             return Ok(Some(Self {
                 path,
                 file: Arc::new(file),
+                backing: backing.to_owned(),
             }));
         }
         let error = std::io::Error::last_os_error();
@@ -174,16 +182,22 @@ impl LoopDevice {
         Resizer {
             path: self.path.clone(),
             file: Arc::downgrade(&self.file),
+            backing: self.backing.clone(),
         }
     }
 }
 
 impl Resizer {
     /// Takes the backing file's present size.
+    ///
+    /// Whoever serves that file must be able to answer meanwhile.
     pub fn refresh(&self) -> Result<()> {
         let Some(file) = self.file.upgrade() else {
             return Ok(());
         };
+        // Kernels before 6.16 take the size that they know, and do not ask FUSE for it: this does.
+        // A file that is gone keeps its size.
+        let _ = std::fs::metadata(&self.backing);
         // SAFETY: this request takes no argument.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_SET_CAPACITY, 0) };
         if result == 0 {
