@@ -8,6 +8,7 @@ use std::time::Duration;
 use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
+use export::pressure;
 use manager::activate::MissingPolicy;
 use manager::apply::{Answer, Ownership};
 use manager::live::wire::{Export, Exported, Way};
@@ -147,6 +148,10 @@ fn serve_file(
         },
         threads: THREADS,
     };
+    if !wanted.is_read_only {
+        // The one who attaches has warned of what is refused here.
+        let _ = pressure::defend();
+    }
     let device = Arc::new(used.volume.clone());
     let file = FuseFile::answer(device, channel, &options).map_err(failed)?;
     let announcer = file.announcer();
