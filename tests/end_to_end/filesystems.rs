@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tests::{Daemon, Group, Mounted, Tool};
+use tests::{Daemon, Group, Kernel, Mounted, Scratch, Tool, ashlar_path};
 
 /// Large enough for the smallest XFS.
 const SIZE_MIB: u64 = 304;
@@ -231,6 +231,58 @@ fn ext4_grows_with_its_volume() {
         attached.group.mount(&attached.node)
     });
     attached.group.detach("data");
+}
+
+/// Where every right is given, in a machine of its own, ext4 grows while it is mounted; and the
+/// server of its volume is the last to be killed and starts no I/O to find memory.
+#[test]
+fn ext4_grows_while_it_is_mounted() {
+    const SCRIPT: &str = "
+        set -e
+        export ASHLAR_DEVICES=/dev/vda
+        modprobe -a fuse loop ext4
+        ashlar pvcreate /dev/vda
+        ashlar vgcreate vg0 /dev/vda
+        ashlar lvcreate -n data -L 48m vg0
+        node=$(ashlar attach vg0/data)
+        mkfs.ext4 -q $node
+        mkdir -p /mnt
+        mount -t ext4 $node /mnt
+        dd if=/dev/urandom of=/mnt/file bs=64k count=64
+        sum=$(sha256sum /mnt/file)
+        ashlar lvextend -L +48m vg0/data
+        resize2fs $node
+        [ \"$(sha256sum /mnt/file)\" = \"$sum\" ]
+        echo grown $(stat -f -c %b /mnt) $(stat -f -c %S /mnt)
+        pid=$(sed -n s/^pid=//p /run/ashlar/attached/vg0-data/record)
+        echo adjusted $(cat /proc/$pid/oom_score_adj)
+        echo flags $(cut -d ' ' -f 9 /proc/$pid/stat)
+        umount /mnt
+        e2fsck -fn $node
+        ashlar detach vg0/data";
+    /// `PF_MEMALLOC_NOIO` of the kernel: memory is found for it without I/O.
+    const NO_IO: u64 = 1 << 19;
+    let scratch = Scratch::new("filesystems");
+    let disk = scratch.sparse("disk", 128 << 20);
+    let mut kernel = Kernel::new("filesystems").disk(&disk);
+    let ashlar = ashlar_path().to_str().expect("a path of text");
+    for program in [ashlar, "mkfs.ext4", "resize2fs", "e2fsck"] {
+        kernel = kernel.program(program);
+    }
+    let outcome = kernel.succeed(SCRIPT);
+    let words = |key: &str| {
+        let mut lines = outcome.text().lines();
+        let line = lines.find_map(|line| line.strip_prefix(key));
+        let words = line
+            .unwrap_or_else(|| panic!("{outcome}"))
+            .split_whitespace();
+        let words: Vec<i64> = words.map(|word| word.parse().expect("a number")).collect();
+        words
+    };
+    let size: i64 = words("grown").iter().product();
+    assert!(size > 80 << 20, "{size} bytes: {outcome}");
+    assert_eq!(words("adjusted"), [-1000], "{outcome}");
+    assert!(words("flags")[0].cast_unsigned() & NO_IO != 0, "{outcome}");
 }
 
 /// XFS on stripes grows while its files are written.

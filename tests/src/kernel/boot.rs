@@ -106,7 +106,7 @@ impl Kernel {
         self
     }
 
-    /// Gives it one more program of this machine, with its libraries.
+    /// Gives it one more program of this machine, by its name or path, with its libraries.
     pub fn program(mut self, name: &str) -> Self {
         image::add_program(&mut self.job, name);
         self

@@ -20,6 +20,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use rustix::fs::FlockOperation;
 
 use super::archive::Archive;
+use crate::golden::sha256;
 use crate::tool::Tool;
 
 /// The package that names the distribution's present kernel.
@@ -36,6 +37,7 @@ const MODULES: &[&str] = &[
     "virtio_pci",
     "virtio_blk",
     "loop",
+    "fuse",
     "dm_mod",
     "dm_mirror",
     "dm_snapshot",
@@ -87,7 +89,12 @@ pub(super) fn folder() -> PathBuf {
 
 /// Puts a program and the libraries that it is linked to into an archive.
 pub(super) fn add_program(archive: &mut Archive, name: &str) {
-    let path = program(name);
+    let path = if name.contains('/') {
+        PathBuf::from(name)
+    } else {
+        program(name)
+    };
+    let name = path.file_name().expect("a program").display();
     archive.file(&format!("/sbin/{name}"), &read(&path));
     let linked = Tool::new("ldd").arg(&path).run().text();
     let libraries = linked
@@ -104,7 +111,9 @@ fn make() -> Image {
     let folder = folder();
     let lock = File::create(folder.join("lock")).expect("the lock");
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).expect("the lock can be taken");
-    let stock = folder.join("stock");
+    // Unpacked once for each list of modules.
+    let modules = sha256(MODULES.join(" ").as_bytes());
+    let stock = folder.join(format!("stock-{}", &modules[..8]));
     if !stock.is_dir() {
         unpack(&folder, &stock);
     }
