@@ -123,6 +123,9 @@ fn cp_refuses_what_it_must_not_write() {
     let small = scratch.sparse("small.img", 1 << 20).display().to_string();
     assert!(complaints(&small, "vg0/linear1").contains("by another ashlar"));
     drop(held);
+    on(&golden, &["lvchange", "-pr", "vg0/linear1"]).succeed();
+    assert!(complaints(&small, "vg0/linear1").contains("read-only"));
+    on(&golden, &["lvchange", "-prw", "vg0/linear1"]).succeed();
     on(&golden, &["--test", "cp", &large, "vg0/linear1"]).exit(5);
     on(&golden, &["cp", &small, "vg0/linear1"]).succeed();
 }

@@ -14,15 +14,12 @@
 //! Writing is refused wherever somebody else may be writing too; see `permit`. Reading is not: a
 //! volume that the kernel has active can be read, and may change while it is.
 //!
-//! Whoever writes without serving holds the group meanwhile; see [`Hold`].
-//!
 //! To serve a new type, add an arm in `layout`; one with state of its own gets a file, like
 //! `mirror`.
 
 mod activator;
 mod devices;
 mod facts;
-mod hold;
 mod layout;
 mod mirror;
 mod permit;
@@ -30,7 +27,6 @@ mod permit;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, mirror_facts};
-pub use hold::Hold;
 
 #[cfg(test)]
 mod tests;

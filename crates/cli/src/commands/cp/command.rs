@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 
 use block::{Device, Piece};
 use indicatif::{ProgressBar, ProgressStyle};
-use manager::activate::{Activator, Hold};
 use manager::apply::HostDisks;
+use manager::live::LiveGroup;
 use manager::scan::Options;
 use target::volume::Access;
 
@@ -99,23 +99,22 @@ fn into_volume(
         source: disks.source.clone(),
         options: Options::default(),
     };
-    let uuid = group.uuid.to_string();
-    let held = Hold::group(&all, &disks.host, &uuid).map_err(failed)?;
-    let held_disks = Disks {
-        host: disks.host.clone(),
-        source: disks.source.clone(),
-        scan: held.scan.clone(),
-    };
+    let (uuid, volume) = (group.uuid.to_string(), group.model.lv(id).name().to_owned());
+    // What is found from here on is under the group's locks.
+    let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
     let from = match source {
         Place::File(path) => Source::file(path)?,
         Place::Volume(other) => {
-            let mut opener = Opener::new(&held_disks, arguments, Access::ReadOnly)?;
+            let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
             Source::Volume(opener.open(other, session)?.volume)
         }
     };
-    let mut activator = Activator::new(&held.scan, &disks.host);
-    let (group, id) = held.scan.find_volume(name).map_err(failed)?;
-    let opened = activator.activate(group, id, options).map_err(failed)?;
+    let opened = live.open(&volume, options.missing).map_err(failed)?;
+    if opened.volume.info().read_only {
+        return Err(Error::failed(format!(
+            "{name} is not written: its permission is read-only; lvchange -prw changes that"
+        )));
+    }
     for gap in &opened.gaps {
         session.tell(&format!("WARNING: {gap}."));
     }
@@ -139,9 +138,7 @@ fn into_volume(
     let operands = arguments.operands();
     let copied = copy(&from, target, (&operands[0], &operands[1]));
     // The volume ends before others may have the group.
-    drop((opened, activator));
-    drop(held);
-    copied
+    copied.and(opened.close().map_err(failed))
 }
 
 /// Copies everything, and makes it durable.
