@@ -1,5 +1,7 @@
 //! What is explored: disks, the commands that prepare them, and the command that is cut off.
 
+use std::collections::BTreeSet;
+
 use lvm::Sectors;
 use lvm::model::{AllocationPolicy, ReadAhead};
 use lvm::ondisk::AreaUse;
@@ -96,6 +98,15 @@ impl Case {
     /// The command that is cut off, as people type it.
     pub fn command(&self) -> &'static str {
         self.command.word()
+    }
+
+    /// All commands that are explored, as people type them.
+    pub fn explored() -> BTreeSet<&'static str> {
+        let cases = CASES
+            .iter()
+            .flat_map(|(disks, areas)| Self::all(*disks, *areas));
+        let words = cases.filter_map(|case| case.command().split(' ').next());
+        words.collect()
     }
 
     /// All cases of so many disks with so many areas each.

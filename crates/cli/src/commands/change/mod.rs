@@ -52,3 +52,6 @@ pub(crate) use console::{Console, Stream, Terminal};
 pub(super) use run::run;
 pub(crate) use run::{Caller, perform};
 pub(super) use table::COMMANDS;
+
+#[cfg(test)]
+mod tests;
