@@ -1,0 +1,198 @@
+//! Six disks that both work on, and the judge.
+
+use std::path::PathBuf;
+
+use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar};
+
+use super::prediction::Prediction;
+use super::state::{LV_FIELDS, PV_FIELDS, Row, SEGMENT_FIELDS, State, VG_FIELDS};
+
+const DISKS: usize = 6;
+const DISK: u64 = 40 << 20;
+const SEPARATOR: char = '~';
+
+/// Whose command it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Ours.
+    Ashlar,
+    /// Stock's.
+    Stock,
+}
+
+/// The disks.
+pub(super) struct Bench {
+    scratch: Scratch,
+    images: Vec<PathBuf>,
+    loops: Vec<LoopDevice>,
+    stock: Stock,
+}
+
+/// The disks as they were.
+pub(super) struct Copy {
+    /// Goes away with the copy.
+    _scratch: Scratch,
+    pub(super) images: Vec<PathBuf>,
+}
+
+/// A command that ended.
+pub(super) struct Ran {
+    finished: Finished,
+    /// Of ours.
+    prediction: Option<Prediction>,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let scratch = Scratch::new("sequence");
+        // Different sizes, so that the choice of extents has something to choose.
+        let images: Vec<PathBuf> = (0..DISKS)
+            .map(|disk| scratch.sparse(&format!("s{disk}.img"), DISK + ((disk as u64) << 21)))
+            .collect();
+        let loops: Vec<LoopDevice> = images
+            .iter()
+            .map(|image| LoopDevice::attach(image, Access::ReadWrite))
+            .collect();
+        let stock = Stock::on(&loops);
+        Self {
+            scratch,
+            images,
+            loops,
+            stock,
+        }
+    }
+
+    /// A file beside the disks.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.scratch.join(name)
+    }
+
+    /// Our program, on these disks only, with stock's locks.
+    pub(super) fn ashlar(&self) -> Tool {
+        let mut tool = ashlar()
+            .env("LVM_SYSTEM_DIR", self.stock.system_dir())
+            .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"));
+        for device in &self.loops {
+            tool = tool.arg("--devices").arg(device.path());
+        }
+        tool
+    }
+
+    /// Runs a command, which may fail, but not crash.
+    pub(super) fn run(&self, author: Author, words: &[String]) -> Ran {
+        let plan = || Prediction::read(self.ashlar().arg("plan").args(words).run());
+        let prediction = (author == Author::Ashlar).then(plan);
+        let tool = match author {
+            Author::Ashlar => self.ashlar().args(words),
+            Author::Stock => {
+                let mut tool = self.stock.without_driver(&words[0]);
+                if words[0] == "lvcreate" {
+                    tool = tool.args(["-an", "-Zn", "-Wn"]);
+                }
+                tool.args(&words[1..])
+            }
+        };
+        let finished = tool.run();
+        let code = finished.code;
+        assert!(matches!(code, Some(0 | 3 | 5)), "{finished}");
+        Ran {
+            finished,
+            prediction,
+        }
+    }
+
+    /// Both find the disks in order, and say the same about them.
+    pub(super) fn judged(&self) -> State {
+        let vgck = self.stock.without_driver("vgck").succeed();
+        assert_eq!(vgck.text().trim(), "", "{vgck}");
+        let pvs = self.report("pvs", PV_FIELDS);
+        for pv in &pvs {
+            self.stock
+                .without_driver("pvck")
+                .arg(&pv["pv_name"])
+                .succeed();
+        }
+        let names = self.loops.iter();
+        State {
+            devices: names
+                .map(|device| device.path().display().to_string())
+                .collect(),
+            pvs,
+            vgs: self.report("vgs", VG_FIELDS),
+            lvs: self.report("lvs -a", LV_FIELDS),
+            segments: self.report("lvs -a --segments", SEGMENT_FIELDS),
+        }
+    }
+
+    fn report(&self, command: &str, fields: &'static str) -> Vec<Row> {
+        let mut words = command.split(' ');
+        let name = words.next().expect("a command");
+        let options = ["--noheadings", "--units", "s", "--nosuffix", "--separator"];
+        let ask = |tool: Tool| {
+            let tool = tool.args(words.clone()).args(options);
+            let tool = tool.arg(SEPARATOR.to_string()).args(["-o", fields]);
+            tool.succeed()
+        };
+        let ours = ask(self.ashlar().arg(name));
+        let theirs = ask(self.stock.without_driver(name));
+        let said = ours.complaints();
+        assert!(!said.contains("WARNING"), "{ours}");
+        let (ours, theirs) = (ours.text(), theirs.text());
+        for (ours, theirs) in ours.lines().zip(theirs.lines()) {
+            assert_eq!(ours, theirs, "{command} -o {fields}");
+        }
+        assert_eq!(ours.lines().count(), theirs.lines().count(), "{command}");
+        let row = |line: &str| -> Row {
+            let values = line.trim().split(SEPARATOR).map(str::to_owned);
+            fields.split(',').zip(values).collect()
+        };
+        ours.lines().map(row).collect()
+    }
+
+    /// Copies the disks, without their holes.
+    pub(super) fn copy(&self) -> Copy {
+        let scratch = Scratch::new("sequence-copy");
+        let copied = |image: &PathBuf| {
+            let copy = scratch.join(image.file_name().expect("a name"));
+            Tool::new("cp")
+                .arg("--sparse=always")
+                .args([image, &copy])
+                .succeed();
+            copy
+        };
+        Copy {
+            images: self.images.iter().map(copied).collect(),
+            _scratch: scratch,
+        }
+    }
+}
+
+impl Ran {
+    /// Whether it did what it was asked for.
+    pub(super) fn succeeded(&self) -> bool {
+        self.finished.code == Some(0)
+    }
+
+    /// In a word for people.
+    pub(super) fn outcome(&self) -> String {
+        if self.succeeded() {
+            return String::new();
+        }
+        let said = self.finished.complaints();
+        format!(
+            "refused: {}",
+            said.trim().lines().last().unwrap_or_default()
+        )
+    }
+
+    /// It did what was predicted, and nothing where it was refused.
+    pub(super) fn check(&self, before: &State, after: &State) {
+        let Some(prediction) = &self.prediction else {
+            return;
+        };
+        prediction.check(self.finished.code, before, after);
+        if !self.succeeded() {
+            assert_eq!(before, after, "{}", self.finished);
+        }
+    }
+}
