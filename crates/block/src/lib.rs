@@ -23,6 +23,7 @@ mod range;
 mod request;
 pub mod sim;
 mod stream;
+pub mod tls;
 pub mod trace;
 
 pub use answers::Answers;

@@ -29,6 +29,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("nbdinfo", "libnbd-bin"),
     ("nbdcopy", "libnbd-bin"),
     ("nbdkit", "nbdkit"),
+    ("certtool", "gnutls-bin"),
     ("nbd-server", "nbd-server"),
     ("qemu-img", "qemu-utils"),
     ("qemu-io", "qemu-utils"),

@@ -49,6 +49,8 @@ pub const REP_ERR_UNSUP: u32 = REP_FLAG_ERROR | 1;
 pub const REP_ERR_POLICY: u32 = REP_FLAG_ERROR | 2;
 /// Option refused: malformed or at the wrong time.
 pub const REP_ERR_INVALID: u32 = REP_FLAG_ERROR | 3;
+/// Option refused: only under TLS.
+pub const REP_ERR_TLS_REQD: u32 = REP_FLAG_ERROR | 5;
 /// Option refused: no such export.
 pub const REP_ERR_UNKNOWN: u32 = REP_FLAG_ERROR | 6;
 /// Option refused: the server is about to end.

@@ -14,6 +14,16 @@ const PORT: u16 = 10809;
 pub struct Address {
     pub(super) server: Server,
     pub(super) export: String,
+    /// How TLS is spoken; it is not, without.
+    pub(super) secrecy: Option<Secrecy>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Secrecy {
+    /// The folder of the certificates.
+    pub(super) certificates: Option<PathBuf>,
+    /// For whom the server's certificate must be, instead of the host that is connected to.
+    hostname: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,7 +37,11 @@ impl Address {
     pub fn unix(path: impl Into<PathBuf>, export: impl Into<String>) -> Self {
         let server = Server::Unix(path.into());
         let export = export.into();
-        Self { server, export }
+        Self {
+            server,
+            export,
+            secrecy: None,
+        }
     }
 
     /// An export of the server that listens on a TCP port.
@@ -35,33 +49,84 @@ impl Address {
         let host = host.into();
         let server = Server::Tcp { host, port };
         let export = export.into();
-        Self { server, export }
+        Self {
+            server,
+            export,
+            secrecy: None,
+        }
     }
 
-    /// Reads `nbd://HOST[:PORT][/NAME]` or `nbd+unix:///[NAME]?socket=PATH`.
+    /// The same, under TLS, with the certificates of a folder; without one, the server's
+    /// certificate must be known to the system.
+    pub fn secured(mut self, certificates: Option<PathBuf>) -> Self {
+        let hostname = self.secrecy.and_then(|secrecy| secrecy.hostname);
+        self.secrecy = Some(Secrecy {
+            certificates,
+            hostname,
+        });
+        self
+    }
+
+    /// The same, with the certificates of this folder if it is used under TLS and names none.
+    pub fn with_certificates(mut self, folder: PathBuf) -> Self {
+        if let Some(secrecy) = &mut self.secrecy {
+            secrecy.certificates.get_or_insert(folder);
+        }
+        self
+    }
+
+    /// Reads `nbd://HOST[:PORT][/NAME]` or `nbd+unix:///[NAME]?socket=PATH`; `nbds` instead of
+    /// `nbd` asks for TLS, and then `tls-certificates=FOLDER` and `tls-hostname=NAME` may follow
+    /// a question mark.
     pub fn parse(uri: &str) -> Result<Self> {
-        let bad = || {
+        Self::parsed(uri).ok_or_else(|| {
             let what = format!(
                 "{uri:.200?} is no NBD address: write nbd://HOST[:PORT]/NAME or \
-                 nbd+unix:///NAME?socket=PATH"
+                 nbd+unix:///NAME?socket=PATH, or nbds in front for TLS"
             );
             Error::new(Kind::Open, what)
-        };
-        if let Some(rest) = uri.strip_prefix("nbd+unix:///") {
-            let (name, query) = rest.split_once('?').ok_or_else(bad)?;
-            let mut options = query.split('&');
-            let path = options.find_map(|option| option.strip_prefix("socket="));
-            let path = unescape(path.unwrap_or("")).ok_or_else(bad)?;
-            let export = unescape(name).ok_or_else(bad)?;
-            if path.is_empty() {
-                return Err(bad());
+        })
+    }
+
+    fn parsed(uri: &str) -> Option<Self> {
+        let (scheme, rest) = uri.split_once("://")?;
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let option = |key: &str| -> Option<Option<String>> {
+            let mut options = query.split('&').filter_map(|option| option.split_once('='));
+            match options.find(|(name, _)| *name == key) {
+                Some((_, value)) => unescape(value).map(Some),
+                None => Some(None),
             }
-            return Ok(Self::unix(path, export));
+        };
+        let (is_unix, is_secret) = match scheme {
+            "nbd" => (false, false),
+            "nbds" => (false, true),
+            "nbd+unix" => (true, false),
+            "nbds+unix" => (true, true),
+            _ => return None,
+        };
+        let mut address = if is_unix {
+            let path = option("socket")?.filter(|path| !path.is_empty())?;
+            Self::unix(path, unescape(place.strip_prefix('/')?)?)
+        } else {
+            Self::parse_tcp(place)?
+        };
+        if address.export.len() > STRING_LEN_MAX {
+            return None;
         }
-        let rest = uri.strip_prefix("nbd://").ok_or_else(bad)?;
-        let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
+        if is_secret {
+            address.secrecy = Some(Secrecy {
+                certificates: option("tls-certificates")?.map(PathBuf::from),
+                hostname: option("tls-hostname")?,
+            });
+        }
+        Some(address)
+    }
+
+    fn parse_tcp(place: &str) -> Option<Self> {
+        let (authority, name) = place.split_once('/').unwrap_or((place, ""));
         let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
-            let (host, after) = rest.split_once(']').ok_or_else(bad)?;
+            let (host, after) = rest.split_once(']')?;
             (host, after.strip_prefix(':'))
         } else {
             match authority.split_once(':') {
@@ -69,17 +134,31 @@ impl Address {
                 None => (authority, None),
             }
         };
-        let port = port.map_or(Ok(PORT), str::parse).map_err(|_| bad())?;
-        let export = unescape(name).ok_or_else(bad)?;
-        if host.is_empty() || export.len() > STRING_LEN_MAX {
-            return Err(bad());
-        }
-        Ok(Self::tcp(host, port, export))
+        let port = port.map_or(Some(PORT), |port| port.parse().ok())?;
+        (!host.is_empty()).then_some(())?;
+        Some(Self::tcp(host, port, unescape(name)?))
+    }
+
+    /// For whom the server's certificate must be.
+    pub(super) fn hostname(&self) -> &str {
+        let said = self
+            .secrecy
+            .as_ref()
+            .and_then(|secrecy| secrecy.hostname.as_deref());
+        said.unwrap_or(match &self.server {
+            Server::Tcp { host, .. } => host,
+            Server::Unix(_) => "localhost",
+        })
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.secrecy.is_some() {
+            "nbds"
+        } else {
+            "nbd"
+        };
         match &self.server {
             Server::Tcp { host, port } => {
                 let host = if host.contains(':') {
@@ -87,11 +166,11 @@ impl fmt::Display for Address {
                 } else {
                     host.clone()
                 };
-                write!(f, "nbd://{host}:{port}/{}", escape(&self.export))
+                write!(f, "{scheme}://{host}:{port}/{}", escape(&self.export))
             }
             Server::Unix(path) => {
                 let path = escape(&path.to_string_lossy());
-                write!(f, "nbd+unix:///{}?socket={path}", escape(&self.export))
+                write!(f, "{scheme}+unix:///{}?socket={path}", escape(&self.export))
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -18,13 +19,14 @@ use rustix::net::{
 use super::address::{Address, Server};
 use crate::nbd::constants::{
     BASE_ALLOCATION, FLAG_FIXED_NEWSTYLE, FLAG_NO_ZEROES, INFO_BLOCK_SIZE, OPT_EXTENDED_HEADERS,
-    OPT_GO, OPT_SET_META_CONTEXT, OPT_STRUCTURED_REPLY, PAYLOAD_LEN_MAX, REP_ACK, REP_FLAG_ERROR,
-    REP_INFO, REP_META_CONTEXT,
+    OPT_GO, OPT_SET_META_CONTEXT, OPT_STARTTLS, OPT_STRUCTURED_REPLY, PAYLOAD_LEN_MAX, REP_ACK,
+    REP_ERR_TLS_REQD, REP_FLAG_ERROR, REP_INFO, REP_META_CONTEXT,
 };
 use crate::nbd::{
     ExportInfo, InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply, ReplyStyle,
     RequestStyle, Sizes, decode_greeting,
 };
+use crate::tls::Security;
 use crate::{Error, Kind, Result};
 
 /// How long connecting and shaking hands may take, if nothing shorter is asked for.
@@ -74,6 +76,18 @@ pub(super) fn connect(address: &Address, limit: Duration) -> Result<Connection> 
         };
         let what = format!("cannot use {address}: {error}{hint}");
         Error::new(Kind::Open, what)
+    };
+    greet(&Talk {
+        socket: &socket,
+        deadline,
+    })
+    .map_err(in_step)?;
+    let socket = match &address.secrecy {
+        None => socket,
+        Some(secrecy) => {
+            let folder = secrecy.certificates.as_deref();
+            secure(socket, folder, address.hostname(), deadline).map_err(in_step)?
+        }
     };
     let talk = Talk {
         socket: &socket,
@@ -152,7 +166,8 @@ pub(super) fn timeouts(socket: &OwnedFd, timeout: Option<Duration>) -> std::io::
     Ok(())
 }
 
-fn shake_hands(talk: &Talk<'_>, export: &str) -> Result<Agreed> {
+/// The first words of both sides.
+fn greet(talk: &Talk<'_>) -> Result<()> {
     let mut greeting = [0; 18];
     talk.receive(&mut greeting)?;
     let flags = decode_greeting(&greeting)?;
@@ -161,8 +176,32 @@ fn shake_hands(talk: &Talk<'_>, export: &str) -> Result<Agreed> {
         return Err(Error::new(Kind::Unsupported, what));
     }
     let ours = FLAG_FIXED_NEWSTYLE | (flags & FLAG_NO_ZEROES);
-    talk.send(&u32::from(ours).to_be_bytes())?;
+    talk.send(&u32::from(ours).to_be_bytes())
+}
 
+/// Goes on under TLS: all or nothing, since whoever refuses may be somebody on the way. The plain
+/// text is on another socket then, which a thread serves as long as that is open.
+fn secure(
+    socket: OwnedFd,
+    certificates: Option<&Path>,
+    host: &str,
+    deadline: Instant,
+) -> Result<OwnedFd> {
+    let security = Security::client(certificates)?;
+    let talk = Talk {
+        socket: &socket,
+        deadline,
+    };
+    if let (_, Some(refusal)) = haggle(&talk, OPT_STARTTLS, b"")? {
+        let what =
+            format!("{refusal}: it does not speak TLS; nbd:// instead of nbds:// does without");
+        return Err(Error::new(Kind::Open, what));
+    }
+    let (plain, _thread) = security.connect(socket, host, deadline)?;
+    Ok(plain)
+}
+
+fn shake_hands(talk: &Talk<'_>, export: &str) -> Result<Agreed> {
     let replies = if option(talk, OPT_EXTENDED_HEADERS, b"")?.is_some() {
         ReplyStyle::Extended
     } else if option(talk, OPT_STRUCTURED_REPLY, b"")?.is_some() {
@@ -276,7 +315,10 @@ fn haggle(talk: &Talk<'_>, option: u32, data: &[u8]) -> Result<(Vec<Answer>, Opt
         if header.kind & REP_FLAG_ERROR != 0 {
             let words = String::from_utf8_lossy(&data);
             let code = header.kind & !REP_FLAG_ERROR;
-            let refusal = format!("the server refuses (error {code}) {words:.200}");
+            let mut refusal = format!("the server refuses (error {code}) {words:.200}");
+            if header.kind == REP_ERR_TLS_REQD {
+                refusal.push_str("; write nbds:// instead of nbd:// for TLS");
+            }
             return Ok((answers, Some(refusal)));
         }
         if header.kind == REP_ACK {

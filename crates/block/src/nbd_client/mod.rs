@@ -16,6 +16,8 @@
 //! Several queues are only safe if a flush on one covers the writes of all. Where the server does
 //! not promise that (`CAN_MULTI_CONN`), a writable device opens one queue at a time.
 //!
+//! Under TLS (`nbds`) the socket is one end of a pair whose other end [`crate::tls`] serves.
+//!
 //! `address.rs` reads URIs, `connect.rs` shakes hands, `queue.rs` is the data path and `slots.rs`
 //! what it waits for; `status.rs` asks for extents.
 

@@ -291,6 +291,14 @@ pub(crate) const ASSUME_EXCLUSIVE: Flag = Flag::switch(
     "Write to disks that cannot be locked, behind NBD servers: nobody else writes to them, you \
      say.",
 );
+/// `--tls-certificates`
+pub(crate) const TLS_CERTIFICATES: Flag = Flag::value(
+    "tls-certificates",
+    "Folder",
+    "The certificates for TLS: ca-cert.pem, and client-cert.pem with client-key.pem for servers \
+     that verify their clients, of disks behind nbds:// and nbds+unix:// (without it the system's \
+     list of authorities counts); server-cert.pem and server-key.pem of what is served.",
+);
 /// `--devicesfile`
 pub(crate) const DEVICES_FILE: Flag = Flag::value(
     "devicesfile",
@@ -335,6 +343,7 @@ pub(crate) const COMMON: &[Flag] = &[
     DEVICES,
     PV_TIMEOUT,
     ASSUME_EXCLUSIVE,
+    TLS_CERTIFICATES,
     DEVICES_FILE,
     CONFIG,
     Flag::value(
@@ -416,6 +425,10 @@ pub(crate) fn remote_settings(arguments: &Arguments) -> Vec<String> {
             .filter(|c| c.is_alphanumeric() || ".-".contains(*c))
             .collect();
         settings.push(format!("ashlar {{ pv_timeout = \"{seconds}\" }}"));
+    }
+    if let Some(folder) = arguments.value(&TLS_CERTIFICATES) {
+        let folder = folder.replace('\\', "\\\\").replace('"', "\\\"");
+        settings.push(format!("ashlar {{ tls_certificates = \"{folder}\" }}"));
     }
     if arguments.has(&ASSUME_EXCLUSIVE) {
         settings.push("ashlar { assume_exclusive = 1 }".to_owned());

@@ -7,22 +7,77 @@ use block::nbd::{Expect, Inbox, Received, Wait};
 use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{SendFlags, send};
 
+use super::server::Secrecy;
 use super::session::Session;
-use super::{Agreed, Exports, Handshake, Limits, Progress};
+use super::{Agreed, Exports, Handshake, Limits, Progress, Tls};
 use block::{Error, Kind, Result};
 
 /// Speaks with the client behind `socket` until the end.
-pub(super) fn serve(socket: BorrowedFd<'_>, exports: Exports, limits: Limits) -> Result<()> {
+pub(super) fn serve(
+    socket: BorrowedFd<'_>,
+    exports: Exports,
+    limits: Limits,
+    secrecy: Option<&Secrecy>,
+) -> Result<()> {
     // Not for unix sockets, where it fails and is not needed. Their buffers stay as they are: in
     // larger ones, replies leave the cache before the client reads them.
     let _ = set_tcp_nodelay(socket, true);
     let mut inbox = Inbox::default();
     set_timeouts(socket, Some(limits.handshake))?;
-    let Some(agreed) = shake_hands(socket, &mut inbox, exports, limits.handshake)? else {
-        return Ok(());
-    };
-    set_timeouts(socket, None)?;
-    Session::new(socket, inbox, agreed, limits)?.run()
+    let deadline = Instant::now() + limits.handshake;
+    let mut out = Vec::new();
+    let tls = secrecy.map_or(Tls::Off, |secrecy| secrecy.tls);
+    let mut handshake = Handshake::begin(exports, tls, &mut out);
+    match shake_hands(socket, &mut inbox, &mut handshake, out, deadline)? {
+        Shaken::Left => Ok(()),
+        Shaken::Agreed(agreed) => {
+            set_timeouts(socket, None)?;
+            Session::new(socket, inbox, *agreed, limits)?.run()
+        }
+        Shaken::Secure => {
+            let secrecy = secrecy.expect("it was offered");
+            if !inbox.bytes().is_empty() {
+                // Somebody on the way may have put it there.
+                let what = "NBD: the client goes on before TLS begins";
+                return Err(Error::new(Kind::Invalid, what));
+            }
+            let own = socket.try_clone_to_owned();
+            let own = own.map_err(|error| Error::io("cannot duplicate a socket", error))?;
+            let (plain, pump) = secrecy.security.accept(own, deadline)?;
+            handshake.secured();
+            let result = serve_secured(plain.as_fd(), &mut handshake, limits, deadline);
+            drop(plain);
+            // What was answered still leaves; a client that does not take it is cut off with the
+            // server's end, or its own.
+            let _ = pump.join();
+            result
+        }
+    }
+}
+
+/// The rest of a connection, under TLS.
+fn serve_secured(
+    socket: BorrowedFd<'_>,
+    handshake: &mut Handshake,
+    limits: Limits,
+    deadline: Instant,
+) -> Result<()> {
+    set_timeouts(socket, Some(limits.handshake))?;
+    let mut inbox = Inbox::default();
+    match shake_hands(socket, &mut inbox, handshake, Vec::new(), deadline)? {
+        Shaken::Agreed(agreed) => {
+            set_timeouts(socket, None)?;
+            Session::new(socket, inbox, *agreed, limits)?.run()
+        }
+        Shaken::Left | Shaken::Secure => Ok(()),
+    }
+}
+
+/// What came of a handshake.
+enum Shaken {
+    Left,
+    Agreed(Box<Agreed>),
+    Secure,
 }
 
 fn set_timeouts(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<()> {
@@ -33,16 +88,14 @@ fn set_timeouts(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<()>
     Ok(())
 }
 
-/// What the client chose; `None` if it chose to leave.
+/// What the client chose.
 fn shake_hands(
     socket: BorrowedFd<'_>,
     inbox: &mut Inbox,
-    exports: Exports,
-    timeout: Duration,
-) -> Result<Option<Agreed>> {
-    let deadline = Instant::now() + timeout;
-    let mut out = Vec::new();
-    let mut handshake = Handshake::begin(exports, &mut out);
+    handshake: &mut Handshake,
+    mut out: Vec<u8>,
+    deadline: Instant,
+) -> Result<Shaken> {
     loop {
         send_all(socket, &mut out)?;
         let (used, progress) = match handshake.advance(inbox.bytes(), &mut out) {
@@ -63,17 +116,21 @@ fn shake_hands(
                     ));
                 }
                 match inbox.receive(socket, &mut [], Expect::Short, Wait::Yes)? {
-                    Received::End => return Ok(None),
+                    Received::End => return Ok(Shaken::Left),
                     Received::Nothing | Received::Bytes { .. } => {}
                 }
             }
             Progress::End => {
                 send_all(socket, &mut out)?;
-                return Ok(None);
+                return Ok(Shaken::Left);
+            }
+            Progress::Secure => {
+                send_all(socket, &mut out)?;
+                return Ok(Shaken::Secure);
             }
             Progress::Transmit(agreed) => {
                 send_all(socket, &mut out)?;
-                return Ok(Some(*agreed));
+                return Ok(Shaken::Agreed(agreed));
             }
         }
     }

@@ -19,8 +19,8 @@ use block::nbd::constants::{
     INFO_NAME, OPT_ABORT, OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST,
     OPT_LIST_META_CONTEXT, OPT_SET_META_CONTEXT, OPT_STARTTLS, OPT_STRUCTURED_REPLY,
     OPTION_LEN_MAX, PAYLOAD_LEN_MAX, REP_ACK, REP_ERR_EXT_HEADER_REQD, REP_ERR_INVALID,
-    REP_ERR_POLICY, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT,
-    REP_SERVER,
+    REP_ERR_POLICY, REP_ERR_TLS_REQD, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO,
+    REP_META_CONTEXT, REP_SERVER,
 };
 use block::nbd::{
     ExportInfo, InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply, ReplyStyle,
@@ -61,6 +61,19 @@ pub enum BlockStatus {
     NotAgreed,
 }
 
+/// What a handshake says about TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// There is none.
+    Off,
+    /// Clients may have it.
+    Offered,
+    /// Before it, clients may only ask for it, or leave.
+    Required,
+    /// It is in use.
+    On,
+}
+
 /// What happens after some bytes were taken in.
 #[derive(Debug)]
 pub enum Progress {
@@ -68,6 +81,8 @@ pub enum Progress {
     More,
     /// The second phase begins with the byte behind those used.
     Transmit(Box<Agreed>),
+    /// TLS begins with the next byte; then [`Handshake::secured`].
+    Secure,
     /// The client said goodbye.
     End,
 }
@@ -76,6 +91,7 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Handshake {
     exports: Exports,
+    tls: Tls,
     /// `None` until the client has sent its flags.
     client_flags: Option<u16>,
     replies: ReplyStyle,
@@ -86,15 +102,24 @@ pub struct Handshake {
 
 impl Handshake {
     /// The start of a handshake over these exports; the greeting is appended to `out`.
-    pub fn begin(exports: Exports, out: &mut Vec<u8>) -> Self {
+    pub fn begin(exports: Exports, tls: Tls, out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&encode_greeting(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES));
         Self {
             exports,
+            tls,
             client_flags: None,
             replies: ReplyStyle::Simple,
             context_for: None,
             option_count: 0,
         }
+    }
+
+    /// TLS is in use from now on. What was agreed on before may be the work of somebody on the
+    /// way, and is forgotten.
+    pub fn secured(&mut self) {
+        self.tls = Tls::On;
+        self.replies = ReplyStyle::Simple;
+        self.context_for = None;
     }
 
     /// Understands the next message of `input`, appends answers to `out` (which are to be sent
@@ -133,14 +158,24 @@ impl Handshake {
 
     fn option(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         let mut answer = Answer { option, out };
+        if self.tls == Tls::Required {
+            match option {
+                OPT_STARTTLS | OPT_ABORT => {}
+                OPT_EXPORT_NAME => return Err(protocol("the client does without TLS")),
+                _ => {
+                    answer.refuse(REP_ERR_TLS_REQD, "this server speaks under TLS only");
+                    return Ok(Progress::More);
+                }
+            }
+        }
         match option {
+            OPT_STARTTLS => return Ok(self.start_tls(data, &mut answer)),
             OPT_EXPORT_NAME => return self.export_name(data, answer.out),
             OPT_ABORT => {
                 answer.done();
                 return Ok(Progress::End);
             }
             OPT_LIST => self.list(data, &mut answer),
-            OPT_STARTTLS => answer.refuse(REP_ERR_POLICY, "this server does not speak TLS"),
             OPT_INFO | OPT_GO => return Ok(self.info_or_go(option, data, &mut answer)),
             OPT_STRUCTURED_REPLY => self.structured_reply(data, &mut answer),
             OPT_EXTENDED_HEADERS => {
@@ -157,6 +192,21 @@ impl Handshake {
             _ => answer.refuse(REP_ERR_UNSUP, "this server does not know this option"),
         }
         Ok(Progress::More)
+    }
+
+    fn start_tls(&self, data: &[u8], answer: &mut Answer<'_>) -> Progress {
+        match self.tls {
+            Tls::Off => answer.refuse(REP_ERR_POLICY, "this server does not speak TLS"),
+            Tls::On => answer.refuse(REP_ERR_INVALID, "TLS is in use already"),
+            Tls::Offered | Tls::Required if data.is_empty() => {
+                answer.done();
+                return Progress::Secure;
+            }
+            Tls::Offered | Tls::Required => {
+                answer.refuse(REP_ERR_INVALID, "this option has no data");
+            }
+        }
+        Progress::More
     }
 
     /// `EXPORT_NAME` cannot be refused: what is wrong ends the connection.

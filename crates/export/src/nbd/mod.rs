@@ -11,7 +11,8 @@
 //! many replies at once. A connection harms no other: what it may use is limited, and a client
 //! that lies, stalls or sends garbage loses its own connection only.
 //!
-//! Spoken: fixed newstyle with all its options but TLS, structured replies, extended headers,
+//! Spoken: fixed newstyle with all its options, TLS among them (on a thread and a socket pair of
+//! its own, so that the plain path does not know of it), structured replies, extended headers,
 //! block status (`base:allocation`), several exports, any number of connections per export (a
 //! flush covers all of them, as [`block::Device`] promises). Offsets and lengths of writes are
 //! multiples of the device's logical block, which is announced; reads may be anything.
@@ -31,9 +32,9 @@ mod slots;
 mod status;
 
 pub use exports::{Access, Export, Exports};
-pub use handshake::{Agreed, BlockStatus, Handshake, Progress};
+pub use handshake::{Agreed, BlockStatus, Handshake, Progress, Tls};
 pub use listener::Listener;
-pub use server::{Limits, Server};
+pub use server::{Limits, Secrecy, Server};
 
 #[cfg(test)]
 mod client_tests;

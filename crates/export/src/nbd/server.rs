@@ -15,7 +15,8 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 
 use super::listener::State as ListenerState;
-use super::{Exports, Listener, connection};
+use super::{Exports, Listener, Tls, connection};
+use block::tls::Security;
 use block::{Error, Kind, Result};
 
 /// How long to wait before accepting again when the kernel is out of something.
@@ -49,6 +50,15 @@ impl Default for Limits {
     }
 }
 
+/// TLS for a server.
+#[derive(Debug, Clone)]
+pub struct Secrecy {
+    /// [`Tls::Offered`] or [`Tls::Required`].
+    pub tls: Tls,
+    /// Its certificates.
+    pub security: Security,
+}
+
 /// A server. Dropping it ends it without grace.
 #[derive(Debug)]
 pub struct Server {
@@ -60,6 +70,7 @@ pub struct Server {
 struct Shared {
     exports: Exports,
     limits: Limits,
+    secrecy: Option<Secrecy>,
     /// Readable once the server ends.
     stop: OwnedFd,
     connections: Mutex<Connections>,
@@ -82,12 +93,22 @@ impl Server {
 
     /// A server of these exports.
     pub fn with_limits(exports: Exports, limits: Limits) -> Result<Self> {
+        Self::with_secrecy(exports, limits, None)
+    }
+
+    /// A server of these exports that speaks TLS, if it is told how.
+    pub fn with_secrecy(
+        exports: Exports,
+        limits: Limits,
+        secrecy: Option<Secrecy>,
+    ) -> Result<Self> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| Error::io("cannot make an eventfd", errno.into()))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 exports,
                 limits,
+                secrecy,
                 stop,
                 connections: Mutex::default(),
                 left: Condvar::new(),
@@ -240,7 +261,12 @@ impl Shared {
             .spawn(move || {
                 let shared = Arc::clone(&seat.shared);
                 // Whatever a client did wrong, it is only its own connection that ends.
-                let _ = connection::serve(socket.as_fd(), shared.exports.clone(), shared.limits);
+                let _ = connection::serve(
+                    socket.as_fd(),
+                    shared.exports.clone(),
+                    shared.limits,
+                    shared.secrecy.as_ref(),
+                );
                 let _ = shutdown(&socket, Shutdown::Both);
                 drop(seat);
             })

@@ -21,7 +21,7 @@ use block::nbd::{
 };
 use proptest::prelude::{any, prop, proptest};
 
-use super::{Access, Export, Exports, Handshake, Limits, Listener, Progress, Server};
+use super::{Access, Export, Exports, Handshake, Limits, Listener, Progress, Server, Tls};
 
 const SIZE: u64 = 8 << 20;
 
@@ -480,7 +480,7 @@ proptest! {
     #[test]
     fn no_bytes_confuse_the_handshake(data in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut out = Vec::new();
-        let mut handshake = Handshake::begin(exports_once(), &mut out);
+        let mut handshake = Handshake::begin(exports_once(), Tls::Off, &mut out);
         let mut input = 3_u32.to_be_bytes().to_vec();
         OptionHeader::encode(&mut input, u32::from(data.len() as u8 % 12), &data);
         input.extend_from_slice(&data);
@@ -505,4 +505,63 @@ fn exports_once() -> Exports {
     };
     exports.add(export).unwrap();
     exports
+}
+
+/// Before TLS a server that requires it answers nothing but STARTTLS and ABORT, forgets what was
+/// agreed on before, and takes the option once.
+#[test]
+fn tls_comes_before_everything_that_it_protects() {
+    use block::nbd::constants::{
+        OPT_ABORT, OPT_EXPORT_NAME, OPT_LIST, OPT_STARTTLS, OPT_STRUCTURED_REPLY, REP_ACK,
+        REP_ERR_INVALID, REP_ERR_POLICY, REP_ERR_TLS_REQD,
+    };
+    let begin = |tls| {
+        let mut handshake = Handshake::begin(exports_once(), tls, &mut Vec::new());
+        handshake
+            .advance(&3_u32.to_be_bytes(), &mut Vec::new())
+            .unwrap();
+        handshake
+    };
+    let ask = |handshake: &mut Handshake, option, data: &[u8]| {
+        let (mut input, mut out) = (Vec::new(), Vec::new());
+        OptionHeader::encode(&mut input, option, data);
+        let (_, progress) = handshake.advance(&input, &mut out)?;
+        let reply = OptionReply::decode(out.first_chunk().expect("an answer"))?;
+        Ok::<_, block::Error>((reply.kind, matches!(progress, Progress::Secure)))
+    };
+    let mut required = begin(Tls::Required);
+    for option in [OPT_LIST, OPT_STRUCTURED_REPLY, 99] {
+        let (kind, _) = ask(&mut required, option, b"").unwrap();
+        assert_eq!(kind, REP_ERR_TLS_REQD);
+    }
+    assert_eq!(
+        ask(&mut required, OPT_STARTTLS, b"x").unwrap(),
+        (REP_ERR_INVALID, false)
+    );
+    assert_eq!(
+        ask(&mut required, OPT_STARTTLS, b"").unwrap(),
+        (REP_ACK, true)
+    );
+    required.secured();
+    assert_eq!(
+        ask(&mut required, OPT_STARTTLS, b"").unwrap(),
+        (REP_ERR_INVALID, false)
+    );
+    assert_eq!(
+        ask(&mut required, OPT_STRUCTURED_REPLY, b"").unwrap().0,
+        REP_ACK
+    );
+    assert!(ask(&mut begin(Tls::Required), OPT_EXPORT_NAME, b"").is_err());
+    assert_eq!(
+        ask(&mut begin(Tls::Required), OPT_ABORT, b"").unwrap().0,
+        REP_ACK
+    );
+    assert_eq!(
+        ask(&mut begin(Tls::Off), OPT_STARTTLS, b"").unwrap(),
+        (REP_ERR_POLICY, false)
+    );
+    assert_eq!(
+        ask(&mut begin(Tls::Offered), OPT_LIST, b"").unwrap().0 & (1 << 31),
+        0
+    );
 }

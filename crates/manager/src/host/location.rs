@@ -98,6 +98,10 @@ impl Remote {
         } else {
             Sharing::Unknown
         };
+        let address = match config.string("ashlar/tls_certificates") {
+            Some(folder) => address.with_certificates(folder.into()),
+            None => address,
+        };
         Ok(Self {
             address,
             timeout,

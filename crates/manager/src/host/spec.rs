@@ -11,6 +11,7 @@
 //! | a block device | that device, and its partitions |
 //! | a folder | the files and block devices in it, by name; folders in it are not entered |
 //! | `nbd://HOST[:PORT]/EXPORT`, `nbd+unix:///EXPORT?socket=PATH` | that export of an NBD server |
+//! | the same with `nbds` | under TLS |
 //!
 //! In `ASHLAR_DEVICES` the colons of an NBD address divide nothing; one in the path of a socket is
 //! written as `%3A`.
@@ -34,7 +35,7 @@ pub enum DeviceSource {
 }
 
 /// How an NBD address begins.
-const SCHEMES: [&str; 2] = ["nbd+unix://", "nbd://"];
+const SCHEMES: [&str; 4] = ["nbd+unix://", "nbd://", "nbds+unix://", "nbds://"];
 
 /// One place named by people: a file, a block device, a folder of them, or an NBD address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -81,10 +82,9 @@ impl DeviceSource {
 impl DeviceSpec {
     /// The place that `text` names. Whether it is there is found out when it is looked at.
     pub fn parse(text: &str) -> Result<Self> {
-        let unknown = ["nbds://", "nbds+unix://", "rbd:"];
-        if let Some(scheme) = unknown.iter().find(|scheme| text.starts_with(*scheme)) {
+        if text.starts_with("rbd:") {
             let what = format!(
-                "cannot use {text}: {scheme} is not known; connect it with nbd-client or \
+                "cannot use {text}: rbd: is not known; connect it with nbd-client or \
                  copy it with nbdcopy, and name the device or the file"
             );
             return Err(Error::new(Kind::Unsupported, what));

@@ -7,13 +7,14 @@
 use std::path::Path;
 use std::process::Command as Process;
 
-use export::nbd::Listener;
+use export::nbd::{Listener, Secrecy};
 use lvm::model::{Relations, Role};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
 use super::offer::Offer;
+use super::secrecy::{TLS, VERIFY_PEER, secrecy};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::session::Disks;
 use crate::commands::{PrivateFolder, Session, open};
@@ -23,7 +24,7 @@ const NBD: Flag = Flag::value(
     "unix:Path|Host[:Port]",
     "Where clients connect: a unix socket, which is made, or a TCP port (10809 if left out). May \
      be repeated. Whoever reaches a TCP port may read and write the volumes: NBD has no \
-     passwords.",
+     passwords. See --tls-verify-peer.",
 );
 const READ_ONLY: Flag = Flag::switch(
     "readonly",
@@ -54,7 +55,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
         commands that change the group run in it, so that a volume can grow while it is used; \
         a second serve or attach adds its volumes to it; and the group's disks cannot be \
         activated elsewhere on this machine.",
-    flags: &[&[NBD, READ_ONLY, RUN], open::FLAGS, flags::COMMON],
+    flags: &[
+        &[NBD, READ_ONLY, RUN, TLS, VERIFY_PEER],
+        open::FLAGS,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "ashlar --devices disks/ serve vg0 --nbd unix:/tmp/vg0.sock",
@@ -83,6 +88,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     let activated = Listener::from_activation().map_err(|error| failed(&error))?;
     let quiet = !activated.is_empty();
+    let secrecy = secrecy(arguments)?;
     let offer = offer(arguments, session)?;
     let names = offer.names();
     let mut listeners = activated;
@@ -105,11 +111,11 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     let addresses: Vec<String> = listeners
         .iter()
-        .map(|listener| address_of(listener, &names))
+        .map(|listener| address_of(listener, &names, secrecy.as_ref()))
         .collect();
     let socket = listeners.iter().find_map(Listener::path);
     let socket = socket.map(Path::to_owned);
-    let mut serving = offer.serve(listeners)?;
+    let mut serving = offer.serve(listeners, secrecy)?;
     if !quiet && private.is_none() {
         for address in &addresses {
             session.line(address)?;
@@ -189,9 +195,13 @@ fn listen(address: &str) -> Result<Listener, Error> {
 }
 
 /// What a client types; with the export's name in it if there is only one.
-fn address_of(listener: &Listener, names: &[String]) -> String {
-    match names {
+fn address_of(listener: &Listener, names: &[String], secrecy: Option<&Secrecy>) -> String {
+    let uri = match names {
         [only] => listener.uri(only),
         _ => listener.uri(""),
+    };
+    match secrecy {
+        Some(_) => uri.replacen("nbd", "nbds", 1),
+        None => uri,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use export::nbd::{Access, Export, Exports, Listener};
+use export::nbd::{Access, Export, Exports, Listener, Secrecy};
 use lvm::Uuid;
 use manager::activate::MissingPolicy;
 use manager::apply::HostDisks;
@@ -79,14 +79,25 @@ impl Offer {
         }
     }
 
-    /// Lets clients in.
-    pub(super) fn serve(self, listeners: Vec<Listener>) -> Result<Serving, Error> {
+    /// Lets clients in, under TLS if so wanted.
+    pub(super) fn serve(
+        self,
+        listeners: Vec<Listener>,
+        secrecy: Option<Secrecy>,
+    ) -> Result<Serving, Error> {
         match self {
             Self::Here {
                 exports,
                 uses,
                 groups,
-            } => Serving::here(exports, listeners, uses, groups),
+            } => Serving::here(exports, listeners, secrecy, uses, groups),
+            Self::There { group, .. } if secrecy.is_some() => {
+                let what = format!(
+                    "Another process serves {group} already, and would serve these volumes \
+                     without TLS. End it and serve all of them with --tls"
+                );
+                Err(Error::failed(what))
+            }
             Self::There {
                 client,
                 volumes,

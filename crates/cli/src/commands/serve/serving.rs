@@ -3,7 +3,7 @@
 use std::process::Child;
 use std::time::Duration;
 
-use export::nbd::{Exports, Listener, Server};
+use export::nbd::{Exports, Limits, Listener, Secrecy, Server};
 use manager::live::wire::Export;
 use manager::live::{Client, Heard, Use};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
@@ -38,10 +38,11 @@ impl Serving {
     pub(super) fn here(
         exports: Exports,
         listeners: Vec<Listener>,
+        secrecy: Option<Secrecy>,
         uses: Vec<Use>,
         groups: Vec<Here>,
     ) -> Result<Self, Error> {
-        let server = Server::new(exports)?;
+        let server = Server::with_secrecy(exports, Limits::default(), secrecy)?;
         for listener in listeners {
             server.listen(listener)?;
         }
