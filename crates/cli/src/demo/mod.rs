@@ -1,4 +1,4 @@
-//! `ashlar demo`: what Ashlar can do, shown on bundled disks that stock LVM2 wrote.
+//! `ashlar demo`: what Ashlar can do, on bundled disks that stock LVM2 wrote and on its own.
 //!
 //! ```text
 //!   run        the order of the steps
@@ -8,6 +8,7 @@
 //!   volumes    opens volumes and compares their content
 //!   network    serves one, and reads it back through the socket
 //!   files      attaches one, mounts it, and compares its files
+//!   tour       a group of its own, from empty files to the verdict of stock LVM2
 //!   story      says what is done, in numbered steps, with colours on a terminal
 //!   process    runs a command within a time limit
 //!   interrupt  notices that somebody wants the demo to end
@@ -27,6 +28,8 @@ mod picture;
 mod process;
 mod run;
 mod story;
+mod tour;
 mod volumes;
 
 pub(crate) use run::run;
+pub(crate) use tour::Pace;

@@ -20,12 +20,23 @@ const PERIOD: Duration = Duration::from_millis(5);
 
 /// This program with `words`; what it attaches, it records in `runtime`.
 pub(super) fn ashlar(runtime: &Path, words: &[&str]) -> Result<String, Error> {
+    let mut command = this_program(runtime);
+    command.args(words);
+    run(&mut command, &format!("ashlar {}", words.join(" ")))
+}
+
+/// This program; what it attaches and owns, it records in `runtime`.
+pub(super) fn this_program(runtime: &Path) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("ashlar")
-        .args(words)
         .env(manager::live::RUNTIME_VARIABLE, runtime);
-    run(&mut command, &format!("ashlar {}", words.join(" ")))
+    command
+}
+
+/// Keeps Ctrl-C on the terminal away from a command.
+pub(super) fn own_group(command: &mut Command) {
+    command.process_group(0);
 }
 
 /// Whether a program of this name can be found.
@@ -40,8 +51,8 @@ pub(super) fn run(command: &mut Command, shown: &str) -> Result<String, Error> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .stderr(Stdio::piped());
+    own_group(command);
     let child = command.spawn();
     let mut child =
         child.map_err(|error| Error::failed(format!("Cannot run {shown}")).because(error))?;
@@ -83,7 +94,8 @@ fn wait(child: &mut Child) -> Result<Option<ExitStatus>, Error> {
     }
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+/// What comes out of a pipe, once it ends.
+pub(super) fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

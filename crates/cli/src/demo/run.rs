@@ -9,14 +9,17 @@ use super::files::{self, Places};
 use super::interrupt::Interrupt;
 use super::picture::Picture;
 use super::story::Story;
+use super::tour::{self, Pace, World};
 use super::{network, volumes};
 use crate::args::Error;
 use crate::commands::{self, Disks, PrivateFolder, Session};
 
 const MIB: u64 = 1 << 20;
+/// The disks of the tour, in the folder of the bundled ones.
+const TOUR: &str = "tour";
 
 /// Runs the demo. The disks go into `keep`, and stay there, if it is given.
-pub(crate) fn run(keep: Option<&Path>, session: &mut Session) -> Result<(), Error> {
+pub(crate) fn run(keep: Option<&Path>, pace: Pace, session: &mut Session) -> Result<(), Error> {
     let start = Instant::now();
     let interrupt = Interrupt::watch()?;
     let private = PrivateFolder::make()?;
@@ -25,7 +28,15 @@ pub(crate) fn run(keep: Option<&Path>, session: &mut Session) -> Result<(), Erro
         None => private.path().join("disks"),
     };
     let mut story = Story::new(session);
-    let outcome = steps(&mut story, &folder, private.path(), &interrupt);
+    let outcome = steps(&mut story, &folder, private.path(), &interrupt).and_then(|()| {
+        let world = World {
+            disks: folder.join(TOUR),
+            private: private.path(),
+            pace,
+            interrupt: &interrupt,
+        };
+        tour::steps(&mut story, &world)
+    });
     let place = story.place();
     if let Err(error) = outcome {
         drop(private);
