@@ -5,6 +5,7 @@
 //! among ours, and the two texts have to be the same but for identities and times. At the end stock
 //! looks at our disks as well, and sees the same volumes, field by field.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
@@ -156,11 +157,15 @@ impl Twins {
 
     /// Stock's sentence with the names of our disks in it.
     fn as_ours(&self, sentence: &str) -> String {
-        let pairs = self.theirs.iter().zip(&self.ours);
-        pairs.fold(sentence.to_owned(), |sentence, (theirs, ours)| {
-            let (theirs, ours) = (theirs.path().display(), ours.display());
-            sentence.replace(&theirs.to_string(), &ours.to_string())
-        })
+        let mut pairs: Vec<_> = self.theirs.iter().zip(&self.ours).collect();
+        // Longer names first: /dev/loop1 is also the beginning of /dev/loop10.
+        pairs.sort_by_key(|(theirs, _)| Reverse(theirs.path().as_os_str().len()));
+        pairs
+            .into_iter()
+            .fold(sentence.to_owned(), |sentence, (theirs, ours)| {
+                let (theirs, ours) = (theirs.path().display(), ours.display());
+                sentence.replace(&theirs.to_string(), &ours.to_string())
+            })
     }
 
     /// Stock finds nothing wrong with our disks, and sees the same volumes on both.
@@ -181,10 +186,9 @@ impl Twins {
             let lvs = lvs.args(["--separator", "|", "--units", "b", "-o", FIELDS]);
             let mut text = lvs.succeed().text();
             for (number, device) in devices.iter().enumerate() {
-                text = text.replace(
-                    &device.path().display().to_string(),
-                    &format!("disk{number}"),
-                );
+                // With what follows a name: /dev/loop1 is also the beginning of /dev/loop10.
+                let name = format!("{}:", device.path().display());
+                text = text.replace(&name, &format!("disk{number}:"));
             }
             text
         };
