@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lvm::model::{Area, VolumeGroup};
-use lvm::plan::{Before, GroupChange, Piece};
+use lvm::plan::{Before, GroupChange, HeaderEdit, Piece};
 use lvm::{Extents, Uuid};
 use manager::apply::Preview;
 use manager::scan::Scan;
@@ -59,8 +59,9 @@ pub(super) struct Summary {
 struct Held {
     group: String,
     name: String,
-    /// Sorted by physical volume and start.
-    runs: BTreeMap<Uuid, Vec<(u64, u64)>>,
+    /// By the device, which stays what it is when a physical volume gets another UUID; sorted by
+    /// start.
+    runs: BTreeMap<String, Vec<(u64, u64)>>,
 }
 
 /// The extents of volumes, by the volume.
@@ -75,10 +76,16 @@ impl Summary {
             let uuid = new.layout.label.pv.uuid;
             names.add(uuid, &scan.device(new.device).name);
         }
-        let (groups, was, is) = groups(scan, &change.groups);
+        for header in &change.headers {
+            if let HeaderEdit::Uuid(new) = header.edit {
+                let name = names.get(header.pv);
+                names.add(new, &name);
+            }
+        }
+        let (groups, was, is) = groups(scan, &change.groups, &names);
         let mut summary = Self {
             groups,
-            volumes: differences(&was, &is, &names),
+            volumes: differences(&was, &is),
             new: planned
                 .new
                 .iter()
@@ -136,7 +143,7 @@ impl Summary {
 }
 
 /// What becomes of the groups, and the extents of their volumes before and after.
-fn groups(scan: &Scan, changes: &[GroupChange]) -> (Vec<Group>, Volumes, Volumes) {
+fn groups(scan: &Scan, changes: &[GroupChange], names: &Names) -> (Vec<Group>, Volumes, Volumes) {
     let mut groups: Vec<Group> = Vec::new();
     let mut last: BTreeMap<Uuid, Option<&VolumeGroup>> = BTreeMap::new();
     for change in changes {
@@ -172,11 +179,11 @@ fn groups(scan: &Scan, changes: &[GroupChange]) -> (Vec<Group>, Volumes, Volumes
             });
         }
         if is_written || is_taken {
-            hold(&found.model, &mut was);
+            hold(&found.model, names, &mut was);
         }
     }
     for vg in last.values().flatten() {
-        hold(vg, &mut is);
+        hold(vg, names, &mut is);
     }
     (groups, was, is)
 }
@@ -206,7 +213,7 @@ impl Names {
 }
 
 /// Adds the extents of all volumes of a group.
-fn hold(vg: &VolumeGroup, all: &mut Volumes) {
+fn hold(vg: &VolumeGroup, names: &Names, all: &mut Volumes) {
     for (_, lv) in vg.lvs() {
         let held = all.entry(lv.uuid).or_default();
         held.group.clone_from(&vg.name);
@@ -217,7 +224,7 @@ fn hold(vg: &VolumeGroup, all: &mut Volumes) {
                 if let Area::Pv { pv, start } = area
                     && length > 0
                 {
-                    let runs = held.runs.entry(vg.pv(*pv).uuid).or_default();
+                    let runs = held.runs.entry(names.get(vg.pv(*pv).uuid)).or_default();
                     runs.push((start.0, length));
                 }
             }
@@ -226,7 +233,7 @@ fn hold(vg: &VolumeGroup, all: &mut Volumes) {
     }
 }
 
-fn differences(was: &Volumes, is: &Volumes, names: &Names) -> Vec<Volume> {
+fn differences(was: &Volumes, is: &Volumes) -> Vec<Volume> {
     let nothing = Held::default();
     let mut uuids: Vec<&Uuid> = was.keys().chain(is.keys()).collect();
     uuids.sort();
@@ -239,8 +246,8 @@ fn differences(was: &Volumes, is: &Volumes, names: &Names) -> Vec<Volume> {
         let volume = Volume {
             group: named.group.clone(),
             name: named.name.clone(),
-            gets: without(new, old, names),
-            gives_back: without(old, new, names),
+            gets: without(new, old),
+            gives_back: without(old, new),
         };
         if !volume.gets.is_empty() || !volume.gives_back.is_empty() {
             volumes.push(volume);
@@ -251,7 +258,7 @@ fn differences(was: &Volumes, is: &Volumes, names: &Names) -> Vec<Volume> {
 }
 
 /// The extents of `all` that are not among `some`.
-fn without(all: &Held, some: &Held, names: &Names) -> Vec<Run> {
+fn without(all: &Held, some: &Held) -> Vec<Run> {
     let mut left: Vec<Run> = Vec::new();
     for (pv, runs) in &all.runs {
         let taken = some.runs.get(pv).map_or(&[][..], |runs| runs);
@@ -259,24 +266,24 @@ fn without(all: &Held, some: &Held, names: &Names) -> Vec<Run> {
             let (mut at, end) = (*start, start + length);
             for (first, count) in taken {
                 if at < *first {
-                    push(&mut left, names.get(*pv), at, end.min(*first));
+                    push(&mut left, pv, at, end.min(*first));
                 }
                 at = at.max(first + count).min(end.max(at));
             }
-            push(&mut left, names.get(*pv), at, end);
+            push(&mut left, pv, at, end);
         }
     }
     left
 }
 
-fn push(runs: &mut Vec<Run>, pv: String, first: u64, end: u64) {
+fn push(runs: &mut Vec<Run>, pv: &str, first: u64, end: u64) {
     if first >= end {
         return;
     }
     match runs.last_mut() {
         Some(run) if run.pv == pv && run.first + run.count == first => run.count += end - first,
         _ => runs.push(Run {
-            pv,
+            pv: pv.to_owned(),
             first,
             count: end - first,
         }),
