@@ -27,13 +27,14 @@ pub(super) const COMMAND: Command = Command {
         where its volumes lie, compares their content with what the kernel saw, serves one over \
         NBD and reads it back, and attaches one and looks at its files.\n\n\
         Then makes a group of its own on six empty disks, with a linear, a striped and a mirrored \
-        volume; writes them and reads them back; extends one while it is written; takes a disk \
+        volume; writes them and reads them back; extends one while it is written over \
+        NBD, and one while a file system on it is mounted; takes a disk \
         away from the mirror while it is written; cuts the power in the middle of commits on \
         simulated disks, in every way there is; compares layouts on slow disks; and asks stock \
-        LVM2 what it thinks of the disks. Says what it does, with the commands that do the \
-        same.\n\n\
+        LVM2 what it thinks of the disks. A picture (SVG) and a page (HTML) of all that stay. \
+        Says what it does, with the commands that do the same.\n\n\
         Mounting the file system needs root; others get the volume as a file. What the machine \
-        does not allow is left out, and said. Nothing is left behind, also when it is \
+        does not allow is left out, and said. Nothing else is left behind, also when it is \
         interrupted.",
     flags: &[
         &[KEEP, QUICK],

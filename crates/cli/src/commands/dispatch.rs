@@ -37,7 +37,7 @@ pub(crate) fn device_arguments(devices: &str) -> Result<Arguments, Error> {
 }
 
 /// Runs the command that the words, the binary's name first, mean.
-pub(crate) fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
+fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
     let (binary, mut rest) = match words {
         [] => ("ashlar", words),
         [path, rest @ ..] => (path.rsplit('/').next().unwrap_or(path), rest),

@@ -37,6 +37,6 @@ mod vgs;
 mod vgscan;
 
 pub(crate) use change::{Caller, Console, Stream, Terminal, perform};
-pub(crate) use dispatch::{device_arguments, main, run};
+pub(crate) use dispatch::{device_arguments, main};
 pub(crate) use private_folder::PrivateFolder;
 pub(crate) use session::{Disks, Session};

@@ -33,7 +33,7 @@ const SHOWN: usize = 4;
 const CAP_SYS_ADMIN: u32 = 21;
 
 /// What the machine allows.
-enum Means {
+pub(super) enum Means {
     /// A block device, and mounting it.
     Node,
     /// A file.
@@ -53,19 +53,24 @@ pub(super) struct Places<'a> {
 impl Places<'_> {
     /// What is mounted on.
     fn mount_point(&self) -> PathBuf {
-        self.folder.join(MOUNT_POINT)
+        mount_point(self.folder)
     }
 
     /// Where attachments are recorded.
-    fn runtime(&self) -> PathBuf {
+    pub(super) fn runtime(&self) -> PathBuf {
         self.folder.join(RUNTIME)
     }
+}
+
+/// What is mounted on, in the private folder of a demo.
+pub(super) fn mount_point(folder: &Path) -> PathBuf {
+    folder.join(MOUNT_POINT)
 }
 
 /// Takes back what a killed demo mounted and attached in its private folder.
 pub(super) fn clean_up(folder: &Path) -> Result<(), Error> {
     // Usually nothing is mounted there.
-    let _ = unmount(folder.join(MOUNT_POINT), UnmountFlags::empty());
+    let _ = unmount(mount_point(folder), UnmountFlags::empty());
     let runtime = folder.join(RUNTIME);
     if runtime.exists() {
         detach(&runtime)?;
@@ -86,7 +91,8 @@ pub(super) fn attach_and_list(
     }
 }
 
-fn means() -> Means {
+/// What the machine allows.
+pub(super) fn means() -> Means {
     let can_open = |path: &str| File::options().read(true).write(true).open(path).is_ok();
     if !can_open("/dev/fuse") {
         return Means::Nothing("there is no /dev/fuse here that may be opened");
@@ -104,11 +110,15 @@ fn means() -> Means {
 
 /// Whether this process is root and may mount; in a container it often may not.
 fn may_mount() -> bool {
+    rustix::process::geteuid().is_root() && has_capability(CAP_SYS_ADMIN)
+}
+
+/// Whether this process has the right with this bit.
+pub(super) fn has_capability(bit: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    rustix::process::geteuid().is_root()
-        && effective.is_some_and(|bits| bits >> CAP_SYS_ADMIN & 1 == 1)
+    effective.is_some_and(|bits| bits >> bit & 1 == 1)
 }
 
 fn through_node(
@@ -127,7 +137,8 @@ fn through_node(
         node.display(),
         folder.display()
     ))?;
-    match Mounted::mount(&node, &folder)? {
+    let flags = MountFlags::RDONLY | MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+    match Mounted::mount(&node, &folder, flags)? {
         Some(mounted) => {
             compare_files(story, &folder, interrupt)?;
             story.command(&format!("umount {}", folder.display()))?;
@@ -214,17 +225,21 @@ fn list(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, u64)>) -> Result<(
 }
 
 /// An attached volume. Dropped, it is detached.
-struct Attached {
+pub(super) struct Attached {
     /// `None`: it is detached already.
     runtime: Option<PathBuf>,
 }
 
 impl Attached {
+    /// Whatever will be recorded in `runtime`.
+    pub(super) fn guard(runtime: PathBuf) -> Self {
+        let runtime = Some(runtime);
+        Self { runtime }
+    }
+
     /// Attaches the volume, with `options`; gives its node or file, too.
     fn start(places: &Places<'_>, options: &[&str]) -> Result<(Self, PathBuf), Error> {
-        let attached = Self {
-            runtime: Some(places.runtime()),
-        };
+        let attached = Self::guard(places.runtime());
         let disks = places.disks.display().to_string();
         let name = format!("{GROUP}/{NAME}");
         let mut words = vec!["--devices", &disks, "attach", "--readonly", &name];
@@ -233,7 +248,8 @@ impl Attached {
         Ok((attached, PathBuf::from(place.trim())))
     }
 
-    fn close(mut self) -> Result<(), Error> {
+    /// Detaches it.
+    pub(super) fn close(mut self) -> Result<(), Error> {
         let runtime = self.runtime.take();
         runtime.map_or(Ok(()), |runtime| detach(&runtime))
     }
@@ -261,16 +277,18 @@ fn detach(runtime: &Path) -> Result<(), Error> {
 }
 
 /// A mounted file system. Dropped, it is unmounted.
-struct Mounted {
+pub(super) struct Mounted {
     /// `None`: it is unmounted already.
     folder: Option<PathBuf>,
 }
 
 impl Mounted {
-    /// Mounts `node` read-only; `None` if the kernel does not know the file system.
-    fn mount(node: &Path, folder: &Path) -> Result<Option<Self>, Error> {
-        let flags =
-            MountFlags::RDONLY | MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+    /// Mounts `node`; `None` if the kernel does not know the file system.
+    pub(super) fn mount(
+        node: &Path,
+        folder: &Path,
+        flags: MountFlags,
+    ) -> Result<Option<Self>, Error> {
         match mount(node, folder, "ext4", flags, None) {
             Ok(()) => Ok(Some(Self {
                 folder: Some(folder.to_owned()),
@@ -283,7 +301,8 @@ impl Mounted {
         }
     }
 
-    fn close(mut self) -> Result<(), Error> {
+    /// Unmounts it.
+    pub(super) fn close(mut self) -> Result<(), Error> {
         self.folder
             .take()
             .map_or(Ok(()), |folder| unmount_soon(&folder))

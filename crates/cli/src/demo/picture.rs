@@ -9,11 +9,14 @@
 //! terminal each volume has a colour, too; there are fewer colours than letters, so neighbours in
 //! the list differ but distant volumes may look alike.
 
+mod svg;
+
 use std::fmt::Write as _;
 
 use lvm::model::{AllocationMap, LvId, Relations, Run, VolumeGroup};
 
 use super::story::Paint;
+pub(super) use svg::escaped;
 
 /// Extents on a line: what fits into 80 columns beside the name of a disk.
 const EXTENTS_PER_LINE: usize = 48;

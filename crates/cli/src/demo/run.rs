@@ -9,8 +9,8 @@ use super::files::{self, Places};
 use super::interrupt::Interrupt;
 use super::picture::Picture;
 use super::story::Story;
-use super::tour::{self, Pace, World};
-use super::{network, volumes};
+use super::tour::{self, Pace, Seen, World};
+use super::{network, process, volumes};
 use crate::args::Error;
 use crate::commands::{self, Disks, PrivateFolder, Session};
 
@@ -38,13 +38,18 @@ pub(crate) fn run(keep: Option<&Path>, pace: Pace, session: &mut Session) -> Res
         tour::steps(&mut story, &world)
     });
     let place = story.place();
-    if let Err(error) = outcome {
-        drop(private);
-        return Err(match error.kind() {
-            crate::args::Kind::Pipe => error,
-            _ => Error::failed(format!("The demo ended in {place}: {error}")),
-        });
-    }
+    let seen = match outcome {
+        Ok(seen) => seen,
+        Err(error) => {
+            drop(private);
+            return Err(match error.kind() {
+                crate::args::Kind::Pipe => error,
+                _ => Error::failed(format!("The demo ended in {place}: {error}")),
+            });
+        }
+    };
+    story.step("Write the tour down")?;
+    write_down(&mut story, &seen, keep)?;
     story.step("Clean up")?;
     let path = private.path().to_owned();
     drop(private);
@@ -54,7 +59,9 @@ pub(crate) fn run(keep: Option<&Path>, pace: Pace, session: &mut Session) -> Res
         return Err(Error::failed(what));
     }
     let seconds = start.elapsed().as_secs_f64();
-    story.good("Nothing is left behind: no mount, no loop device, no process, no file.")?;
+    story.good(
+        "Nothing is left behind: no mount, no loop device, no process, no file but the page.",
+    )?;
     story.say(&format!("That took {seconds:.1} s."))?;
     if keep.is_some() {
         let folder = folder.display();
@@ -70,13 +77,17 @@ fn steps(
     private: &Path,
     interrupt: &Interrupt,
 ) -> Result<(), Error> {
+    let places = Places {
+        disks: folder,
+        folder: private,
+    };
     introduce(story)?;
     clean_up_after_killed(story)?;
     story.step("Unpack five disks that stock LVM2 wrote")?;
     unpack(story, folder, interrupt)?;
     story.step("Look at the volume group, as LVM2's own commands show it")?;
-    report(story, folder, "vgs")?;
-    report(story, folder, "lvs")?;
+    report(story, &places, "vgs")?;
+    report(story, &places, "lvs")?;
     interrupt.check()?;
     story.step("Draw which extents of which disk hold which volume")?;
     let disks = look(story, folder)?;
@@ -87,10 +98,6 @@ fn steps(
     story.step("Serve a volume over NBD, and read it back through the socket")?;
     network::serve_and_read(story, &disks, private, interrupt)?;
     story.step("Attach the volume with a file system, and look into it")?;
-    let places = Places {
-        disks: folder,
-        folder: private,
-    };
     files::attach_and_list(story, &places, interrupt)?;
     interrupt.check()
 }
@@ -129,12 +136,23 @@ fn unpack(story: &mut Story<'_>, folder: &Path, interrupt: &Interrupt) -> Result
 }
 
 /// Runs one of the reporting commands.
-fn report(story: &mut Story<'_>, folder: &Path, name: &str) -> Result<(), Error> {
+fn report(story: &mut Story<'_>, places: &Places<'_>, name: &str) -> Result<(), Error> {
     story.command(&format!("ashlar {name}"))?;
-    let devices = folder.display().to_string();
-    let words = ["ashlar", "--devices", &devices, name].map(str::to_owned);
-    commands::run(&words, story.session())?;
-    story.print("")
+    let devices = places.disks.display().to_string();
+    let printed = process::ashlar(&places.runtime(), &["--devices", &devices, name])?;
+    story.say(printed.trim_end())
+}
+
+/// Writes the picture and the page, and says where.
+fn write_down(story: &mut Story<'_>, seen: &Seen, keep: Option<&Path>) -> Result<(), Error> {
+    let folder = keep.map_or_else(tour::own_folder, |folder| Ok(folder.to_owned()));
+    match folder.and_then(|folder| tour::write(story, seen, &folder)) {
+        Ok([picture, page]) => {
+            story.say(&format!("The disks as a picture: {}", picture.display()))?;
+            story.say(&format!("The tour as a page:     {}", page.display()))
+        }
+        Err(error) => story.left_out(&format!("Left out: no page can be written: {error}")),
+    }
 }
 
 /// Finds the disks once for all of the next steps.

@@ -7,11 +7,13 @@
 //!   fill     patterns, written and compared
 //!   load     somebody who writes without a pause, and remembers what was answered
 //!   served   `ashlar serve` in a process of its own
-//!   grow     a volume is extended while it is written
+//!   grow     a volume is extended while it is written over NBD
+//!   mounted  another one while a file system on it is mounted and written
 //!   loss     a mirror loses a disk while it is written
 //!   cut      the power fails in the middle of commits
 //!   chart    one disk, linear and striped, on slow disks
 //!   judge    stock LVM2 looks at the disks
+//!   page     the tour as a picture and as a page
 //! ```
 //!
 //! Commands run as processes of this same program, so what is shown is what is typed. Their
@@ -26,10 +28,13 @@ mod grow;
 mod judge;
 mod load;
 mod loss;
+mod mounted;
+mod page;
 mod served;
 mod steps;
 mod world;
 
+pub(super) use page::{Seen, own_folder, write};
 pub(super) use steps::steps;
 pub(crate) use world::Pace;
 pub(super) use world::World;
