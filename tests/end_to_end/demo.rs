@@ -9,6 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::Signal;
 use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root};
 
+/// The demo has many steps, and the machine may have much else to do.
+const PATIENCE: Duration = Duration::from_mins(3);
+
 /// Fails if there is a file in `folder` but the page of the tour, or a mount or a loop device of
 /// something in it.
 fn assert_nothing_left(folder: &Path) {
@@ -34,6 +37,7 @@ fn the_demo_shows_everything() {
     let scratch = Scratch::new("demo");
     let shown = ashlar()
         .args(["demo", "--quick"])
+        .limit(PATIENCE)
         .env("TMPDIR", scratch.path())
         .succeed()
         .text();
@@ -89,6 +93,7 @@ fn an_ordinary_user_sees_the_demo_too() {
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
         .args(["demo", "--quick"])
+        .limit(PATIENCE)
         .env("TMPDIR", &folder)
         .succeed()
         .text();
@@ -111,6 +116,7 @@ fn an_interrupted_demo_leaves_nothing() {
     };
     let tool = ashlar()
         .args(["demo", "--quick"])
+        .limit(PATIENCE)
         .env("TMPDIR", scratch.path());
     let mut demo = Daemon::start(tool, is_attached);
     demo.signal(Signal::INT);
@@ -137,6 +143,7 @@ fn the_next_demo_cleans_up_after_a_killed_one() {
     let tool = || {
         ashlar()
             .args(["demo", "--quick"])
+            .limit(PATIENCE)
             .env("TMPDIR", scratch.path())
     };
     let demo = Daemon::start(tool(), is_attached);
@@ -159,7 +166,12 @@ fn the_next_demo_cleans_up_after_a_killed_one() {
 fn kept_disks_stay() {
     let scratch = Scratch::new("demo-keep");
     let folder = scratch.join("kept");
-    let demo = || ashlar().args(["demo", "--quick", "--keep"]).arg(&folder);
+    let demo = || {
+        ashlar()
+            .args(["demo", "--quick", "--keep"])
+            .limit(PATIENCE)
+            .arg(&folder)
+    };
     demo().succeed();
     ashlar()
         .arg("--devices")
