@@ -330,7 +330,8 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
     }
     let extents = |run: &Run| {
         let last = run.first + run.count - 1;
-        format!("{} extents, {}:{}-{last}", run.count, run.pv, run.first)
+        let extents = if run.count == 1 { "extent" } else { "extents" };
+        format!("{} {extents}, {}:{}-{last}", run.count, run.pv, run.first)
     };
     for volume in &summary.volumes {
         let name = format!("{}/{}", volume.group, volume.name);
