@@ -40,6 +40,7 @@ const MODULES: &[&str] = &[
     "fuse",
     "dm_mod",
     "dm_mirror",
+    "dm_zero",
     "dm_snapshot",
     "dm_raid",
     "raid0",
