@@ -7,11 +7,11 @@
 //!                                        └── Caller      who runs it: this process, or an owner
 //! ```
 //!
-//! Each command has a core, a function of its arguments and of a [`Work`](work::Work), which is all
-//! that it knows of the world: it prints, asks and changes through it and through nothing else. So the
-//! same function runs in the command's own process, in the process that owns a live volume group
-//! ([`perform`], with a console at the other end of a socket), and under `ashlar plan`, which stops
-//! in front of the first write and shows what would be done.
+//! Each command has a core, a function of its arguments and of a [`Work`](work::Work), which is
+//! all that it knows of the world: it prints, asks and changes through it and through nothing
+//! else. So the same function runs in the command's own process, in the process that owns a live
+//! volume group ([`perform`], with a console at the other end of a socket), and under `ashlar
+//! plan`, which stops in front of the first write and shows what would be done.
 //!
 //! `console` is the terminal, `work` what a core may use, `run` brings a core to life, `table`
 //! lists the cores; the other files hold one command each.
