@@ -105,7 +105,7 @@ impl Bench {
     pub(super) fn judged(&self) -> State {
         let vgck = self.stock.without_driver("vgck").succeed();
         assert_eq!(vgck.text().trim(), "", "{vgck}");
-        let pvs = self.report("pvs", PV_FIELDS);
+        let mut pvs = self.report("pvs", PV_FIELDS);
         for pv in &pvs {
             self.stock
                 .without_driver("pvck")
@@ -113,10 +113,13 @@ impl Bench {
                 .succeed();
         }
         let names = self.loops.iter();
+        let devices: Vec<String> = names
+            .map(|device| device.path().display().to_string())
+            .collect();
+        // The same choices, whatever the devices are called.
+        pvs.sort_by_key(|pv| devices.iter().position(|device| *device == pv["pv_name"]));
         State {
-            devices: names
-                .map(|device| device.path().display().to_string())
-                .collect(),
+            devices,
             pvs,
             vgs: self.report("vgs", VG_FIELDS),
             lvs: self.report("lvs -a", LV_FIELDS),

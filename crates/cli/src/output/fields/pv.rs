@@ -136,7 +136,8 @@ fn data_start(row: &Row<'_>, style: &Style) -> Value {
 }
 
 /// Sectors of all extents, of the free ones, of those in use. A physical volume in no group is
-/// all free, unless it says that it is used; of an unused duplicate nothing counts.
+/// as large as its label says and all free, unless it says that it is used; of an unused duplicate
+/// nothing counts.
 pub(super) fn sizes(row: &Row<'_>) -> (u64, u64, u64) {
     if let Some((group, pv, model)) = row.physical() {
         let used = group.allocated(pv);
@@ -144,7 +145,10 @@ pub(super) fn sizes(row: &Row<'_>) -> (u64, u64, u64) {
         let sectors = |extents| group.sectors(lvm::Extents(extents));
         (sectors(model.pe_count.0), sectors(free), sectors(used))
     } else {
-        let sectors = row.found_device().map_or(0, |device| device.size.0 / 512);
+        let device = row.found_device().map_or(0, |device| device.size.0 / 512);
+        // A label of old may say 0.
+        let said = row.label().map(|pv| pv.header.device_size.0 / 512);
+        let sectors = said.filter(|sectors| *sectors > 0).unwrap_or(device);
         match row.label() {
             None => (sectors, 0, 0),
             Some(pv) if pv.duplicate == Duplicate::Unchosen => (0, 0, 0),
