@@ -61,6 +61,22 @@ pub struct Candidate {
     pub skip: Option<String>,
 }
 
+impl Candidate {
+    /// Something that someone named, and of which the kernel knows nothing.
+    pub(crate) fn named(name: &str, location: Location) -> Self {
+        Self {
+            name: name.to_owned(),
+            location,
+            number: None,
+            id: None,
+            partition: None,
+            origin: Origin::Named,
+            kernel_partitions: KernelPartitions::Absent,
+            skip: None,
+        }
+    }
+}
+
 /// Who brought a candidate in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
@@ -253,19 +269,12 @@ impl<'a> Gathering<'a> {
             Ok(remote) => remote,
             Err(error) => return self.unusable(Path::new(name), &error.to_string()),
         };
-        self.found.devices.push(Candidate {
-            name: name.to_owned(),
-            location: Location {
-                place: Place::Nbd(remote),
-                window: None,
-            },
-            number: None,
-            id: None,
-            partition: None,
-            origin: Origin::Named,
-            kernel_partitions: KernelPartitions::Absent,
-            skip: None,
-        });
+        let location = Location {
+            place: Place::Nbd(remote),
+            window: None,
+        };
+        let candidate = Candidate::named(name, location);
+        self.found.devices.push(candidate);
     }
 
     /// The files and block devices in a folder, by name.

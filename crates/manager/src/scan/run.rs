@@ -20,7 +20,7 @@ use super::found::Scan;
 use super::probe::{Probed, ProbedContent, probe, probe_source};
 use super::source::Source;
 use super::texts::Texts;
-use crate::host::{Candidate, DeviceSource, Host, KernelPartitions, Location, Origin};
+use crate::host::{Candidate, DeviceSource, Host, Location};
 use crate::{Error, Kind, Result};
 
 /// How a scan is done.
@@ -65,21 +65,9 @@ pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Sca
 pub fn scan_devices(host: &Host, devices: &[(String, Arc<dyn Device>)]) -> Scan {
     let texts = Texts::default();
     let look = |(name, device): &(String, Arc<dyn Device>)| {
-        let candidate = Candidate {
-            name: name.clone(),
-            location: Location::whole(name),
-            number: None,
-            id: None,
-            partition: None,
-            origin: Origin::Named,
-            kernel_partitions: KernelPartitions::Absent,
-            skip: None,
-        };
-        probe_source(
-            &candidate,
-            &Source::of_device(Arc::clone(device), name),
-            &texts,
-        )
+        let candidate = Candidate::named(name, Location::whole(name));
+        let source = Source::of_device(Arc::clone(device), name);
+        probe_source(&candidate, &source, &texts)
     };
     assemble(devices.iter().flat_map(look).collect(), host, Vec::new())
 }

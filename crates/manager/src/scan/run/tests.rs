@@ -4,21 +4,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::{Options, probe_all};
-use crate::host::{Candidate, KernelPartitions, Location, Origin};
+use crate::host::{Candidate, Location};
 use crate::scan::probe::{Probed, ProbedContent};
 use crate::scan::texts::Texts;
 
 fn candidate(name: &str) -> Candidate {
-    Candidate {
-        name: name.to_owned(),
-        location: Location::whole(name),
-        number: None,
-        id: None,
-        partition: None,
-        origin: Origin::Named,
-        kernel_partitions: KernelPartitions::Absent,
-        skip: None,
-    }
+    Candidate::named(name, Location::whole(name))
 }
 
 fn probe(candidate: &Candidate, _texts: &Texts) -> Vec<Probed> {
