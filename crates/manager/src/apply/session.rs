@@ -16,7 +16,7 @@ use super::checks::{label_repairs, require_areas};
 use super::disks::{Disks, Opened};
 use super::permit::{permit, permit_active};
 use super::request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode};
-use super::signatures::find_signatures;
+use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, prepare};
 use super::talk::{Answer, Talk};
 use super::unfinished::{Unfinished, find_unfinished};
@@ -301,11 +301,7 @@ impl<'a> Session<'a> {
                 Error::new(Kind::Device, what).because(error)
             };
             let mut io = block::BlockingDevice::open(&*opened.device).map_err(unreadable)?;
-            let size = Bytes(io.info().size);
-            let found = find_signatures(size, |at, length| {
-                io.read(block::Range::new(at.0, length as u64)).ok()
-            });
-            for signature in found.iter().filter(|found| found.name != "LVM2_member") {
+            for signature in &strangers(&mut io) {
                 if confirm(name, signature, self.talk) == Answer::No {
                     let what = format!(
                         "Aborted wiping of {}.\n1 existing signature left on the device.",
@@ -524,6 +520,16 @@ fn is_unchanged(scan: &Scan, pvs: &mut [OpenPv]) -> Result<bool> {
     Ok(true)
 }
 
+/// The signatures on a device that are not LVM2's own.
+fn strangers(io: &mut block::BlockingDevice) -> Vec<Signature> {
+    let size = Bytes(io.info().size);
+    let mut found = find_signatures(size, |at, length| {
+        io.read(block::Range::new(at.0, length as u64)).ok()
+    });
+    found.retain(|signature| signature.name != "LVM2_member");
+    found
+}
+
 /// Zeroes the signatures of a device that becomes a physical volume; people have agreed.
 fn wipe_device(name: &str, opened: &Opened) -> Result<()> {
     let failed = |error: block::Error| {
@@ -531,11 +537,7 @@ fn wipe_device(name: &str, opened: &Opened) -> Result<()> {
         Error::new(Kind::Device, what).because(error)
     };
     let mut io = block::BlockingDevice::open(&*opened.device).map_err(failed)?;
-    let size = Bytes(io.info().size);
-    let found = find_signatures(size, |at, length| {
-        io.read(block::Range::new(at.0, length as u64)).ok()
-    });
-    for signature in found.iter().filter(|found| found.name != "LVM2_member") {
+    for signature in strangers(&mut io) {
         io.write_at(&vec![0; signature.length], signature.offset.0)
             .map_err(failed)?;
     }
