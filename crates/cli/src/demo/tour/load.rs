@@ -3,29 +3,20 @@
 //! The volume is written block by block, again and again, each time with another pattern. What was
 //! answered last for each block is what must be there afterwards.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Device};
 
+use super::background::{Background, Progress};
 use crate::args::Error;
 use crate::demo::interrupt::Interrupt;
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 64 << 10;
-/// How long an answer may take, on a machine that has much else to do.
-const ANSWER_MAX: Duration = Duration::from_mins(1);
-const PERIOD: Duration = Duration::from_millis(5);
 
 /// A writer on a thread of its own. Dropped, it ends after the block that it writes.
-pub(super) struct Load {
-    stop: Arc<AtomicBool>,
-    count: Arc<AtomicU64>,
-    thread: Option<JoinHandle<block::Result<Written>>>,
-}
+pub(super) struct Load(Background<block::Result<Written>>);
 
 /// What was written and answered.
 pub(super) struct Written {
@@ -41,48 +32,19 @@ impl Load {
     /// Writes the whole of what is behind `uri`.
     pub(super) fn start(uri: &str) -> Result<Self, Error> {
         let device = NbdDevice::open(uri).map_err(|error| failed(&error))?;
-        let (stop, count) = <(Arc<AtomicBool>, Arc<AtomicU64>)>::default();
-        let (told, counted) = (Arc::clone(&stop), Arc::clone(&count));
-        let thread = std::thread::Builder::new()
-            .name("load".to_owned())
-            .spawn(move || write(&device, &told, &counted))
-            .map_err(|error| Error::failed("Cannot start a thread").because(error))?;
-        let thread = Some(thread);
-        Ok(Self {
-            stop,
-            count,
-            thread,
-        })
+        Background::start("load", move |progress| write(&device, progress)).map(Self)
     }
 
     /// Waits until `more` blocks were answered after this.
     pub(super) fn wait(&self, more: u64, interrupt: &Interrupt) -> Result<(), Error> {
-        let wanted = self.count.load(Ordering::Relaxed) + more;
-        let deadline = Instant::now() + ANSWER_MAX;
-        while self.count.load(Ordering::Relaxed) < wanted {
-            interrupt.check()?;
-            let ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
-            if ended || Instant::now() >= deadline {
-                return Err(Error::failed("The volume's server answers no more writes"));
-            }
-            std::thread::sleep(PERIOD);
-        }
-        Ok(())
+        let stalled = "The volume's server answers no more writes";
+        self.0.wait(more, stalled, interrupt)
     }
 
     /// Ends, with a flush.
     pub(super) fn end(mut self) -> Result<Written, Error> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take().expect("it ends once");
-        let written = thread.join();
-        let written = written.map_err(|_| Error::failed("The writer ended early"))?;
+        let written = self.0.end().expect("it ends once")?;
         written.map_err(|error| failed(&error))
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -111,7 +73,7 @@ impl Written {
     }
 }
 
-fn write(device: &dyn Device, stop: &AtomicBool, count: &AtomicU64) -> block::Result<Written> {
+fn write(device: &dyn Device, progress: &Progress) -> block::Result<Written> {
     let blocks = (device.info().size / BLOCK as u64) as usize;
     let mut io = BlockingDevice::open(device)?;
     let mut written = Written {
@@ -121,7 +83,7 @@ fn write(device: &dyn Device, stop: &AtomicBool, count: &AtomicU64) -> block::Re
     };
     let mut buffer = vec![0; BLOCK];
     for (number, seed) in (0..blocks).cycle().zip(1_u64..) {
-        if stop.load(Ordering::Relaxed) {
+        if progress.is_stopped() {
             break;
         }
         let start = (number * BLOCK) as u64;
@@ -131,7 +93,7 @@ fn write(device: &dyn Device, stop: &AtomicBool, count: &AtomicU64) -> block::Re
         written.slowest = written.slowest.max(began.elapsed());
         written.seeds[number] = seed;
         written.count += 1;
-        count.store(written.count, Ordering::Relaxed);
+        progress.done(written.count);
     }
     io.flush()?;
     Ok(written)

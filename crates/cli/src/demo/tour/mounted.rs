@@ -5,13 +5,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use rustix::mount::MountFlags;
 
+use super::background::{Background, Progress};
 use super::load::pattern;
 use super::world::{GROUP, World};
 use crate::args::Error;
@@ -25,11 +22,8 @@ const MIB: u64 = 1 << 20;
 /// Files that are written, in turns, and bytes of each: little, as small file systems have little.
 const FILES: u64 = 8;
 const FILE: usize = 128 << 10;
-/// How long a file may take, on a machine that has much else to do.
-const ANSWER_MAX: Duration = Duration::from_mins(1);
 /// The right to let a mounted file system grow, as a bit of the capabilities.
 const CAP_SYS_RESOURCE: u32 = 24;
-const PERIOD: Duration = Duration::from_millis(5);
 
 /// Attaches, mounts, writes and extends, where the machine allows it.
 pub(super) fn mounted(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error> {
@@ -154,68 +148,39 @@ fn file(folder: &Path, number: u64) -> PathBuf {
 }
 
 /// Writes files, one after the other, on a thread of its own. Dropped, it ends.
-struct Writer {
-    stop: Arc<AtomicBool>,
-    count: Arc<AtomicU64>,
-    thread: Option<JoinHandle<std::io::Result<Vec<u64>>>>,
-}
+struct Writer(Background<std::io::Result<Vec<u64>>>);
 
 impl Writer {
     fn start(folder: &Path) -> Result<Self, Error> {
-        let (stop, count) = <(Arc<AtomicBool>, Arc<AtomicU64>)>::default();
-        let (told, counted) = (Arc::clone(&stop), Arc::clone(&count));
         let folder = folder.to_owned();
-        let thread = std::thread::Builder::new()
-            .name("files".to_owned())
-            .spawn(move || write(&folder, &told, &counted))
-            .map_err(|error| Error::failed("Cannot start a thread").because(error))?;
-        let thread = Some(thread);
-        Ok(Self {
-            stop,
-            count,
-            thread,
-        })
+        Background::start("files", move |progress| write(&folder, progress)).map(Self)
     }
 
     /// Waits until `more` files were written after this.
     fn wait(&self, more: u64, interrupt: &Interrupt) -> Result<(), Error> {
-        let wanted = self.count.load(Ordering::Relaxed) + more;
-        let deadline = Instant::now() + ANSWER_MAX;
-        while self.count.load(Ordering::Relaxed) < wanted {
-            interrupt.check()?;
-            let ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
-            if ended || Instant::now() >= deadline {
-                return Err(Error::failed("The mounted file system takes no more files"));
-            }
-            std::thread::sleep(PERIOD);
-        }
-        Ok(())
+        let stalled = "The mounted file system takes no more files";
+        self.0.wait(more, stalled, interrupt)
     }
 
     /// The seed of each file; the largest is the number of writes.
     fn end(mut self) -> Result<Vec<u64>, Error> {
-        self.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take().expect("it ends once");
-        let seeds = thread
-            .join()
-            .map_err(|_| Error::failed("The writer ended early"))?;
+        let seeds = self.0.end().expect("it ends once")?;
         seeds.map_err(|error| Error::failed("A file cannot be written").because(error))
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
         // Nothing can be unmounted under it.
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.0.end();
     }
 }
 
-fn write(folder: &Path, stop: &AtomicBool, count: &AtomicU64) -> std::io::Result<Vec<u64>> {
+fn write(folder: &Path, progress: &Progress) -> std::io::Result<Vec<u64>> {
     let mut seeds = vec![0; FILES as usize];
     let mut buffer = vec![0; FILE];
     for seed in 1_u64.. {
-        if stop.load(Ordering::Relaxed) {
+        if progress.is_stopped() {
             break;
         }
         let number = seed % FILES;
@@ -224,7 +189,7 @@ fn write(folder: &Path, stop: &AtomicBool, count: &AtomicU64) -> std::io::Result
         file.write_all(&buffer)?;
         file.sync_all()?;
         seeds[number as usize] = seed;
-        count.store(seed, Ordering::Relaxed);
+        progress.done(seed);
     }
     Ok(seeds)
 }
