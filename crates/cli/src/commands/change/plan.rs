@@ -14,8 +14,6 @@
 //!
 //! Takes no lock: what it says was true when it looked.
 
-use manager::apply::Ownership;
-
 use super::console::Terminal;
 use super::run::Caller;
 use super::shown::{Summary, show};
@@ -80,12 +78,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     all.extend_from_slice(words);
     let inner = parse(command, &all)?;
     let mut terminal = Terminal;
-    let caller = Caller {
-        console: &mut terminal,
-        hooks: None,
-        ownership: Ownership::Nobody,
-        folder: None,
-    };
+    let caller = Caller::at(&mut terminal);
     let mut work = Work::new(&inner, caller, Purpose::Show)?;
     core(&inner, &mut work)?;
     let line = [std::slice::from_ref(name), words].concat().join(" ");

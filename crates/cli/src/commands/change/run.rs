@@ -24,7 +24,17 @@ pub(crate) struct Caller<'a> {
     pub(crate) folder: Option<PathBuf>,
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
+    /// Somebody at a console of this process, which serves nothing.
+    pub(super) fn at(console: &'a mut dyn Console) -> Self {
+        Self {
+            console,
+            hooks: None,
+            ownership: Ownership::Nobody,
+            folder: None,
+        }
+    }
+
     /// The same for a shorter time.
     fn lend(&mut self) -> Caller<'_> {
         Caller {
@@ -43,12 +53,7 @@ impl Caller<'_> {
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let (_, core) = find(session.command()).expect("it is in the table");
     let mut terminal = Terminal;
-    let caller = Caller {
-        console: &mut terminal,
-        hooks: None,
-        ownership: Ownership::Nobody,
-        folder: None,
-    };
+    let caller = Caller::at(&mut terminal);
     let mut work = Work::new(arguments, caller, Purpose::Change)?;
     let outcome = core(arguments, &mut work).and_then(|()| work.finish());
     match work.elsewhere() {

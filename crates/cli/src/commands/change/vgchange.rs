@@ -10,7 +10,8 @@ use super::arguments::{
 use super::groups::{Unnamed, each, named};
 use super::run::run;
 use super::vgcreate::{
-    AUTOACTIVATION, COPIES, EXTENT_SIZE, MAX_LV, MAX_PV, SYSTEM_ID, allocation, copies,
+    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, METADATA_PROFILE, SYSTEM_ID,
+    allocation, copies,
 };
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -43,16 +44,8 @@ const UNSUPPORTED: &[Flag] = &[
     ),
     Flag::switch("lockstart", "Not supported: there is no lock manager here."),
     Flag::switch("lockstop", "Not supported: there is no lock manager here."),
-    Flag::value(
-        "locktype",
-        "String",
-        "Not supported: there is no lock manager here.",
-    ),
-    Flag::value(
-        "metadataprofile",
-        "String",
-        "Not supported: there are no profiles here.",
-    ),
+    LOCK_TYPE,
+    METADATA_PROFILE,
     Flag::switch(
         "detachprofile",
         "Not supported: there are no profiles here.",

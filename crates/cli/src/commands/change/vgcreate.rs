@@ -59,18 +59,22 @@ pub(super) const AUTOACTIVATION: Flag = Flag::value(
 /// `-c`
 pub(super) const CLUSTERED: Flag =
     Flag::value("clustered", "y|n", "Not supported but for n.").short('c');
+/// `--locktype`
+pub(super) const LOCK_TYPE: Flag = Flag::value(
+    "locktype",
+    "String",
+    "Not supported: there is no lock manager here.",
+);
+/// `--metadataprofile`
+pub(super) const METADATA_PROFILE: Flag = Flag::value(
+    "metadataprofile",
+    "String",
+    "Not supported: there are no profiles here.",
+);
 const UNSUPPORTED: &[Flag] = &[
     Flag::switch("shared", "Not supported: there is no lock manager here."),
-    Flag::value(
-        "locktype",
-        "String",
-        "Not supported: there is no lock manager here.",
-    ),
-    Flag::value(
-        "metadataprofile",
-        "String",
-        "Not supported: there are no profiles here.",
-    ),
+    LOCK_TYPE,
+    METADATA_PROFILE,
 ];
 
 /// `vgcreate`
