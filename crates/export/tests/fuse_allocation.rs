@@ -2,37 +2,19 @@
 //!
 //! A binary of its own, because it counts every allocation of the process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "counting/allocator.rs"]
+mod counting;
+
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use block::memory::MemoryDevice;
 use export::fuse::{Access, FuseFile, Options};
 use export::pressure::{Outcome, defend};
 use rustix::fs::{FallocateFlags, fallocate};
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, memory: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(memory) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, memory: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, memory) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::allocations;
 
 const SIZE: u64 = 4 << 20;
 /// Clients at the same time.
@@ -99,10 +81,10 @@ fn steady_state_allocates_nothing() {
             });
         }
         for _ in 0..WINDOWS {
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = allocations();
             barrier.wait();
             barrier.wait();
-            windows.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
+            windows.push(allocations() - before);
         }
     });
     served.stop().unwrap();

@@ -2,10 +2,11 @@
 //!
 //! A binary of its own, because it counts every allocation of the process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "counting/allocator.rs"]
+mod counting;
+
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use block::memory::MemoryDevice;
@@ -13,26 +14,7 @@ use block::nbd_client::{Address, NbdDevice};
 use block::{BufferPool, Device, Driver, Durability, Operation, Range, Request, Unmap};
 use export::nbd::{Access, Export, Exports, Server};
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, memory: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(memory) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, memory: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, memory) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::allocations;
 
 /// Short and long reads and writes, zeros, discards and flushes through a socket and back allocate
 /// nothing once each has been done.
@@ -100,11 +82,11 @@ fn steady_state_allocates_nothing() {
     }
     // How many buffers are in use at once depends on how the two threads meet; a new greatest
     // number may come late, but not again and again.
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     for _ in 0..400 {
         round(64);
         round(1);
     }
-    let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let count = allocations() - before;
     assert!(count < 30, "{count} allocations for {} requests", 400 * 65);
 }
