@@ -7,10 +7,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
-use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
+use tests::{Disks, Finished, Scratch, Tool, ashlar, ashlar_path};
 
 const DISKS: usize = 4;
 const DISK: u64 = 16 << 20;
@@ -24,47 +24,31 @@ const CALLS_MAX: usize = 1000;
 
 /// Disks that can be put back to what they were.
 struct Bench {
-    scratch: Scratch,
-    images: Vec<PathBuf>,
-    loops: Vec<LoopDevice>,
-    stock: Stock,
+    disks: Disks,
 }
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let scratch = Scratch::new(name);
-        let images: Vec<PathBuf> = (0..DISKS)
-            .map(|disk| scratch.sparse(&format!("m{disk}.img"), DISK))
-            .collect();
-        let attach = |image: &PathBuf| LoopDevice::attach(image, Access::ReadWrite);
-        let loops: Vec<LoopDevice> = images.iter().map(attach).collect();
-        let stock = Stock::on(&loops);
-        Self {
-            scratch,
-            images,
-            loops,
-            stock,
-        }
+        let disks = Disks::new(name, [DISK; DISKS]);
+        Self { disks }
     }
 
-    /// `0` to `3` in a line stand for the disks.
+    /// `@0` to `@3` in a line stand for the disks.
     fn words(&self, line: &str) -> Vec<String> {
+        let nodes = self.disks.nodes();
         let word = |word: &str| match word.strip_prefix('@').map(str::parse::<usize>) {
-            Some(Ok(disk)) => self.loops[disk].path().display().to_string(),
+            Some(Ok(disk)) => nodes[disk].display().to_string(),
             _ => word.to_owned(),
         };
         line.split_whitespace().map(word).collect()
     }
 
     fn on_disks(&self, tool: Tool) -> Tool {
-        let mut tool = tool
-            .env("LVM_SYSTEM_DIR", self.stock.system_dir())
-            .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"))
-            .env("ASHLAR_IO", "threads");
-        let list: Vec<&Path> = self.loops.iter().map(LoopDevice::path).collect();
-        let list = list.iter().map(|path| path.display().to_string());
-        tool = tool.env("ASHLAR_DEVICES", list.collect::<Vec<_>>().join(":"));
-        tool
+        self.disks.seen_by(tool).env("ASHLAR_IO", "threads")
+    }
+
+    fn stock(&self, name: &str) -> Tool {
+        self.disks.stock().without_driver(name)
     }
 
     fn ashlar(&self, line: &str) -> Tool {
@@ -85,12 +69,12 @@ impl Bench {
 
     fn bytes(&self) -> Vec<Vec<u8>> {
         let read = |image| fs::read(image).expect("our own image");
-        self.images.iter().map(read).collect()
+        self.disks.images().iter().map(read).collect()
     }
 
     /// Writes back what differs; the loop devices stay.
     fn restore(&self, base: &[Vec<u8>]) {
-        for (image, base) in self.images.iter().zip(base) {
+        for (image, base) in self.disks.images().iter().zip(base) {
             let now = fs::read(image).expect("our own image");
             let file = OpenOptions::new().write(true).open(image);
             let file = file.expect("our own image");
@@ -100,11 +84,8 @@ impl Bench {
                 file.write_all_at(base, at).expect("room for our own image");
             }
         }
-        for device in &self.loops {
-            Tool::new("blockdev")
-                .arg("--flushbufs")
-                .arg(device.path())
-                .succeed();
+        for node in self.disks.nodes() {
+            Tool::new("blockdev").arg("--flushbufs").arg(node).succeed();
         }
     }
 
@@ -129,7 +110,7 @@ impl Bench {
             .arg("-e")
             .arg(format!("inject={CALLS}:signal=KILL:when={call}"))
             .arg("-o")
-            .arg(self.scratch.join("calls"))
+            .arg(self.disks.join("calls"))
             .arg(ashlar_path());
         let finished = self.on_disks(strace).args(self.words(line)).run();
         match finished.code {
@@ -173,25 +154,25 @@ fn a_killed_command_has_happened_or_has_not() {
         bench.ashlar(line).succeed();
         let new = bench.seen();
         assert_ne!(old, new, "{line} changes something");
-        let mut first_kill = 1 + number % stride;
-        while first_kill < CALLS_MAX {
+        let mut call = 1 + number % stride;
+        while call < CALLS_MAX {
             bench.restore(&base);
-            if !bench.killed(line, first_kill) {
+            if !bench.killed(line, call) {
                 break;
             }
             kills += 1;
             let seen = bench.seen();
             assert!(
                 seen == old || seen == new,
-                "{line}, killed at call {first_kill}, left\n{seen}"
+                "{line}, killed at call {call}, left\n{seen}"
             );
-            bench.stock.without_driver("vgck").arg("vg").succeed();
+            bench.stock("vgck").arg("vg").succeed();
             let after = bench.ashlar(next).succeed();
             assert!(!after.complaints().contains("lock"), "{after}");
-            bench.stock.without_driver("vgck").arg("vg").succeed();
-            first_kill += stride;
+            bench.stock("vgck").arg("vg").succeed();
+            call += stride;
         }
-        assert!(first_kill < CALLS_MAX, "{line} never ended");
+        assert!(call < CALLS_MAX, "{line} never ended");
     }
     assert!(kills > KILLED.len(), "commands were killed");
     println!("{kills} kills");
@@ -207,7 +188,7 @@ fn commands_at_once_lose_nothing() {
         let name = format!("{who}{number}");
         let common = ["-an", "-Zn", "-Wn", "-l", "1", "-n", &name, "vg"];
         match who {
-            "stock" => bench.stock.without_driver("lvcreate").args(common).run(),
+            "stock" => bench.stock("lvcreate").args(common).run(),
             _ => bench.ashlar("lvcreate -y").args(common).run(),
         }
     };
@@ -224,7 +205,7 @@ fn commands_at_once_lose_nothing() {
     });
     let names = bench.ashlar("lvs --noheadings -o lv_name vg").succeed();
     assert_eq!(names.text().lines().count(), 3 * EACH, "{names}");
-    bench.stock.without_driver("vgck").arg("vg").succeed();
+    bench.stock("vgck").arg("vg").succeed();
     let seqno = bench.ashlar("vgs --noheadings -o vg_seqno vg").succeed();
     assert_eq!(seqno.text().trim(), (1 + 3 * EACH).to_string());
 }

@@ -179,15 +179,16 @@ fn writing_needs_the_word_that_nobody_else_writes() {
         .arg(&source)
         .arg("vg0/linear1")
         .succeed();
-    let read = ashlar()
-        .arg("--devices")
-        .arg(golden.folder())
-        .args(["cat", "vg0/linear1"])
-        .succeed();
     assert!(
-        read.stdout == content,
+        on_disks(&golden) == content,
         "what was written over the network is on the disks"
     );
+}
+
+/// What `linear1` holds on the disks, whatever their servers say.
+fn on_disks(golden: &Golden) -> Vec<u8> {
+    let read = ashlar().arg("--devices").arg(golden.folder());
+    read.args(["cat", "vg0/linear1"]).succeed().stdout
 }
 
 /// A server that is killed again and again in the middle of writes, and forgets each time what it
@@ -226,13 +227,8 @@ fn a_killed_server_loses_nothing() {
     assert!(kills > 0, "the copy was over before the server was killed");
     // What was flushed is on the disks, whatever the server remembers.
     server.kill();
-    let read = ashlar()
-        .arg("--devices")
-        .arg(golden.folder())
-        .args(["cat", "vg0/linear1"])
-        .succeed();
     assert!(
-        read.stdout == content,
+        on_disks(&golden) == content,
         "a write that was acknowledged is lost"
     );
 }

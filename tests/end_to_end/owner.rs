@@ -136,14 +136,19 @@ fn an_attached_node_takes_a_file_system() {
         world.ashlar().args(["detach", volume]).succeed();
         let image = world.scratch.join("image");
         fs::write(&image, world.cat(volume)).expect("a copy");
-        Tool::new("fsck.ext4")
-            .args(["-f", "-n"])
-            .arg(&image)
-            .succeed();
+        check_files(&image);
         let dump = Tool::new("debugfs").args(["-R", "cat file"]).arg(&image);
         let found = dump.succeed().stdout;
         assert_eq!(sha256(&found), hash(&file), "{volume}");
     }
+}
+
+/// Whether the file system on a node or in an image is sound.
+fn check_files(on: impl AsRef<Path>) {
+    Tool::new("fsck.ext4")
+        .args(["-f", "-n"])
+        .arg(on.as_ref())
+        .succeed();
 }
 
 /// A volume whose group may only be read, or whose disks may, is not served for writing, and the
@@ -270,25 +275,16 @@ fn attached_nodes_grow() {
         extend.succeed();
         assert!(size() > before, "{volume} grows under its users");
         Tool::new("resize2fs").arg(node).succeed();
-        Tool::new("fsck.ext4")
-            .args(["-f", "-n"])
-            .arg(node)
-            .succeed();
+        check_files(node);
     }
     // The owner's own volume goes; the other one stays.
     world.ashlar().args(["detach", "vg0/linear1"]).succeed();
-    Tool::new("fsck.ext4")
-        .args(["-f", "-n"])
-        .arg(&second)
-        .succeed();
+    check_files(&second);
     world.ashlar().args(["detach", "vg0/linear2"]).succeed();
     for volume in ["vg0/linear1", "vg0/linear2"] {
         let image = world.scratch.join("image");
         fs::write(&image, world.cat(volume)).expect("a copy");
-        Tool::new("fsck.ext4")
-            .args(["-f", "-n"])
-            .arg(&image)
-            .succeed();
+        check_files(&image);
     }
 }
 

@@ -6,6 +6,7 @@
 //!   golden     the golden disks, unpacked; what they must hold    Golden::shared()
 //!   scratch    a folder that goes away                            Scratch::new("name")
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
+//!   disks      blank disks for the program and for stock LVM2     Disks::new("name", [8 << 20; 4])
 //!   group      a volume group that the program makes and serves    Group::new("name", 3, 64 << 20)
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
@@ -18,6 +19,7 @@
 //! without it; nothing here skips.
 
 mod daemon;
+mod disks;
 mod golden;
 mod group;
 mod kernel;
@@ -29,6 +31,7 @@ mod tool;
 pub mod verifier;
 
 pub use daemon::Daemon;
+pub use disks::Disks;
 pub use golden::{Golden, Volume, sha256};
 pub use group::{Group, Mounted};
 pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar};
+use tests::{Disks, Finished, Scratch, Tool};
 
 use super::prediction::Prediction;
 use super::state::{LV_FIELDS, PV_FIELDS, Row, SEGMENT_FIELDS, State, VG_FIELDS};
 
-const DISKS: usize = 6;
+const DISKS: u64 = 6;
 const DISK: u64 = 40 << 20;
 const SEPARATOR: char = '~';
 
@@ -22,10 +22,7 @@ pub(super) enum Author {
 
 /// The disks.
 pub(super) struct Bench {
-    scratch: Scratch,
-    images: Vec<PathBuf>,
-    loops: Vec<LoopDevice>,
-    stock: Stock,
+    disks: Disks,
 }
 
 /// The disks as they were.
@@ -44,38 +41,24 @@ pub(super) struct Ran {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let scratch = Scratch::new("sequence");
         // Different sizes, so that the choice of extents has something to choose.
-        let images: Vec<PathBuf> = (0..DISKS)
-            .map(|disk| scratch.sparse(&format!("s{disk}.img"), DISK + ((disk as u64) << 21)))
-            .collect();
-        let loops: Vec<LoopDevice> = images
-            .iter()
-            .map(|image| LoopDevice::attach(image, Access::ReadWrite))
-            .collect();
-        let stock = Stock::on(&loops);
-        Self {
-            scratch,
-            images,
-            loops,
-            stock,
-        }
+        let sizes = (0..DISKS).map(|disk| DISK + (disk << 21));
+        let disks = Disks::new("sequence", sizes);
+        Self { disks }
     }
 
     /// A file beside the disks.
     pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.scratch.join(name)
+        self.disks.join(name)
     }
 
     /// Our program, on these disks only, with stock's locks.
     pub(super) fn ashlar(&self) -> Tool {
-        let mut tool = ashlar()
-            .env("LVM_SYSTEM_DIR", self.stock.system_dir())
-            .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"));
-        for device in &self.loops {
-            tool = tool.arg("--devices").arg(device.path());
-        }
-        tool
+        self.disks.ashlar()
+    }
+
+    fn stock(&self, name: &str) -> Tool {
+        self.disks.stock().without_driver(name)
     }
 
     /// Runs a command, which may fail, but not crash.
@@ -85,7 +68,7 @@ impl Bench {
         let tool = match author {
             Author::Ashlar => self.ashlar().args(words),
             Author::Stock => {
-                let mut tool = self.stock.without_driver(&words[0]);
+                let mut tool = self.stock(&words[0]);
                 if words[0] == "lvcreate" {
                     tool = tool.args(["-an", "-Zn", "-Wn"]);
                 }
@@ -103,18 +86,16 @@ impl Bench {
 
     /// Both find the disks in order, and say the same about them.
     pub(super) fn judged(&self) -> State {
-        let vgck = self.stock.without_driver("vgck").succeed();
+        let vgck = self.stock("vgck").succeed();
         assert_eq!(vgck.text().trim(), "", "{vgck}");
         let mut pvs = self.report("pvs", PV_FIELDS);
         for pv in &pvs {
-            self.stock
-                .without_driver("pvck")
-                .arg(&pv["pv_name"])
-                .succeed();
+            self.stock("pvck").arg(&pv["pv_name"]).succeed();
         }
-        let names = self.loops.iter();
-        let devices: Vec<String> = names
-            .map(|device| device.path().display().to_string())
+        let nodes = self.disks.nodes();
+        let devices: Vec<String> = nodes
+            .iter()
+            .map(|node| node.display().to_string())
             .collect();
         // The same choices, whatever the devices are called.
         pvs.sort_by_key(|pv| devices.iter().position(|device| *device == pv["pv_name"]));
@@ -137,7 +118,7 @@ impl Bench {
             tool.succeed()
         };
         let ours = ask(self.ashlar().arg(name));
-        let theirs = ask(self.stock.without_driver(name));
+        let theirs = ask(self.stock(name));
         let said = ours.complaints();
         assert!(!said.contains("WARNING"), "{ours}");
         let (ours, theirs) = (ours.text(), theirs.text());
@@ -164,7 +145,7 @@ impl Bench {
             copy
         };
         Copy {
-            images: self.images.iter().map(copied).collect(),
+            images: self.disks.images().iter().map(copied).collect(),
             _scratch: scratch,
         }
     }
