@@ -3,8 +3,7 @@
 //! The image lies in the page cache or on tmpfs, so that copying is what is compared, not the disk.
 //! Both write into a pipe that the benchmark empties, as `ashlar cat … | sha256sum` would.
 
-use std::fs;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -14,6 +13,7 @@ use tests::{Made, Scratch};
 use super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::goal::Goal;
 use super::super::run::{Bench, Effort, Table};
+use super::content::fill_image;
 
 pub(super) const TABLE: Table = Table {
     name: "cat",
@@ -46,7 +46,7 @@ fn run(bench: &Bench) -> Result<Vec<Row>, String> {
 fn compare(bench: &Bench, case: &str, folder: &Path, size: u64) -> Result<Row, String> {
     let made = Made::volume(folder, size);
     let start = made.data_start();
-    fill(made.image(), start, size).map_err(|error| format!("{case}: {error}"))?;
+    fill_image(made.image(), start, size).map_err(|error| format!("{case}: {error}"))?;
     let image = made.image();
     let ours = || {
         let mut command = Command::new(&bench.ashlar);
@@ -77,14 +77,6 @@ fn compare(bench: &Bench, case: &str, folder: &Path, size: u64) -> Result<Row, S
         contestants,
     )?;
     Ok(row.meant(Goal::RatioAtLeast(RATIO_MIN)))
-}
-
-fn fill(image: &Path, start: u64, size: u64) -> std::io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).open(image)?;
-    file.seek(SeekFrom::Start(start))?;
-    let mut noise = fs::File::open("/dev/urandom")?.take(size);
-    std::io::copy(&mut noise, &mut file)?;
-    file.sync_all()
 }
 
 /// Bytes in a second that a command writes into a pipe.

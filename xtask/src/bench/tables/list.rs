@@ -1,14 +1,16 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::{cat, lvcreate, nbd, reports, start};
+use super::{access, cat, fuse, lvcreate, nbd, reports, start};
 
 /// All tables.
 pub(in super::super) const TABLES: &[Table] = &[
     start::TABLE,
     reports::TABLE,
     cat::TABLE,
+    access::TABLE,
     nbd::TABLE,
     nbd::WRITE_TABLE,
+    fuse::TABLE,
     lvcreate::TABLE,
 ];

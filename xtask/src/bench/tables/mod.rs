@@ -1,7 +1,11 @@
-//! The tables, one file each.
+//! The tables, one file or folder each, and what several of them share: `load`, `content`.
 
+mod access;
 mod cat;
+mod content;
+mod fuse;
 mod list;
+mod load;
 mod lvcreate;
 mod nbd;
 mod reports;

@@ -4,8 +4,6 @@
 //! past the page cache the file itself is a peer, too: what fio gets from it through `io_uring` is
 //! as much as there is.
 
-use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tests::{Made, Scratch};
@@ -14,7 +12,8 @@ use super::super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::super::goal::Goal;
 use super::super::super::run::{Bench, Effort, Table};
 use super::super::cat::TMPFS;
-use super::load::{Direction, Load, Pattern, SECONDS, example};
+use super::super::content::fill;
+use super::super::load::{Direction, Load, Pattern, SECONDS, SMALL, STREAM, example};
 use super::servers::{Access, Caching, Mode, Server, start};
 
 pub(in super::super) const TABLE: Table = Table {
@@ -33,23 +32,11 @@ pub(in super::super) const WRITE_TABLE: Table = Table {
 
 /// Rounds of a full run.
 const ROUNDS: usize = 8;
-const SMALL: Load = Load {
-    direction: Direction::Read,
-    pattern: Pattern::Random,
-    size: 4 << 10,
-    depth: 32,
-};
 const SINGLE: Load = Load {
     direction: Direction::Read,
     pattern: Pattern::Random,
     size: 4 << 10,
     depth: 1,
-};
-const STREAM: Load = Load {
-    direction: Direction::Read,
-    pattern: Pattern::Sequential,
-    size: 128 << 10,
-    depth: 8,
 };
 
 /// The most memory of a loaded server, in bytes.
@@ -71,7 +58,7 @@ struct Field {
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("nbd_load")?);
+    let own = Client::Own(example("export", "nbd_load")?);
     let memory = Scratch::within(Path::new(TMPFS), "nbd");
     let field = Field::on(bench, memory, reading(Caching::Cached))?;
     let mut rows = vec![
@@ -124,7 +111,7 @@ fn reading(caching: Caching) -> Mode {
 }
 
 fn run_writes(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("nbd_load")?);
+    let own = Client::Own(example("export", "nbd_load")?);
     let mode = |caching| Mode {
         caching,
         access: Access::ReadWrite,
@@ -195,7 +182,7 @@ impl Field {
                 load.by_fio(bench.effort, &ours.uri, self.bytes)
             }),
             Contestant::new("the file", || {
-                load.by_fio_on(bench.effort, &self.plain, self.bytes)
+                load.by_fio_on(bench.effort, &self.plain, 0, self.bytes)
             }),
         ];
         contest(
@@ -263,16 +250,4 @@ impl Field {
             contestants,
         )
     }
-}
-
-/// Fills the plain file and the volume with the same noise.
-fn fill(plain: &Path, made: &Made, bytes: u64) -> std::io::Result<()> {
-    let mut noise = fs::File::open("/dev/urandom")?.take(bytes);
-    let mut file = fs::File::create(plain)?;
-    std::io::copy(&mut noise, &mut file)?;
-    file.sync_all()?;
-    let mut volume = fs::OpenOptions::new().write(true).open(made.image())?;
-    volume.seek(SeekFrom::Start(made.data_start()))?;
-    std::io::copy(&mut fs::File::open(plain)?, &mut volume)?;
-    volume.sync_all()
 }

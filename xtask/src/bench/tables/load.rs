@@ -1,4 +1,5 @@
-//! Requests: fio's, with its NBD engine (libnbd), and our own client's, which sends many at once.
+//! Requests: fio's, over NBD (libnbd) or on files and nodes, and those of our own examples, which
+//! send many at once.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,7 @@ use tests::Tool;
 
 use crate::tidy::root;
 
-use super::super::super::run::Effort;
+use super::super::run::Effort;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,22 @@ pub(super) enum Pattern {
     Sequential,
 }
 
-/// How long one measurement takes.
+/// Small and many: what a database asks.
+pub(super) const SMALL: Load = Load {
+    direction: Direction::Read,
+    pattern: Pattern::Random,
+    size: 4 << 10,
+    depth: 32,
+};
+/// Large and in order: what a copy asks.
+pub(super) const STREAM: Load = Load {
+    direction: Direction::Read,
+    pattern: Pattern::Sequential,
+    size: 128 << 10,
+    depth: 8,
+};
+
+/// How long one measurement takes, in seconds.
 pub(super) const SECONDS: u64 = 2;
 /// A generous limit for a client, whatever the server does.
 const CLIENT_MAX: Duration = Duration::from_mins(1);
@@ -53,12 +69,20 @@ impl Load {
         self.fio(effort, &target, bytes)
     }
 
-    /// Requests in a second that fio gets answered by the file itself, past the page cache.
-    pub(super) fn by_fio_on(self, effort: Effort, file: &Path, bytes: u64) -> Result<f64, String> {
+    /// Requests in a second that fio gets answered by `file`, past the page cache: by `bytes` of
+    /// it from byte `start`.
+    pub(super) fn by_fio_on(
+        self,
+        effort: Effort,
+        file: &Path,
+        start: u64,
+        bytes: u64,
+    ) -> Result<f64, String> {
         let target = [
             "--ioengine=io_uring".to_owned(),
             "--direct=1".to_owned(),
             format!("--filename={}", file.display()),
+            format!("--offset={start}"),
         ];
         self.fio(effort, &target, bytes)
     }
@@ -100,6 +124,12 @@ impl Load {
 
     /// Requests in a second that our own client gets answered.
     pub(super) fn by_own(self, effort: Effort, client: &Path, uri: &str) -> Result<f64, String> {
+        self.by(effort, Tool::new(client).arg(uri))
+    }
+
+    /// Requests in a second, of which `tool` is to make as many as it can: one of our examples,
+    /// with the place to which they go.
+    pub(super) fn by(self, effort: Effort, tool: Tool) -> Result<f64, String> {
         let seconds = if effort == Effort::Full {
             SECONDS.to_string()
         } else {
@@ -114,13 +144,8 @@ impl Load {
             Direction::Read => "read",
             Direction::Write => "write",
         };
-        let finished = Tool::new(client)
-            .args([
-                uri,
-                direction,
-                &self.size.to_string(),
-                &self.depth.to_string(),
-            ])
+        let finished = tool
+            .args([direction, &self.size.to_string(), &self.depth.to_string()])
             .args([&seconds, order])
             .limit(CLIENT_MAX)
             .run();
@@ -136,20 +161,12 @@ impl Load {
     }
 }
 
-/// Builds one of the examples of `export` and returns its path.
-pub(super) fn example(name: &str) -> Result<PathBuf, String> {
+/// Builds one of the examples of a crate and returns its path.
+pub(super) fn example(package: &str, name: &str) -> Result<PathBuf, String> {
     let status = Command::new("cargo")
         .current_dir(root())
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--release",
-            "-p",
-            "export",
-            "--example",
-            name,
-        ])
+        .args(["build", "--quiet", "--locked", "--release", "-p", package])
+        .args(["--example", name])
         .status()
         .map_err(|error| format!("cargo cannot be run: {error}"))?;
     if status.success() {
