@@ -54,6 +54,21 @@ pub enum Access {
     ReadWrite,
 }
 
+/// When a mirror begins to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// At once.
+    #[default]
+    Now,
+    /// When it is told [`GO`]: its log is read, and neither the log nor a leg is written. So it
+    /// can take the place of a suspended one with the same log, or be dropped as if it had never
+    /// been.
+    Held,
+}
+
+/// The message that a held mirror goes on with; answered when its log is claimed.
+pub const GO: &str = "go";
+
 /// One copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
@@ -100,8 +115,12 @@ pub struct MirrorConfig {
     pub log: LogPlace,
     /// What is believed at the start.
     pub sync: Sync,
+    /// Where the log is in memory: so many regions, from the first on, are known to be in sync.
+    pub kept: u64,
     /// Whether it is written.
     pub access: Access,
+    /// When that begins.
+    pub start: Start,
     /// How long a region rests before its log bit is set again.
     pub clean_after: Duration,
     /// Bytes per second that copying may take; `None`: no limit.
@@ -118,7 +137,9 @@ impl MirrorConfig {
             legs,
             log: LogPlace::Core,
             sync: Sync::AsLogged,
+            kept: 0,
             access: Access::ReadWrite,
+            start: Start::Now,
             clean_after: CLEAN_AFTER,
             copy_rate: None,
         }

@@ -140,8 +140,8 @@ impl Mirror {
             match waiter {
                 Waiter::Region(region) => self.region_marked(region, &result, now, steps),
                 Waiter::Drop => self.drop_recorded(&result, now, steps),
-                Waiter::Claim => self.claim_log(result, steps),
-                Waiter::Start => self.log_ready(result, steps),
+                Waiter::Claim => self.claim_log(result, now, steps),
+                Waiter::Start => self.log_claimed(result, now, steps),
             }
         }
     }

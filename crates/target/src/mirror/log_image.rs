@@ -55,7 +55,7 @@ pub fn log_length(regions: u64) -> u64 {
 /// Whether a log, of which these are the first bytes, says that all of `regions` are the same on
 /// all legs.
 pub fn is_in_sync(log: &[u8], regions: u64) -> bool {
-    if log.len() < BITS_AT || !is_known(log) {
+    if version(log).is_none() {
         return false;
     }
     let known = u64::from_le_bytes(log[8..16].try_into().expect("eight bytes"));
@@ -68,15 +68,22 @@ pub fn is_in_sync(log: &[u8], regions: u64) -> bool {
 
 /// The legs that a log, of which these are the first bytes, believes; none: it names none.
 pub fn believed_legs(log: &[u8]) -> Vec<u64> {
-    if log.len() < BITS_AT || !is_known(log) {
-        return Vec::new();
+    match version(log) {
+        Some(VERSION_CLAIMED) => believed(log),
+        _ => Vec::new(),
     }
-    believed(log)
 }
 
-/// Whether a log has a header that means something.
-fn is_known(log: &[u8]) -> bool {
-    log[..4] == MAGIC.to_le_bytes() && log[4..8] == VERSION.to_le_bytes()
+/// The version of a log whose header means something.
+fn version(log: &[u8]) -> Option<u32> {
+    if log.len() < BITS_AT || log[..4] != MAGIC.to_le_bytes() {
+        return None;
+    }
+    let bytes = log[VERSION_AT..VERSION_AT + 4].try_into();
+    let version = u32::from_le_bytes(bytes.expect("four bytes"));
+    [VERSION, VERSION_CLAIMED]
+        .contains(&version)
+        .then_some(version)
 }
 
 /// A log in memory, and which of its blocks the disk does not have yet.
@@ -121,7 +128,6 @@ impl LogImage {
         let claimed = magic == MAGIC && version == VERSION_CLAIMED;
         if !claimed {
             image.set_believed(&[]);
-            image.put(VERSION_AT, &VERSION.to_le_bytes());
         }
         for region in known.min(regions)..regions {
             image.set(region, sync == Sync::Assumed);
@@ -132,8 +138,6 @@ impl LogImage {
         if sync == Sync::Full {
             (0..regions).for_each(|region| image.set(region, false));
         }
-        image.put(0, &MAGIC.to_le_bytes());
-        image.put(8, &regions.to_le_bytes());
         Ok(image)
     }
 
@@ -148,8 +152,11 @@ impl LogImage {
         self.set_bit(region, clean);
     }
 
-    /// From here on the record counts, which must be durable by now.
+    /// From here on the record counts, and the bits of all regions, which must be durable by now:
+    /// behind the regions that the log knew there may be ones.
     pub(super) fn claim(&mut self) {
+        self.put(0, &MAGIC.to_le_bytes());
+        self.put(8, &self.regions.to_le_bytes());
         self.put(VERSION_AT, &VERSION_CLAIMED.to_le_bytes());
     }
 

@@ -40,7 +40,9 @@ mod requests;
 mod resync;
 mod state;
 
-pub use config::{Access, Content, LEGS_MAX, Leg, LogPlace, MirrorConfig, REGIONS_MAX, Sync};
+pub use config::{
+    Access, Content, GO, LEGS_MAX, Leg, LogPlace, MirrorConfig, REGIONS_MAX, Start, Sync,
+};
 pub use log_image::{believed_legs, is_in_sync, log_length};
 pub use state::Mirror;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use block::{BufferPool, Completion, Info, Kind};
+use block::{BufferPool, Completion, Info, Kind, Request};
 
 use super::clean::CLEAN_TIMER;
-use super::config::{Access, Content, LogPlace, MirrorConfig, Sync};
+use super::config::{Access, Content, GO, LogPlace, MirrorConfig, Start, Sync};
 use super::explore::Plant;
 use super::health::{Drops, LegState};
 use super::journal::{Journal, Waiter};
@@ -41,6 +41,18 @@ pub struct Mirror {
     log_block: u32,
     loading: Vec<u8>,
     phase: Phase,
+    hold: Hold,
+    /// What came in while it was held.
+    waiting: Vec<Request>,
+}
+
+/// Whether a mirror may write yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    Held,
+    /// The log is being claimed; this message is answered then.
+    Going(u64),
+    Over,
 }
 
 #[derive(Debug)]
@@ -114,12 +126,19 @@ impl Mirror {
             log_block,
             loading: Vec::new(),
             phase: Phase::Loading,
+            hold: match config.start {
+                _ if config.access == Access::ReadOnly => Hold::Over,
+                Start::Held => Hold::Held,
+                Start::Now => Hold::Over,
+            },
+            waiting: Vec::new(),
             config,
         })
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Running) && self.config.access == Access::ReadWrite
+        let is_open = matches!(self.phase, Phase::Running) && self.hold == Hold::Over;
+        is_open && self.config.access == Access::ReadWrite
     }
 
     fn start(&mut self, steps: &mut Steps) {
@@ -130,9 +149,13 @@ impl Mirror {
         }
         let known = self.config.sync == Sync::Assumed;
         for region in 0..self.regions.count() {
+            let known = known || region < self.config.kept;
             self.regions.set_in_sync(region, known);
         }
-        self.settle_legs(&[]);
+        // What was kept was kept by all of them.
+        let whole = self.config.legs.iter().map(|leg| leg.id);
+        let whole: Vec<u64> = whole.filter(|_| self.config.kept > 0).collect();
+        self.settle_legs(&whole);
         self.log_ready(Ok(()), steps);
     }
 
@@ -177,19 +200,67 @@ impl Mirror {
                 image.take_changed();
             }
             self.log_ready(Ok(()), steps);
+        } else if self.config.start == Start::Held {
+            self.log_ready(Ok(()), steps);
         } else {
             self.journal.wait(Waiter::Claim);
         }
     }
 
     /// The log says what is so; now it says too that it was us who wrote it.
-    pub(super) fn claim_log(&mut self, result: block::Result<()>, steps: &mut Steps) {
+    pub(super) fn claim_log(
+        &mut self,
+        result: block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
         match (result, &mut self.journal.image) {
             (Ok(()), Some(image)) => {
                 image.claim();
                 self.journal.wait(Waiter::Start);
             }
-            (result, _) => self.log_ready(result, steps),
+            (result, _) => self.log_claimed(result, now, steps),
+        }
+    }
+
+    /// The log says what is so, and that it was us; or it cannot be written.
+    pub(super) fn log_claimed(
+        &mut self,
+        result: block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        let Hold::Going(id) = self.hold else {
+            return self.log_ready(result, steps);
+        };
+        // A log that failed is noted by the journal: the mirror goes on as where it fails later.
+        self.hold = Hold::Over;
+        for request in std::mem::take(&mut self.waiting) {
+            self.request(request, now, steps);
+        }
+        let result = result.map(|()| self.status());
+        steps.push(Step::Reply { id, result });
+    }
+
+    /// Claims the log, after which what was held goes on.
+    fn go(&mut self, id: u64, now: Duration, steps: &mut Steps) {
+        if self.hold != Hold::Held {
+            let result = Ok(self.status());
+            return steps.push(Step::Reply { id, result });
+        }
+        self.hold = Hold::Going(id);
+        match self.journal.image {
+            Some(_) => self.journal.wait(Waiter::Claim),
+            None => self.log_claimed(Ok(()), now, steps),
+        }
+    }
+
+    /// Answers what will not be done, as it was never let go.
+    fn refuse_waiting(&mut self, steps: &mut Steps) {
+        for request in std::mem::take(&mut self.waiting) {
+            let what = format!("{} ended before it began", self.config.name);
+            let error = block::Error::new(Kind::Gone, what);
+            steps.push(Step::Done(request.complete(Err(error))));
         }
     }
 
@@ -277,7 +348,8 @@ impl Mirror {
 
     /// Does what can be done now, after each event.
     fn pump(&mut self, now: Duration, steps: &mut Steps) {
-        while self.drops.wants_round() || self.journal.wants_round() {
+        let is_held = self.hold == Hold::Held;
+        while !is_held && (self.drops.wants_round() || self.journal.wants_round()) {
             self.pump_drops(now, steps);
             self.pump_journal(now, steps);
         }
@@ -295,12 +367,13 @@ impl Mirror {
         let Phase::Ending { last, until } = &mut self.phase else {
             return;
         };
-        let idle = self.operations.is_empty() && self.journal.is_idle() && self.drops.is_idle();
-        if !idle {
+        let is_held = self.hold == Hold::Held;
+        let is_written = is_held || (self.journal.is_idle() && self.drops.is_idle());
+        if !self.operations.is_empty() || !is_written {
             return;
         }
         let stops = matches!(last, Step::Stopped);
-        let writes = self.config.access == Access::ReadWrite;
+        let writes = self.config.access == Access::ReadWrite && !is_held;
         match *until {
             Ending::Drained if writes => {
                 *until = Ending::Cleaned;
@@ -316,6 +389,9 @@ impl Mirror {
                 } else {
                     Phase::Suspended
                 };
+                if stops {
+                    self.refuse_waiting(steps);
+                }
                 return steps.push(if stops {
                     Step::Stopped
                 } else {
@@ -414,6 +490,7 @@ impl Machine for Mirror {
     fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
         match event {
             Event::Start => self.start(steps),
+            Event::Request(request) if self.hold != Hold::Over => self.waiting.push(request),
             Event::Request(request) => self.request(request, now, steps),
             Event::Answer { leg, answer } => self.answer(leg, answer, now, steps),
             Event::Timer(CLEAN_TIMER) if self.is_running() => self.clean_timer_fired(now, steps),
@@ -422,9 +499,16 @@ impl Machine for Mirror {
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
             Event::Resume => self.phase = Phase::Running,
+            Event::Message { id, text } if text == GO => self.go(id, now, steps),
             Event::Message { id, text } => {
                 let result = self.message(&text);
                 steps.push(Step::Reply { id, result });
+            }
+            // Whoever took its place may have its log by now.
+            Event::Stop if matches!(self.phase, Phase::Suspended) => {
+                self.phase = Phase::Stopped;
+                self.refuse_waiting(steps);
+                return steps.push(Step::Stopped);
             }
             Event::Stop => self.end(Step::Stopped),
         }

@@ -10,7 +10,10 @@ use block::{BlockingDevice, Device, Kind};
 use super::bits::Bits;
 use super::explore::{Campaign, Plant};
 use super::log_image::LogImage;
-use super::{Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Sync};
+use super::{
+    Access, Content, GO, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, believed_legs,
+    is_in_sync,
+};
 use crate::Kind as Refusal;
 use crate::home::Home;
 
@@ -102,20 +105,19 @@ fn logs_are_understood() {
         [true, true, false, false]
     );
     let mut shrunk = image(&header(8, &[0xff]), 3, Sync::AsLogged);
-    let written: Vec<(u64, Vec<u8>)> = shrunk
-        .take_changed()
-        .into_iter()
-        .map(|(at, bytes)| (at, bytes.to_vec()))
-        .collect();
-    let [(0, first), (1024, bits)] = &written[..] else {
-        panic!("{written:?}");
+    let [(1024, bits)] = shrunk.take_changed()[..] else {
+        panic!("bits first");
+    };
+    assert_eq!(bits[0], 0b111, "bits behind the end are 0");
+    shrunk.claim();
+    let [(0, first)] = shrunk.take_changed()[..] else {
+        panic!("then the header");
     };
     assert_eq!(
-        first[..16],
-        header(3, &[])[..16],
+        first[8..16],
+        [3, 0, 0, 0, 0, 0, 0, 0],
         "the count is what it is now"
     );
-    assert_eq!(bits[0], 0b111, "bits behind the end are 0");
     assert!(!shrunk.is_changed());
     let mut later = header(3, &[]);
     later[4] = 3;
@@ -142,7 +144,14 @@ fn records_come_back() {
         torn[at] ^= 1;
         assert!(image(&torn, 3, Sync::AsLogged).believed().is_empty());
     }
+    assert_eq!(
+        believed_legs(&bytes),
+        [7, u64::MAX],
+        "without running it too"
+    );
+    assert!(is_in_sync(&bytes, 3));
     bytes[4] = 2;
+    assert!(believed_legs(&bytes).is_empty());
     let mut taken = image(&bytes, 3, Sync::AsLogged);
     assert!(taken.believed().is_empty());
     taken.claim();
@@ -380,6 +389,80 @@ fn copying_has_a_rate() {
     home.message("rate 0", LIMIT).unwrap();
     assert!(home.message("faster", LIMIT).is_err());
     assert!(home.message("rate x", LIMIT).is_err());
+}
+
+/// A larger mirror takes the place of a smaller one with the same log: until it is told to go on
+/// nothing is written, whoever ends; then what is new is copied, and the old one's end, however
+/// late, takes nothing back.
+#[test]
+fn mirrors_grow_into_larger_ones() {
+    let set = Set::new();
+    let small = || {
+        let mut config = Set::config();
+        config.size = SIZE / 2;
+        config
+    };
+    let held = || {
+        let mut config = Set::config();
+        config.start = Start::Held;
+        config
+    };
+    let log = || set.devices[2].disk().content().clone();
+    let old = set.start(small()).unwrap();
+    wait_for(&old, "in_sync=8/8 dirty=0");
+    old.suspend(LIMIT).unwrap();
+    let before = log();
+    let new = set.start(held()).unwrap();
+    assert!(status(&new).starts_with("legs=AA in_sync=8/16"));
+    drop(new);
+    assert!(log() == before, "it was never there");
+    old.resume().unwrap();
+    let mut device = BlockingDevice::open(&old).unwrap();
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    drop(device);
+    old.suspend(LIMIT).unwrap();
+    let new = set.start(held()).unwrap();
+    new.message(GO, LIMIT).unwrap();
+    wait_for(&new, "legs=AA in_sync=16/16 dirty=0");
+    let before = log();
+    drop(old);
+    assert!(log() == before, "it is not the old one's any more");
+    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![1; 16]));
+    drop(new);
+    assert_eq!(set.log_version(), 2, "it is given back");
+    // What is asked meanwhile waits; what has no log is told what was in sync.
+    let mut config = held();
+    config.log = LogPlace::Core;
+    config.kept = 8;
+    let new = set.start(config).unwrap();
+    assert!(status(&new).starts_with("legs=AA in_sync=8/16"));
+    std::thread::scope(|scope| {
+        let written = scope.spawn(|| {
+            let mut device = BlockingDevice::open(&new).unwrap();
+            device.write_at(&[5; 512], SIZE - 512)
+        });
+        new.message(GO, LIMIT).unwrap();
+        written.join().unwrap().unwrap();
+    });
+    wait_for(&new, "legs=AA in_sync=16/16");
+}
+
+/// Behind the regions that a log knows there may be ones: no cut makes them count.
+#[test]
+fn bits_count_when_they_are_durable() {
+    let stale = header(2, &[0xff, 0xff]);
+    let mut grown = image(&stale, 16, Sync::AsLogged);
+    let mut disk = stale.clone();
+    for (at, run) in grown.take_changed() {
+        disk[at as usize..][..run.len()].copy_from_slice(run);
+    }
+    assert_eq!(disk[8], 2, "the count waits for the bits");
+    assert_eq!(disk[1024..1026], [0b11, 0]);
+    grown.claim();
+    let [(0, header)] = grown.take_changed()[..] else {
+        panic!("the header follows");
+    };
+    assert_eq!(header[8], 16);
 }
 
 /// What cannot be a mirror is refused with a reason.
