@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use block::nbd_client::NbdDevice;
+use block::{BlockingDevice, Range};
 use tests::{Daemon, Golden, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256};
 
 /// Golden disks that may be written, a runtime folder of their own, and what runs there.
@@ -72,6 +75,11 @@ impl Drop for World {
 impl Served {
     fn uri(&self, volume: &str) -> String {
         format!("nbd+unix:///{volume}?socket={}", self.socket.display())
+    }
+
+    /// A client that stays.
+    fn device(&self, volume: &str) -> NbdDevice {
+        NbdDevice::open(&self.uri(volume)).expect("it is served")
     }
 }
 
@@ -323,6 +331,63 @@ fn a_served_volume_becomes_a_mirror_and_back() {
         sha256(&world.cat("vg0/linear1")),
         hash(&world.scratch.join("content"))
     );
+}
+
+/// A mirror is extended and reduced while it is written: clients go on and see its new size, what
+/// is new is copied, what they wrote stands on both legs, and who reads behind the new end gets an
+/// error.
+#[test]
+fn a_served_mirror_gets_another_size() {
+    let world = World::new();
+    let served = world.serve("s", &["vg0/mirror2"]);
+    let uri = served.uri("vg0/mirror2");
+    let size = || {
+        let size = Tool::new("nbdinfo").args(["--size", &uri]).succeed().text();
+        size.trim().parse::<u64>().expect("a size")
+    };
+    let extent = 1 << 20;
+    let before = size();
+    let device = served.device("vg0/mirror2");
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    let last = before - 8192;
+    client.write_at(&[0x11; 8192], last).expect("is written");
+    let extend = world.ashlar().args(["lvextend", "-l", "+3", "vg0/mirror2"]);
+    let said = extend.succeed().text();
+    assert!(said.contains("Extending 2 mirror images."), "{said}");
+    let after = size();
+    assert_eq!(after - before, 3 * extent);
+    let read = client.read(Range::new(last, 8192)).expect("is read");
+    assert_eq!(read, [0x11; 8192]);
+    let file = world.pattern("whole", after);
+    let copy = Tool::new("nbdcopy").arg("--flush");
+    copy.arg(&file).arg(&uri).succeed();
+    assert_eq!(sha256(&world.cat("vg0/mirror2")), hash(&file));
+
+    let reduce = world.ashlar().args(["lvreduce", "-y", "-l", "-4"]);
+    reduce.arg("vg0/mirror2").succeed();
+    assert_eq!(size(), before - extent);
+    let behind = client.read(Range::new(last, 8192));
+    behind.expect_err("nothing is there");
+    let behind = client.write_at(&[0x33; 8192], last);
+    behind.expect_err("nothing is there");
+    client.write_at(&[0x22; 8192], 0).expect("the rest goes on");
+    let extend = world.ashlar().args(["lvextend", "-l", "+4", "vg0/mirror2"]);
+    extend.succeed();
+    drop((client, device));
+    // What is new is copied.
+    let end = Instant::now() + Duration::from_mins(1);
+    let leg = |name: &str| sha256(&world.cat(name));
+    while leg("vg0/mirror2_mimage_0") != leg("vg0/mirror2_mimage_1") {
+        assert!(Instant::now() < end, "both legs hold the same at last");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    served.daemon.stop();
+    let whole = world.cat("vg0/mirror2");
+    assert_eq!(whole.len() as u64, after);
+    assert!(whole[..8192] == [0x22; 8192]);
+    let kept = (before - extent) as usize;
+    let wanted = fs::read(&file).expect("what was written");
+    assert!(whole[8192..kept] == wanted[8192..kept]);
 }
 
 /// A killed owner is in nobody's way, and a client that talks nonsense to a living one gets an

@@ -46,6 +46,16 @@ impl Default for Options {
     }
 }
 
+/// How mirrors begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MirrorStart {
+    /// By themselves.
+    Now,
+    /// Held, until [`target::mirror::GO`]: in the place of one that is suspended, of which it was
+    /// known that so many regions, from the first on, are in sync.
+    InPlace { in_sync: u64 },
+}
+
 /// A volume that can be used.
 pub struct Activated {
     /// The device. Clones share it.
@@ -82,6 +92,7 @@ pub struct Activator<'a> {
     scan: &'a Scan,
     host: &'a Host,
     devices: PvDevices,
+    mirrors: MirrorStart,
 }
 
 impl std::fmt::Debug for Activator<'_> {
@@ -102,7 +113,14 @@ impl<'a> Activator<'a> {
             scan,
             host,
             devices,
+            mirrors: MirrorStart::Now,
         }
+    }
+
+    /// The mirrors that it makes begin like this.
+    pub(crate) fn starting(mut self, mirrors: MirrorStart) -> Self {
+        self.mirrors = mirrors;
+        self
     }
 
     /// The devices that it has opened.
@@ -143,6 +161,7 @@ impl<'a> Activator<'a> {
             devices: &mut self.devices,
             access: options.access,
             missing: options.missing,
+            mirrors: self.mirrors,
             made: HashMap::new(),
             gaps: Vec::new(),
             homes: Vec::new(),

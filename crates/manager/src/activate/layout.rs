@@ -13,7 +13,7 @@ use target::home::Home;
 use target::table::{self, DEPTH_MAX, Layout, Piece};
 use target::volume::Access;
 
-use super::activator::MissingPolicy;
+use super::activator::{MirrorStart, MissingPolicy};
 use super::devices::PvDevices;
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
@@ -25,6 +25,7 @@ pub(super) struct Builder<'a> {
     pub(super) devices: &'a mut PvDevices,
     pub(super) access: Access,
     pub(super) missing: MissingPolicy,
+    pub(super) mirrors: MirrorStart,
     pub(super) made: HashMap<LvId, Progress>,
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,

@@ -14,11 +14,11 @@ use std::time::Duration;
 use block::Device;
 use lvm::model::{Area, LvFlag, LvId, Mirror, Segment};
 use target::home::Home;
-use target::mirror::{self, Leg, LogPlace, MirrorConfig, Sync};
+use target::mirror::{self, Leg, LogPlace, MirrorConfig, Start, Sync};
 use target::table::{self, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
-use super::activator::MissingPolicy;
+use super::activator::{MirrorStart, MissingPolicy};
 use super::layout::Builder;
 use crate::{Error, Kind, Result};
 
@@ -66,6 +66,10 @@ impl Builder<'_> {
             Access::ReadOnly => mirror::Access::ReadOnly,
             Access::ReadWrite => mirror::Access::ReadWrite,
         };
+        if let MirrorStart::InPlace { in_sync } = self.mirrors {
+            config.start = Start::Held;
+            config.kept = in_sync;
+        }
         if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
             config.sync = Sync::Assumed;
         }

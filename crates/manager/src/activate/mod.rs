@@ -24,6 +24,7 @@ mod layout;
 mod mirror;
 mod permit;
 
+pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, mirror_facts};

@@ -21,13 +21,14 @@
 //! holds, which the next one replaces; the kernel drops its locks, and what was not flushed was
 //! never promised.
 //!
-//! `owner` knows the group, `swap` exchanges tables, `group` lets threads share them; `wire` is
-//! what is said, `server` and `connection` the owner's side of it, `client` the others', `runtime`
-//! where they meet.
+//! `owner` knows the group, `swap` exchanges tables, `mirrors` those of mirrors, `group` lets
+//! threads share them; `wire` is what is said, `server` and `connection` the owner's side of it,
+//! `client` the others', `runtime` where they meet.
 
 mod client;
 mod connection;
 mod group;
+mod mirrors;
 mod owner;
 mod runtime;
 mod server;

@@ -1,7 +1,7 @@
 //! Exchanging the tables of volumes in use, around a commit.
 //!
 //! ```text
-//!   permit    nothing in use disappears, no mirror in use changes its shape
+//!   permit    nothing in use disappears, no mirror in use changes more than its size
 //!   suspend   new tables are made; volumes that only grow need no more, of the others requests
 //!             are held and those in flight waited for, and mirrors that go stop writing
 //!   publish   the new tables count
@@ -12,15 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lvm::Uuid;
-use lvm::model::{LvId, PvFlag, VgFlag, VolumeGroup};
+use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, VolumeGroup};
 use lvm::plan::{Change, GroupChange, VolumeChange};
 use target::home::Home;
 use target::table::Table;
 use target::volume::{Suspension, Volume};
 
+use super::mirrors::{go, in_place_of, is_resized};
 use super::owner::Owner;
 use super::stack::{describe, has_mirror};
-use crate::activate::Activator;
+use crate::activate::{Activator, MirrorStart};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -38,6 +39,8 @@ pub(super) struct Exchange {
     suspension: Option<Suspension>,
     /// Mirrors that end with the commit; they write nothing from now on.
     ending: Vec<Home>,
+    /// Whether the new mirrors take the place of the old ones, and are held.
+    is_in_place: bool,
 }
 
 /// All of them, and the group as it is about to be.
@@ -106,10 +109,14 @@ impl Owner {
                 return refuse(name, "stop that before the group is exported");
             }
             let is_mirror = !active.homes.is_empty() && has_mirror(vg, new);
-            if is_mirror && describe(&group.model, old) != describe(vg, new) {
+            if is_mirror
+                && describe(&group.model, old) != describe(vg, new)
+                && !is_resized((&group.model, old), (vg, new))
+            {
                 return refuse(
                     name,
-                    "a mirror keeps its size and its legs meanwhile (lvconvert -m0 is possible)",
+                    "a mirror keeps its legs and its log meanwhile, and its size if the log is \
+                     mirrored (lvconvert -m0 is possible)",
                 );
             }
         }
@@ -128,7 +135,7 @@ impl Owner {
                 continue;
             };
             if describe(&old, before) != describe(vg, after) {
-                let exchange = self.exchange(place, &scan, &new, after);
+                let exchange = self.exchange(place, &scan, (&old, before), (&new, after));
                 list.push(exchange.inspect_err(|_| resume(&list))?);
             }
         }
@@ -143,8 +150,8 @@ impl Owner {
         &mut self,
         place: usize,
         scan: &Scan,
-        group: &FoundVg,
-        lv: LvId,
+        old: (&VolumeGroup, LvId),
+        (group, lv): (&FoundVg, LvId),
     ) -> Result<Exchange> {
         let active = &self.active[place];
         let volume = active.volume.clone();
@@ -155,15 +162,17 @@ impl Owner {
             suspension = Some(drained(&volume)?);
         }
         let mut ending = Vec::new();
-        for home in old_homes {
+        // The last one stands on those before it: on its log, where that is a mirror.
+        for home in old_homes.into_iter().rev() {
             if let Err(error) = home.suspend(DRAIN_MAX) {
                 resume_homes(&ending);
                 return Err(busy(&group.name, error));
             }
             ending.push(home);
         }
+        let start = start_of(old, (group, lv), &ending).inspect_err(|_| resume_homes(&ending))?;
         let devices = std::mem::take(&mut self.devices);
-        let mut activator = Activator::over(scan, &self.host, devices);
+        let mut activator = Activator::over(scan, &self.host, devices).starting(start);
         let compiled = activator.compile(group, lv, options);
         self.devices = activator.into_devices();
         let compiled = compiled.inspect_err(|_| resume_homes(&ending))?;
@@ -177,6 +186,7 @@ impl Owner {
             homes: compiled.homes,
             suspension,
             ending,
+            is_in_place: start != MirrorStart::Now,
         })
     }
 
@@ -192,6 +202,9 @@ impl Owner {
             };
         }
         for exchange in exchanges.list {
+            if exchange.is_in_place {
+                go(&exchange.homes);
+            }
             let published = match exchange.suspension {
                 Some(suspension) => suspension.publish(exchange.table),
                 None => exchange.volume.grow(exchange.table),
@@ -204,6 +217,23 @@ impl Owner {
             }
             // The mirrors in `ending` have written all they had to, and end with their last user.
         }
+    }
+}
+
+/// How the mirrors of the new version begin.
+fn start_of(
+    old: (&VolumeGroup, LvId),
+    (group, lv): (&FoundVg, LvId),
+    ending: &[Home],
+) -> Result<MirrorStart> {
+    match group.model.lv(lv).first() {
+        Some(SegmentType::Mirror(mirror))
+            if !ending.is_empty() && is_resized(old, (&group.model, lv)) =>
+        {
+            let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+            in_place_of(&name, mirror, ending)
+        }
+        _ => Ok(MirrorStart::Now),
     }
 }
 
