@@ -45,7 +45,6 @@ pub struct Checked<Q: Queue> {
     free: Vec<usize>,
     in_flight: usize,
     refused: Answers,
-    answered: Vec<Completion>,
 }
 
 /// What is remembered of a request in flight.
@@ -67,7 +66,6 @@ impl<Q: Queue> Checked<Q> {
             free: Vec::new(),
             in_flight: 0,
             refused: Answers::new(driver),
-            answered: Vec::new(),
         }
     }
 
@@ -121,7 +119,7 @@ impl<Q: Queue> Checked<Q> {
             return slot as u64;
         }
         self.slots.push(Some(asked));
-        self.answered.reserve(self.slots.len());
+        self.free.reserve(self.slots.len());
         (self.slots.len() - 1) as u64
     }
 
@@ -168,13 +166,11 @@ impl<Q: Queue> Queue for Checked<Q> {
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
         self.refused.drain_into(done);
-        let mut answered = std::mem::take(&mut self.answered);
-        self.inner.poll(&mut answered);
-        for mut completion in answered.drain(..) {
-            self.settle(&mut completion);
-            done.push(completion);
+        let before = done.len();
+        self.inner.poll(done);
+        for completion in &mut done[before..] {
+            self.settle(completion);
         }
-        self.answered = answered;
     }
 
     fn in_flight(&self) -> usize {

@@ -5,6 +5,7 @@
 use block::{Error, Info, Kind, Operation, Request, Result};
 
 /// Whether a device that says `info` may be asked this.
+#[inline]
 pub(crate) fn admit(info: &Info, request: &Request) -> Result<()> {
     let range = request.range;
     let refuse = |kind, what: &str| {

@@ -2,6 +2,9 @@
 //!
 //! A slab: what was used once is used again with the vectors it grew, so that a steady state
 //! allocates nothing. A part's tag names its request and its place in it.
+//!
+//! Most requests go to one device as a whole. Of these only the tag and the operation are kept, in
+//! a slab of their own, so that mapping them costs little.
 
 use block::{Buffer, Completion, Error, Operation};
 
@@ -13,6 +16,20 @@ const PARTS_KEPT: usize = 256;
 pub(super) struct Gather {
     entries: Vec<Whole>,
     idle: Vec<u32>,
+    singles: Vec<Option<Single>>,
+    idle_singles: Vec<u32>,
+}
+
+/// In a part's tag: it is a request as a whole, with this number among `singles`.
+const SINGLE: u64 = 1 << 63;
+
+/// A request that is at one device as a whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Single {
+    /// The request's own tag.
+    pub(super) tag: u64,
+    /// What it does.
+    pub(super) operation: Operation,
 }
 
 /// A request whose parts are out.
@@ -45,6 +62,33 @@ pub(super) struct Answered {
 }
 
 impl Gather {
+    /// Begins a request that goes to one device as a whole; the tag it goes with.
+    #[inline]
+    pub(super) fn single(&mut self, tag: u64, operation: Operation) -> u64 {
+        let single = Some(Single { tag, operation });
+        let number = if let Some(number) = self.idle_singles.pop() {
+            self.singles[number as usize] = single;
+            number
+        } else {
+            self.singles.push(single);
+            self.idle_singles.reserve(self.singles.len());
+            self.singles.len() as u32 - 1
+        };
+        SINGLE | u64::from(number)
+    }
+
+    /// The request behind a tag of [`Gather::single`], which is over; `None`: it is a part's tag.
+    #[inline]
+    pub(super) fn take_single(&mut self, tag: u64) -> Option<Single> {
+        if tag & SINGLE == 0 {
+            return None;
+        }
+        let number = tag as u32;
+        let single = self.singles[number as usize].take();
+        self.idle_singles.push(number);
+        Some(single.expect("a request is answered once"))
+    }
+
     /// Begins a request; its number.
     pub(super) fn begin(&mut self, tag: u64, operation: Operation) -> u32 {
         let number = self.idle.pop().unwrap_or_else(|| {

@@ -29,7 +29,6 @@ pub(super) struct VolumeQueue {
     /// Requests that wait for the end of a suspension. Callers bound what they submit.
     held: VecDeque<Request>,
     done: Answers,
-    answers: Vec<Completion>,
     runs: Vec<Run>,
 }
 
@@ -65,7 +64,6 @@ impl VolumeQueue {
             in_flight: 0,
             held: VecDeque::new(),
             done: Answers::new(driver),
-            answers: Vec::new(),
             runs: Vec::new(),
             generation,
         };
@@ -114,10 +112,15 @@ impl VolumeQueue {
         Ok(())
     }
 
-    fn start(&mut self, request: Request) {
+    fn start(&mut self, mut request: Request) {
         if let Err(error) = admit(&self.generation.info, &request) {
             self.done.push(request.complete(Err(error)));
             return;
+        }
+        if let Some((device, offset)) = self.only_device(&request) {
+            request.tag = self.gather.single(request.tag, request.operation);
+            request.range = Range::new(offset, request.range.len());
+            return self.give(device, request);
         }
         let number = self.gather.begin(request.tag, request.operation);
         match request.operation {
@@ -127,6 +130,21 @@ impl VolumeQueue {
         }
         if let Some(answer) = self.gather.finish(number) {
             self.done.push(answer);
+        }
+    }
+
+    /// Where a request with data goes if it goes to one device as a whole.
+    #[inline]
+    fn only_device(&mut self, request: &Request) -> Option<(usize, u64)> {
+        let with_data = matches!(request.operation, Operation::Read | Operation::Write);
+        let range = request.range;
+        if !with_data || range.is_empty() {
+            return None;
+        }
+        let mapped = self.generation.table.lookup(range.start(), &mut self.hint);
+        match mapped.leaf {
+            Leaf::Device { device, offset } if mapped.len >= range.len() => Some((device, offset)),
+            _ => None,
         }
     }
 
@@ -208,10 +226,17 @@ impl VolumeQueue {
                 queue.submit(part);
             }
             Err(error) => {
-                let name = &self.generation.info.name;
+                let error = error.clone().within(&self.generation.info.name);
+                if let Some(single) = self.gather.take_single(part.tag) {
+                    self.done.push(Completion {
+                        tag: single.tag,
+                        result: Err(error),
+                        buffer: part.buffer,
+                    });
+                    return;
+                }
                 let answered = self.gather.answer(part.tag, part.buffer);
-                self.gather
-                    .fail(answered.whole, || error.clone().within(name));
+                self.gather.fail(answered.whole, || error);
             }
         }
     }
@@ -225,29 +250,46 @@ impl VolumeQueue {
         });
     }
 
-    /// Takes the answers of the device at `place` in `legs`.
-    fn take_answers(&mut self, place: usize) {
+    /// Takes the answers of the device at `place` in `legs`. Those to requests that went there as a
+    /// whole are handed out as they came.
+    fn take_answers(&mut self, place: usize, done: &mut Vec<Completion>) {
         let open = &mut self.legs[place];
         let Ok(queue) = &mut open.queue else {
             return;
         };
-        queue.poll(&mut self.answers);
-        open.out -= self.answers.len();
-        self.out -= self.answers.len();
+        let mut at = done.len();
+        queue.poll(done);
+        let count = done.len() - at;
+        open.out -= count;
+        self.out -= count;
         let leg = &open.leg;
-        for answer in self.answers.drain(..) {
+        let name = &self.generation.info.name;
+        while let Some(answer) = done.get_mut(at) {
+            if let Some(single) = self.gather.take_single(answer.tag) {
+                answer.tag = single.tag;
+                if answer.result.is_err() {
+                    let result = std::mem::replace(&mut answer.result, Ok(()));
+                    answer.result = result.map_err(|error| named(error, name, &leg.name));
+                }
+                if single.operation.is_write() {
+                    // Also after a failure: some of it may have been written.
+                    leg.wrote();
+                }
+                self.in_flight -= 1;
+                at += 1;
+                continue;
+            }
+            let answer = done.swap_remove(at);
             let part = self.gather.answer(answer.tag, answer.buffer);
             match answer.result {
                 Ok(()) if part.operation == Operation::Flush => leg.flushed(part.covers),
                 Ok(()) => {}
                 Err(error) => {
-                    let name = &self.generation.info.name;
                     self.gather
                         .fail(part.whole, || named(error, name, &leg.name));
                 }
             }
             if part.operation.is_write() {
-                // Also after a failure: some of it may have been written.
                 leg.wrote();
             }
             if let Some(answer) = self.gather.finish(part.whole) {
@@ -290,7 +332,7 @@ impl Queue for VolumeQueue {
         }
         for place in 0..self.legs.len() {
             if self.legs[place].out > 0 {
-                self.take_answers(place);
+                self.take_answers(place, done);
             }
         }
         if self.out == 0 {
