@@ -18,14 +18,15 @@
 //! multiples of the device's logical block, which is announced; reads may be anything.
 //!
 //! `exports.rs` says what is served, `listener.rs` where, `server.rs` owns the threads;
-//! `handshake.rs` is a state machine without I/O, `session.rs` the data path, `check.rs` its rules
-//! for requests, `status.rs` the one thing that may block.
+//! `handshake.rs` is a state machine without I/O, `session.rs` the data path, `replies.rs` its way
+//! back, `check.rs` its rules for requests, `status.rs` the one thing that may block.
 
 mod check;
 mod connection;
 mod exports;
 mod handshake;
 mod listener;
+mod replies;
 mod server;
 mod session;
 mod slots;

@@ -21,20 +21,16 @@ use std::time::{Duration, Instant};
 
 use block::nbd::constants::{
     CMD_BLOCK_STATUS, CMD_CACHE, CMD_DISC, CMD_FLAG_FUA, CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN,
-    CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE, EIO, PAYLOAD_LEN_MAX, STATE_HOLE,
-    STATE_ZERO,
+    CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE, PAYLOAD_LEN_MAX,
 };
-use block::nbd::{
-    Expect, Extents, HeadBytes, Inbox, Outbox, Received, ReplyStyle, RequestHeader, RequestStyle,
-    StatusExtent, Wait, error_code,
-};
+use block::nbd::{Expect, Inbox, Received, RequestHeader, RequestStyle, Wait};
 use block::{
-    Buffer, BufferPool, Completion, Driver, Durability, Extent, ExtentKind, Interest, Operation,
-    Queue, Range, Readiness, Request, Unmap,
+    Buffer, BufferPool, Completion, Driver, Durability, Extent, Interest, Operation, Queue, Range,
+    Readiness, Request, Unmap,
 };
 
 use super::check::{Refusal, check};
-use super::handshake::CONTEXT_ID;
+use super::replies::Replies;
 use super::slots::{Slot, Slots, Stage};
 use super::status::{self, StatusWorker, Wanted};
 use super::{Agreed, Limits};
@@ -55,8 +51,6 @@ const SKIP_MAX: u64 = 4 * PAYLOAD_LEN_MAX as u64;
 const CACHE_LEN_MAX: u64 = PAYLOAD_LEN_MAX as u64;
 /// Piece of a read-ahead, in bytes.
 const CACHE_PIECE: u64 = 1 << 20;
-/// Words in an error reply, in bytes.
-const MESSAGE_LEN_MAX: usize = 512;
 
 /// What the next received bytes are.
 enum Incoming {
@@ -109,7 +103,7 @@ pub(super) struct Session<'a> {
     intake: Intake,
     slots: Slots,
     done: Vec<Completion>,
-    outbox: Outbox,
+    replies: Replies,
     patience: Duration,
 }
 
@@ -131,6 +125,7 @@ impl<'a> Session<'a> {
             socket,
             limits,
             size: agreed.info.size,
+            replies: Replies::new(agreed.replies),
             agreed,
             pool: BufferPool::new(POOL_BYTES),
             inbox,
@@ -139,7 +134,6 @@ impl<'a> Session<'a> {
             intake: Intake::Open,
             slots: Slots::default(),
             done: Vec::new(),
-            outbox: Outbox::default(),
             patience: Duration::ZERO,
         })
     }
@@ -149,11 +143,11 @@ impl<'a> Session<'a> {
         loop {
             let taken = self.take_requests()?;
             self.collect()?;
-            self.outbox.send(self.socket, Wait::No)?;
+            self.replies.send(self.socket)?;
             if taken == Taken::Turn || (taken == Taken::Limit && !self.is_full()) {
                 continue;
             }
-            let idle = self.slots.len() == 0 && self.outbox.is_empty();
+            let idle = self.slots.len() == 0 && self.replies.is_empty();
             if idle && taken == Taken::All {
                 if self.intake == Intake::Ended {
                     return Ok(());
@@ -214,7 +208,7 @@ impl<'a> Session<'a> {
     fn is_full(&self) -> bool {
         self.slots.len() >= self.limits.requests
             || self.slots.charged() >= self.limits.bytes
-            || self.outbox.bytes() >= OUTBOX_BYTES_MAX
+            || self.replies.bytes() >= OUTBOX_BYTES_MAX
     }
 
     /// Starts a request whose header has been read.
@@ -236,10 +230,10 @@ impl<'a> Session<'a> {
                     }
                     self.incoming = Incoming::Skip(header.len);
                 }
-                self.fail(&header, code, words);
+                self.replies.refuse(&header, code, words);
             }
             Ok(_) if header.len == 0 && header.command != CMD_FLUSH => {
-                self.succeed(&header, Buffer::empty());
+                self.replies.succeed(&header, Buffer::empty());
             }
             Ok(range) => self.submit(header, range)?,
         }
@@ -271,7 +265,9 @@ impl<'a> Session<'a> {
                     filled: 0,
                 });
             }
-            CMD_FLUSH if self.agreed.info.read_only => self.succeed(&header, Buffer::empty()),
+            CMD_FLUSH if self.agreed.info.read_only => {
+                self.replies.succeed(&header, Buffer::empty());
+            }
             CMD_FLUSH => {
                 let tag = self.keep(header, 0, Stage::Last);
                 self.queue.submit(Request::flush(tag));
@@ -335,7 +331,7 @@ impl<'a> Session<'a> {
         let wanted = Range::new(slot.header.offset, slot.header.len.min(CACHE_LEN_MAX));
         if start >= wanted.end() {
             let header = self.slots.remove(tag).header;
-            return self.succeed(&header, Buffer::empty());
+            return self.replies.succeed(&header, Buffer::empty());
         }
         let start = start / block * block;
         let end = (start + CACHE_PIECE).min(wanted.end().next_multiple_of(block));
@@ -406,7 +402,7 @@ impl<'a> Session<'a> {
         if let Err(error) = result {
             let header = slot.header;
             self.slots.remove(tag);
-            self.fail(&header, error_code(&error), &error.to_string());
+            self.replies.fail(&header, &error);
             return false;
         }
         match slot.stage {
@@ -428,59 +424,16 @@ impl<'a> Session<'a> {
         } else {
             buffer = Buffer::empty();
         }
-        self.succeed(&header, buffer);
+        self.replies.succeed(&header, buffer);
         false
     }
 
     fn complete_status(&mut self, tag: u64, answer: Result<Vec<Extent>>) {
         let header = self.slots.remove(tag).header;
-        let extents = match answer {
-            Ok(extents) => extents,
-            Err(error) => return self.fail(&header, error_code(&error), &error.to_string()),
-        };
-        let mut rest = header.len;
-        let mut listed = Vec::with_capacity(extents.len());
-        for extent in extents {
-            let len = extent.len.min(rest);
-            rest -= len;
-            if len > 0 {
-                let status = match extent.kind {
-                    ExtentKind::Data => 0,
-                    ExtentKind::Hole => STATE_HOLE | STATE_ZERO,
-                    ExtentKind::Zero => STATE_ZERO,
-                };
-                listed.push(StatusExtent { len, status });
-            }
+        match answer {
+            Ok(extents) => self.replies.describe(&header, &extents),
+            Err(error) => self.replies.fail(&header, &error),
         }
-        if listed.is_empty() {
-            return self.fail(&header, EIO, "the device knows nothing about the range");
-        }
-        let style = self.agreed.replies;
-        let payload = Extents::encode(style, CONTEXT_ID, &listed);
-        let head = HeadBytes::block_status(style, header.cookie, header.offset, &payload);
-        self.outbox.push(head, Buffer::copy_of(payload.as_slice()));
-    }
-
-    fn succeed(&mut self, header: &RequestHeader, data: Buffer) {
-        let style = self.agreed.replies;
-        let head = if header.command == CMD_READ {
-            HeadBytes::data(style, header.cookie, header.offset, data.len() as u32)
-        } else {
-            HeadBytes::done(style, header.cookie, header.offset)
-        };
-        self.outbox.push(head, data);
-    }
-
-    fn fail(&mut self, header: &RequestHeader, code: u32, message: &str) {
-        let style = self.agreed.replies;
-        let message = if style == ReplyStyle::Simple {
-            ""
-        } else {
-            &message[..message.floor_char_boundary(MESSAGE_LEN_MAX)]
-        };
-        let len = message.len() as u16;
-        let head = HeadBytes::error(style, header.cookie, header.offset, code, len);
-        self.outbox.push(head, Buffer::copy_of(message.as_bytes()));
     }
 
     /// Nothing is in flight: waits for the client, awake for a moment if that paid off lately.
@@ -507,7 +460,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let may_receive = may_receive && self.intake == Intake::Open;
-        let readiness = match (may_receive, !self.outbox.is_empty()) {
+        let readiness = match (may_receive, !self.replies.is_empty()) {
             (true, true) => Readiness::Both,
             (true, false) => Readiness::Readable,
             (false, true) => Readiness::Writable,
