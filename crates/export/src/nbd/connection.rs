@@ -4,13 +4,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use block::nbd::{Expect, Inbox, Received, Wait};
-use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
+use rustix::net::sockopt::{
+    Timeout, set_socket_send_buffer_size, set_socket_timeout, set_tcp_nodelay,
+};
 use rustix::net::{SendFlags, send};
 
 use super::server::Secrecy;
 use super::session::Session;
 use super::{Agreed, Exports, Handshake, Limits, Progress, Tls};
 use block::{Error, Kind, Result};
+
+/// Replies that a unix socket holds, in bytes, of which Linux makes twice as many and says that
+/// there is room again while a quarter of those is left: the 17 or so short ones that a client
+/// still has to read while the server wakes up and answers the next. In a much larger buffer,
+/// replies leave the cache before the client reads them.
+const UNIX_SEND_BUFFER: usize = 144 << 10;
 
 /// Speaks with the client behind `socket` until the end.
 pub(super) fn serve(
@@ -19,9 +27,10 @@ pub(super) fn serve(
     limits: Limits,
     secrecy: Option<&Secrecy>,
 ) -> Result<()> {
-    // Not for unix sockets, where it fails and is not needed. Their buffers stay as they are: in
-    // larger ones, replies leave the cache before the client reads them.
-    let _ = set_tcp_nodelay(socket, true);
+    // It fails for unix sockets, which do not need it. TCP finds the size of its buffers itself.
+    if set_tcp_nodelay(socket, true).is_err() {
+        let _ = set_socket_send_buffer_size(socket, UNIX_SEND_BUFFER);
+    }
     let mut inbox = Inbox::default();
     set_timeouts(socket, Some(limits.handshake))?;
     let deadline = Instant::now() + limits.handshake;

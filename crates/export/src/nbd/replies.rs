@@ -12,11 +12,18 @@ use super::handshake::CONTEXT_ID;
 
 /// Words in an error reply, in bytes.
 const MESSAGE_LEN_MAX: usize = 512;
+/// Short replies after which the client may be behind.
+const UNASKED_MAX: u32 = 8;
+/// The longest data of a short reply, in bytes. Longer ones take the server more time than the
+/// client.
+const SHORT_MAX: usize = 16 << 10;
 
 /// Replies that have not been sent yet.
 pub(super) struct Replies {
     style: ReplyStyle,
     outbox: Outbox,
+    /// Short replies since the socket was last asked whether it is too full.
+    unasked: u32,
 }
 
 impl Replies {
@@ -25,6 +32,7 @@ impl Replies {
         Self {
             style,
             outbox: Outbox::default(),
+            unasked: 0,
         }
     }
 
@@ -43,6 +51,16 @@ impl Replies {
         self.outbox.send(socket, Wait::No)
     }
 
+    /// Whether the client may be behind: asking the socket is worth a system call. Seldom says
+    /// so to a client that takes each reply before it asks again.
+    pub(super) fn may_be_too_many(&mut self) -> bool {
+        let many = self.unasked >= UNASKED_MAX;
+        if many {
+            self.unasked = 0;
+        }
+        many
+    }
+
     /// The request is done; `data` is what was read.
     pub(super) fn succeed(&mut self, header: &RequestHeader, data: Buffer) {
         let head = if header.command == CMD_READ {
@@ -50,7 +68,7 @@ impl Replies {
         } else {
             HeadBytes::done(self.style, header.cookie, header.offset)
         };
-        self.outbox.push(head, data);
+        self.push(head, data);
     }
 
     /// The device could not do it.
@@ -67,7 +85,7 @@ impl Replies {
         };
         let len = message.len() as u16;
         let head = HeadBytes::error(self.style, header.cookie, header.offset, code, len);
-        self.outbox.push(head, Buffer::copy_of(message.as_bytes()));
+        self.push(head, Buffer::copy_of(message.as_bytes()));
     }
 
     /// What the range of a request is made of.
@@ -91,6 +109,13 @@ impl Replies {
         }
         let payload = Extents::encode(self.style, CONTEXT_ID, &listed);
         let head = HeadBytes::block_status(self.style, header.cookie, header.offset, &payload);
-        self.outbox.push(head, Buffer::copy_of(payload.as_slice()));
+        self.push(head, Buffer::copy_of(payload.as_slice()));
+    }
+
+    fn push(&mut self, head: HeadBytes, payload: Buffer) {
+        if payload.len() <= SHORT_MAX {
+            self.unasked = self.unasked.saturating_add(1);
+        }
+        self.outbox.push(head, payload);
     }
 }

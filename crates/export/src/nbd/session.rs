@@ -9,6 +9,11 @@
 //! answers, sends what the socket takes, and receives more. With nothing in flight it waits in the
 //! receive itself, which saves a system call per request; else on its driver.
 //!
+//! A client that is slower than the server has replies in its socket all the time. Were the server
+//! to receive each of its requests at once, the client would wake it for each, which costs both of
+//! them more than the request. So it does not while the socket is full enough of replies to refuse
+//! more (a quarter, on Linux); it wakes up when the client has read them, to many requests.
+//!
 //! What one connection may hold is bounded: requests, their bytes, and replies that the client
 //! does not fetch. At the bound it stops receiving, and the client's own sends wait. A turn takes
 //! in a limited number of bytes, so that the first replies leave before the last request is read.
@@ -36,9 +41,12 @@ use super::status::{self, StatusWorker, Wanted};
 use super::{Agreed, Limits};
 use block::{Error, Kind, Result};
 
-/// Bytes of requests that one turn takes in before it sends replies. Little enough that what was
-/// read is still in the cache when it is sent.
-const TURN_BYTES: usize = 128 << 10;
+/// Bytes of requests that one turn takes in before it sends replies: few enough that the client
+/// seldom waits for the first of them, and that what was read is still in the cache when it is
+/// sent.
+const TURN_BYTES: usize = 32 << 10;
+/// How long a client that is behind with its replies may take to read them.
+const CATCH_UP_MAX: Duration = Duration::from_micros(200);
 /// Bytes of replies that wait for the client before its requests have to.
 const OUTBOX_BYTES_MAX: usize = 256 << 10;
 /// Idle memory that a connection keeps for its next requests.
@@ -152,6 +160,7 @@ impl<'a> Session<'a> {
                 if self.intake == Intake::Ended {
                     return Ok(());
                 }
+                self.let_catch_up()?;
                 self.receive_idle()?;
             } else {
                 self.receive_or_wait(taken)?;
@@ -434,6 +443,17 @@ impl<'a> Session<'a> {
             Ok(extents) => self.replies.describe(&header, &extents),
             Err(error) => self.replies.fail(&header, &error),
         }
+    }
+
+    /// Lets a client that is behind read replies, until the socket takes more of them, while its
+    /// requests gather. A client that sends on and reads nothing is received from as ever after
+    /// a moment: it may have to send everything before it reads.
+    fn let_catch_up(&mut self) -> Result<()> {
+        if !self.replies.may_be_too_many() {
+            return Ok(());
+        }
+        let room = Interest::new(self.socket, Readiness::Writable);
+        self.driver.wait(&mut [room], Some(CATCH_UP_MAX))
     }
 
     /// Nothing is in flight: waits for the client, awake for a moment if that paid off lately.

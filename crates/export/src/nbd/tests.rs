@@ -374,6 +374,46 @@ fn many_requests_in_one_send_are_all_answered() {
     sending.join().unwrap();
 }
 
+/// Nothing hangs when a client reads no reply before its last request is out, although that takes
+/// more sends than a socket holds.
+#[test]
+fn a_client_may_send_everything_before_it_reads() {
+    const COUNT: u64 = 400;
+    let server = Server::with_limits(exports(&["a"]), limits()).unwrap();
+    let mut client = Client::transmitting(&server, ReplyStyle::Simple);
+    let patience = Some(Duration::from_secs(20));
+    client.socket.set_write_timeout(patience).unwrap();
+    for cookie in 0..COUNT {
+        client.send(CMD_READ, 0, cookie, cookie * 512, 512, b"");
+    }
+    for _ in 0..COUNT {
+        let (cookie, _, code, data) = client.reply(512);
+        assert_eq!((code, data[0]), (0, (cookie % 251) as u8));
+    }
+}
+
+/// A client that always has unread replies, and asks for another after each, gets them all.
+#[test]
+fn a_client_that_is_always_behind_gets_every_reply() {
+    const DEPTH: u64 = 64;
+    const COUNT: u64 = 1000;
+    let server = Server::with_limits(exports(&["a"]), limits()).unwrap();
+    let mut client = Client::transmitting(&server, ReplyStyle::Simple);
+    let ask = |client: &mut Client, cookie| {
+        client.send(CMD_READ, 0, cookie, cookie * 4096, 4096, b"");
+    };
+    for cookie in 0..DEPTH {
+        ask(&mut client, cookie);
+    }
+    for answered in 0..COUNT {
+        let (cookie, _, code, data) = client.reply(4096);
+        assert_eq!((code, data[0]), (0, (cookie * 8 % 251) as u8));
+        if answered + DEPTH < COUNT {
+            ask(&mut client, answered + DEPTH);
+        }
+    }
+}
+
 #[test]
 fn bad_clients_harm_only_themselves() {
     let server = Server::with_limits(exports(&["a"]), limits()).unwrap();
