@@ -13,6 +13,7 @@
 //!   Suspend ─▸ Suspended    all requests and all I/O of its own have ended
 //!   Resume                  after Suspended only
 //!   Message ─▸ Reply        words from whoever looks after it
+//!              Notice       words to whoever looks after it, who may answer with a message
 //!   Stop ────▸ Stopped      its state is on its legs; the last step
 //! ```
 //!
@@ -101,6 +102,9 @@ pub enum Step {
         /// What is answered.
         result: Result<String>,
     },
+    /// Words to whoever looks after the device. What the machine waits for after them comes as an
+    /// [`Event::Message`].
+    Notice(String),
     /// The answer to [`Event::Stop`].
     Stopped,
 }

@@ -23,6 +23,15 @@ pub struct Home {
     extents_of_leg: Option<usize>,
 }
 
+/// Hears a machine's notices, on the home's thread: it must not wait for anything there.
+pub type Listener = Box<dyn FnMut(&str, &Speaker) + Send>;
+
+/// Speaks to a machine without waiting, and does not keep it running.
+#[derive(Clone)]
+pub struct Speaker {
+    inbox: Arc<Inbox>,
+}
+
 /// Keeps the thread running.
 pub(super) struct Handle {
     pub(super) inbox: Arc<Inbox>,
@@ -32,11 +41,23 @@ pub(super) struct Handle {
 
 impl Home {
     /// Starts `machine`, known as `name`, on `legs`; waits at most `limit` for it to be loaded.
+    /// Nobody hears its notices.
     pub fn start(
         name: impl Into<String>,
         machine: Box<dyn Machine>,
         legs: Vec<Arc<dyn Device>>,
         limit: Duration,
+    ) -> Result<Self> {
+        Self::start_heard(name, machine, legs, limit, Box::new(|_, _| {}))
+    }
+
+    /// The same; `listener` hears the machine's notices, perhaps before this returns.
+    pub fn start_heard(
+        name: impl Into<String>,
+        machine: Box<dyn Machine>,
+        legs: Vec<Arc<dyn Device>>,
+        limit: Duration,
+        listener: Listener,
     ) -> Result<Self> {
         let name = name.into();
         let inbox = Arc::new(Inbox::default());
@@ -47,7 +68,7 @@ impl Home {
             .name(format!("home {name}"))
             .spawn(move || {
                 let (inbox, legs, name) = theirs;
-                Runner::start(name, machine, &legs, inbox, say);
+                Runner::start(name, machine, &legs, inbox, (say, listener));
             })
             .map_err(|error| {
                 let source = block::Error::io("cannot start a thread", error);
@@ -121,6 +142,25 @@ impl Device for Home {
                 kind: block::ExtentKind::Data,
             }]),
         }
+    }
+}
+
+impl Speaker {
+    pub(super) fn new(inbox: Arc<Inbox>) -> Self {
+        Self { inbox }
+    }
+
+    /// Says something to the machine. One that has ended does not hear it.
+    pub fn say(&self, text: impl Into<String>) {
+        let (reply, _) = sync_channel(1);
+        let text = text.into();
+        self.inbox.send(&mut vec![Ask::Message { text, reply }]);
+    }
+}
+
+impl std::fmt::Debug for Speaker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Speaker")
     }
 }
 

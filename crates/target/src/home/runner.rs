@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 
+use super::home_device::{Listener, Speaker};
 use super::home_queue::gone;
 use super::mail::{Ask, Inbox, Outbox};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -40,6 +41,8 @@ pub(super) struct Runner {
     filled: Vec<Arc<Outbox>>,
     replies: HashMap<u64, SyncSender<Result<String>>>,
     message_count: u64,
+    listener: Listener,
+    speaker: Speaker,
     /// What was asked and has not been done; here, so that it is answered after a panic.
     asks: VecDeque<Ask>,
     answers: Vec<Completion>,
@@ -70,14 +73,16 @@ struct Ticket {
 }
 
 impl Runner {
-    /// Runs `machine` until it is stopped; `started` hears whether it could be started.
+    /// Runs `machine` until it is stopped; the first of `hear` hears whether it could be started,
+    /// the second one its notices.
     pub(super) fn start(
         name: String,
         machine: Box<dyn Machine>,
         legs: &[Arc<dyn Device>],
         inbox: Arc<Inbox>,
-        started: SyncSender<Result<Started>>,
+        hear: (SyncSender<Result<Started>>, Listener),
     ) {
+        let (started, listener) = hear;
         let opened = Driver::new().and_then(|driver| {
             let open = |leg: &Arc<dyn Device>| {
                 let queue = leg.open_queue(&driver)?;
@@ -98,6 +103,8 @@ impl Runner {
         let mut runner = Self {
             name,
             machine,
+            listener,
+            speaker: Speaker::new(Arc::clone(&inbox)),
             leg_infos: legs.iter().map(|leg| leg.info()).collect(),
             inbox,
             driver,
@@ -159,6 +166,7 @@ impl Runner {
                 let result = result.map_err(|error| Error::device(self.name.clone(), error));
                 let _ = reply.send(result);
             }
+            Step::Notice(text) => (self.listener)(&text, &self.speaker),
             Step::Stopped => {
                 self.assert_idle();
                 self.phase = Phase::Stopped;

@@ -69,6 +69,19 @@ pub enum Start {
 /// The message that a held mirror goes on with; answered when its log is claimed.
 pub const GO: &str = "go";
 
+/// What others believe of the legs: those who know how the mirror is described, but not what its
+/// log has on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Others {
+    /// There is nobody else, or nobody who minds.
+    #[default]
+    Nobody,
+    /// Where legs may differ, this one is right; at the start it is the first one.
+    Leg(usize),
+    /// All of them, everywhere: nothing is ever copied at a start.
+    All,
+}
+
 /// One copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
@@ -117,6 +130,8 @@ pub struct MirrorConfig {
     pub sync: Sync,
     /// Where the log is in memory: so many regions, from the first on, are known to be in sync.
     pub kept: u64,
+    /// What others believe; they are told before that could do harm (see [`super::Order`]).
+    pub others: Others,
     /// Whether it is written.
     pub access: Access,
     /// When that begins.
@@ -138,6 +153,7 @@ impl MirrorConfig {
             log: LogPlace::Core,
             sync: Sync::AsLogged,
             kept: 0,
+            others: Others::Nobody,
             access: Access::ReadWrite,
             start: Start::Now,
             clean_after: CLEAN_AFTER,

@@ -4,12 +4,13 @@
 //! more. Before anything is answered that it missed, three things happen in order: the other legs
 //! are flushed (what they hold may have been durable on the lost leg alone), the leg is taken off
 //! the log's record of believed legs, and that record is durable. So whatever power cut follows,
-//! either the record is there, or nothing was answered that only the other legs hold.
+//! either the record is there, or nothing was answered that only the other legs hold. Where others
+//! believe the lost leg, they are told as a fourth thing (`order.rs`).
 //!
 //! If no believed leg did it, nobody is lost: the request fails, and the legs may differ.
 //!
-//! A log in memory remembers nothing; whoever looks after such a mirror must note itself that a
-//! leg is stale ([`super::Mirror`]'s status says so).
+//! A log in memory remembers nothing; what others were told is all that is known of such a mirror
+//! when it starts again.
 
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub(super) struct Drops {
     next: Vec<usize>,
     /// Those who wait for the present one.
     round: Option<Vec<usize>>,
+    /// The leg that others are being told to believe; the present round waits for that.
+    pub(super) telling: Option<usize>,
     /// Why nothing can be recorded any more.
     failed: Option<Error>,
 }
@@ -59,6 +62,11 @@ pub(super) struct Drops {
 impl Drops {
     pub(super) fn is_idle(&self) -> bool {
         !self.wanted && self.round.is_none()
+    }
+
+    /// Why nothing can be recorded any more.
+    pub(super) fn failure(&self) -> Option<&Error> {
+        self.failed.as_ref()
     }
 
     /// Whether a round should begin.
@@ -204,7 +212,36 @@ impl Mirror {
         }
     }
 
+    /// The record says which legs are lost; others may have to be told.
     pub(super) fn drop_recorded(
+        &mut self,
+        result: &block::Result<()>,
+        now: Duration,
+        steps: &mut Steps,
+    ) {
+        if result.is_ok() && self.must_tell() {
+            self.tell_others(steps);
+            if self.planted != Some(Plant::AnswerBeforeTold) {
+                return;
+            }
+            self.drops.telling = None;
+        }
+        self.end_drop_round(result, now, steps);
+    }
+
+    /// When writes begin: where others believe a leg that is stale by now, a round without
+    /// requests, behind which writes wait.
+    pub(super) fn begin_told_round(&mut self, steps: &mut Steps) {
+        if !self.is_running() || !self.must_tell() {
+            return;
+        }
+        assert!(self.drops.is_idle(), "nothing was lost before the start");
+        self.drops.round = Some(Vec::new());
+        self.tell_others(steps);
+    }
+
+    /// All is said that had to be, or cannot be.
+    pub(super) fn end_drop_round(
         &mut self,
         result: &block::Result<()>,
         now: Duration,

@@ -55,18 +55,21 @@ pub fn log_length(regions: u64) -> u64 {
 /// Whether a log, of which these are the first bytes, says that all of `regions` are the same on
 /// all legs.
 pub fn is_in_sync(log: &[u8], regions: u64) -> bool {
+    (0..regions).all(|region| is_region_in_sync(log, region))
+}
+
+/// The same for one of the regions.
+pub(super) fn is_region_in_sync(log: &[u8], region: u64) -> bool {
     if version(log).is_none() {
         return false;
     }
     let known = u64::from_le_bytes(log[8..16].try_into().expect("eight bytes"));
-    let is_set = |region: u64| {
-        let byte = log.get(BITS_AT + (region / 8) as usize);
-        byte.is_some_and(|byte| byte >> (region % 8) & 1 == 1)
-    };
-    known >= regions && (0..regions).all(is_set)
+    let byte = log.get(BITS_AT + (region / 8) as usize);
+    known > region && byte.is_some_and(|byte| byte >> (region % 8) & 1 == 1)
 }
 
-/// The legs that a log, of which these are the first bytes, believes; none: it names none.
+/// The legs that a log, of which these are the first bytes, believes; none: it names none, or
+/// somebody else ran the mirror since.
 pub fn believed_legs(log: &[u8]) -> Vec<u64> {
     match version(log) {
         Some(VERSION_CLAIMED) => believed(log),

@@ -123,6 +123,11 @@ impl Mirror {
     }
 
     fn begin_write(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+        if let Some(failure) = self.drops.failure() {
+            // Nothing that is written could ever be answered.
+            let failure = failure.clone();
+            return self.done(request, Err(failure), steps);
+        }
         let piece = Range::new(request.range.start(), 0);
         let id = self.operations.insert(Operation::Write(Writing {
             request,

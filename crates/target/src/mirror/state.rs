@@ -11,6 +11,7 @@ use super::health::{Drops, LegState};
 use super::journal::{Journal, Waiter};
 use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
+use super::order;
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -235,6 +236,7 @@ impl Mirror {
         };
         // A log that failed is noted by the journal: the mirror goes on as where it fails later.
         self.hold = Hold::Over;
+        self.begin_told_round(steps);
         for request in std::mem::take(&mut self.waiting) {
             self.request(request, now, steps);
         }
@@ -314,10 +316,14 @@ impl Mirror {
             );
             Err(block::Error::new(Kind::Invalid, what))
         });
-        if result.is_ok() && matches!(self.phase, Phase::Loading) {
+        let runs = result.is_ok() && matches!(self.phase, Phase::Loading);
+        if runs {
             self.phase = Phase::Running;
         }
         steps.push(Step::Started(result));
+        if runs {
+            self.begin_told_round(steps);
+        }
     }
 
     fn answer(&mut self, device: usize, answer: Completion, now: Duration, steps: &mut Steps) {
@@ -439,7 +445,7 @@ impl Mirror {
 
     /// How it is, in words of one kind each: `legs=` with one letter per leg (`A` all is well, `S`
     /// stale and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
-    fn status(&self) -> String {
+    pub(super) fn status(&self) -> String {
         let letter = |leg: &LegState| match leg {
             LegState { device: None, .. } => 'M',
             LegState { lost: true, .. } => 'D',
@@ -501,7 +507,10 @@ impl Machine for Mirror {
             Event::Resume => self.phase = Phase::Running,
             Event::Message { id, text } if text == GO => self.go(id, now, steps),
             Event::Message { id, text } => {
-                let result = self.message(&text);
+                let result = match order::answer_in(&text) {
+                    Some(answer) => self.others_told(answer, now, steps),
+                    None => self.message(&text),
+                };
                 steps.push(Step::Reply { id, result });
             }
             // Whoever took its place may have its log by now.

@@ -38,6 +38,7 @@ fn power_cuts_break_no_promise() {
     println!("{report}");
     assert_eq!(report.broken, None);
     assert!(report.states >= 5_000 && report.without_leg > 0 && report.stale > 0);
+    assert!(report.kernel > 0);
 }
 
 /// Each mistake is found.

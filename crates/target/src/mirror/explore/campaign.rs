@@ -32,6 +32,8 @@ pub struct Report {
     pub without_leg: u64,
     /// Cuts after which a leg came back that had missed writes.
     pub stale: u64,
+    /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
+    pub kernel: u64,
     /// The seed of a history in which a promise was broken, and how.
     pub broken: Option<(u64, String)>,
 }
@@ -44,12 +46,14 @@ impl fmt::Display for Report {
             states,
             without_leg,
             stale,
+            kernel,
             ..
         } = self;
         write!(
             f,
             "{states} different states, {cuts} power cuts in {histories} histories; a leg was \
-             gone after {without_leg}, a stale one back after {stale}"
+             gone after {without_leg}, a stale one back after {stale}, and back for the kernel \
+             after {kernel}"
         )
     }
 }
@@ -74,6 +78,7 @@ impl Campaign {
         report.cuts = seen.cuts;
         report.without_leg = seen.without_leg;
         report.stale = seen.stale;
+        report.kernel = seen.kernel;
         report
     }
 }

@@ -6,16 +6,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Range, Request};
 
+use super::kernel;
 use super::model::{Model, SECTOR, encode};
 use super::plant::Plant;
-use super::world::World;
+use super::world::{Described, World};
 use crate::machine::Event;
 use crate::mirror::log_image::LogImage;
-use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Sync};
+use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Others, Sync};
 
 /// Sectors of the mirrors here, and of their regions.
-const SECTORS: u64 = 16;
-const REGION: u64 = 2;
+pub(super) const SECTORS: u64 = 16;
+pub(super) const REGION: u64 = 2;
 /// Requests in flight at most.
 const DEPTH: usize = 6;
 /// Sectors of one request at most.
@@ -34,6 +35,8 @@ pub(super) struct Seen {
     pub(super) without_leg: u64,
     /// Cuts after which a stale leg came back.
     pub(super) stale: u64,
+    /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
+    pub(super) kernel: u64,
 }
 
 /// What a mirror is made of in one history.
@@ -51,6 +54,7 @@ struct Left {
     model: Model,
     /// Legs that must hold everything.
     whole: Vec<bool>,
+    described: Described,
 }
 
 /// A running mirror and what is known of it.
@@ -135,12 +139,16 @@ fn beginning(shape: Shape, random: &mut Random) -> Left {
         log[1024] = 0xff;
     }
     images.push(Image::from_bytes(&log));
-    let mut whole = vec![in_sync && shape.log != LogPlace::Core; shape.legs];
+    let mut whole = vec![in_sync; shape.legs];
     whole[0] = true;
     Left {
         images,
         model: Model::new(SECTORS),
         whole,
+        described: Described {
+            order: (0..shape.legs).collect(),
+            assumed: in_sync && shape.log == LogPlace::Core,
+        },
     }
 }
 
@@ -151,10 +159,15 @@ impl Run {
             device: there[leg].then_some(leg),
             ..Leg::missing(leg as u64 + 100)
         };
-        let legs = (0..shape.legs).map(leg).collect();
+        let described = left.described;
+        let legs = described.order.iter().map(|disk| leg(*disk)).collect();
         let mut config = MirrorConfig::new("m", SECTORS * SECTOR, REGION * SECTOR, legs);
         config.log = shape.log;
-        config.sync = Sync::AsLogged;
+        (config.sync, config.others) = if described.assumed {
+            (Sync::Assumed, Others::All)
+        } else {
+            (Sync::AsLogged, Others::Leg(0))
+        };
         let disks: Vec<Disk> = left
             .images
             .into_iter()
@@ -171,7 +184,7 @@ impl Run {
             .collect();
         Ok(Self {
             shape,
-            world: World::start(mirror, disks),
+            world: World::start(mirror, disks, described),
             model: left.model,
             whole,
             open: Vec::new(),
@@ -332,19 +345,27 @@ fn cut(run: &Run, random: &mut Random, depth: u32, seen: &mut Seen) -> Result<()
         .iter()
         .map(|disk| disk.cut(random))
         .collect();
+    // What is being written when the power goes may be there.
+    let described = match &run.world.wanted {
+        Some(wanted) if random.chance(1, 2) => wanted.clone(),
+        _ => run.world.described.clone(),
+    };
+    if described.assumed {
+        // Nothing is copied after a cut: the legs differ in what was being written.
+        model.forget_reads();
+        model.is_sticky = false;
+    }
     let gone: Vec<bool> = run.world.disks.iter().map(Disk::is_gone).collect();
     let mut whole = run.whole.clone();
     if shape.log != LogPlace::Core {
         believe_record(shape, &images, &mut whole, &gone);
     }
-    let mut there: Vec<bool> = gone[..shape.legs].iter().map(|gone| !gone).collect();
-    if shape.log == LogPlace::Core {
-        // Nobody would notice that it is stale.
-        for (there, before) in there.iter_mut().zip(&run.there) {
-            *there &= *before;
-        }
+    if whole.contains(&true) {
+        seen.kernel += u64::from(gone.contains(&true));
+        kernel::judge(shape.log, &images, &described, &model)?;
     }
-    let stale_returns = gone.contains(&true) && shape.log != LogPlace::Core && random.chance(1, 2);
+    let mut there: Vec<bool> = gone[..shape.legs].iter().map(|gone| !gone).collect();
+    let stale_returns = gone.contains(&true) && random.chance(1, 2);
     if stale_returns {
         there.fill(true);
     }
@@ -369,6 +390,7 @@ fn cut(run: &Run, random: &mut Random, depth: u32, seen: &mut Seen) -> Result<()
         images,
         model,
         whole,
+        described,
     };
     verify(shape, left, there, random, depth, seen)
 }
@@ -393,11 +415,14 @@ fn verify(
     depth: u32,
     seen: &mut Seen,
 ) -> Result<(), String> {
-    let core_lost = shape.log == LogPlace::Core && !there[0];
     let mut left = left;
-    if core_lost {
+    let forgets = shape.log == LogPlace::Core && !left.described.assumed;
+    let first = left.described.order[0];
+    let core_lost = forgets && !there[first];
+    if forgets {
         // Nothing is known of the others.
-        left.whole.fill(false);
+        let is_first = |(leg, whole): (usize, &mut bool)| *whole &= leg == first;
+        left.whole.iter_mut().enumerate().for_each(is_first);
     }
     let mut run = Run::start(shape, left, there)?;
     if !run.settle_start(random)? {

@@ -4,16 +4,18 @@
 //! the disks answer, when a leg dies. At about every second step the power is cut: of all that is
 //! not durable any subset is lost, torn at sectors. What is left is started again, with all legs,
 //! without one, or with the dead one back, and read twice while it is being copied; sometimes it
-//! is written on, and cut once more. What a sector may hold is known from what was answered.
+//! is written on, and cut once more. What a sector may hold is known from what was answered. Each
+//! time it is also asked what the kernel would read, if it were the one to take over.
 //!
 //! Broken promises come with the seed of their history, which repeats them. [`Plant`] makes
 //! mistakes on purpose: an explorer that does not find them is worth nothing.
 //!
 //! `model.rs` knows what a sector may hold, `world.rs` runs a mirror over simulated disks,
-//! `history.rs` is one history, `campaign.rs` many.
+//! `kernel.rs` is the kernel's rule, `history.rs` is one history, `campaign.rs` many.
 
 mod campaign;
 mod history;
+mod kernel;
 mod model;
 mod plant;
 mod world;

@@ -32,6 +32,8 @@ struct Sector {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Model {
     sectors: Vec<Sector>,
+    /// Whether what was read after a cut stays.
+    pub(super) is_sticky: bool,
 }
 
 impl Model {
@@ -42,6 +44,7 @@ impl Model {
         };
         Self {
             sectors: vec![sector; count as usize],
+            is_sticky: true,
         }
     }
 
@@ -128,7 +131,7 @@ impl Model {
                     "sector {index} holds version {version}, not {from} to {to}, read {read:?}"
                 ));
             }
-            if sector.issued <= sector.at_cut {
+            if self.is_sticky && sector.issued <= sector.at_cut {
                 sector.read = Some((version, sector.at_cut));
             }
         }

@@ -15,6 +15,8 @@ pub enum Plant {
     CopyFromStale,
     /// Requests are answered before the leg that missed them is on record.
     AnswerBeforeRecord,
+    /// Requests are answered before others are told that they believe the wrong leg.
+    AnswerBeforeTold,
 }
 
 impl Plant {
@@ -26,5 +28,6 @@ impl Plant {
         ("stale-believed", Self::StaleBelieved),
         ("copy-from-stale", Self::CopyFromStale),
         ("answer-before-record", Self::AnswerBeforeRecord),
+        ("answer-before-told", Self::AnswerBeforeTold),
     ];
 }

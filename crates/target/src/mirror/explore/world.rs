@@ -1,4 +1,4 @@
-//! A mirror, its simulated disks, and a scheduler that decides what happens next.
+//! A mirror, its simulated disks, its description, and a scheduler that decides what happens next.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use block::sim::{Disk, Random, Ticket};
 use block::{Completion, Request};
 
 use crate::machine::{Event, Machine, Step, Steps};
-use crate::mirror::Mirror;
+use crate::mirror::{Mirror, Order, ordered};
 
 /// One run of a mirror, from its start to a cut.
 pub(super) struct World {
@@ -18,13 +18,42 @@ pub(super) struct World {
     pub(super) started: Option<block::Result<()>>,
     pub(super) suspended: bool,
     pub(super) stopped: bool,
+    /// How the mirror is described to whoever runs it next.
+    pub(super) described: Described,
+    /// How it is about to be described.
+    pub(super) wanted: Option<Described>,
+    /// The description was written, and nobody has said so yet.
+    written: bool,
+    /// How it was described when it was started: in this order it speaks of its legs.
+    started_as: Described,
     timers: Vec<(Duration, u64)>,
     now: Duration,
     steps: Steps,
 }
 
+/// What everybody knows of a mirror.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Described {
+    /// The legs, by their disks; where they may differ the first one is right.
+    pub(super) order: Vec<usize>,
+    /// They do not differ, wherever nothing else is known.
+    pub(super) assumed: bool,
+}
+
+impl Described {
+    /// In another order of what are its legs now.
+    fn reordered(&self, order: &Order) -> Self {
+        let all = order.believed.iter().chain(&order.stale);
+        Self {
+            order: all.map(|leg| self.order[*leg]).collect(),
+            assumed: false,
+        }
+    }
+}
+
 impl World {
-    pub(super) fn start(mirror: Mirror, disks: Vec<Disk>) -> Self {
+    /// `described` is what the mirror was made from: its legs are in that order.
+    pub(super) fn start(mirror: Mirror, disks: Vec<Disk>, described: Described) -> Self {
         let mut world = Self {
             mirror,
             disks,
@@ -32,6 +61,10 @@ impl World {
             started: None,
             suspended: false,
             stopped: false,
+            started_as: described.clone(),
+            described,
+            wanted: None,
+            written: false,
             timers: Vec::new(),
             now: Duration::ZERO,
             steps: Steps::default(),
@@ -53,6 +86,11 @@ impl World {
                 Step::Timer { at, key } => self.timers.push((at, key)),
                 Step::Suspended => self.suspended = true,
                 Step::Stopped => self.stopped = true,
+                Step::Notice(text) => {
+                    let order = Order::of_notice(&text).expect("mirrors say nothing else");
+                    assert!(self.wanted.is_none(), "one question at a time");
+                    self.wanted = Some(self.started_as.reordered(&order));
+                }
                 Step::Reply { .. } => {}
             }
         }
@@ -69,12 +107,17 @@ impl World {
         let mut waiting: Vec<(usize, Ticket)> = disks
             .flat_map(|(leg, disk)| disk.in_flight().map(move |ticket| (leg, ticket)))
             .collect();
-        let late = waiting.is_empty() || random.chance(1, patience);
+        let idle = waiting.is_empty() && self.wanted.is_none();
+        let late = idle || random.chance(1, patience);
         if late && !self.timers.is_empty() {
             self.timers.sort_unstable();
             let (at, key) = self.timers.remove(0);
             self.now = self.now.max(at);
             self.tell(Event::Timer(key));
+            return true;
+        }
+        if self.wanted.is_some() && (waiting.is_empty() || random.chance(1, 8)) {
+            self.describe();
             return true;
         }
         if waiting.is_empty() {
@@ -84,5 +127,17 @@ impl World {
         let answer = self.disks[leg].finish(ticket);
         self.tell(Event::Answer { leg, answer });
         true
+    }
+
+    /// Writes the description that was asked for; the next time, says so.
+    fn describe(&mut self) {
+        if !std::mem::replace(&mut self.written, true) {
+            self.described = self.wanted.clone().expect("somebody asked");
+            return;
+        }
+        self.written = false;
+        self.wanted = None;
+        let (id, text) = (0, ordered());
+        self.tell(Event::Message { id, text });
     }
 }
