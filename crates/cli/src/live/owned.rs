@@ -39,6 +39,7 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
     }
     match LiveGroup::take(host, disks, &group.uuid.to_string()) {
         Ok(group) => {
+            group.warn_with(Box::new(|text| eprintln!("  {text}")));
             let service = Arc::new(Exporter::new(group.clone()));
             let server = Server::start(&group, service)?;
             Ok(Owned::Here(Here { server, group }))

@@ -115,6 +115,12 @@ impl VolumeGroup {
             .expect("the id is of a physical volume in this group")
     }
 
+    /// The logical volume with this identity. Looks at all of them.
+    pub fn lv_by_uuid(&self, uuid: &Uuid) -> Option<LvId> {
+        let mut all = self.lvs();
+        all.find(|(_, lv)| lv.uuid == *uuid).map(|(id, _)| id)
+    }
+
     /// The physical volume with this identity. Looks at all of them.
     pub fn pv_by_uuid(&self, uuid: &Uuid) -> Option<PvId> {
         self.pvs()

@@ -11,6 +11,7 @@ use target::volume::{Access, Volume};
 
 use super::devices::PvDevices;
 use super::layout::Builder;
+use super::order::OrderKeeper;
 use super::permit::permit;
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
@@ -93,6 +94,7 @@ pub struct Activator<'a> {
     host: &'a Host,
     devices: PvDevices,
     mirrors: MirrorStart,
+    keeper: Option<Arc<dyn OrderKeeper>>,
 }
 
 impl std::fmt::Debug for Activator<'_> {
@@ -114,12 +116,20 @@ impl<'a> Activator<'a> {
             host,
             devices,
             mirrors: MirrorStart::Now,
+            keeper: None,
         }
     }
 
     /// The mirrors that it makes begin like this.
     pub(crate) fn starting(mut self, mirrors: MirrorStart) -> Self {
         self.mirrors = mirrors;
+        self
+    }
+
+    /// `keeper` writes down in which order the copies of mirrors come. Without one, a mirror that
+    /// lost its first copy is not written.
+    pub(crate) fn with_keeper(mut self, keeper: Option<Arc<dyn OrderKeeper>>) -> Self {
+        self.keeper = keeper;
         self
     }
 
@@ -159,6 +169,7 @@ impl<'a> Activator<'a> {
             scan: self.scan,
             group,
             devices: &mut self.devices,
+            keeper: self.keeper.clone(),
             access: options.access,
             missing: options.missing,
             mirrors: self.mirrors,

@@ -12,14 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::Device;
+use lvm::Uuid;
 use lvm::model::{Area, LvFlag, LvId, Mirror, Segment};
 use target::home::Home;
-use target::mirror::{self, Leg, LogPlace, MirrorConfig, Start, Sync};
+use target::mirror::{self, Leg, LogPlace, MirrorConfig, Others, Start, Sync};
 use target::table::{self, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
 use super::activator::{MirrorStart, MissingPolicy};
 use super::layout::Builder;
+use super::order::listener;
 use crate::{Error, Kind, Result};
 
 /// How long a mirror's log may take to be read.
@@ -40,10 +42,12 @@ impl Builder<'_> {
             return Ok(Piece::of(len, self.area(lv, moved, len_moved, depth)?));
         }
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
-        let mut legs = Vec::new();
+        let (mut legs, mut images) = (Vec::new(), Vec::new());
         let mut absent = None;
         for image in &mirror.images {
-            let id = self.leg_id(lv, *image)?;
+            let uuid = self.image_uuid(lv, *image)?;
+            images.push(uuid);
+            let id = identity(uuid);
             match self.image(lv, *image, len, depth) {
                 Ok(device) => {
                     legs.push(Leg::present(id, devices.len()));
@@ -73,22 +77,36 @@ impl Builder<'_> {
         if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
             config.sync = Sync::Assumed;
         }
+        config.others = match config.sync {
+            Sync::Assumed if mirror.log.is_none() => Others::All,
+            _ => Others::Leg(0),
+        };
         if let Some(log) = mirror.log
             && let Some(device) = self.log(lv, log, depth)?
         {
             config.log = LogPlace::Disk(devices.len());
             devices.push(device);
         }
-        let home = self.home(lv, config, devices)?;
+        let home = self.home(lv, config, devices, images)?;
         self.homes.push(home.clone());
         Ok(Piece::linear(len, Arc::new(home), 0))
     }
 
-    fn home(&self, lv: LvId, config: MirrorConfig, devices: Vec<Arc<dyn Device>>) -> Result<Home> {
+    fn home(
+        &self,
+        lv: LvId,
+        config: MirrorConfig,
+        devices: Vec<Arc<dyn Device>>,
+        images: Vec<Uuid>,
+    ) -> Result<Home> {
         let name = self.name(lv);
+        let uuid = self.group.model.lv(lv).uuid;
+        let listener = listener(self.keeper.clone(), uuid, name.clone(), images);
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         mirror::Mirror::new(config, &infos)
-            .and_then(|machine| Home::start(&*name, Box::new(machine), devices, START_MAX))
+            .and_then(|machine| {
+                Home::start_heard(&*name, Box::new(machine), devices, START_MAX, listener)
+            })
             .map_err(|error| {
                 let what = format!("{name} cannot be used");
                 Error::new(Kind::Device, what).because(error)
@@ -115,11 +133,11 @@ impl Builder<'_> {
     }
 
     /// What tells a leg from all that the mirror ever had.
-    fn leg_id(&self, lv: LvId, image: Area) -> Result<u64> {
+    fn image_uuid(&self, lv: LvId, image: Area) -> Result<Uuid> {
         let Area::Lv { lv: image, .. } = image else {
             return Err(self.damaged(lv, "an image of its mirror is no volume"));
         };
-        Ok(identity(self.group.model.lv(image).uuid))
+        Ok(self.group.model.lv(image).uuid)
     }
 
     fn image(&mut self, lv: LvId, image: Area, len: u64, depth: u32) -> Result<Arc<dyn Device>> {

@@ -22,12 +22,14 @@ mod devices;
 mod facts;
 mod layout;
 mod mirror;
+mod order;
 mod permit;
 
 pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, mirror_facts};
+pub(crate) use order::{OrderKeeper, Wanted};
 
 #[cfg(test)]
 mod tests;

@@ -59,6 +59,9 @@ pub struct Request {
     pub tolerated: Vec<Tolerated>,
     /// Who serves volumes of them.
     pub ownership: Ownership,
+    /// Physical volumes that are there and cannot be trusted to answer: nothing is read from their
+    /// areas again, or written there.
+    pub spared: Vec<Uuid>,
     /// `-t`.
     pub test: TestMode,
     /// The command line, for the texts.

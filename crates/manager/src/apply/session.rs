@@ -430,7 +430,7 @@ pub(super) fn is_concerned(
     request: &Request,
     planned: &Planned,
 ) -> bool {
-    if pv.duplicate == Duplicate::Unchosen {
+    if pv.duplicate == Duplicate::Unchosen || request.spared.contains(&pv.uuid) {
         return false;
     }
     let of_group = groups.iter().any(|group| {

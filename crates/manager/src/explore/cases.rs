@@ -220,6 +220,7 @@ impl Case {
             case(&[core], convert(1, Core)),
             case(&[core], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
             case(&[core], C::LvRemove("vg0", "m")),
+            case(&[mirror(Core, Initial::NoSync)], C::LvOrder("vg0", "m")),
         ];
         if disks > 2 {
             let disk = mirror(Disk, Initial::Synchronise);
@@ -229,7 +230,10 @@ impl Case {
             lost.mishap = Mishap::LastLost;
             let mut repaired = lost.clone();
             repaired.command = C::LvRepair("vg0", "m");
+            let mut reordered = lost.clone();
+            reordered.command = C::LvOrder("vg0", "m");
             cases.extend([
+                reordered,
                 case(&[], disk),
                 case(&[], mirror(MirrorLog::Mirrored, Initial::Synchronise)),
                 case(&[], mirror(Disk, Initial::NoSync)),

@@ -55,6 +55,8 @@ pub(super) enum Command {
     /// To so many copies.
     LvConvert(Name, Name, usize, MirrorLog),
     LvRepair(Name, Name),
+    /// A mirror in use lost its first copy: the second one comes first.
+    LvOrder(Name, Name),
 }
 
 /// What a new volume is made of.
@@ -135,7 +137,7 @@ impl Command {
                 request.groups.push(other.to_owned());
                 request.changes_pvs = true;
             }
-            Self::VgReduceMissing(..) | Self::LvRepair(..) => {
+            Self::VgReduceMissing(..) | Self::LvRepair(..) | Self::LvOrder(..) => {
                 request.tolerated = vec![Tolerated::Missing];
             }
             Self::VgImport(_) => request.tolerated = vec![Tolerated::Exported],
@@ -170,6 +172,7 @@ impl Command {
             | Self::LvRename(name, ..)
             | Self::LvChange(name, ..)
             | Self::LvRepair(name, _)
+            | Self::LvOrder(name, _)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -212,6 +215,7 @@ impl Command {
             Self::LvChange(..) => "lvchange",
             Self::LvConvert(..) => "lvconvert",
             Self::LvRepair(..) => "lvconvert --repair",
+            Self::LvOrder(..) => "serve",
         }
     }
 }

@@ -15,8 +15,8 @@ use lvm::plan::group::{
 use lvm::plan::initialise::{AreaCount, NewPv};
 use lvm::plan::logical::{
     Along, Conversion, Initial, MirrorOptions, MirrorState, NewKind, NewVolume, Resize, Stripes,
-    change_volume, convert_mirrors, create_volume, remove_volumes, rename_volume, repair_volume,
-    resize_volume,
+    change_volume, convert_mirrors, create_volume, order_images, remove_volumes, rename_volume,
+    repair_volume, resize_volume,
 };
 use lvm::plan::physical::{PvSize, change_pv, resize_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
@@ -148,6 +148,12 @@ impl Command {
             Self::LvRemove(_, name) => remove_volumes(vg, &[name], Along::Nothing, author),
             Self::LvRename(_, name, to) => rename_volume(vg, name, to, author),
             Self::LvChange(_, name, what) => change_volume(vg, name, &[what], author),
+            Self::LvOrder(_, volume) => {
+                let image = |name: String| vg.lv_by_name(&name).map(|id| vg.lv(id).uuid);
+                let mirror = image(volume.to_owned()).expect("the case has it");
+                let second = image(format!("{volume}_mimage_1")).expect("the case has it");
+                order_images(vg, mirror, &[second], author)
+            }
             Self::LvConvert(_, volume, legs, log) => {
                 let conversion = Conversion {
                     volume,

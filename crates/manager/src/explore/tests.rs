@@ -59,13 +59,14 @@ fn every_plan_is_explored() {
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does. Only stock
     // sets the flag that `restore_missing` clears, with a commit like any other.
-    const PARTS: [&str; 6] = [
+    const PARTS: [&str; 7] = [
         "balance",
         "unused",
         "pieces",
         "display_size",
         "erase_label",
         "restore_missing",
+        "has_first_image",
     ];
     let plans = include_str!("plans.rs");
     let mut forgotten = Vec::new();

@@ -10,6 +10,7 @@ use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 use target::volume::Volume;
 
+use super::order::Keeper;
 use super::owner::Owner;
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
@@ -19,11 +20,14 @@ use crate::host::Host;
 use crate::{Error, Kind, Result};
 
 /// How long a change waits for the one before it.
-const TURN_MAX: Duration = Duration::from_mins(1);
-const TURN_RETRY: Duration = Duration::from_millis(20);
+pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
+pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
 
 /// What is told to users of a volume after each change of the group.
 pub type Watch = dyn FnMut(&Volume, &str) + Send;
+
+/// Is told what happens to volumes by itself, in a sentence.
+pub type Warn = dyn Fn(&str) + Send;
 
 /// A group whose volumes this process serves. Clones share it; it is given back when the last one
 /// and the last [`Use`] are gone.
@@ -32,11 +36,12 @@ pub struct LiveGroup {
     shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(super) struct Shared {
     uuid: Uuid,
-    owner: Mutex<Owner>,
-    turn: Mutex<()>,
+    pub(super) owner: Mutex<Owner>,
+    turn: Arc<Mutex<()>>,
     watches: Mutex<Vec<Watching>>,
+    pub(super) told: Mutex<Option<Box<Warn>>>,
 }
 
 struct Watching {
@@ -89,15 +94,35 @@ impl LiveGroup {
     /// Takes the group called `name`, which may also be a UUID. Fails where another process has
     /// it, or a physical volume that is there cannot be written.
     pub fn take(host: &Host, disks: &HostDisks, name: &str) -> Result<Self> {
-        let owner = Owner::take(host, disks, name)?;
-        Ok(Self {
-            shared: Arc::new(Shared {
+        let mut owner = Owner::take(host, disks, name)?;
+        let turn = Arc::new(Mutex::default());
+        let shared = Arc::new_cyclic(|shared| {
+            owner.keeper = Some(Arc::new(Keeper {
+                host: host.clone(),
+                disks: disks.clone(),
+                group: owner.uuid,
+                turn: Arc::clone(&turn),
+                shared: shared.clone(),
+            }));
+            Shared {
                 uuid: owner.uuid,
                 owner: Mutex::new(owner),
-                turn: Mutex::default(),
+                turn,
                 watches: Mutex::default(),
-            }),
-        })
+                told: Mutex::default(),
+            }
+        });
+        Ok(Self { shared })
+    }
+
+    /// From now on `warn` is told of copies that mirrors lose.
+    pub fn warn_with(&self, warn: Box<Warn>) {
+        let mut told = self
+            .shared
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *told = Some(warn);
     }
 
     /// The group's UUID.

@@ -21,14 +21,15 @@
 //! holds, which the next one replaces; the kernel drops its locks, and what was not flushed was
 //! never promised.
 //!
-//! `owner` knows the group, `swap` exchanges tables, `mirrors` those of mirrors, `group` lets
-//! threads share them; `wire` is what is said, `server` and `connection` the owner's side of it,
-//! `client` the others', `runtime` where they meet.
+//! `owner` knows the group, `swap` exchanges tables, `mirrors` those of mirrors, `order` writes
+//! down that one lost a copy, `group` lets threads share them; `wire` is what is said, `server` and
+//! `connection` the owner's side of it, `client` the others', `runtime` where they meet.
 
 mod client;
 mod connection;
 mod group;
 mod mirrors;
+mod order;
 mod owner;
 mod runtime;
 mod server;
@@ -38,7 +39,7 @@ pub mod wire;
 
 pub use client::{Client, Dialog, Heard};
 pub use connection::Teller;
-pub use group::{LiveGroup, LiveHooks, Use, Watch};
+pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
 pub use runtime::{RUNTIME_VARIABLE, any_owner, runtime_folder};
 pub use server::{Served, Server, Service};
 

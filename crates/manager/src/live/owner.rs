@@ -1,6 +1,7 @@
 //! What the process that owns a group knows of it.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::file::LockMode;
@@ -10,7 +11,7 @@ use lvm::model::{LvFlag, LvId, VolumeGroup};
 use target::home::Home;
 use target::volume::{Access, Volume};
 
-use crate::activate::{Activator, MissingPolicy, Options, PvDevices};
+use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices};
 use crate::apply::{Disks, HostDisks};
 use crate::host::{Host, Location};
 use crate::lock::{LockByte, PvLocks, StockName, lock_pvs, lock_stock};
@@ -30,6 +31,8 @@ pub(super) struct Owner {
     pub(super) uuid: Uuid,
     pub(super) devices: PvDevices,
     pub(super) active: Vec<Active>,
+    /// Who writes down that a mirror lost a copy.
+    pub(super) keeper: Option<Arc<dyn OrderKeeper>>,
     // The last to go.
     held: Vec<HeldPv>,
 }
@@ -73,6 +76,7 @@ impl Owner {
                 scan: before.clone(),
                 devices: PvDevices::default(),
                 active: Vec::new(),
+                keeper: None,
                 held: Vec::new(),
             };
             owner.hold_members()?;
@@ -161,7 +165,8 @@ impl Owner {
         }
         let options = Options { access, missing };
         let devices = std::mem::take(&mut self.devices);
-        let mut activator = Activator::over(&self.scan, &self.host, devices);
+        let activator = Activator::over(&self.scan, &self.host, devices);
+        let mut activator = activator.with_keeper(self.keeper.clone());
         let group = self.scan.group(self.uuid).expect("it was found above");
         let activated = activator.activate(group, lv, options);
         self.devices = activator.into_devices();

@@ -98,11 +98,11 @@ impl Owner {
         refuse: &dyn Fn(&str, &str) -> Result<()>,
     ) -> Result<()> {
         for active in &self.active {
-            let Some(old) = by_uuid(&group.model, active.lv) else {
+            let Some(old) = group.model.lv_by_uuid(&active.lv) else {
                 continue;
             };
             let name = group.model.lv(old).name();
-            let Some(new) = by_uuid(vg, active.lv) else {
+            let Some(new) = vg.lv_by_uuid(&active.lv) else {
                 return refuse(name, "stop that first");
             };
             if vg.flags.has(VgFlag::Exported) {
@@ -131,7 +131,7 @@ impl Owner {
         let mut list = Vec::new();
         for place in 0..self.active.len() {
             let lv = self.active[place].lv;
-            let (Some(before), Some(after)) = (by_uuid(&old, lv), by_uuid(vg, lv)) else {
+            let (Some(before), Some(after)) = (old.lv_by_uuid(&lv), vg.lv_by_uuid(&lv)) else {
                 continue;
             };
             if describe(&old, before) != describe(vg, after) {
@@ -172,7 +172,8 @@ impl Owner {
         }
         let start = start_of(old, (group, lv), &ending).inspect_err(|_| resume_homes(&ending))?;
         let devices = std::mem::take(&mut self.devices);
-        let mut activator = Activator::over(scan, &self.host, devices).starting(start);
+        let activator = Activator::over(scan, &self.host, devices).starting(start);
+        let mut activator = activator.with_keeper(self.keeper.clone());
         let compiled = activator.compile(group, lv, options);
         self.devices = activator.into_devices();
         let compiled = compiled.inspect_err(|_| resume_homes(&ending))?;
@@ -269,11 +270,6 @@ fn drained(volume: &Volume) -> Result<Suspension> {
 fn busy(name: &str, error: target::Error) -> Error {
     let what = format!("{name} could not be suspended, so nothing was changed; try again");
     Error::new(Kind::Device, what).because(error)
-}
-
-fn by_uuid(vg: &VolumeGroup, lv: Uuid) -> Option<LvId> {
-    let mut all = vg.lvs();
-    all.find(|(_, volume)| volume.uuid == lv).map(|(id, _)| id)
 }
 
 /// A version of a group that is not on the disks yet, with the disks on which it is about to be.

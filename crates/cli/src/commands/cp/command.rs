@@ -102,6 +102,7 @@ fn into_volume(
     let (uuid, volume) = (group.uuid.to_string(), group.model.lv(id).name().to_owned());
     // What is found from here on is under the group's locks.
     let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
+    live.warn_with(Box::new(|text| eprintln!("  {text}")));
     let from = match source {
         Place::File(path) => Source::file(path)?,
         Place::Volume(other) => {

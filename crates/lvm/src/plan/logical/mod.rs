@@ -5,6 +5,7 @@ mod convert;
 mod create;
 mod mirror;
 mod options;
+mod order;
 mod reduce;
 mod remove;
 mod rename;
@@ -20,6 +21,7 @@ pub use options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
     Zeroing,
 };
+pub use order::{has_first_image, order_images};
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;

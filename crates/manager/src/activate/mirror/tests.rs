@@ -4,10 +4,15 @@ use std::fs;
 use std::time::Duration;
 
 use block::{BlockingDevice, Kind as BlockKind, Range};
+use lvm::model::Area;
 use target::volume::Access;
 
 use crate::activate::tests::{activate, checksum, manifest};
 use crate::activate::{Activated, MissingPolicy, Options};
+use crate::apply::HostDisks;
+use crate::host::{DeviceSource, DeviceSpec, Host};
+use crate::live::LiveGroup;
+use crate::scan;
 use crate::tests::fixture::Folder;
 use crate::{Kind, Result};
 
@@ -32,12 +37,36 @@ fn golden() -> String {
     manifest()["mirror2"].0.clone()
 }
 
-/// Activates for writing, writes, and flushes.
+/// Takes the group, writes, and flushes.
 fn write_at(folder: &Folder, start: u64, value: u8) {
-    let active = open(folder, write()).expect("is activated");
-    let mut device = BlockingDevice::open(&active.volume).expect("opens");
+    let disks = HostDisks {
+        source: DeviceSource::Listed(vec![DeviceSpec {
+            path: folder.path(""),
+        }]),
+        options: scan::Options::default(),
+    };
+    let group = LiveGroup::take(&Host::without_config(), &disks, "vg0").expect("is free");
+    let used = group.open("mirror2", MissingPolicy::default());
+    let used = used.expect("is activated");
+    let mut device = BlockingDevice::open(&used.volume).expect("opens");
     device.write_at(&[value; 4096], start).expect("writes");
     device.flush().expect("flushes");
+    drop(device);
+    used.close().expect("ends");
+}
+
+/// The images of the mirror, in the order of the newest text.
+fn images(folder: &Folder) -> Vec<String> {
+    let scan = folder.scan();
+    let group = scan.find_group("vg0").expect("the group");
+    let model = &group.model;
+    let lv = model.lv(model.lv_by_name("mirror2").expect("the mirror"));
+    let areas = lv.segments[0].areas().iter();
+    let name = |area: &Area| match area {
+        Area::Lv { lv, .. } => model.lv(*lv).name().to_owned(),
+        Area::Pv { .. } => unreachable!("images are volumes"),
+    };
+    areas.map(name).collect()
 }
 
 fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
@@ -149,4 +178,43 @@ fn stale_legs_are_not_believed() {
         assert_eq!(read_at(&folder, REGION).expect("is copied"), !before);
         good.give_back();
     }
+}
+
+/// Before a write is answered that the first copy misses, the text has another one in front, on
+/// all disks that are there; with the second one gone nothing is written down.
+#[test]
+fn a_missing_first_leg_comes_last() {
+    const NAMES: [&str; 2] = ["mirror2_mimage_0", "mirror2_mimage_1"];
+    for (lost, first) in [(0, NAMES[1]), (1, NAMES[0])] {
+        let folder = Folder::golden_whole();
+        let before = folder.scan().find_group("vg0").expect("the group").seqno;
+        let away = Away::take(&folder, LEGS[lost]);
+        write_at(&folder, REGION, 0x77);
+        let after = folder.scan().find_group("vg0").expect("the group").seqno;
+        assert_eq!(images(&folder)[0], first);
+        assert_eq!(after > before, lost == 0, "{before} {after}");
+        write_at(&folder, REGION, 0x78);
+        away.give_back();
+        assert_eq!(images(&folder)[0], first);
+        assert_eq!(read_at(&folder, REGION).expect("reads"), 0x78);
+        let again = folder.scan().find_group("vg0").expect("the group").seqno;
+        assert_eq!(again, after, "it is written once");
+    }
+}
+
+/// Where nobody can write down that the first copy is outdated, nothing is written.
+#[test]
+fn without_an_owner_a_missing_first_leg_takes_no_writes() {
+    let folder = Folder::golden_whole();
+    let away = Away::take(&folder, LEGS[0]);
+    let active = open(&folder, write()).expect("is activated");
+    let mut device = BlockingDevice::open(&active.volume).expect("opens");
+    let error = device.write_at(&[7; 4096], REGION).expect_err("is refused");
+    assert!(error.to_string().contains("does not own"), "{error}");
+    // What failed first may have been written; from then on nothing is.
+    device.read(Range::new(REGION, 4096)).expect("reads on");
+    device.write_at(&[8; 4096], 0).expect_err("is refused, too");
+    let bytes = device.read(Range::new(0, 4096)).expect("reads on");
+    assert_ne!(bytes, [8; 4096]);
+    away.give_back();
 }

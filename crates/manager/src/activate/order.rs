@@ -1,0 +1,53 @@
+//! Mirrors that ask for their copies to be described in another order, and who sees to it.
+
+use std::sync::Arc;
+
+use lvm::Uuid;
+use target::home::{Listener, Speaker};
+use target::mirror::{self, unordered};
+
+/// What a mirror asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The volume that is the mirror.
+    pub(crate) lv: Uuid,
+    /// Its name, for people.
+    pub(crate) name: String,
+    /// The images that hold everything; one of them has to be the first.
+    pub(crate) believed: Vec<Uuid>,
+    /// The images that miss something.
+    pub(crate) stale: Vec<Uuid>,
+}
+
+/// Whoever writes down in which order the copies of mirrors come. Must not wait: the mirror waits
+/// until the speaker has said how it went.
+pub(crate) trait OrderKeeper: Send + Sync {
+    /// Begins to write it down.
+    fn keep(self: Arc<Self>, wanted: Wanted, speaker: Speaker);
+}
+
+/// What hears the notices of the mirror `lv`, whose legs are `images`. Where nobody keeps the
+/// order, the mirror does not take writes that would need another one.
+pub(super) fn listener(
+    keeper: Option<Arc<dyn OrderKeeper>>,
+    lv: Uuid,
+    name: String,
+    images: Vec<Uuid>,
+) -> Listener {
+    Box::new(move |notice, speaker| {
+        let Some(order) = mirror::Order::of_notice(notice) else {
+            return;
+        };
+        let of = |legs: &[usize]| legs.iter().map(|leg| images[*leg]).collect();
+        let wanted = Wanted {
+            lv,
+            name: name.clone(),
+            believed: of(&order.believed),
+            stale: of(&order.stale),
+        };
+        match &keeper {
+            Some(keeper) => Arc::clone(keeper).keep(wanted, speaker.clone()),
+            None => speaker.say(unordered("this process does not own the volume group")),
+        }
+    })
+}

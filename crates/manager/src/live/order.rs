@@ -1,0 +1,167 @@
+//! A mirror in use loses its first copy: the text gets another one in front.
+//!
+//! ```text
+//!   mirror's thread    a leg is lost; what missed it waits ─▶ keep()        ◀─ ordered, unordered
+//!   thread "order"       its turn ─▶ change: locks, scan, order_images, commit ─▶ say ─▶ refresh
+//! ```
+//!
+//! The thread that says so holds nothing that the end of a volume's use waits for, except its turn.
+//! A change that is under way meanwhile waits for the mirror's requests in vain, gives up after its
+//! limit, and the order comes next.
+//!
+//! The areas of the disks that were lost are tried first: a disk with one bad sector can still
+//! hold a text. Where that fails they are left out, and hold an older version, as the areas of any
+//! missing physical volume do. If no area can be written, the mirror fails its writes.
+
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::time::Instant;
+
+use lvm::plan::logical::{has_first_image, order_images};
+use lvm::plan::pieces;
+use lvm::{Bytes, Uuid};
+use target::home::Speaker;
+use target::mirror::{ordered, unordered};
+
+use super::group::{Shared, TURN_MAX, TURN_RETRY};
+use crate::activate::{OrderKeeper, Wanted};
+use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
+use crate::host::Host;
+use crate::{Error, Kind, Result};
+
+/// The words that a version's text has for who made it.
+const COMMAND: &str = "a mirror lost a copy";
+
+/// Keeps the order of the copies of a live group's mirrors.
+pub(super) struct Keeper {
+    pub(super) host: Host,
+    pub(super) disks: HostDisks,
+    pub(super) group: Uuid,
+    pub(super) turn: Arc<Mutex<()>>,
+    pub(super) shared: Weak<Shared>,
+}
+
+/// Whether the lost disks are written, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    Tried,
+    Spared,
+}
+
+impl OrderKeeper for Keeper {
+    fn keep(self: Arc<Self>, wanted: Wanted, speaker: Speaker) {
+        let answer = speaker.clone();
+        let thread = std::thread::Builder::new().name("order".to_owned());
+        if let Err(error) = thread.spawn(move || self.order(&wanted, &speaker)) {
+            answer.say(unordered(&format!("cannot start a thread: {error}")));
+        }
+    }
+}
+
+impl Keeper {
+    fn order(&self, wanted: &Wanted, speaker: &Speaker) {
+        let end = Instant::now() + TURN_MAX;
+        let _turn = loop {
+            match self.turn.try_lock() {
+                Ok(turn) => break turn,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    std::thread::sleep(TURN_RETRY);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return speaker.say(unordered("another change of the group takes too long"));
+                }
+            }
+        };
+        let done = self.commit(wanted, Lost::Tried);
+        let done = done.or_else(|_| self.commit(wanted, Lost::Spared));
+        match &done {
+            Ok(()) => speaker.say(ordered()),
+            Err(error) => speaker.say(unordered(&one_line(error))),
+        }
+        // Only now: the end of the mirror's use waits for it, and has the owner.
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        if done.is_ok() {
+            let mut owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            // What it cannot find out now, the next change does.
+            let _ = owner.refresh();
+        }
+        let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tell) = &*told {
+            tell(&match done {
+                Ok(()) => format!(
+                    "WARNING: {} goes on without a copy that was lost; it is written down as \
+                     outdated.",
+                    wanted.name
+                ),
+                Err(error) => format!(
+                    "WARNING: {} takes no more writes: it lost a copy, and that cannot be written \
+                     down: {}",
+                    wanted.name,
+                    one_line(&error)
+                ),
+            });
+        }
+    }
+
+    fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {
+        let mut request = Request {
+            groups: vec![self.group.to_string()],
+            tolerated: vec![Tolerated::Missing],
+            ownership: Ownership::Ours(self.group),
+            command: COMMAND.to_owned(),
+            ..Request::default()
+        };
+        if lost == Lost::Spared {
+            request.spared = self.lost_pvs(wanted)?;
+        }
+        let order: Vec<Uuid> = wanted
+            .believed
+            .iter()
+            .chain(&wanted.stale)
+            .copied()
+            .collect();
+        let mut talk = Quiet::yes();
+        let mut session = Session::new(&self.host, &self.disks, &mut talk);
+        session.change(&request, &mut |scan, author| {
+            let group = scan.group(self.group).ok_or_else(|| self.gone())?;
+            if lost == Lost::Tried && has_first_image(&group.model, wanted.lv, order[0]) {
+                // It is made durable, and that is all.
+                return Ok(Planned::default());
+            }
+            Ok(order_images(&group.model, wanted.lv, &order, author)?.into())
+        })?;
+        Ok(())
+    }
+
+    /// The physical volumes under lost copies, and under no other one.
+    fn lost_pvs(&self, wanted: &Wanted) -> Result<Vec<Uuid>> {
+        let scan = self.disks.scan(&self.host)?;
+        let group = scan.group(self.group).ok_or_else(|| self.gone())?;
+        let vg = &group.model;
+        let below = |images: &[Uuid]| -> Vec<Uuid> {
+            let images = images.iter().filter_map(|uuid| vg.lv_by_uuid(uuid));
+            let pieces = images.filter_map(|image| {
+                let size = vg.lv(image).size(vg.extent_size)?.to_bytes()?;
+                pieces(vg, image, Bytes(0), size).ok()
+            });
+            pieces.flatten().map(|piece| piece.pv).collect()
+        };
+        let mut lost = below(&wanted.stale);
+        let kept = below(&wanted.believed);
+        lost.retain(|pv| !kept.contains(pv));
+        Ok(lost)
+    }
+
+    fn gone(&self) -> Error {
+        Error::new(
+            Kind::NotFound,
+            format!("the volume group {} is gone", self.group),
+        )
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().replace('\n', " ")
+}
