@@ -8,6 +8,7 @@ use std::time::Duration;
 use block::{Device, Error, Kind, Result};
 use export::fuse::{Access, FuseFile, Mount, Options};
 use export::loop_device::{self, LoopDevice, Resizer, usage};
+use manager::activate::MissingPolicy;
 use manager::live::wire::{Export, Way};
 use manager::live::{Client, Heard, Use};
 use signal_hook::iterator::Signals;
@@ -35,8 +36,9 @@ pub(crate) enum Source {
     Reader(Arc<dyn Device>),
     /// A volume of a group that this process owns.
     Here(Use),
-    /// The volume with this name, without its group, of a group that another process owns.
-    There(Client, String),
+    /// The volume with this name, without its group, of a group that another process owns; and
+    /// what may be missing of it.
+    There(Client, String, MissingPolicy),
 }
 
 /// An attached volume. Dropping it detaches it.
@@ -119,9 +121,11 @@ impl Server {
         signals: &mut Signals,
         is_stopped: impl Fn() -> bool,
     ) -> Result<()> {
-        let mut refused = false;
+        let (mut refused, mut heard) = (false, false);
         loop {
-            let asked = signals.pending().next().is_some() || is_stopped();
+            // Whoever said stop through the socket said it once.
+            let stopped = is_stopped() && !std::mem::replace(&mut heard, true);
+            let asked = signals.pending().next().is_some() || stopped;
             if asked && !refused {
                 match self.check_unused() {
                     Ok(()) => break,
@@ -197,11 +201,12 @@ impl Served {
                 let (file, block) = here(Arc::new(used.volume.clone()))?;
                 Ok((Self::Here(file, Some(used)), block))
             }
-            Source::There(mut client, name) => {
+            Source::There(mut client, name, missing) => {
                 let (mount, channel) = Mount::new(path, access)?;
                 let wanted = Export {
                     volumes: vec![name],
                     is_read_only: access == Access::ReadOnly,
+                    missing,
                     way: Way::Fuse,
                 };
                 let served = client.export(&wanted, &[channel.as_fd()]);

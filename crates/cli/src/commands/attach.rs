@@ -162,7 +162,7 @@ fn serve(
     let outcome = server.run(&mut signals, is_stopped).map_err(failed);
     if let Some(here) = here {
         // Its own volume is detached by now; it stays for those who have others.
-        while here.others() > 0 && signals.pending().next().is_none() {
+        while here.others() > 0 && !here.is_stopped() && signals.pending().next().is_none() {
             std::thread::sleep(INTERVAL);
         }
     }
@@ -204,6 +204,7 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
     let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
     let volume = group.model.lv(lv);
     let is_read_only = arguments.has(&READ_ONLY) || !volume.is_writable();
+    let missing = Opener::options(arguments, VolumeAccess::ReadWrite)?.missing;
     let owned = if arguments.has(&READ_ONLY) {
         // Who only reads owns nothing; but what an owner has, it alone knows as it is now.
         Client::find(group.uuid).map_err(failed)?.map(Owned::There)
@@ -221,9 +222,11 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
             let opened = opener.open(name, session)?;
             (Source::Reader(Arc::new(opened.volume)), None)
         }
-        Some(Owned::There(client)) => (Source::There(client, volume.name().to_owned()), None),
+        Some(Owned::There(client)) => {
+            let name = volume.name().to_owned();
+            (Source::There(client, name, missing), None)
+        }
         Some(Owned::Here(here)) => {
-            let missing = Opener::options(arguments, VolumeAccess::ReadWrite)?.missing;
             let used = here.group.open(volume.name(), missing);
             let used = used.map_err(|error| unwritable(&error))?;
             for gap in &used.gaps {

@@ -1,8 +1,8 @@
 //! All commands.
 
 use super::{
-    attach, cat, change, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, pvck, pvdisplay,
-    pvs, pvscan, serve, vgcfgbackup, vgdisplay, vgs, vgscan,
+    attach, cat, change, cp, demo, detach, help, history, lvdisplay, lvs, lvscan, owners, pvck,
+    pvdisplay, pvs, pvscan, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
@@ -30,6 +30,8 @@ const USING: &[&Command] = &[
     &attach::COMMAND,
     &detach::COMMAND,
     &serve::COMMAND,
+    &owners::COMMAND,
+    &stop::COMMAND,
     &demo::COMMAND,
     &help::COMMAND,
 ];

@@ -65,11 +65,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     Ok(())
 }
 
-fn detach(attachment: &Attachment) -> Result<(), block::Error> {
+/// Fails, naming them, if somebody uses an attached volume.
+pub(super) fn require_unused(attachment: &Attachment) -> Result<(), block::Error> {
     let record = &attachment.record;
-    if attachment.state == State::Stale {
-        return attachment.clean_up();
-    }
     let check = || match &record.node {
         Some(node) => check_unused(&record.volume, node, record.pid),
         None => check_closed(&record.volume, &record.file, record.pid),
@@ -82,6 +80,16 @@ fn detach(attachment: &Attachment) -> Result<(), block::Error> {
         }
         std::thread::sleep(INTERVAL);
     }
+    Ok(())
+}
+
+/// Ends the server of an attached volume that nobody uses, or cleans up after it.
+pub(super) fn detach(attachment: &Attachment) -> Result<(), block::Error> {
+    let record = &attachment.record;
+    if attachment.state == State::Stale {
+        return attachment.clean_up();
+    }
+    require_unused(attachment)?;
     let gone = |what: &str| {
         let what = format!("the server of {} ({}) {what}", record.volume, record.pid);
         block::Error::new(block::Kind::TimedOut, what)

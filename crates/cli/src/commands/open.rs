@@ -58,14 +58,12 @@ impl<'a> Opener<'a> {
     pub(super) fn options(arguments: &Arguments, access: Access) -> Result<Options, Error> {
         let missing = match arguments.value(&ACTIVATION_MODE) {
             _ if arguments.has(&flags::PARTIAL) => MissingPolicy::Partial,
-            None | Some("degraded") => MissingPolicy::Degraded,
-            Some("complete") => MissingPolicy::Complete,
-            Some("partial") => MissingPolicy::Partial,
-            Some(other) => {
-                return Err(Error::usage(format!(
-                    "Invalid activation mode {other}: use partial, degraded or complete."
-                )));
-            }
+            None => MissingPolicy::default(),
+            Some(word) => MissingPolicy::from_word(word).ok_or_else(|| {
+                Error::usage(format!(
+                    "Invalid activation mode {word}: use partial, degraded or complete."
+                ))
+            })?,
         };
         Ok(Options { access, missing })
     }

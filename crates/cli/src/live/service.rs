@@ -9,7 +9,6 @@ use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
 use export::pressure;
-use manager::activate::MissingPolicy;
 use manager::apply::{Answer, Ownership};
 use manager::live::wire::{Export, Exported, Way};
 use manager::live::{Dialog, LiveGroup, Served, Service, Teller, Use};
@@ -65,7 +64,7 @@ impl Service for Exporter {
         files: Vec<OwnedFd>,
         teller: Teller,
     ) -> Result<Box<dyn Served>> {
-        let open = |name: &String| self.group.open(name, MissingPolicy::Degraded);
+        let open = |name: &String| self.group.open(name, wanted.missing);
         let uses = wanted
             .volumes
             .iter()

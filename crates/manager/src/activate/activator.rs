@@ -18,7 +18,7 @@ use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
 
 /// What happens where a volume needs a physical volume that is missing (`--activationmode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum MissingPolicy {
     /// It is not activated.
     Complete,
@@ -27,6 +27,23 @@ pub enum MissingPolicy {
     Degraded,
     /// It is; what is missing fails when it is read.
     Partial,
+}
+
+impl MissingPolicy {
+    /// As people and programs say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Degraded => "degraded",
+            Self::Partial => "partial",
+        }
+    }
+
+    /// What a word means, if it means one of them.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Complete, Self::Degraded, Self::Partial];
+        all.into_iter().find(|policy| policy.word() == word)
+    }
 }
 
 /// How a volume is activated.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lvm::Uuid;
 
-use super::runtime::connect;
+use super::runtime::{connect, groups};
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
 use crate::{Error, Kind, Result};
@@ -69,6 +69,16 @@ impl Client {
             // It is just ending.
             None => Ok(None),
         }
+    }
+
+    /// Connects to all owners that this user can find, sorted by the names of their groups.
+    pub fn all() -> Result<Vec<Self>> {
+        let mut found = Vec::new();
+        for uuid in groups()? {
+            found.extend(Self::find(uuid)?);
+        }
+        found.sort_by(|a, b| a.group.cmp(&b.group));
+        Ok(found)
     }
 
     /// The owner's process number.

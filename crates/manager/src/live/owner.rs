@@ -160,6 +160,18 @@ impl Owner {
             Access::ReadOnly
         };
         if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
+            let active = &self.active[place];
+            if let [gap, ..] = &active.gaps[..]
+                && missing < active.options.missing
+            {
+                let what = format!(
+                    "{gap}. It is served like that with --activationmode {}, which is more than \
+                     {} allows",
+                    active.options.missing.word(),
+                    missing.word()
+                );
+                return Err(Error::new(Kind::Missing, what));
+            }
             self.active[place].users += 1;
             return Ok(place);
         }

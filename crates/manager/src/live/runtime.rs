@@ -121,6 +121,18 @@ pub fn any_owner() -> bool {
     entries.is_some_and(|mut entries| entries.next().is_some())
 }
 
+/// The groups that have an owner, or had one that was killed.
+pub(super) fn groups() -> Result<Vec<Uuid>> {
+    let folder = runtime_folder()?.join("groups");
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(cannot_use(&folder, error)),
+    };
+    let named = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(named.collect())
+}
+
 fn place(uuid: Uuid) -> Result<PathBuf> {
     Ok(runtime_folder()?.join("groups").join(uuid.to_string()))
 }

@@ -43,6 +43,7 @@ pub(super) enum Offer {
         group: String,
         volumes: Vec<String>,
         is_read_only: bool,
+        missing: MissingPolicy,
     },
 }
 
@@ -102,11 +103,13 @@ impl Offer {
                 client,
                 volumes,
                 is_read_only,
+                missing,
                 ..
             } => {
                 let wanted = WireExport {
                     volumes,
                     is_read_only,
+                    missing,
                     way: Way::Nbd,
                 };
                 Serving::there(client, &wanted, listeners)
@@ -214,6 +217,7 @@ impl Gathering<'_> {
                 client,
                 volumes: self.there,
                 is_read_only: self.access == VolumeAccess::ReadOnly,
+                missing: self.missing,
             }),
             _ => Err(Error::failed(
                 "These groups have different owners: other processes serve some of them already; \

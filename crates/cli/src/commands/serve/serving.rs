@@ -139,14 +139,18 @@ impl Serving {
                         session.fail_later(&error.to_string());
                     }
                 }
-                let others: usize = groups.iter().map(Here::others).sum();
+                let waiting = groups.iter().filter(|group| !group.is_stopped());
+                let others: usize = waiting.map(Here::others).sum();
                 if others > 0 {
                     session.tell(&format!(
                         "{others} other commands use the group through this process; waiting \
                          for them (interrupt again to end them)"
                     ));
                 }
-                while groups.iter().any(|group| group.others() > 0)
+                // Who said stop, through the socket, meant the others too.
+                while groups
+                    .iter()
+                    .any(|group| group.others() > 0 && !group.is_stopped())
                     && signals.pending().all(|signal| signal == SIGCHLD)
                 {
                     std::thread::sleep(INTERVAL);

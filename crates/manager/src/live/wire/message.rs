@@ -1,6 +1,7 @@
 //! What can be said: requests of a client, replies of an owner.
 
 use super::json::Value;
+use crate::activate::MissingPolicy;
 use crate::{Error, Kind, Result};
 
 /// The version of the protocol. What is added without harm to others does not change it.
@@ -42,6 +43,8 @@ pub struct Export {
     pub volumes: Vec<String>,
     /// Whether they are not written.
     pub is_read_only: bool,
+    /// What may be missing of them; a request that does not say means degraded.
+    pub missing: MissingPolicy,
     /// Through what.
     pub way: Way,
 }
@@ -131,6 +134,7 @@ pub fn decode_request(line: &[u8]) -> Result<Request> {
         "export" => Request::Export(Export {
             volumes: texts("volumes")?,
             is_read_only: yes("read_only")?,
+            missing: missing(value.get("missing"))?,
             way: match value.get("way").and_then(Value::text) {
                 Some("nbd") => Way::Nbd,
                 Some("fuse") => Way::Fuse,
@@ -204,6 +208,7 @@ impl Request {
                 word("export"),
                 ("volumes", texts(&export.volumes)),
                 ("read_only", Value::Bool(export.is_read_only)),
+                ("missing", text(export.missing.word())),
                 (
                     "way",
                     text(match export.way {
@@ -278,6 +283,14 @@ fn number<T: TryFrom<u64>>(value: &Value, name: &str) -> Result<T> {
     let number = value.get(name).and_then(Value::number);
     let number = number.and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| wrong(&format!("\"{name}\" is no number that fits")))
+}
+
+fn missing(value: Option<&Value>) -> Result<MissingPolicy> {
+    let Some(value) = value else {
+        return Ok(MissingPolicy::Degraded);
+    };
+    let policy = value.text().and_then(MissingPolicy::from_word);
+    policy.ok_or_else(|| wrong("\"missing\" is neither complete, degraded nor partial"))
 }
 
 fn exported(value: &Value) -> Result<Exported> {

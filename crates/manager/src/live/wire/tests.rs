@@ -2,21 +2,31 @@
 
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
+use crate::activate::MissingPolicy;
+
 use super::{Export, Exported, LINE_MAX, Reply, Request, Way, decode_reply, decode_request};
 
 fn requests() -> impl Strategy<Value = Request> {
     let words = proptest::collection::vec(any::<String>(), 0..5);
-    let export = (words.clone(), any::<bool>(), any::<bool>());
+    let missing = prop_oneof![
+        Just(MissingPolicy::Complete),
+        Just(MissingPolicy::Degraded),
+        Just(MissingPolicy::Partial),
+    ];
+    let export = (words.clone(), any::<bool>(), any::<bool>(), missing);
     prop_oneof![
         (words, any::<String>()).prop_map(|(words, folder)| Request::Run {
             words,
             folder: format!("/{folder}"),
         }),
-        export.prop_map(|(volumes, is_read_only, nbd)| Request::Export(Export {
-            volumes,
-            is_read_only,
-            way: if nbd { Way::Nbd } else { Way::Fuse },
-        })),
+        export.prop_map(
+            |(volumes, is_read_only, nbd, missing)| Request::Export(Export {
+                volumes,
+                is_read_only,
+                missing,
+                way: if nbd { Way::Nbd } else { Way::Fuse },
+            })
+        ),
         any::<bool>().prop_map(Request::Answer),
         Just(Request::Status),
         Just(Request::Stop),

@@ -1,0 +1,166 @@
+//! `owners`: which processes serve which volumes.
+
+use manager::live::Client;
+
+use super::Session;
+use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::attachment::{Attachment, Runtime, State};
+use crate::output::report::quoted;
+
+/// `owners`
+pub(super) const COMMAND: Command = Command {
+    name: "owners",
+    summary: "List the processes that serve volumes for writing",
+    operands: "[VG ...]",
+    description: "A group whose volumes are served for writing, by `serve' or `attach', is owned \
+        by one process, in which commands that change the group run. Lists these processes with \
+        the volumes that they serve, for how many clients each is open, and where volumes are \
+        attached. Those of other users are not seen, except by root in its own folder.",
+    flags: &[&[flags::REPORT_FORMAT], flags::COMMON],
+    examples: &[
+        Example {
+            line: "ashlar owners",
+            does: "lists them",
+        },
+        Example {
+            line: "ashlar owners vg0 --reportformat json",
+            does: "tells a program who has vg0",
+        },
+    ],
+    run,
+};
+
+/// The headings, and the names in JSON.
+const COLUMNS: [(&str, &str); 5] = [
+    ("VG", "vg_name"),
+    ("PID", "owner_pid"),
+    ("LV", "lv_name"),
+    ("Users", "lv_users"),
+    ("Attached", "lv_attached"),
+];
+/// The columns that are numbers.
+const NUMBERS: [usize; 2] = [1, 3];
+
+type Row = [String; COLUMNS.len()];
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let attached = attachments()?;
+    let mut rows = Vec::new();
+    let mut found = Vec::new();
+    for client in Client::all().map_err(|error| failed(&error))? {
+        let name = client.group().to_owned();
+        if is_named(arguments, &name) {
+            rows.extend(rows_of(client, &attached)?);
+            found.push(name);
+        }
+    }
+    match arguments.value(&flags::REPORT_FORMAT) {
+        None | Some("basic") => table(session, &rows)?,
+        Some(format @ ("json" | "json_std")) => json(session, &rows, format == "json_std")?,
+        Some(other) => {
+            return Err(Error::usage(format!(
+                "Invalid argument for --reportformat: {other}"
+            )));
+        }
+    }
+    for name in arguments.operands() {
+        if !found.contains(name) {
+            session.fail_later(&format!("Volume group {name} has no owner."));
+        }
+    }
+    Ok(())
+}
+
+/// What is attached now.
+pub(super) fn attachments() -> Result<Vec<Attachment>, Error> {
+    let all = Runtime::open().and_then(|runtime| runtime.attachments());
+    let all = all.map_err(|error| Error::failed(error.to_string()))?;
+    let served = all.into_iter();
+    Ok(served.filter(|one| one.state == State::Served).collect())
+}
+
+fn is_named(arguments: &Arguments, group: &str) -> bool {
+    let operands = arguments.operands();
+    operands.is_empty() || operands.iter().any(|name| name == group)
+}
+
+/// One row for each volume; one without a volume where there is none.
+fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Vec<Row>, Error> {
+    let mut volumes = client.status().map_err(|error| failed(&error))?;
+    volumes.sort();
+    let (group, pid) = (client.group().to_owned(), client.pid().to_string());
+    let row = |volume: &str, users: String| {
+        let places = attached.iter().filter(|one| one.record.volume == volume);
+        let places = places.map(|one| {
+            let record = &one.record;
+            let place = record.node.as_ref().unwrap_or(&record.file);
+            place.display().to_string()
+        });
+        let places: Vec<String> = places.collect();
+        let plain = volume.strip_prefix(&format!("{group}/")).unwrap_or(volume);
+        [
+            group.clone(),
+            pid.clone(),
+            plain.to_owned(),
+            users,
+            places.join(","),
+        ]
+    };
+    if volumes.is_empty() {
+        return Ok(vec![row("", "0".to_owned())]);
+    }
+    let rows = volumes.iter();
+    Ok(rows
+        .map(|(volume, users)| row(volume, users.to_string()))
+        .collect())
+}
+
+fn table(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let headings = COLUMNS.map(|(heading, _)| heading.to_owned());
+    let all: Vec<&Row> = std::iter::once(&headings).chain(rows).collect();
+    let width = |column: usize| all.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    for row in all {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let width = widths[column];
+            if NUMBERS.contains(&column) {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:width$}")
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        session.line(cells.join(" ").trim_end())?;
+    }
+    Ok(())
+}
+
+/// As reports have it: every value a string, unless numbers are to be numbers.
+fn json(session: &mut Session, rows: &[Row], is_strict: bool) -> Result<(), Error> {
+    session.line("{\n      \"report\": [\n          {\n              \"owner\": [")?;
+    for (index, row) in rows.iter().enumerate() {
+        let members = row.iter().enumerate().map(|(column, cell)| {
+            let value = if is_strict && NUMBERS.contains(&column) {
+                cell.clone()
+            } else {
+                quoted(cell)
+            };
+            format!("\"{}\":{value}", COLUMNS[column].1)
+        });
+        let members: Vec<String> = members.collect();
+        let comma = if index + 1 < rows.len() { "," } else { "" };
+        session.line(&format!(
+            "                {{{}}}{comma}",
+            members.join(", ")
+        ))?;
+    }
+    session.line("            ]\n          }\n      ]\n  }")?;
+    Ok(())
+}
+
+fn failed(error: &manager::Error) -> Error {
+    Error::failed(error.to_string())
+}
