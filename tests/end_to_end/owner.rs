@@ -390,6 +390,138 @@ fn a_served_mirror_gets_another_size() {
     assert!(whole[8192..kept] == wanted[8192..kept]);
 }
 
+/// A volume is reduced while it is served after a question, as by stock; who reads or writes behind
+/// the new end gets an error, and the rest is what it was.
+#[test]
+fn a_served_volume_is_reduced() {
+    let world = World::new();
+    let served = world.serve("s", &["vg0/linear2"]);
+    let size = Golden::volume("linear2").size;
+    let file = world.pattern("content", size);
+    let copy = Tool::new("nbdcopy").arg("--flush").arg(&file);
+    copy.arg(served.uri("vg0/linear2")).succeed();
+    let device = served.device("vg0/linear2");
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    let reduce = || world.ashlar().args(["lvreduce", "-l", "-2", "vg0/linear2"]);
+    let asked = reduce().exit(5).complaints();
+    for part in [
+        "WARNING: Reducing active and open logical volume to ",
+        "THIS MAY DESTROY YOUR DATA (filesystem etc.)",
+        "Do you really want to reduce vg0/linear2? [y/n]: ",
+        "Logical volume vg0/linear2 NOT reduced.",
+    ] {
+        assert!(asked.contains(part), "{asked}");
+    }
+    let last = Range::new(size - 4096, 4096);
+    client.read(last).expect("nothing was changed");
+    let said = reduce().arg("-y").succeed();
+    assert!(said.text().contains("successfully resized"));
+    let after = size - (2 << 20);
+    for range in [
+        last,
+        Range::new(after - 4096, 8192),
+        Range::new(after, 4096),
+    ] {
+        client.read(range).expect_err("nothing is there");
+    }
+    client
+        .write_at(&[9; 4096], after)
+        .expect_err("nothing is there");
+    client.write_at(&[9; 4096], 0).expect("the rest goes on");
+    drop((client, device));
+    served.daemon.stop();
+    let found = world.cat("vg0/linear2");
+    let mut wanted = fs::read(&file).expect("what was written");
+    wanted[..4096].fill(9);
+    assert!(found == wanted[..after as usize]);
+}
+
+/// Owners are listed, for people and programs, and stopped: not while what is attached is in use,
+/// then with all that others serve through them. `-an` is refused while they are there.
+#[test]
+fn owners_are_listed_and_stopped() {
+    let world = World::new();
+    assert_eq!(world.ashlar().arg("owners").succeed().text(), "");
+    let mut first = world.serve("s", &["vg0/linear1"]);
+    let mut second = world.serve("t", &["vg0/stripe3"]);
+    let attach = world.ashlar().args(["attach", "vg0/linear2"]);
+    let node = PathBuf::from(attach.succeed().text().trim_end());
+    let json = ["owners", "vg0", "--reportformat", "json"];
+    let listed = world.ashlar().args(json).succeed().text();
+    let pid = first.daemon.pid();
+    for (name, attached) in [
+        ("linear1", ""),
+        ("linear2", &*node.display().to_string()),
+        ("stripe3", ""),
+    ] {
+        let row = format!(
+            "{{\"vg_name\":\"vg0\", \"owner_pid\":\"{pid}\", \"lv_name\":\"{name}\", \
+             \"lv_users\":\"1\", \"lv_attached\":\"{attached}\"}}"
+        );
+        assert!(listed.contains(&row), "{listed}");
+    }
+    let inactive = |words: [&str; 3]| {
+        let refused = world.ashlar().args(words).exit(5).complaints();
+        let who = format!("process {pid} serves it; `ashlar stop vg0' ends that");
+        assert!(refused.contains(&who), "{refused}");
+    };
+    inactive(["vgchange", "-an", "vg0"]);
+    inactive(["lvchange", "-an", "vg0/stripe3"]);
+    for words in [["vgchange", "-ay", "vg0"], ["vgchange", "-aay", "vg0"]] {
+        let said = world.ashlar().args(words).succeed().text();
+        let count = "3 logical volume(s) in volume group \"vg0\" now active";
+        assert!(said.contains(count), "{said}");
+    }
+    for words in [["lvchange", "-an", "vg0/ext4"], ["lvchange", "-ay", "vg0"]] {
+        world.ashlar().args(words).succeed();
+    }
+    let open = fs::File::open(&node).expect("the node");
+    let refused = world.ashlar().args(["stop", "vg0"]).exit(5).complaints();
+    assert!(refused.contains("vg0/linear2 is in use"), "{refused}");
+    assert!(first.daemon.is_running() && second.daemon.is_running());
+    drop(open);
+    world.ashlar().args(["stop", "vg0"]).succeed();
+    let limit = Duration::from_mins(1);
+    assert_eq!(first.daemon.ended(limit), Some(0));
+    assert_eq!(second.daemon.ended(limit), Some(5));
+    let none = world.ashlar().args(["stop", "vg0"]).exit(5).complaints();
+    assert!(none.contains("has no owner"), "{none}");
+    let said = world.ashlar().args(["vgchange", "-an", "vg0"]).succeed();
+    assert!(said.text().contains("0 logical volume(s)"));
+}
+
+/// An owner keeps to what its clients allow to be missing.
+#[test]
+fn owners_heed_activation_modes() {
+    let world = World::new();
+    fs::remove_file(&world.golden.images()[1]).expect("a disk is lost");
+    let _served = world.serve("s", &["vg0/linear1"]);
+    let serve = |volume: &str, mode: &str| {
+        let serve = world.ashlar().args(["serve", volume, "--run=true"]);
+        serve.args(["--activationmode", mode])
+    };
+    for (volume, mode) in [
+        ("vg0/mirror2", "complete"),
+        ("vg0/linear2", "complete"),
+        ("vg0/linear2", "degraded"),
+    ] {
+        let refused = serve(volume, mode).exit(5).complaints();
+        assert!(refused.contains("which is missing"), "{refused}");
+    }
+    serve("vg0/mirror2", "degraded").succeed();
+    let _partial = Daemon::start(
+        world
+            .ashlar()
+            .args(["serve", "vg0/linear2", "--activationmode=partial"])
+            .arg(format!("--nbd=unix:{}", world.scratch.join("p").display())),
+        || UnixStream::connect(world.scratch.join("p")).is_ok(),
+    );
+    let refused = serve("vg0/linear2", "degraded").exit(5).complaints();
+    let why = "served like that with --activationmode partial, which is more than degraded allows";
+    assert!(refused.contains(why), "{refused}");
+    serve("vg0/linear2", "partial").succeed();
+}
+
 /// A killed owner is in nobody's way, and a client that talks nonsense to a living one gets an
 /// error line and harms nobody.
 #[test]

@@ -1,5 +1,6 @@
 //! What happens to volumes in use while a commit is under way.
 
+use lvm::Uuid;
 use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 
@@ -7,6 +8,11 @@ use crate::Result;
 
 /// Called by a commit at the moments that matter to whoever serves volumes of the group.
 pub trait Hooks {
+    /// The volumes that are in use.
+    fn in_use(&self) -> Vec<Uuid> {
+        Vec::new()
+    }
+
     /// A change was planned, and nothing asked or written. An error ends it.
     fn permit(&mut self, change: &Change) -> Result<()> {
         let _ = change;

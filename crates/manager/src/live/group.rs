@@ -265,6 +265,11 @@ impl Drop for Use {
 }
 
 impl Hooks for LiveHooks<'_> {
+    fn in_use(&self) -> Vec<Uuid> {
+        let owner = self.group.owner();
+        owner.active.iter().map(|active| active.lv).collect()
+    }
+
     fn permit(&mut self, change: &Change) -> Result<()> {
         self.group.owner().permit(change)
     }

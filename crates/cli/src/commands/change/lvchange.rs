@@ -2,14 +2,15 @@
 
 use lvm::plan::logical::{AttributeChange, change_volume};
 
-use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, invalid, refuse};
+use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, refuse};
 use super::lvcreate::minor;
 use super::run::run;
 use super::volumes::{
-    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, IGNORE_SKIP, MAJOR, MINOR, PERMISSION, PERSISTENT,
-    READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip, tags,
+    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
+    PERSISTENT, READ_AHEAD, SKIP, active, allocation, autoactivation, chosen, in_use, permission,
+    read_ahead, served, skip, tags,
 };
-use super::work::{Work, planned};
+use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
 
@@ -17,7 +18,8 @@ const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May 
 const ACTIVATE: Flag = Flag::value(
     "activate",
     "y|n|ay",
-    "Refused, unless nothing has to be done: `serve' and `attach' activate volumes.",
+    "Nothing is activated in the kernel: volumes are active while `serve' or `attach' have them. \
+     y does nothing, successfully; n fails for a volume that is active, and names who has it.",
 )
 .short('a');
 const REFRESH: Flag = Flag::switch(
@@ -114,7 +116,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     }
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
-    let active = active(arguments)?;
+    let active = active(arguments, &ACTIVATE)?;
     if changes.is_empty() && active.is_none() && !arguments.has(&REFRESH) {
         return Err(Error::usage("Please say what to change; --help lists it."));
     }
@@ -130,23 +132,35 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
                 work.fail_later(&error.to_string());
             }
         }
-        if active == Some(Choice::Yes) {
-            work.fail_later(&format!(
-                "Logical volume {}/{} is not activated: `ashlar serve' or `ashlar attach' does \
-                 that.",
-                volume.group, volume.name
-            ));
+        if active == Some(Choice::No)
+            && let Err(error) = require_inactive(&volume, work)
+        {
+            work.fail_later(&error.to_string());
         }
     }
     Ok(())
 }
 
-/// `-a`, in all its forms.
-fn active(arguments: &Arguments) -> Result<Option<Choice>, Error> {
-    match arguments.value(&ACTIVATE) {
-        None => Ok(None),
-        Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Ok(Some(Choice::Yes)),
-        Some("n" | "en" | "ln" | "an") => Ok(Some(Choice::No)),
-        Some(other) => Err(invalid(&ACTIVATE, other)),
+/// `-an`: fails for a volume that is served, or that the kernel has.
+fn require_inactive(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let found = volume.find(&scan).map_err(|error| failed(&error))?;
+    let (group, id) = found;
+    let uuid = group.model.lv(id).uuid;
+    let kernel = work.host().sysfs.kernel_lvs();
+    if let Some(one) = kernel
+        .iter()
+        .find(|one| one.group == group.uuid && one.volume == uuid)
+    {
+        return Err(Error::failed(format!(
+            "Logical volume {}/{} in use: the kernel has it as {}",
+            volume.group, volume.name, one.kernel_name
+        )));
     }
+    let served = served(group, work)?;
+    let name = format!("{}/{}", group.name, group.model.lv(id).name());
+    if served.volumes.contains(&name) {
+        return Err(Error::failed(in_use(&served, &name)));
+    }
+    Ok(())
 }

@@ -1,7 +1,12 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
+use lvm::model::{LvId, VolumeGroup};
+use lvm::plan::Message;
+use lvm::plan::display_size;
 use lvm::plan::logical::{Resize, resize_volume};
 use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
+
+use manager::apply::{Planned, Question};
 
 use super::arguments::{ALLOC, CHANGE, FORCE, number, size as size_of};
 use super::run::run;
@@ -137,25 +142,7 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
         return Err(Error::usage("Please specify a logical volume path."));
     };
     let volume = single(volume)?;
-    let signs = match direction {
-        ResizeTo::Larger => Signs::Plus,
-        ResizeTo::Smaller => Signs::Minus,
-        ResizeTo::Either => Signs::Both,
-    };
-    let size = match size(arguments, signs)? {
-        Some(size) => size,
-        // All of the devices that are named.
-        None if !words.is_empty() && direction != ResizeTo::Smaller => SizeArgument {
-            sign: Sign::Plus,
-            amount: Amount::Percent(100, Base::Pvs),
-        },
-        None => return Err(Error::usage("Please specify either size or extents.")),
-    };
-    if direction == ResizeTo::Smaller && !words.is_empty() {
-        return Err(Error::usage(
-            "Please name one logical volume, and no devices.",
-        ));
-    }
+    let size = amount(arguments, words, direction)?;
     let name = format!("{}/{}", volume.vg, volume.lv);
     if arguments.has(&RESIZE_FS) {
         return Err(Error::failed(format!(
@@ -177,6 +164,8 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
         cling_tags: &cling_tags,
     };
     let finder = work.finder();
+    let served = work.served();
+    let is_agreed = arguments.has(&FORCE) || arguments.has(&flags::YES);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
@@ -191,7 +180,73 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
             places: places.as_ref(),
             ..template.clone()
         };
-        planned(resize_volume(&found.model, &resize, author))
+        let mut planned = planned(resize_volume(&found.model, &resize, author))?;
+        if let Some(id) = found.model.lv_by_name(&volume.lv)
+            && served.contains(&found.model.lv(id).uuid)
+        {
+            confirm(&mut planned, (&found.model, id), is_agreed);
+        }
+        Ok(planned)
     })?;
     Ok(())
+}
+
+/// What the size is to be, or by how much it is to change.
+fn amount(
+    arguments: &Arguments,
+    words: &[String],
+    direction: ResizeTo,
+) -> Result<SizeArgument, Error> {
+    let signs = match direction {
+        ResizeTo::Larger => Signs::Plus,
+        ResizeTo::Smaller => Signs::Minus,
+        ResizeTo::Either => Signs::Both,
+    };
+    let size = match size(arguments, signs)? {
+        Some(size) => size,
+        // All of the devices that are named.
+        None if !words.is_empty() && direction != ResizeTo::Smaller => SizeArgument {
+            sign: Sign::Plus,
+            amount: Amount::Percent(100, Base::Pvs),
+        },
+        None => return Err(Error::usage("Please specify either size or extents.")),
+    };
+    if direction == ResizeTo::Smaller && !words.is_empty() {
+        return Err(Error::usage(
+            "Please name one logical volume, and no devices.",
+        ));
+    }
+    Ok(size)
+}
+
+/// Warns of what may be lost where a volume in use becomes smaller, and asks, unless that was
+/// agreed to.
+fn confirm(planned: &mut Planned, (old, id): (&VolumeGroup, LvId), is_agreed: bool) {
+    let Some(new) = planned.change.vg() else {
+        return;
+    };
+    let uuid = old.lv(id).uuid;
+    let after = new.lvs().find(|(_, volume)| volume.uuid == uuid);
+    let after = after.map(|(_, volume)| (volume.extents(), volume.size(new.extent_size)));
+    let Some((extents, Some(size))) = after else {
+        return;
+    };
+    if extents >= old.lv(id).extents() {
+        return;
+    }
+    let warning = format!(
+        "Reducing active and open logical volume to {}.\n\
+         THIS MAY DESTROY YOUR DATA (filesystem etc.)",
+        display_size(size)
+    );
+    if is_agreed {
+        planned.change.messages.insert(0, Message::warning(warning));
+        return;
+    }
+    let name = format!("{}/{}", old.name, old.lv(id).name());
+    let warning = warning.replace('\n', "\n  ");
+    planned.questions.push(Question {
+        text: format!("  WARNING: {warning}\nDo you really want to reduce {name}? [y/n]: "),
+        refusal: format!("Logical volume {name} NOT reduced."),
+    });
 }

@@ -13,16 +13,19 @@ use super::vgcreate::{
     AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, METADATA_PROFILE, SYSTEM_ID,
     allocation, copies,
 };
+use super::volumes::{IGNORE_SKIP, active, in_use, served};
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::open::ACTIVATION_MODE;
 
 const ACTIVATE: Flag = Flag::value(
     "activate",
-    "n",
-    "n makes sure that the kernel has no volume active. Volumes come to life with `serve' and \
-     `attach'.",
+    "y|n|ay",
+    "Nothing is activated in the kernel: volumes are active while `serve' or `attach' have them. \
+     y does nothing, successfully; n fails where volumes are active, and names who has them.",
 )
 .short('a');
+const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 const RESIZEABLE: Flag = Flag::value(
     "resizeable",
     "y|n",
@@ -72,7 +75,12 @@ pub(super) const COMMAND: Command = Command {
             AUTOACTIVATION,
             UUID,
             ACTIVATE,
+            ACTIVATION_MODE,
+            SYSINIT,
+            IGNORE_SKIP,
             FORCE,
+            flags::PARTIAL,
+            flags::IGNORE_LOCKING_FAILURE,
         ],
         UNSUPPORTED,
         CHANGE,
@@ -89,17 +97,11 @@ pub(super) const COMMAND: Command = Command {
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let attributes = attributes(arguments)?;
-    let is_activation = arguments.has(&ACTIVATE);
-    if attributes.is_empty() && !is_activation {
+    let active = active(arguments, &ACTIVATE)?;
+    if attributes.is_empty() && active.is_none() {
         return Err(Error::usage(
             "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
              --vgmetadatacopies or --setautoactivation.",
-        ));
-    }
-    if is_activation && !matches!(arguments.value(&ACTIVATE), Some("n" | "ln")) {
-        return Err(Error::failed(
-            "Nothing is activated in the kernel here: `ashlar attach' and `ashlar serve' bring \
-             volumes to life.",
         ));
     }
     let names = named(arguments, Unnamed::All, work)?;
@@ -112,8 +114,8 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         (Some(id) != own.as_deref()).then(|| question(group, id))
     };
     each(&names, work, |name, work| {
-        if is_activation {
-            deactivate(name, work)?;
+        if let Some(wanted) = active {
+            count_active(name, wanted, work)?;
         }
         if attributes.is_empty() {
             return Ok(());
@@ -166,15 +168,23 @@ fn question(group: &str, id: &str) -> Question {
     }
 }
 
-/// `-an`: nothing of ours is active outside of servers; what the kernel has active is not ours.
-fn deactivate(name: &str, work: &mut Work<'_>) -> Result<(), Error> {
+/// `-a`: says how many volumes are active, which are those that are served. Nothing is begun or
+/// ended here; with `n` it fails where there is any, and where the kernel has one.
+fn count_active(name: &str, wanted: Choice, work: &mut Work<'_>) -> Result<(), Error> {
     let scan = work.scan()?;
     let found = scan
         .find_group(name)
         .map_err(|error| Error::failed(error.to_string()))?;
-    inactive(&work.host().sysfs, found).map_err(|error| Error::failed(error.to_string()))?;
+    let served = served(found, work)?;
+    if wanted == Choice::No {
+        inactive(&work.host().sysfs, found).map_err(|error| Error::failed(error.to_string()))?;
+        if let [first, ..] = &served.volumes[..] {
+            return Err(Error::failed(in_use(&served, first)));
+        }
+    }
     work.note(&format!(
-        "0 logical volume(s) in volume group \"{name}\" now active"
+        "{} logical volume(s) in volume group \"{name}\" now active",
+        served.volumes.len()
     ));
     Ok(())
 }

@@ -5,10 +5,11 @@ use lvm::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name
 use lvm::plan::logical::{Autoactivation, Permission, Skip};
 use lvm::plan::places::Places;
 use lvm::plan::size::{Amount, Sign, SizeArgument};
+use manager::live::Client;
 use manager::scan::{FoundVg, Scan};
 
 use super::arguments::{ALLOC, Choice, choice, invalid};
-use super::work::{Finder, Work, refusal};
+use super::work::{Finder, Work, failed, refusal};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -463,4 +464,57 @@ pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
         Some(lvm::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
         _ => 1,
     }
+}
+
+/// `-a`, in all its forms.
+pub(super) fn active(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
+    match arguments.value(flag) {
+        None => Ok(None),
+        Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Ok(Some(Choice::Yes)),
+        Some("n" | "en" | "ln" | "an") => Ok(Some(Choice::No)),
+        Some(other) => Err(invalid(flag, other)),
+    }
+}
+
+/// The volumes of a group that are served, and by whom.
+pub(super) struct Served {
+    /// The process.
+    pub(super) pid: u32,
+    /// The volumes' names: `vg0/data`.
+    pub(super) volumes: Vec<String>,
+}
+
+/// Asks the owner of a group, if it has one.
+pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> {
+    if work.is_owner_of(group.uuid) {
+        let uuids = work.served();
+        let volumes = group.model.lvs().map(|(_, volume)| volume);
+        let volumes = volumes.filter(|volume| uuids.contains(&volume.uuid));
+        let names = volumes.map(|volume| format!("{}/{}", group.name, volume.name()));
+        return Ok(Served {
+            pid: std::process::id(),
+            volumes: names.collect(),
+        });
+    }
+    let client = Client::find(group.uuid).map_err(|error| failed(&error))?;
+    let Some(mut client) = client else {
+        return Ok(Served {
+            pid: 0,
+            volumes: Vec::new(),
+        });
+    };
+    let volumes = client.status().map_err(|error| failed(&error))?;
+    Ok(Served {
+        pid: client.pid(),
+        volumes: volumes.into_iter().map(|(name, _)| name).collect(),
+    })
+}
+
+/// Why a volume is not made inactive.
+pub(super) fn in_use(served: &Served, volume: &str) -> String {
+    let group = volume.split('/').next().unwrap_or_default();
+    format!(
+        "Logical volume {volume} in use: process {} serves it; `ashlar stop {group}' ends that",
+        served.pid
+    )
 }

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lvm::Uuid;
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
@@ -205,6 +206,17 @@ impl<'a> Work<'a> {
             return Err(Error::reported());
         }
         Ok(())
+    }
+
+    /// Whether this process owns the group.
+    pub(super) fn is_owner_of(&self, group: Uuid) -> bool {
+        self.caller.ownership == Ownership::Ours(group)
+    }
+
+    /// The volumes that this process serves.
+    pub(super) fn served(&self) -> Vec<Uuid> {
+        let hooks = self.caller.hooks.as_ref();
+        hooks.map_or_else(Vec::new, |hooks| hooks.in_use())
     }
 
     /// A finder of devices that can go into a plan.
