@@ -94,16 +94,21 @@ impl VolumeQueue {
         }
     }
 
+    /// Takes the table that the volume has now.
+    #[cold]
+    fn follow(&mut self) {
+        self.generation = self.gate.shared().current();
+        self.hint = Hint::default();
+        self.open_legs();
+    }
+
     /// Starts a request, unless requests are held.
+    #[inline]
     fn try_start(&mut self, request: Request) -> std::result::Result<(), Request> {
         match self.gate.pass(self.generation.number) {
             Pass::Held => return Err(request),
             Pass::Open => {}
-            Pass::Newer => {
-                self.generation = self.gate.shared().current();
-                self.hint = Hint::default();
-                self.open_legs();
-            }
+            Pass::Newer => self.follow(),
         }
         self.start(request);
         if self.out == 0 {
@@ -112,16 +117,21 @@ impl VolumeQueue {
         Ok(())
     }
 
+    #[inline]
     fn start(&mut self, mut request: Request) {
         if let Err(error) = admit(&self.generation.info, &request) {
             self.done.push(request.complete(Err(error)));
-            return;
-        }
-        if let Some((device, offset)) = self.only_device(&request) {
+        } else if let Some((device, offset)) = self.only_device(&request) {
             request.tag = self.gather.single(request.tag, request.operation);
             request.range = Range::new(offset, request.range.len());
-            return self.give(device, request);
+            self.give(device, request);
+        } else {
+            self.start_parts(request);
         }
+    }
+
+    /// Starts a request that is cut into parts, or goes nowhere.
+    fn start_parts(&mut self, request: Request) {
         let number = self.gather.begin(request.tag, request.operation);
         match request.operation {
             Operation::Read | Operation::Write => self.start_data(number, request),
@@ -217,28 +227,35 @@ impl VolumeQueue {
     }
 
     /// Gives a part to the device with this index in the table.
+    #[inline]
     fn give(&mut self, device: usize, part: Request) {
         let leg = &mut self.legs[self.leg_of[device]];
-        match &mut leg.queue {
-            Ok(queue) => {
-                leg.out += 1;
-                self.out += 1;
-                queue.submit(part);
-            }
-            Err(error) => {
-                let error = error.clone().within(&self.generation.info.name);
-                if let Some(single) = self.gather.take_single(part.tag) {
-                    self.done.push(Completion {
-                        tag: single.tag,
-                        result: Err(error),
-                        buffer: part.buffer,
-                    });
-                    return;
-                }
-                let answered = self.gather.answer(part.tag, part.buffer);
-                self.gather.fail(answered.whole, || error);
-            }
+        if let Ok(queue) = &mut leg.queue {
+            leg.out += 1;
+            self.out += 1;
+            queue.submit(part);
+        } else {
+            self.give_up(device, part);
         }
+    }
+
+    /// Answers a part for a device that could not be opened.
+    #[cold]
+    fn give_up(&mut self, device: usize, part: Request) {
+        let Err(error) = &self.legs[self.leg_of[device]].queue else {
+            unreachable!("a device that was opened is asked")
+        };
+        let error = error.clone().within(&self.generation.info.name);
+        if let Some(single) = self.gather.take_single(part.tag) {
+            self.done.push(Completion {
+                tag: single.tag,
+                result: Err(error),
+                buffer: part.buffer,
+            });
+            return;
+        }
+        let answered = self.gather.answer(part.tag, part.buffer);
+        self.gather.fail(answered.whole, || error);
     }
 
     /// The request touches a segment that only fails.
