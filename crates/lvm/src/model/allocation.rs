@@ -202,10 +202,10 @@ impl AllocationMap {
         lv: LvId,
         segment: usize,
         length: Extents,
-        nodes: &[Node],
+        nodes: &[Node<'_>],
         keys: &HashMap<&str, PvId>,
     ) {
-        let mut left: Vec<&Node> = nodes.iter().collect();
+        let mut left: Vec<&Node<'_>> = nodes.iter().collect();
         while let Some(node) = left.pop() {
             let value = match node {
                 Node::Section(section) => {
@@ -219,7 +219,7 @@ impl AllocationMap {
                 let [Value::String(name), Value::Integer(start)] = pair else {
                     continue;
                 };
-                let (Some(pv), Ok(start)) = (keys.get(name.as_str()), u32::try_from(*start)) else {
+                let (Some(pv), Ok(start)) = (keys.get(name.as_ref()), u32::try_from(*start)) else {
                     continue;
                 };
                 let start = Extents(u64::from(start));

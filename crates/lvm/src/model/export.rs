@@ -301,7 +301,7 @@ fn timestamp(object: &mut Object<'_, '_>, name: &str, seconds: Option<u64>) {
     }
 }
 
-fn strings<'a>(items: impl Iterator<Item = &'a str>) -> Value {
+fn strings<'a>(items: impl Iterator<Item = &'a str>) -> Value<'a> {
     Value::Array(items.map(text).collect())
 }
 

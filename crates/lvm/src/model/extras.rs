@@ -20,7 +20,7 @@ pub struct Extra {
     /// The known key in front of it; `None` at the start of the section.
     pub after: Option<&'static str>,
     /// The entry.
-    pub node: Node,
+    pub node: Node<'static>,
 }
 
 /// The entries of a section that the model does not name, in their order.
@@ -32,8 +32,8 @@ impl Extras {
     ///
     /// `known` answers the name under which the writer writes the entry.
     pub(crate) fn collect<'a>(
-        nodes: impl IntoIterator<Item = &'a Node>,
-        mut known: impl FnMut(&Node) -> Option<&'static str>,
+        nodes: impl IntoIterator<Item = &'a Node<'a>>,
+        mut known: impl FnMut(&Node<'_>) -> Option<&'static str>,
     ) -> Self {
         let mut extras = Vec::new();
         let mut after = None;
@@ -42,7 +42,7 @@ impl Extras {
                 Some(name) => after = Some(name),
                 None => extras.push(Extra {
                     after,
-                    node: node.clone(),
+                    node: node.clone().into_owned(),
                 }),
             }
         }
@@ -60,7 +60,7 @@ impl Extras {
     }
 
     /// The value called `name`.
-    pub fn value(&self, name: &str) -> Option<&Value> {
+    pub fn value(&self, name: &str) -> Option<&Value<'static>> {
         self.0.iter().find_map(|extra| match &extra.node {
             Node::Value { name: found, value } if found == name => Some(value),
             _ => None,
@@ -85,7 +85,7 @@ impl Extras {
 }
 
 /// The name of an entry.
-pub(crate) fn name_of(node: &Node) -> &str {
+pub(crate) fn name_of<'a>(node: &'a Node<'_>) -> &'a str {
     match node {
         Node::Section(section) => &section.name,
         Node::Value { name, .. } => name,
@@ -93,7 +93,7 @@ pub(crate) fn name_of(node: &Node) -> &str {
 }
 
 /// Finds an entry's name among `keys`.
-pub(crate) fn known_in(keys: &[&'static str], node: &Node) -> Option<&'static str> {
+pub(crate) fn known_in(keys: &[&'static str], node: &Node<'_>) -> Option<&'static str> {
     let name = name_of(node);
     keys.iter().find(|key| **key == name).copied()
 }

@@ -146,7 +146,7 @@ fn header(root: &Section) -> Result<Header> {
 fn volume_group(section: &Section) -> Result<VolumeGroup> {
     let fields = Fields::new(section);
     let extent_size = Sectors(u64::from(fields.u32("extent_size")?));
-    let mut vg = VolumeGroup::new(section.name.as_str(), fields.uuid("id")?, extent_size);
+    let mut vg = VolumeGroup::new(section.name.as_ref(), fields.uuid("id")?, extent_size);
     vg.seqno = fields.u32("seqno")?;
     vg.format = fields.owned("format")?;
     vg.flags = fields.flags()?;
@@ -167,7 +167,7 @@ fn volume_group(section: &Section) -> Result<VolumeGroup> {
         let pv = physical_volume(section)
             .map_err(|error| error.within(format_args!("physical volume {}", section.name)))?;
         if pv_keys
-            .insert(section.name.as_str(), vg.add_pv(pv))
+            .insert(section.name.as_ref(), vg.add_pv(pv))
             .is_some()
         {
             let context = format!("there are two physical volumes {}", section.name);
@@ -191,7 +191,7 @@ fn volume_group(section: &Section) -> Result<VolumeGroup> {
 fn physical_volume(section: &Section) -> Result<PhysicalVolume> {
     let fields = Fields::new(section);
     Ok(PhysicalVolume {
-        key: section.name.clone(),
+        key: section.name.clone().into_owned(),
         uuid: fields.uuid("id")?,
         device: fields.owned("device")?,
         device_id_type: fields.owned("device_id_type")?,
@@ -231,7 +231,7 @@ fn logical_volumes(
 /// Everything about a logical volume but its segments.
 fn logical_volume(section: &Section) -> Result<LogicalVolume> {
     let fields = Fields::new(section);
-    let mut lv = LogicalVolume::new(section.name.as_str(), fields.uuid("id")?);
+    let mut lv = LogicalVolume::new(section.name.as_ref(), fields.uuid("id")?);
     lv.flags = fields.flags()?;
     lv.tags = fields.strings("tags")?;
     lv.creation_time = fields.optional_u64("creation_time")?;
@@ -278,7 +278,7 @@ fn is_segment(node: &Node) -> bool {
 fn historical(section: &Section) -> Result<HistoricalVolume> {
     let fields = Fields::new(section);
     Ok(HistoricalVolume {
-        key: section.name.clone(),
+        key: section.name.clone().into_owned(),
         uuid: fields.uuid("id")?,
         name: fields.owned("name")?,
         creation_time: fields.optional_u64("creation_time")?,
@@ -322,7 +322,7 @@ pub fn read_header_comments(header: &mut Header, text: &str) {
 }
 
 /// A value that is one string, as an array of one.
-fn as_slice(value: &Value) -> &[Value] {
+fn as_slice<'a>(value: &'a Value<'a>) -> &'a [Value<'a>] {
     match value {
         Value::Array(items) => items,
         single => std::slice::from_ref(single),

@@ -188,7 +188,7 @@ pub enum ThinMessage {
     /// Delete the device with this id.
     Delete(u32),
     /// One that we do not know: its entries.
-    Unknown(Vec<Node>),
+    Unknown(Vec<Node<'static>>),
 }
 
 /// See [`SegmentType::ThinPool`].
@@ -294,5 +294,5 @@ pub struct Unknown {
     /// The whole `type`, with its suffixes.
     pub type_name: String,
     /// Everything behind `type` and `tags`, as it was.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Node<'static>>,
 }

@@ -171,8 +171,8 @@ fn parsed(text: &[u8]) -> Option<(String, String, u64)> {
     root.sections().find_map(
         |section| match (section.value("id"), section.value("seqno")) {
             (Some(Value::String(uuid)), Some(Value::Integer(seqno))) => Some((
-                section.name.clone(),
-                uuid.clone(),
+                section.name.clone().into_owned(),
+                uuid.clone().into_owned(),
                 u64::try_from(*seqno).ok()?,
             )),
             _ => None,

@@ -24,8 +24,7 @@ const CARRIER_START_HIGH: [u8; 3] = [0xf4, 0x8f, 0xbf];
 
 /// The string that carries `bytes`.
 pub fn from_bytes(bytes: &[u8]) -> String {
-    // No carrier begins with another byte than this one.
-    if let (Ok(text), false) = (str::from_utf8(bytes), bytes.contains(&CARRIER_START[0])) {
+    if let Some(text) = plain(bytes) {
         return text.to_owned();
     }
     let mut text = String::with_capacity(bytes.len());
@@ -44,6 +43,13 @@ pub fn from_bytes(bytes: &[u8]) -> String {
             .for_each(|byte| text.push(carrier(*byte)));
     }
     text
+}
+
+/// The string that `bytes` are, where it needs no carriers.
+pub(super) fn plain(bytes: &[u8]) -> Option<&str> {
+    // No carrier begins with another byte than this one.
+    let may_carry = bytes.contains(&CARRIER_START[0]);
+    str::from_utf8(bytes).ok().filter(|_| !may_carry)
 }
 
 /// The bytes that `text` carries.

@@ -13,9 +13,10 @@
 //!
 //! The text ends at its first NUL, as in a metadata area, or with its last byte.
 //!
-//! Promises: each byte is looked at a bounded number of times, and nothing is allocated but the
-//! strings that are handed out.
+//! Promises: each byte is looked at a bounded number of times, and nothing is allocated but strings
+//! that do not stand in the text as they are handed out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::carry;
@@ -24,7 +25,7 @@ use crate::error::{Error, Kind};
 
 /// What stands next in the text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+pub(super) enum Token<'a> {
     /// `{`
     OpenSection,
     /// `}`
@@ -38,11 +39,11 @@ pub(super) enum Token {
     /// `=`
     Equals,
     /// A name, or a string of either kind.
-    Text(String),
+    Text(Cow<'a, str>),
     /// A number without a point.
     Integer(i64),
     /// A number with one, as it is written.
-    Float(String),
+    Float(Cow<'a, str>),
     /// There is nothing more.
     End,
 }
@@ -60,6 +61,8 @@ pub(super) enum Expect {
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     bytes: &'a [u8],
+    /// The same, where no part of it needs carrying.
+    plain: Option<&'a str>,
     position: usize,
     token_start: usize,
 }
@@ -67,15 +70,17 @@ pub(super) struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// At the beginning of `bytes`, which end at their first NUL.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let bytes = until_nul(bytes);
         Self {
-            bytes: until_nul(bytes),
+            bytes,
+            plain: carry::plain(bytes),
             position: 0,
             token_start: 0,
         }
     }
 
     /// Takes the next token.
-    pub(super) fn next(&mut self, expect: Expect) -> Result<Token, Error> {
+    pub(super) fn next(&mut self, expect: Expect) -> Result<Token<'a>, Error> {
         self.skip_space();
         self.token_start = self.position;
         let Some(&first) = self.bytes.get(self.position) else {
@@ -138,15 +143,23 @@ impl<'a> Lexer<'a> {
         start..self.position
     }
 
-    fn word(&mut self, expect: Expect) -> String {
-        let range = self.skip_while(|byte| match expect {
-            Expect::Name => !ends_bare_name(byte),
-            Expect::Value => !ends_bare_value(byte),
-        });
-        carry::from_bytes(&self.bytes[range])
+    fn word(&mut self, expect: Expect) -> Cow<'a, str> {
+        let range = match expect {
+            Expect::Name => self.skip_while(|byte| !ends_bare_name(byte)),
+            Expect::Value => self.skip_while(|byte| !ends_bare_value(byte)),
+        };
+        self.text(range)
     }
 
-    fn quoted(&mut self, quote: u8) -> Result<Token, Error> {
+    /// What stands there. A token ends in front of a character of ASCII, so it has whole ones.
+    fn text(&self, range: Range<usize>) -> Cow<'a, str> {
+        match self.plain {
+            Some(plain) => Cow::Borrowed(&plain[range]),
+            None => Cow::Owned(carry::from_bytes(&self.bytes[range])),
+        }
+    }
+
+    fn quoted(&mut self, quote: u8) -> Result<Token<'a>, Error> {
         self.position += 1;
         let start = self.position;
         let has_escapes = quote == b'"';
@@ -163,23 +176,23 @@ impl<'a> Lexer<'a> {
                 Some(_) => self.position += 1,
             }
         }
-        let inside = &self.bytes[start..self.position];
+        let inside = start..self.position;
         self.position += 1;
         Ok(Token::Text(if escapes == 0 {
-            carry::from_bytes(inside)
+            self.text(inside)
         } else {
-            carry::from_bytes(&unescape(inside))
+            Cow::Owned(carry::from_bytes(&unescape(&self.bytes[inside])))
         }))
     }
 
-    fn number(&mut self) -> Result<Token, Error> {
+    fn number(&mut self) -> Result<Token<'a>, Error> {
         let bytes = self.bytes;
         let written = &bytes[self.skip_while(|byte| !ends_bare_value(byte))];
         let text = str::from_utf8(written).unwrap_or("");
         let digits = text.trim_start_matches(['+', '-']);
         if text.len() - digits.len() <= 1 {
             if is_float(digits) {
-                return Ok(Token::Float(text.to_owned()));
+                return Ok(Token::Float(Cow::Borrowed(text)));
             }
             if let Some(number) = integer(text.starts_with('-'), digits) {
                 return number.map(Token::Integer).map_err(|TooLarge| {
@@ -244,14 +257,18 @@ fn integer(is_negative: bool, digits: &str) -> Option<Result<i64, TooLarge>> {
         None if digits.len() > 1 && digits.starts_with('0') => (&digits[1..], 8),
         None => (digits, 10),
     };
-    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
+    let is_digit = |byte: u8| char::from(byte).is_digit(base);
+    if digits.is_empty() || !digits.bytes().all(is_digit) {
         return None;
     }
-    let size = i128::from_str_radix(digits, base).map_err(|_| TooLarge);
-    let number = size.and_then(|size| {
-        i64::try_from(if is_negative { -size } else { size }).map_err(|_| TooLarge)
+    let number = u64::from_str_radix(digits, base).ok().and_then(|size| {
+        if is_negative {
+            0_i64.checked_sub_unsigned(size)
+        } else {
+            i64::try_from(size).ok()
+        }
     });
-    Some(number)
+    Some(number.ok_or(TooLarge))
 }
 
 #[cfg(test)]

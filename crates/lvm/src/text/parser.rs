@@ -12,6 +12,8 @@
 //! Promises: memory and time grow with the text and are bounded for any bytes: see the constants.
 //! An error names line and column. Does not: know what the names mean.
 
+use std::borrow::Cow;
+
 use super::lexer::{Expect, Lexer, Token};
 use super::tree::{Node, Section, Value};
 use crate::error::{Error, Kind};
@@ -24,8 +26,8 @@ pub const DEPTH_MAX: usize = 64;
 /// characters, so this bounds a hostile text's tree to some 400 MB; 10,000 volumes have 300,000.
 pub const NODE_COUNT_MAX: usize = 4 << 20;
 
-/// The tree of `bytes`, which end at their first NUL or with the slice.
-pub fn parse(bytes: &[u8]) -> Result<Section, Error> {
+/// The tree of `bytes`, which end at their first NUL or with the slice. It borrows from them.
+pub fn parse(bytes: &[u8]) -> Result<Section<'_>, Error> {
     if bytes.len() > TEXT_SIZE_MAX {
         let context = format!(
             "the text has {} bytes, more than the {TEXT_SIZE_MAX} that are read",
@@ -36,26 +38,34 @@ pub fn parse(bytes: &[u8]) -> Result<Section, Error> {
     let mut parser = Parser {
         lexer: Lexer::new(bytes),
         count: 0,
+        unclosed: Vec::new(),
+        items: Vec::new(),
     };
-    let mut root = Section::default();
     loop {
         match parser.lexer.next(Expect::Name)? {
             Token::End => break,
-            token => root.nodes.push(parser.node(token, 1)?),
+            token => parser.node(token, 1)?,
         }
     }
-    root.nodes.shrink_to_fit();
-    Ok(root)
+    Ok(Section {
+        name: Cow::default(),
+        nodes: parser.close(0),
+    })
 }
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
     count: usize,
+    /// The nodes of all sections that are not closed yet, one section's behind the other's. A
+    /// section takes its own away when it closes, and is allocated once, as long as it is.
+    unclosed: Vec<Node<'a>>,
+    /// The items of the array that is not closed yet.
+    items: Vec<Value<'a>>,
 }
 
-impl Parser<'_> {
-    /// The node that begins with `first`, at `depth` sections below the root.
-    fn node(&mut self, first: Token, depth: usize) -> Result<Node, Error> {
+impl<'a> Parser<'a> {
+    /// Reads the node that begins with `first`, at `depth` sections below the root.
+    fn node(&mut self, first: Token<'a>, depth: usize) -> Result<(), Error> {
         self.count()?;
         let Token::Text(name) = first else {
             return Err(self.unexpected(&first, "a name"));
@@ -63,25 +73,32 @@ impl Parser<'_> {
         if name.is_empty() {
             return Err(self.lexer.error("a name must not be empty"));
         }
-        match self.lexer.next(Expect::Name)? {
-            Token::Equals => Ok(Node::Value {
+        let node = match self.lexer.next(Expect::Name)? {
+            Token::Equals => Node::Value {
                 name,
                 value: self.value()?,
-            }),
-            Token::OpenSection => Ok(Node::Section(self.section(name, depth)?)),
+            },
+            Token::OpenSection => Node::Section(self.section(name, depth)?),
             other => {
                 let wanted = format!("'=' or '{{' behind the name {}", shown(&name));
-                Err(self.unexpected(&other, &wanted))
+                return Err(self.unexpected(&other, &wanted));
             }
-        }
+        };
+        self.unclosed.push(node);
+        Ok(())
     }
 
-    fn section(&mut self, name: String, depth: usize) -> Result<Section, Error> {
+    /// Takes the nodes from `start` on.
+    fn close(&mut self, start: usize) -> Vec<Node<'a>> {
+        self.unclosed.drain(start..).collect()
+    }
+
+    fn section(&mut self, name: Cow<'a, str>, depth: usize) -> Result<Section<'a>, Error> {
         if depth > DEPTH_MAX {
             let what = format!("sections are nested more than {DEPTH_MAX} deep");
             return Err(self.lexer.error_of(Kind::Limit, what));
         }
-        let mut nodes = Vec::new();
+        let start = self.unclosed.len();
         loop {
             match self.lexer.next(Expect::Name)? {
                 Token::CloseSection => break,
@@ -89,46 +106,49 @@ impl Parser<'_> {
                     let what = format!("the text ends inside the section {}", shown(&name));
                     return Err(self.lexer.error(what));
                 }
-                token => nodes.push(self.node(token, depth + 1)?),
+                token => self.node(token, depth + 1)?,
             }
         }
-        nodes.shrink_to_fit();
-        Ok(Section { name, nodes })
+        Ok(Section {
+            name,
+            nodes: self.close(start),
+        })
     }
 
-    fn value(&mut self) -> Result<Value, Error> {
+    fn value(&mut self) -> Result<Value<'a>, Error> {
         match self.lexer.next(Expect::Value)? {
             Token::OpenArray => self.array(),
             token => self.single(token),
         }
     }
 
-    fn array(&mut self) -> Result<Value, Error> {
-        let mut values = Vec::new();
+    /// Arrays do not stand in arrays, so the items before it are none.
+    fn array(&mut self) -> Result<Value<'a>, Error> {
         loop {
             match self.lexer.next(Expect::Value)? {
                 Token::CloseArray => break,
                 // LVM2 lets the comma be absent, and be the last thing, but not stand alone.
-                Token::Comma if values.is_empty() => {
+                Token::Comma if self.items.is_empty() => {
                     return Err(self.lexer.error("a comma needs a value in front of it"));
                 }
                 Token::Comma => match self.lexer.next(Expect::Value)? {
                     Token::CloseArray => break,
-                    token => values.push(self.item(token)?),
+                    token => self.item(token)?,
                 },
-                token => values.push(self.item(token)?),
+                token => self.item(token)?,
             }
         }
-        values.shrink_to_fit();
-        Ok(Value::Array(values))
+        Ok(Value::Array(self.items.drain(..).collect()))
     }
 
-    fn item(&mut self, token: Token) -> Result<Value, Error> {
+    fn item(&mut self, token: Token<'a>) -> Result<(), Error> {
         self.count()?;
-        self.single(token)
+        let item = self.single(token)?;
+        self.items.push(item);
+        Ok(())
     }
 
-    fn single(&mut self, token: Token) -> Result<Value, Error> {
+    fn single(&mut self, token: Token<'a>) -> Result<Value<'a>, Error> {
         match token {
             Token::Integer(number) => Ok(Value::Integer(number)),
             Token::Float(number) => Ok(Value::Float(number)),
@@ -146,7 +166,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn unexpected(&self, found: &Token, wanted: &str) -> Error {
+    fn unexpected(&self, found: &Token<'_>, wanted: &str) -> Error {
         let found = match found {
             Token::OpenSection => "'{'".to_owned(),
             Token::CloseSection => "'}'".to_owned(),

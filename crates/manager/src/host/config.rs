@@ -29,7 +29,7 @@ const FILE_SIZE_MAX: u64 = 4 << 20;
 pub struct Config {
     system_dir: PathBuf,
     /// Strongest first.
-    layers: Vec<Section>,
+    layers: Vec<Section<'static>>,
 }
 
 impl Config {
@@ -66,7 +66,7 @@ impl Config {
             )
             .because(error)
         })?;
-        self.layers.insert(0, tree);
+        self.layers.insert(0, tree.into_owned());
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Config {
     }
 
     /// The value of `path`, such as `devices/filter`, where it is set.
-    pub fn value(&self, path: &str) -> Option<&Value> {
+    pub fn value(&self, path: &str) -> Option<&Value<'static>> {
         self.layers.iter().find_map(|layer| lookup(layer, path))
     }
 
@@ -100,7 +100,7 @@ impl Config {
     pub fn flag(&self, path: &str, default: bool) -> bool {
         match self.value(path) {
             Some(Value::Integer(number)) => *number != 0,
-            Some(Value::String(word)) => matches!(word.as_str(), "1" | "y" | "yes" | "on" | "true"),
+            Some(Value::String(word)) => matches!(&**word, "1" | "y" | "yes" | "on" | "true"),
             _ => default,
         }
     }
@@ -196,7 +196,7 @@ impl Config {
     }
 }
 
-fn as_text(value: &Value) -> Option<&str> {
+fn as_text<'a>(value: &'a Value<'_>) -> Option<&'a str> {
     match value {
         Value::String(text) => Some(text),
         _ => None,
@@ -212,7 +212,7 @@ fn clean_system_id(id: &str) -> String {
     id[start..].chars().filter(allowed).take(127).collect()
 }
 
-fn read_file(path: &Path) -> Result<Option<Section>> {
+fn read_file(path: &Path) -> Result<Option<Section<'static>>> {
     let broken = || {
         let what = format!(
             "cannot use {}; correct it, or set LVM_SYSTEM_DIR",
@@ -230,12 +230,12 @@ fn read_file(path: &Path) -> Result<Option<Section>> {
     }
     let bytes = fs::read(path).map_err(|error| broken().because(error))?;
     parse(&bytes)
-        .map(Some)
+        .map(|tree| Some(tree.into_owned()))
         .map_err(|error| broken().because(error))
 }
 
 /// Finds `a/b/c` in a tree whose names may themselves be paths.
-fn lookup<'a>(section: &'a Section, path: &str) -> Option<&'a Value> {
+fn lookup<'a>(section: &'a Section<'static>, path: &str) -> Option<&'a Value<'static>> {
     // The last one wins, as with stock.
     section.nodes.iter().rev().find_map(|node| match node {
         Node::Value { name, value } if name.trim_matches('/') == path => Some(value),

@@ -73,7 +73,7 @@ impl Remote {
     pub fn new(address: Address, config: &Config) -> Result<Self> {
         let said = match config.value("ashlar/pv_timeout") {
             Some(Value::Integer(number)) => Some(number.to_string()),
-            Some(Value::Float(text) | Value::String(text)) => Some(text.clone()),
+            Some(Value::Float(text) | Value::String(text)) => Some(text.clone().into_owned()),
             Some(Value::Array(_)) => Some(String::new()),
             None => None,
         };

@@ -20,7 +20,7 @@ pub(super) struct Object<'p, 'e> {
     /// What is still to be written.
     extras: Vec<&'e Extra>,
     /// How an entry that the model does not name is written.
-    hint: &'e dyn Fn(&Node) -> Hint,
+    hint: &'e dyn Fn(&Node<'_>) -> Hint,
 }
 
 impl<'p, 'e> Object<'p, 'e> {
@@ -32,7 +32,7 @@ impl<'p, 'e> Object<'p, 'e> {
     pub(super) fn begin_with_hints(
         printer: &'p mut Printer,
         extras: &'e Extras,
-        hint: &'e dyn Fn(&Node) -> Hint,
+        hint: &'e dyn Fn(&Node<'_>) -> Hint,
     ) -> Self {
         let mut object = Self {
             printer,
@@ -48,17 +48,17 @@ impl<'p, 'e> Object<'p, 'e> {
         self.done(name);
     }
 
-    pub(super) fn hinted(&mut self, name: &str, value: &Value, hint: &str) {
+    pub(super) fn hinted(&mut self, name: &str, value: &Value<'_>, hint: &str) {
         self.printer.value_hinted(name, value, hint);
         self.done(name);
     }
 
-    pub(super) fn noted(&mut self, name: &str, value: &Value, note: &str) {
+    pub(super) fn noted(&mut self, name: &str, value: &Value<'_>, note: &str) {
         self.printer.value_noted(name, value, note);
         self.done(name);
     }
 
-    pub(super) fn rows(&mut self, name: &str, values: &[Value], per_row: usize) {
+    pub(super) fn rows(&mut self, name: &str, values: &[Value<'_>], per_row: usize) {
         self.printer.blank();
         self.printer.rows(name, values, per_row);
         self.done(name);
@@ -110,10 +110,10 @@ impl<'p, 'e> Object<'p, 'e> {
     }
 }
 
-pub(super) fn text(value: &str) -> Value {
-    Value::String(value.to_owned())
+pub(super) fn text(value: &str) -> Value<'_> {
+    Value::String(value.into())
 }
 
-pub(super) fn number(value: impl Into<u64>) -> Value {
+pub(super) fn number(value: impl Into<u64>) -> Value<'static> {
     Value::Integer(i64::try_from(value.into()).expect("numbers of a text have 63 bits"))
 }

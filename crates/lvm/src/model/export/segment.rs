@@ -21,7 +21,7 @@ pub(super) fn segment(
     segment: &Segment,
 ) {
     printer.open(&format!("segment{count}"));
-    let hint = |node: &Node| hint(context, &segment.kind, node);
+    let hint = |node: &Node<'_>| hint(context, &segment.kind, node);
     let mut object = Object::begin_with_hints(printer, &segment.extra, &hint);
     object.value("start_extent", &number(segment.start.0));
     let length = context.describe(segment.length);
@@ -90,7 +90,7 @@ fn fields(object: &mut Object<'_, '_>, context: &Context<'_>, kind: &SegmentType
 }
 
 /// Pairs of a name and the first extent there.
-fn areas(context: &Context<'_>, areas: &[Area]) -> Vec<Value> {
+fn areas<'a>(context: &'a Context<'_>, areas: &[Area]) -> Vec<Value<'a>> {
     let pair = |area: &Area| match *area {
         Area::Pv { pv, start } => [text(context.pv_name(pv)), number(start.0)],
         Area::Lv { lv, start } => [text(context.lv_name(lv)), number(start.0)],
@@ -224,7 +224,7 @@ fn optional_number(object: &mut Object<'_, '_>, name: &str, value: Option<u32>) 
 }
 
 /// How a setting that is only carried is written.
-fn hint(context: &Context<'_>, kind: &SegmentType, node: &Node) -> Hint {
+fn hint(context: &Context<'_>, kind: &SegmentType, node: &Node<'_>) -> Hint {
     let (
         SegmentType::VdoPool(_),
         Node::Value {
@@ -236,7 +236,7 @@ fn hint(context: &Context<'_>, kind: &SegmentType, node: &Node) -> Hint {
         return Hint::None;
     };
     let value = u64::try_from(*value).unwrap_or(0);
-    match name.as_str() {
+    match name.as_ref() {
         "header_size" => Hint::Size(describe_size(Sectors(value))),
         "virtual_extents" => Hint::SizeAndBlank(context.describe(Extents(value))),
         name if name.ends_with("_mb") => Hint::Size(describe_size(Sectors(

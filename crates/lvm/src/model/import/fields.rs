@@ -8,11 +8,11 @@ use crate::{Error, Kind, Result, Uuid};
 /// The values of one section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
-    section: &'a Section,
+    section: &'a Section<'a>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(section: &'a Section) -> Self {
+    pub(super) fn new(section: &'a Section<'a>) -> Self {
         Self { section }
     }
 
@@ -20,7 +20,7 @@ impl<'a> Fields<'a> {
         self.section.value(name).is_some()
     }
 
-    pub(super) fn section(self, name: &str) -> Result<&'a Section> {
+    pub(super) fn section(self, name: &str) -> Result<&'a Section<'a>> {
         self.section.section(name).ok_or_else(|| missing(name))
     }
 
@@ -77,7 +77,7 @@ impl<'a> Fields<'a> {
     }
 
     /// An array, or a single value; `None` where there is neither.
-    pub(super) fn list(self, name: &str) -> Option<&'a [Value]> {
+    pub(super) fn list(self, name: &str) -> Option<&'a [Value<'a>]> {
         self.section.value(name).map(as_slice)
     }
 
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn string<'a>(name: &str, item: &'a Value) -> Result<&'a str> {
+fn string<'a>(name: &str, item: &'a Value<'_>) -> Result<&'a str> {
     match item {
         Value::String(text) => Ok(text),
         _ => Err(wrong(name, "a list of strings")),

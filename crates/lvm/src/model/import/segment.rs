@@ -77,7 +77,7 @@ pub(super) struct Names<'a> {
 /// The fields of a segment together with the names that they may use.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
-    section: &'a Section,
+    section: &'a Section<'a>,
     fields: Fields<'a>,
     names: &'a Names<'a>,
 }
@@ -183,7 +183,7 @@ impl Reader<'_> {
             .filter(|node| known_in(START_KEYS, node).is_none());
         SegmentType::Unknown(Unknown {
             type_name: type_name.to_owned(),
-            nodes: nodes.cloned().collect(),
+            nodes: owned(nodes),
         })
     }
 
@@ -237,7 +237,7 @@ impl Reader<'_> {
         let start = u32::try_from(*start)
             .map_err(|_| Error::new(Kind::Model, format!("{key} cannot begin at {start}")))?;
         let start = Extents(u64::from(start));
-        match self.names.pvs.get(name.as_str()) {
+        match self.names.pvs.get(name.as_ref()) {
             Some(pv) => Ok(Area::Pv { pv: *pv, start }),
             None => Ok(Area::Lv {
                 lv: self.lv_named(name)?,
@@ -393,7 +393,7 @@ impl Reader<'_> {
         if let ([Node::Value { .. }], true) = (&section.nodes[..], fields.has("delete")) {
             return Ok(ThinMessage::Delete(fields.u32("delete")?));
         }
-        Ok(ThinMessage::Unknown(section.nodes.clone()))
+        Ok(ThinMessage::Unknown(owned(&section.nodes)))
     }
 
     fn thin(self) -> Result<Thin> {
@@ -448,6 +448,12 @@ impl Reader<'_> {
             offset,
         })
     }
+}
+
+/// Copies that outlive the text.
+fn owned<'a>(nodes: impl IntoIterator<Item = &'a Node<'a>>) -> Vec<Node<'static>> {
+    let nodes = nodes.into_iter();
+    nodes.map(|node| node.clone().into_owned()).collect()
 }
 
 fn wrong_count(key: &str, count: u64) -> Error {

@@ -216,7 +216,7 @@ fn many_volumes() {
 }
 
 /// Any change to any entry of a text: taken away, doubled, or given another value.
-fn mutate(section: &mut Section, at: &mut usize, change: &Change) -> bool {
+fn mutate(section: &mut Section<'_>, at: &mut usize, change: &Change) -> bool {
     let mut index = 0;
     while index < section.nodes.len() {
         if *at == 0 {
@@ -249,7 +249,7 @@ fn mutate(section: &mut Section, at: &mut usize, change: &Change) -> bool {
 enum Change {
     Remove,
     Double,
-    Set(Value),
+    Set(Value<'static>),
 }
 
 fn changes() -> impl Strategy<Value = Change> {
@@ -266,13 +266,13 @@ fn changes() -> impl Strategy<Value = Change> {
         Just(""),
         Just("m")
     ];
-    let name = name.prop_map(|name| Value::String(name.to_owned()));
+    let name = name.prop_map(|name| Value::String(name.into()));
     let value = prop_oneof![number.clone(), name.clone()];
     let list = proptest::collection::vec(value.clone(), 0..5).prop_map(Value::Array);
     prop_oneof![
         Just(Change::Remove),
         Just(Change::Double),
-        prop_oneof![value, list, Just(Value::Float("1.5".to_owned()))].prop_map(Change::Set),
+        prop_oneof![value, list, Just(Value::Float("1.5".into()))].prop_map(Change::Set),
     ]
 }
 

@@ -42,7 +42,7 @@ fn stock_ring_holds_its_last_versions() {
         );
         assert_eq!(
             vg.value("id"),
-            Some(&text::Value::String(version.vg_uuid.clone()))
+            Some(&text::Value::String(version.vg_uuid.as_str().into()))
         );
     }
 }

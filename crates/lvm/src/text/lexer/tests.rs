@@ -2,7 +2,7 @@
 
 use super::{Expect, Lexer, Token};
 
-fn value(text: &str) -> Result<Token, String> {
+fn value(text: &str) -> Result<Token<'_>, String> {
     Lexer::new(text.as_bytes())
         .next(Expect::Value)
         .map_err(|error| error.context)
@@ -44,7 +44,7 @@ fn numbers_are_those_of_strtoll() {
 fn floats_stay_as_they_are_written() {
     // Proves: no float is rounded.
     for text in ["1.5", "-0.10", "3.", ".5"] {
-        assert_eq!(value(text), Ok(Token::Float(text.to_owned())));
+        assert_eq!(value(text), Ok(Token::Float(text.into())));
     }
 }
 
@@ -61,7 +61,7 @@ fn strings_know_their_escapes() {
         ("word]", "word"),
         ("\"two\nlines\"", "two\nlines"),
     ] {
-        assert_eq!(value(text), Ok(Token::Text(string.to_owned())), "{text}");
+        assert_eq!(value(text), Ok(Token::Text(string.into())), "{text}");
     }
     for text in [r#"""#, r#""a"#, r#""a\""#, r#""a\"#, "'", "'a", "\"a\0\""] {
         assert!(value(text).unwrap_err().contains("does not end"), "{text}");
@@ -72,10 +72,7 @@ fn strings_know_their_escapes() {
 fn names_may_begin_with_digits() {
     // Proves: a volume called 1.5 is a name where a name is expected.
     let mut lexer = Lexer::new(b" # comment\n 1.5+x-{");
-    assert_eq!(
-        lexer.next(Expect::Name),
-        Ok(Token::Text("1.5+x-".to_owned()))
-    );
+    assert_eq!(lexer.next(Expect::Name), Ok(Token::Text("1.5+x-".into())));
     assert_eq!(lexer.next(Expect::Name), Ok(Token::OpenSection));
     assert_eq!(lexer.next(Expect::Name), Ok(Token::End));
 }

@@ -19,24 +19,24 @@ fn reads_sections_values_and_arrays() {
     let root =
         parse(b"a = 1 # c\nb { a = [] a = [1, \"x\" 2.5,] 'q r' {}}c=word\0 } garbage").unwrap();
     assert_eq!(root.value("a"), Some(&Value::Integer(1)));
-    assert_eq!(root.value("c"), Some(&Value::String("word".to_owned())));
+    assert_eq!(root.value("c"), Some(&Value::String("word".into())));
     let section = root.section("b").unwrap();
     let array = vec![
         Value::Integer(1),
-        Value::String("x".to_owned()),
-        Value::Float("2.5".to_owned()),
+        Value::String("x".into()),
+        Value::Float("2.5".into()),
     ];
     let expected = [
         Node::Value {
-            name: "a".to_owned(),
+            name: "a".into(),
             value: Value::Array(Vec::new()),
         },
         Node::Value {
-            name: "a".to_owned(),
+            name: "a".into(),
             value: Value::Array(array),
         },
         Node::Section(Section {
-            name: "q r".to_owned(),
+            name: "q r".into(),
             nodes: Vec::new(),
         }),
     ];
@@ -95,23 +95,31 @@ fn name() -> impl Strategy<Value = String> {
     .prop_map(|bytes| carry::from_bytes(&bytes))
 }
 
-fn single() -> impl Strategy<Value = Value> {
+fn single() -> impl Strategy<Value = Value<'static>> {
     let string = vec(prop_oneof![Just(b'\\'), Just(b'"'), 1_u8..], 0..12);
     prop_oneof![
         any::<i64>().prop_map(Value::Integer),
-        (any::<i32>(), any::<u16>()).prop_map(|(a, b)| Value::Float(format!("{a}.{b}"))),
-        string.prop_map(|bytes| Value::String(carry::from_bytes(&bytes))),
+        (any::<i32>(), any::<u16>()).prop_map(|(a, b)| Value::Float(format!("{a}.{b}").into())),
+        string.prop_map(|bytes| Value::String(carry::from_bytes(&bytes).into())),
     ]
 }
 
-fn tree() -> impl Strategy<Value = Section> {
+fn tree() -> impl Strategy<Value = Section<'static>> {
     let value = prop_oneof![single(), vec(single(), 0..5).prop_map(Value::Array)];
-    let leaf = (name(), value).prop_map(|(name, value)| Node::Value { name, value });
+    let leaf = (name(), value).prop_map(|(name, value)| Node::Value {
+        name: name.into(),
+        value,
+    });
     let node = leaf.prop_recursive(4, 64, 6, |inner| {
-        (name(), vec(inner, 0..6)).prop_map(|(name, nodes)| Node::Section(Section { name, nodes }))
+        (name(), vec(inner, 0..6)).prop_map(|(name, nodes)| {
+            Node::Section(Section {
+                name: name.into(),
+                nodes,
+            })
+        })
     });
     vec(node, 0..8).prop_map(|nodes| Section {
-        name: String::new(),
+        name: "".into(),
         nodes,
     })
 }

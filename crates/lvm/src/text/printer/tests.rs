@@ -3,8 +3,8 @@
 use super::{Printer, Style};
 use crate::text::{Node, Section, Value, parse};
 
-fn string(text: &str) -> Value {
-    Value::String(text.to_owned())
+fn string(text: &str) -> Value<'_> {
+    Value::String(text.into())
 }
 
 /// The same events in both styles.
@@ -54,11 +54,12 @@ fn backup_indents_and_lines_hints_up() {
 #[test]
 fn unknown_nodes_are_printed_whole() {
     // Proves: names and strings are quoted and escaped where they must be, odd bytes come back.
+    let odd = crate::text::carry::from_bytes(b"a\"b\\c\xff");
     let section = Section {
-        name: "with space".to_owned(),
+        name: "with space".into(),
         nodes: vec![Node::Value {
-            name: "x".to_owned(),
-            value: string(&crate::text::carry::from_bytes(b"a\"b\\c\xff")),
+            name: "x".into(),
+            value: string(&odd),
         }],
     };
     let mut printer = Printer::new(Style::Raw);
@@ -85,7 +86,8 @@ fn reprint(stock: &str, style: Style) -> Vec<u8> {
         } else if let Some(name) = line.strip_suffix(" = [") {
             let rows: Vec<&str> = lines.by_ref().take_while(|line| *line != "]").collect();
             let per_row = rows[0].trim_end_matches(',').split(',').count();
-            let array = parse(format!("a = [{}]", rows.concat()).as_bytes()).unwrap();
+            let text = format!("a = [{}]", rows.concat());
+            let array = parse(text.as_bytes()).unwrap();
             let Some(Value::Array(values)) = array.value("a") else {
                 panic!("{rows:?}")
             };
