@@ -119,9 +119,11 @@ impl Sysfs {
             .and_then(|uuid| logical_volume(&dir, uuid))
             .or_else(|| self.held_by(&dir))
             .or_else(|| self.held_by(disk?));
-        let id = match dm_uuid {
-            Some(uuid) => dm_id(uuid),
-            None => device_id(&dir, disk.unwrap_or(&dir)),
+        let id = if let Some(uuid) = dm_uuid {
+            dm_id(uuid)
+        } else {
+            let md_uuid = has("md").then(|| read(&dir.join("md/uuid"))).flatten();
+            device_id(disk.unwrap_or(&dir), md_uuid)
         };
         BlockFacts {
             id,
@@ -231,14 +233,14 @@ fn dm_id(uuid: String) -> Option<DeviceId> {
 }
 
 /// What any other device is known by, in stock's order of preference.
-fn device_id(dir: &Path, disk: &Path) -> Option<DeviceId> {
+fn device_id(disk: &Path, md_uuid: Option<String>) -> Option<DeviceId> {
     let id = |kind: &str, name: String| {
         Some(DeviceId {
             kind: kind.to_owned(),
             name,
         })
     };
-    if let Some(uuid) = read(&dir.join("md/uuid")) {
+    if let Some(uuid) = md_uuid {
         return id("md_uuid", uuid);
     }
     if let Some(file) = read(&disk.join("loop/backing_file")) {

@@ -19,6 +19,7 @@ mod partitions;
 mod probe;
 mod run;
 mod source;
+mod stage;
 mod texts;
 mod unfinished;
 

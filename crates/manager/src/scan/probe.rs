@@ -22,7 +22,7 @@ use crate::host::{Candidate, DeviceId, DeviceNumber, KernelPartitions, Location,
 use crate::{Error, Kind, Result};
 
 /// The first read: the label's sectors, and the header of the first area where stock puts it.
-const HEAD_SIZE: u64 = 8192;
+pub(super) const HEAD_SIZE: u64 = 8192;
 /// The most metadata areas that are looked at. LVM2 makes two.
 const AREAS_MAX: usize = 4;
 /// Where the type stands in a label's sector.
@@ -81,7 +81,7 @@ impl Probed {
         }
     }
 
-    fn unreadable(mut self, error: &Error) -> Self {
+    pub(super) fn unreadable(mut self, error: &Error) -> Self {
         let finding = Finding::new(FindingKind::Unreadable, Severity::Error, error.to_string());
         self.findings
             .push(finding.remedy("check the device, or leave it out with --devices"));
@@ -90,31 +90,42 @@ impl Probed {
     }
 }
 
-/// Looks at a device, and at its partitions if nobody else does.
-pub(super) fn probe(candidate: &Candidate, texts: &Texts) -> Vec<Probed> {
-    if let Some(reason) = &candidate.skip {
-        let mut probed = Probed::new(candidate, ProbedContent::Skipped(reason.clone()));
-        let severity = match candidate.origin {
-            Origin::Named => Severity::Warning,
-            Origin::Folder | Origin::Host => Severity::Note,
+/// The beginning of a device, where its label is.
+pub(super) fn read_head(source: &Source) -> Result<Vec<u8>> {
+    source.read(0, source.size().min(HEAD_SIZE) as usize)
+}
+
+/// Asks the kernel for what will be read behind this head: texts whose header is in it, and other
+/// headers. What is wrong with any of it is found when it is read.
+pub(super) fn ask_for_texts(source: &Source, head: &[u8]) {
+    let Some(label) = Label::scan(head).label else {
+        return;
+    };
+    for span in label.metadata_areas().iter().take(AREAS_MAX) {
+        let Some(sector) = header_in(head, *span) else {
+            source.ask_for(span.offset.0, AREA_HEADER_SIZE as u64);
+            continue;
         };
-        let message = format!("{} is not looked at: {reason}", candidate.name);
-        probed
-            .findings
-            .push(Finding::new(FindingKind::Skipped, severity, message));
-        return vec![probed];
-    }
-    let probed = Probed::new(candidate, ProbedContent::Other);
-    match Source::open(&candidate.location, &candidate.name) {
-        Ok(source) => probe_source(candidate, &source, texts),
-        Err(error) => vec![probed.unreadable(&error)],
+        let Ok(header) = AreaHeader::decode(sector, *span, Bytes(source.size())) else {
+            continue;
+        };
+        let location = header.committed.as_ref();
+        let spans = location.and_then(|location| Ring::new(&header).spans(location).ok());
+        for span in spans.into_iter().flatten() {
+            source.ask_for(header.start.0 + span.offset.0, span.size.0);
+        }
     }
 }
 
-/// Looks at a device that is open.
-pub(super) fn probe_source(candidate: &Candidate, source: &Source, texts: &Texts) -> Vec<Probed> {
+/// Looks at a device that is open, and at its partitions if nobody else does.
+pub(super) fn probe_source(
+    candidate: &Candidate,
+    source: &Source,
+    head: Result<Vec<u8>>,
+    texts: &Texts,
+) -> Vec<Probed> {
     let probed = Probed::new(candidate, ProbedContent::Other);
-    let (mut probed, head) = match examine(probed, source, texts) {
+    let (mut probed, head) = match examine(probed, source, head, texts) {
         Ok(done) => done,
         Err(probed) => return vec![*probed],
     };
@@ -153,14 +164,15 @@ fn refuse_label(probed: &mut Probed) {
     }
 }
 
-/// Looks for a physical volume on `source`; gives back the head that was read.
+/// Looks for a physical volume on `source`; gives back its head.
 fn examine(
     mut probed: Probed,
     source: &Source,
+    head: Result<Vec<u8>>,
     texts: &Texts,
 ) -> std::result::Result<(Probed, Vec<u8>), Box<Probed>> {
     probed.size = source.size();
-    let head = match source.read(0, source.size().min(HEAD_SIZE) as usize) {
+    let head = match head {
         Ok(head) => head,
         Err(error) => return Err(Box::new(probed.unreadable(&error))),
     };
@@ -220,15 +232,11 @@ fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedP
 
 fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedArea {
     let header = || -> Result<AreaHeader> {
-        let start = span.offset.0;
-        let known = usize::try_from(start)
-            .ok()
-            .and_then(|start| head.get(start..start.checked_add(AREA_HEADER_SIZE)?));
         let read;
-        let sector = if let Some(sector) = known {
+        let sector = if let Some(sector) = header_in(head, span) {
             sector
         } else {
-            read = source.read(start, AREA_HEADER_SIZE)?;
+            read = source.read(span.offset.0, AREA_HEADER_SIZE)?;
             &read
         };
         Ok(AreaHeader::decode(sector, span, Bytes(source.size()))?)
@@ -252,6 +260,12 @@ fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedA
         header: Some(header),
         text,
     }
+}
+
+/// The header of the area at `span`, if it is in the head.
+fn header_in(head: &[u8], span: Span) -> Option<&[u8]> {
+    let start = usize::try_from(span.offset.0).ok()?;
+    head.get(start..start.checked_add(AREA_HEADER_SIZE)?)
 }
 
 fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Option<Arc<Text>>> {
@@ -297,7 +311,7 @@ fn look_into(
         part.number = None;
         part.id = None;
         match source.window(*window, &part.name) {
-            Ok(inner) => match examine(part, &inner, texts) {
+            Ok(inner) => match examine(part, &inner, read_head(&inner), texts) {
                 Ok((part, _)) => part,
                 Err(part) => *part,
             },

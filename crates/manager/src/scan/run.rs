@@ -1,12 +1,16 @@
 //! Looking at all devices at once, without waiting for one that does not answer.
 //!
-//! Threads take devices from a list. The first one begins alone: a few devices that answer at once
-//! are done before others would have started. As long as devices are waiting, the threads double
-//! every few milliseconds. A device that has not answered after the time limit is reported and left
-//! behind with its thread, which a stuck kernel call holds; another thread takes its place, so that
-//! one dead disk costs the limit once and hides nothing else.
+//! Threads take devices from a list and go one step with each: see `stage`. The first one begins
+//! alone: a few devices that answer at once are done before others would have started. As long as
+//! devices are waiting, the threads double every few milliseconds. A device that has not answered
+//! after the time limit is reported and left behind with its thread, which a stuck kernel call
+//! holds; another thread takes its place, so that one dead disk costs the limit once and hides
+//! nothing else.
+//!
+//! Who waits for the first thread parses what it brings meanwhile: reading waits for disks, parsing
+//! for a processor.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,8 +21,9 @@ use block::Device;
 use super::assemble::assemble;
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::Scan;
-use super::probe::{Probed, ProbedContent, probe, probe_source};
+use super::probe::{Probed, ProbedContent, probe_source, read_head};
 use super::source::Source;
+use super::stage::{Stage, step};
 use super::texts::Texts;
 use crate::host::{Candidate, DeviceSource, Host, Location};
 use crate::{Error, Kind, Result};
@@ -50,7 +55,7 @@ impl Default for Options {
 pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Scan> {
     let once = || -> Result<Scan> {
         let candidates = host.candidates(source)?;
-        let probed = probe_all(candidates.devices, options, probe)?;
+        let probed = probe_all(candidates.devices, options, step)?;
         Ok(assemble(probed, host, candidates.findings))
     };
     let scan = once()?;
@@ -67,7 +72,7 @@ pub fn scan_devices(host: &Host, devices: &[(String, Arc<dyn Device>)]) -> Scan 
     let look = |(name, device): &(String, Arc<dyn Device>)| {
         let candidate = Candidate::named(name, Location::whole(name));
         let source = Source::of_device(Arc::clone(device), name);
-        probe_source(&candidate, &source, &texts)
+        probe_source(&candidate, &source, read_head(&source), &texts)
     };
     assemble(devices.iter().flat_map(look).collect(), host, Vec::new())
 }
@@ -92,16 +97,19 @@ const PATIENCE: Duration = Duration::from_millis(4);
 /// What the threads share.
 struct Work {
     candidates: Vec<Candidate>,
-    probe: Probe,
+    step: Step,
     texts: Texts,
     progress: Mutex<Progress>,
-    /// Told when the last answer is there.
-    all_answered: Condvar,
+    /// Told when the last answer is there, and when there is a text to be parsed.
+    news: Condvar,
 }
 
 struct Progress {
+    /// The first device of which nothing was done.
     next: usize,
-    /// When the devices that are being looked at were begun, by index.
+    /// Devices that wait for their next step, by index.
+    waiting: VecDeque<(usize, Stage)>,
+    /// When the steps that are being made were begun, by the device's index.
     begun: HashMap<usize, Instant>,
     /// What was found on each device, or that it was given up.
     answers: Vec<Option<Vec<Probed>>>,
@@ -109,31 +117,37 @@ struct Progress {
     missing: usize,
 }
 
-/// How a device is looked at; tests bring their own.
-type Probe = fn(&Candidate, &Texts) -> Vec<Probed>;
+/// How many devices may be waiting for their next step: each is an open file.
+const WAITING_MAX: usize = 16;
 
-fn probe_all(candidates: Vec<Candidate>, options: &Options, probe: Probe) -> Result<Vec<Probed>> {
+/// How a device is looked at; tests bring their own.
+type Step = fn(Stage, &Candidate, &Texts) -> Stage;
+
+fn probe_all(candidates: Vec<Candidate>, options: &Options, step: Step) -> Result<Vec<Probed>> {
     let count = candidates.len();
     let progress = Mutex::new(Progress {
         next: 0,
+        waiting: VecDeque::new(),
         begun: HashMap::new(),
         answers: (0..count).map(|_| None).collect(),
         missing: count,
     });
     let work = Arc::new(Work {
         candidates,
-        probe,
+        step,
         texts: Texts::default(),
         progress,
-        all_answered: Condvar::new(),
+        news: Condvar::new(),
     });
     let threads_max = options.threads_max.max(1).min(count);
     let mut threads = threads_max.min(1);
     for _ in 0..threads {
         start_thread(&work)?;
     }
+    let mut patience_ends = Instant::now() + PATIENCE;
     loop {
-        let unbegun = match work.wait(options.time_limit, threads < threads_max) {
+        let may_grow = threads < threads_max;
+        let unbegun = match work.wait(options.time_limit, may_grow.then_some(patience_ends)) {
             Waited::Answered(answers) => return Ok(answers),
             Waited::Late(replaced) => {
                 for _ in 0..replaced {
@@ -142,6 +156,10 @@ fn probe_all(candidates: Vec<Candidate>, options: &Options, probe: Probe) -> Res
                 continue;
             }
             Waited::Slow(unbegun) => unbegun,
+            Waited::Text => {
+                work.texts.parse_one();
+                continue;
+            }
         };
         work.texts.parse_at_once();
         let more = threads.min(threads_max - threads).min(unbegun);
@@ -149,6 +167,7 @@ fn probe_all(candidates: Vec<Candidate>, options: &Options, probe: Probe) -> Res
             start_thread(&work)?;
         }
         threads += more;
+        patience_ends = Instant::now() + PATIENCE;
     }
 }
 
@@ -157,9 +176,11 @@ fn start_thread(work: &Arc<Work>) -> Result<()> {
     let thread = thread::Builder::new()
         .name("scan".to_owned())
         .spawn(move || {
-            while let Some(index) = work.take() {
-                let probed = work.probe_safely(&work.candidates[index]);
-                work.answer(index, probed);
+            while let Some((index, stage)) = work.take() {
+                match work.step_safely(&work.candidates[index], stage) {
+                    Stage::Done(probed) => work.answer(index, probed),
+                    stage => work.put_back(index, stage),
+                }
             }
         });
     match thread {
@@ -174,30 +195,31 @@ enum Waited {
     Answered(Vec<Probed>),
     /// So many devices, at least one, were given up; each holds its thread.
     Late(usize),
-    /// So many devices, at least one, are waiting for a thread.
+    /// So many devices, at least one, wait for a thread.
     Slow(usize),
+    /// There is a text that nobody has begun to parse.
+    Text,
 }
 
 impl Work {
-    /// No bytes on a disk may make a probe panic. If they do all the same, this device is lost and
+    /// No bytes on a disk may make a step panic. If they do all the same, this device is lost and
     /// the others are not.
-    fn probe_safely(&self, candidate: &Candidate) -> Vec<Probed> {
-        let probe = AssertUnwindSafe(|| (self.probe)(candidate, &self.texts));
-        catch_unwind(probe).unwrap_or_else(|_| {
+    fn step_safely(&self, candidate: &Candidate, stage: Stage) -> Stage {
+        let step = AssertUnwindSafe(|| (self.step)(stage, candidate, &self.texts));
+        catch_unwind(step).unwrap_or_else(|_| {
             let mut probed = Probed::new(candidate, ProbedContent::Unreadable);
             let message = format!("{}: looking at it failed, which is a bug", candidate.name);
             let finding = Finding::new(FindingKind::Unreadable, Severity::Error, message);
             probed
                 .findings
                 .push(finding.remedy("report it with the first MiB of the device"));
-            vec![probed]
+            Stage::Done(vec![probed])
         })
     }
 
-    /// Waits for all answers; until devices have used up their time, or, where there may be more
-    /// threads, until those there are have had time for what is easy.
-    fn wait(&self, limit: Duration, may_grow: bool) -> Waited {
-        let patience_ends = Instant::now() + PATIENCE;
+    /// Waits for all answers; until devices have used up their time; until `patience_ends`, where
+    /// there may be more threads; or for a text.
+    fn wait(&self, limit: Duration, patience_ends: Option<Instant>) -> Waited {
         let mut progress = self.lock();
         loop {
             if progress.missing == 0 {
@@ -211,15 +233,18 @@ impl Work {
             }
             let oldest = progress.begun.values().min().copied();
             let mut until = oldest.unwrap_or(now) + limit;
-            let unbegun = self.candidates.len() - progress.next;
-            if may_grow && unbegun > 0 {
+            let unbegun = self.candidates.len() - progress.next + progress.waiting.len();
+            if let Some(patience_ends) = patience_ends.filter(|_| unbegun > 0) {
                 if now >= patience_ends {
                     return Waited::Slow(unbegun);
                 }
                 until = until.min(patience_ends);
             }
+            if self.texts.has_new() {
+                return Waited::Text;
+            }
             let (guard, _) = self
-                .all_answered
+                .news
                 .wait_timeout(progress, until.saturating_duration_since(now))
                 .unwrap_or_else(PoisonError::into_inner);
             progress = guard;
@@ -254,8 +279,8 @@ impl Work {
     fn answer(&self, index: usize, probed: Vec<Probed>) {
         let mut progress = self.lock();
         progress.set(index, probed);
-        if progress.missing == 0 {
-            self.all_answered.notify_one();
+        if progress.missing == 0 || self.texts.has_new() {
+            self.news.notify_one();
         }
     }
 
@@ -263,15 +288,29 @@ impl Work {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index of a device that nobody has looked at.
-    fn take(&self) -> Option<usize> {
+    /// A device that waits for a step, and how far it has come. New ones come first, so that many
+    /// disks are at work.
+    fn take(&self) -> Option<(usize, Stage)> {
         let mut progress = self.lock();
-        let index = progress.next;
-        (index < self.candidates.len()).then(|| {
+        let next = progress.next;
+        let may_begin = next < self.candidates.len() && progress.waiting.len() < WAITING_MAX;
+        let (index, stage) = if may_begin {
             progress.next += 1;
-            progress.begun.insert(index, Instant::now());
-            index
-        })
+            (next, Stage::New)
+        } else {
+            progress.waiting.pop_front()?
+        };
+        progress.begun.insert(index, Instant::now());
+        Some((index, stage))
+    }
+
+    /// A step was made, and there are more.
+    fn put_back(&self, index: usize, stage: Stage) {
+        let mut progress = self.lock();
+        // One of a device that was given up meanwhile comes too late.
+        if progress.begun.remove(&index).is_some() {
+            progress.waiting.push_back((index, stage));
+        }
     }
 }
 

@@ -6,10 +6,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
+use rustix::fs::{Advice, fadvise};
 
 use crate::device::open_remote;
 use crate::host::{Location, Place, Window};
@@ -121,6 +123,18 @@ impl Source {
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Asks the kernel to fetch what will be read soon, and does not wait for it.
+    pub(super) fn ask_for(&self, start: u64, len: u64) {
+        let Backing::File(file) = &self.backing else {
+            return;
+        };
+        let (Some(start), Some(len)) = (self.start.checked_add(start), NonZeroU64::new(len)) else {
+            return;
+        };
+        // Advice: where it cannot be followed, the read that comes anyway says why.
+        let _ = fadvise(file, start, Some(len), Advice::WillNeed);
     }
 
     /// `len` bytes from byte `start`.

@@ -2,16 +2,16 @@
 //!
 //! A group of a hundred physical volumes has a hundred copies of its text. All of them are read,
 //! since each may be damaged by itself, and compared byte by byte with what is there already; only
-//! the first is kept. Once several threads are at work, whoever brings a text also parses it, so
-//! that different groups are parsed at once; one thread leaves it to who asks, whose memory is at
-//! hand already.
+//! the first is kept. As long as one thread reads, who waits for it parses what it brought: the
+//! first text is understood before the last device is read. Once several threads are at work,
+//! whoever brings a text also parses it, so that different groups are parsed at once.
 //!
 //! Memory is bounded: texts that are longer than [`LARGE`] are read and parsed one at a time, and
 //! all texts that are kept have at most [`KEPT_MAX`] bytes together.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lvm::model::{self, VolumeGroup, from_text};
 use lvm::text::{parse, until_nul};
@@ -73,6 +73,8 @@ pub(super) struct Texts {
 struct Kept {
     /// By checksum.
     texts: HashMap<u32, Vec<Arc<Text>>>,
+    /// Those that nobody has begun to parse.
+    new: Vec<Arc<Text>>,
     bytes: usize,
 }
 
@@ -98,6 +100,24 @@ impl Texts {
         Ok(text)
     }
 
+    /// Whether there is a text that [`parse_one`](Self::parse_one) would parse.
+    pub(super) fn has_new(&self) -> bool {
+        !self.lock().new.is_empty()
+    }
+
+    /// Parses a text, if there is one that nobody has begun to parse.
+    pub(super) fn parse_one(&self) {
+        let new = self.lock().new.pop();
+        if let Some(text) = new {
+            // Who asks for the result sees errors.
+            let _ = text.group();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// From now on a text is parsed by the thread that brings it.
     pub(super) fn parse_at_once(&self) {
         self.parse_at_once.store(true, Ordering::Relaxed);
@@ -105,7 +125,7 @@ impl Texts {
 
     fn keep(&self, checksum: u32, bytes: &[u8]) -> Result<Arc<Text>, lvm::Error> {
         let bytes = until_nul(bytes);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.lock();
         let same = kept.texts.get(&checksum).into_iter().flatten();
         if let Some(known) = same.into_iter().find(|known| *known.bytes == *bytes) {
             return Ok(Arc::clone(known));
@@ -123,6 +143,9 @@ impl Texts {
             .entry(checksum)
             .or_default()
             .push(Arc::clone(&text));
+        if !self.parse_at_once.load(Ordering::Relaxed) {
+            kept.new.push(Arc::clone(&text));
+        }
         Ok(text)
     }
 }

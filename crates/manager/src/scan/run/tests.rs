@@ -1,27 +1,37 @@
 //! Devices that do not answer, and code that panics.
 
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use block::memory::MemoryDevice;
 
 use super::{Options, probe_all};
 use crate::host::{Candidate, Location};
 use crate::scan::probe::{Probed, ProbedContent};
+use crate::scan::source::Source;
+use crate::scan::stage::Stage;
 use crate::scan::texts::Texts;
 
 fn candidate(name: &str) -> Candidate {
     Candidate::named(name, Location::whole(name))
 }
 
-fn probe(candidate: &Candidate, _texts: &Texts) -> Vec<Probed> {
-    match candidate.name.as_str() {
-        "dead" => sleep(Duration::from_mins(1)),
-        "bug" => panic!("on purpose"),
+fn step(stage: Stage, candidate: &Candidate, _: &Texts) -> Stage {
+    match (candidate.name.as_str(), stage) {
+        ("late", Stage::New) => {
+            let device = Arc::new(MemoryDevice::new("late", 4096));
+            return Stage::Open(Source::of_device(device, "late"));
+        }
+        ("dead" | "late", _) => sleep(Duration::from_mins(1)),
+        ("bug", _) => panic!("on purpose"),
         _ => {}
     }
-    vec![Probed::new(candidate, ProbedContent::Other)]
+    Stage::Done(vec![Probed::new(candidate, ProbedContent::Other)])
 }
 
-/// A dead device costs the limit once, with one thread too, and the others are looked at.
+/// A dead device costs the limit once, at its first step or later, with one thread too, and the
+/// others are looked at.
 #[test]
 fn dead_devices_do_not_hide_the_others() {
     for threads_max in [1, 16] {
@@ -29,9 +39,9 @@ fn dead_devices_do_not_hide_the_others() {
             time_limit: Duration::from_secs(4),
             threads_max,
         };
-        let names = ["dead", "a", "dead", "bug", "b", "dead", "c"];
+        let names = ["dead", "a", "late", "bug", "b", "dead", "c"];
         let begun = Instant::now();
-        let probed = probe_all(names.map(candidate).to_vec(), &options, probe).expect("ends");
+        let probed = probe_all(names.map(candidate).to_vec(), &options, step).expect("ends");
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "no thread waits for the dead"
@@ -41,6 +51,7 @@ fn dead_devices_do_not_hide_the_others() {
         for probed in probed {
             let expected = match probed.name.as_str() {
                 "dead" => Some("dead did not answer within 4 s"),
+                "late" => Some("late did not answer within 4 s"),
                 "bug" => Some("bug: looking at it failed, which is a bug"),
                 _ => None,
             };
