@@ -16,7 +16,7 @@
 //!
 //! What one connection may hold is bounded: requests, their bytes, and replies that the client
 //! does not fetch. At the bound it stops receiving, and the client's own sends wait. A turn takes
-//! in a limited number of bytes, so that the first replies leave before the last request is read.
+//! in a few requests, so that the first replies leave before the last request is read.
 //!
 //! Ends when the client says so, or hangs up, or the server shuts its side of the socket for
 //! reading; requests that came before are answered first.
@@ -41,10 +41,11 @@ use super::status::{self, StatusWorker, Wanted};
 use super::{Agreed, Limits};
 use block::{Error, Kind, Result};
 
-/// Bytes of requests that one turn takes in before it sends replies: few enough that the client
-/// seldom waits for the first of them, and that what was read is still in the cache when it is
-/// sent.
-const TURN_BYTES: usize = 32 << 10;
+/// Bytes of requests that one turn takes in before it sends replies. Little enough that what was
+/// read is still in the cache when it is sent.
+const TURN_BYTES: usize = 128 << 10;
+/// Requests that one turn takes in: few enough that the client seldom waits for the first reply.
+const TURN_REQUESTS: usize = 8;
 /// How long a client that is behind with its replies may take to read them.
 const CATCH_UP_MAX: Duration = Duration::from_micros(200);
 /// Bytes of replies that wait for the client before its requests have to.
@@ -188,7 +189,7 @@ impl<'a> Session<'a> {
                     };
                     self.inbox.consume(style.header_len());
                     let cost = header.len.min(u64::from(PAYLOAD_LEN_MAX)) as usize;
-                    budget = budget.saturating_sub(cost.max(RequestHeader::LEN_MAX));
+                    budget = budget.saturating_sub(cost.max(TURN_BYTES / TURN_REQUESTS));
                     self.begin(header)?;
                 }
                 Incoming::Data(data) => {
