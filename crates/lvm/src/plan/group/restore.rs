@@ -1,4 +1,5 @@
-//! `vgcfgrestore`: a group as a backup file describes it.
+//! `vgcfgrestore`: a group as a backup file describes it; only mirrors keep the order of their
+//! copies, since the backup cannot know which ones were lost.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +8,7 @@ use crate::ondisk::PvUse;
 use crate::plan::author::Author;
 use crate::plan::change::{Change, GroupChange, Message};
 use crate::plan::draft::{freed, refused, seal, usage_change, volume_changes, wrong};
+use crate::plan::logical::keep_orders;
 use crate::plan::unfinished::unmark;
 use crate::{Result, Uuid};
 
@@ -58,6 +60,9 @@ pub fn restore_group(
     }
     let mut vg = backup.clone();
     unmark(&mut vg);
+    if let Some(current) = current {
+        keep_orders(current, &mut vg);
+    }
     vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
     seal(&mut vg, author)?;
     let mut headers: Vec<_> = vg

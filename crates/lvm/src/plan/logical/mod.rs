@@ -21,6 +21,7 @@ pub use options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
     Zeroing,
 };
+pub(super) use order::keep_orders;
 pub use order::{has_first_image, order_images};
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};

@@ -8,7 +8,7 @@
 //! A mirror that was never synchronised (`--nosync`) and has its log in memory says that all
 //! copies are the same; from then on it does not.
 
-use crate::model::{Area, LvFlag, SegmentType, VolumeGroup};
+use crate::model::{Area, LvFlag, LvId, SegmentType, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, refused};
@@ -43,22 +43,8 @@ pub fn order_images(
             vg.name
         ))
     })?;
-    let place = |area: &Area| {
-        let image = image(vg, area);
-        let place = images.iter().position(|one| Some(*one) == image);
-        place.unwrap_or(images.len())
-    };
-    let lv = draft.vg.lv_mut(id);
-    let mut logs_in_memory = false;
-    for segment in &mut lv.segments {
-        if let SegmentType::Mirror(mirror) = &mut segment.kind {
-            mirror.images.sort_by_key(place);
-            logs_in_memory |= mirror.log.is_none();
-        }
-    }
-    if logs_in_memory {
-        lv.flags.remove(LvFlag::NotSynced);
-    }
+    sort(&mut draft.vg, id, images);
+    let lv = draft.vg.lv(id);
     let name = lv.name().to_owned();
     let first = images.iter().find_map(|uuid| vg.lv_by_uuid(uuid));
     let first = first.map_or("another copy", |id| vg.lv(id).name());
@@ -67,6 +53,53 @@ pub fn order_images(
         vg.name
     ));
     draft.finish(author)
+}
+
+/// Mirrors of `vg`, which is to replace `current`, keep the order that they have there: an older
+/// text may have a copy first that was lost since.
+pub(in crate::plan) fn keep_orders(current: &VolumeGroup, vg: &mut VolumeGroup) {
+    for (_, lv) in current.lvs() {
+        let areas = lv
+            .segments
+            .iter()
+            .filter_map(|segment| match &segment.kind {
+                SegmentType::Mirror(mirror) => Some(&mirror.images),
+                _ => None,
+            });
+        let images: Vec<Uuid> = areas
+            .flatten()
+            .filter_map(|area| image(current, area))
+            .collect();
+        let was_assumed = lv.flags.has(LvFlag::NotSynced);
+        if let Some(id) = vg.lv_by_uuid(&lv.uuid).filter(|_| !images.is_empty()) {
+            let is_assumed = vg.lv(id).flags.has(LvFlag::NotSynced);
+            sort(vg, id, &images);
+            if was_assumed && is_assumed {
+                vg.lv_mut(id).flags.insert(LvFlag::NotSynced);
+            }
+        }
+    }
+}
+
+/// Puts a mirror's copies into an order. With a log in memory, all but the first are unknown.
+fn sort(vg: &mut VolumeGroup, id: LvId, images: &[Uuid]) {
+    let mut segments = std::mem::take(&mut vg.lv_mut(id).segments);
+    let mut logs_in_memory = false;
+    for segment in &mut segments {
+        if let SegmentType::Mirror(mirror) = &mut segment.kind {
+            mirror.images.sort_by_key(|area| {
+                let image = image(vg, area);
+                let place = images.iter().position(|one| Some(*one) == image);
+                place.unwrap_or(images.len())
+            });
+            logs_in_memory |= mirror.log.is_none();
+        }
+    }
+    let lv = vg.lv_mut(id);
+    lv.segments = segments;
+    if logs_in_memory {
+        lv.flags.remove(LvFlag::NotSynced);
+    }
 }
 
 fn image(vg: &VolumeGroup, area: &Area) -> Option<Uuid> {

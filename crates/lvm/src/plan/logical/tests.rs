@@ -5,14 +5,17 @@ use proptest::prelude::{Strategy, any, prop_assert_ne, prop_oneof, proptest};
 use super::{
     Along, AttributeChange, Autoactivation, Conversion, Initial, MirrorLog, MirrorOptions,
     MirrorState, NewKind, NewVolume, Permission, Resize, Skip, Stripes, Zeroing, change_volume,
-    convert_mirrors, create_volume, remove_volumes, rename_volume, resize_volume,
+    convert_mirrors, create_volume, has_first_image, order_images, remove_volumes, rename_volume,
+    resize_volume,
 };
 use crate::model::samples::{every_type, golden, linear, read, text};
 use crate::model::{AllocationPolicy, LvFlag, ReadAhead, VolumeGroup};
 use crate::plan::change::{Before, Change, Level, VolumeChange};
+use crate::plan::group::{Insistence, restore_group};
 use crate::plan::places::Places;
 use crate::plan::samples::{assert_sound, by_author, done, free, layout, texts};
 use crate::plan::size::{ResizeTo, SizeArgument};
+use crate::plan::undo;
 use crate::{Bytes, Kind, Result, Sectors};
 
 fn empty() -> VolumeGroup {
@@ -546,5 +549,47 @@ proptest! {
                 Err(error) => prop_assert_ne!(error.kind, Kind::Model, "{:?}: {}", step, error),
             }
         }
+    }
+}
+
+#[test]
+fn a_lost_copy_comes_last() {
+    // Proves: another copy becomes the first one and nothing else changes; a log in memory says
+    // nothing of the others any more; a backup of before keeps the order, an undo is refused.
+    for (log, name) in [(MirrorLog::Disk, "disk"), (MirrorLog::Core, "core")] {
+        let mut new = mirrored(name, "6", 2, log);
+        let NewKind::Mirror(options, _) = &mut new.kind else {
+            unreachable!("it is a mirror");
+        };
+        options.initial = Initial::NoSync;
+        let before = done(create(&empty(), &new));
+        let uuid = |name: &str| {
+            let id = before.lv_by_name(name).expect("is there");
+            before.lv(id).uuid
+        };
+        let images = [1, 0].map(|number| uuid(&format!("{name}_mimage_{number}")));
+        let mirror = uuid(name);
+        assert!(!has_first_image(&before, mirror, images[0]));
+        assert_eq!(has_first_image(&before, mirror, images[1]), name == "disk");
+        let change = by_author(|author| order_images(&before, mirror, &images, author));
+        let change = change.expect("is possible");
+        assert_sound(&change);
+        assert_eq!(change.freed, []);
+        let after = done(Ok(change));
+        assert!(has_first_image(&after, mirror, images[0]));
+        let assumed = |vg: &VolumeGroup| {
+            let id = vg.lv_by_uuid(&mirror).expect("is there");
+            vg.lv(id).flags.has(LvFlag::NotSynced)
+        };
+        assert_eq!((assumed(&before), assumed(&after)), (true, name == "disk"));
+        let present = after.pvs().map(|(_, pv)| pv.uuid).collect();
+        let restored = by_author(|author| {
+            restore_group(&before, Some(&after), &present, Insistence::None, author)
+        });
+        let restored = done(restored);
+        assert_eq!(layout(&restored), layout(&after));
+        assert_eq!(assumed(&restored), assumed(&after));
+        let undone = by_author(|author| undo(&[before.clone(), after.clone()], author));
+        assert_eq!(undone.expect_err("is refused").kind, Kind::Refused);
     }
 }
