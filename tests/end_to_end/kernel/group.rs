@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use lvm::Bytes;
-use lvm::model::LvId;
+use lvm::model::{Area, LvId, Segment};
 use lvm::plan::pieces;
 use manager::activate::{self, Activator};
 use manager::apply::{Disks, HostDisks};
@@ -134,11 +134,29 @@ impl Group {
         }
     }
 
+    /// The names of a mirror's copies, in the order of the metadata.
+    pub(super) fn copies(&self, volume: &str) -> Vec<String> {
+        let scan = self.scan();
+        let model = &scan.find_group(self.name).expect("the group").model;
+        let id = model.lv_by_name(volume).expect("the volume");
+        let areas = model.lv(id).segments.iter().flat_map(Segment::areas);
+        let name = |area: &Area| match area {
+            Area::Lv { lv, .. } => model.lv(*lv).name().to_owned(),
+            Area::Pv { .. } => panic!("{volume} is no mirror"),
+        };
+        areas.map(name).collect()
+    }
+
     fn ashlar(&self, command: &str) -> Tool {
         let devices: Vec<String> = self.names().collect();
+        self.ashlar_on(&devices).arg(command)
+    }
+
+    /// The program, seeing these devices only.
+    pub(super) fn ashlar_on(&self, devices: &[String]) -> Tool {
         let settings = self.folder.path();
         let tool = ashlar().env("LVM_SYSTEM_DIR", settings);
-        tool.args(["--devices", &devices.join(","), command])
+        tool.args(["--devices", &devices.join(",")])
     }
 }
 

@@ -3,5 +3,6 @@
 //! Each test says how many boots it takes; a whole run has twelve.
 
 mod group;
+mod lost;
 mod mirrors;
 mod volumes;
