@@ -532,6 +532,13 @@ fn plans_are_shown_and_change_nothing() {
     let json = twins.ours("plan --json vgextend vg0 {2}");
     assert!(json.text().contains("\"new_pvs\":["), "{json}");
     assert!(json.text().contains("\"flushes\":"), "{json}");
+    let mirrored = "lvconvert --type mirror -m 1 --mirrorlog core vg0/a";
+    let copied = twins.ours(&format!("plan {mirrored}"));
+    let what = "vg0/a: 8388608 bytes would be copied to 1 copy when it is used next";
+    assert!(copied.text().contains(what), "{copied}");
+    let json = twins.ours(&format!("plan --json {mirrored}"));
+    let what = "\"copies\":1, \"bytes\":8388608, \"seconds\":null}";
+    assert!(json.text().contains(what), "{json}");
     let refused = twins.ours("plan lvcreate -L 6g vg0");
     assert_eq!(refused.code, Some(5), "{refused}");
     for (path, bytes) in twins.ours.iter().zip(&before) {

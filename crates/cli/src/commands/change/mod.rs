@@ -19,6 +19,7 @@
 mod arguments;
 mod backup_file;
 mod console;
+mod copies;
 mod groups;
 mod lvchange;
 mod lvconvert;

@@ -8,8 +8,10 @@
 //!               "volumes": [{"vg_name", "lv_name", "gets": [EXTENTS], "gives_back": [EXTENTS]}],
 //!               "new_pvs": [NAME], "removed_pvs": [NAME],
 //!               "writes": [{"pv_name", "start", "length", "what"}],
-//!               "wipes": [LV], "questions": [TEXT], "messages": [TEXT], "flushes": NUMBER} ]}
-//!   EXTENTS = {"pv_name", "first", "count"}; start and length are bytes on the device
+//!               "wipes": [LV], "copies": [{"vg_name", "lv_name", "copies", "bytes", "seconds"}],
+//!               "questions": [TEXT], "messages": [TEXT], "flushes": NUMBER} ]}
+//!   EXTENTS = {"pv_name", "first", "count"}; start and length are bytes on the device;
+//!   seconds are null: how long copying takes is not known
 //! ```
 //!
 //! Takes no lock: what it says was true when it looked.

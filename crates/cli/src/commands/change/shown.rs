@@ -9,6 +9,7 @@ use lvm::{Extents, Uuid};
 use manager::apply::Preview;
 use manager::scan::Scan;
 
+use super::copies::{Copying, copying};
 use crate::output::report::quoted;
 
 /// What becomes of a group.
@@ -51,6 +52,7 @@ pub(super) struct Summary {
     wipes: Vec<String>,
     questions: Vec<String>,
     messages: Vec<String>,
+    copying: Vec<Copying>,
     flushes: usize,
 }
 
@@ -108,6 +110,7 @@ impl Summary {
                 .iter()
                 .map(|message| message.text.clone())
                 .collect(),
+            copying: copying(scan, change),
             flushes: preview.flushes,
         };
         for step in &change.before {
@@ -355,6 +358,18 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
             "    Signatures in {name} would be looked for and wiped"
         )?;
     }
+    for copying in &summary.copying {
+        let (one, many) = ("1 copy".to_owned(), format!("{} copies", copying.legs));
+        writeln!(
+            text,
+            "    {}/{}: {} bytes would be copied to {} when it is used next; how long that takes \
+             is not known",
+            copying.group,
+            copying.name,
+            copying.bytes,
+            if copying.legs == 1 { one } else { many }
+        )?;
+    }
     for question in &summary.questions {
         writeln!(text, "  It would ask: {question}")?;
     }
@@ -401,9 +416,19 @@ fn json(command: &str, summary: &Summary) -> String {
             quoted(&content.what)
         )
     });
+    let copies = summary.copying.iter().map(|copying| {
+        format!(
+            "{{\"vg_name\":{}, \"lv_name\":{}, \"copies\":{}, \"bytes\":{}, \"seconds\":null}}",
+            quoted(&copying.group),
+            quoted(&copying.name),
+            copying.legs,
+            copying.bytes
+        )
+    });
     format!(
         "{{\"command\":{}, \"groups\":{}, \"volumes\":{}, \"new_pvs\":{}, \"removed_pvs\":{}, \
-         \"writes\":{}, \"wipes\":{}, \"questions\":{}, \"messages\":{}, \"flushes\":{}}}",
+         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"questions\":{}, \"messages\":{}, \
+         \"flushes\":{}}}",
         quoted(command),
         list(groups.collect()),
         list(volumes.collect()),
@@ -411,6 +436,7 @@ fn json(command: &str, summary: &Summary) -> String {
         strings(&summary.removed),
         list(writes.collect()),
         strings(&summary.wipes),
+        list(copies.collect()),
         strings(&summary.questions),
         strings(&summary.messages),
         summary.flushes
