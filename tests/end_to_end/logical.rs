@@ -274,6 +274,42 @@ fn volumes_are_converted_as_by_stock() {
     Twins::new().run(include_str!("logical/convert.txt"));
 }
 
+/// A copy that is split off holds what the mirror held; copies that were never made equal are made
+/// equal after all.
+#[test]
+fn copies_are_split_off_and_made_equal() {
+    let twins = Twins::new();
+    let file = twins.scratch.join("content");
+    let content: Vec<u8> = (0..4 << 20).map(|at| (at / 5) as u8 | 1).collect();
+    fs::write(&file, &content).expect("a file");
+    let cp = format!("cp {} /dev/vg/m", file.display());
+    let split = "lvconvert --splitmirrors 1 --name n vg/m";
+    ours(&twins, "lvcreate --type mirror -m 1 -l 1 -n m vg", 0);
+    let refused = ours(&twins, split, 5);
+    assert!(refused.contains("not in-sync"), "{refused}");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while twins.by_us(split).run().code != Some(0) {
+        assert!(Instant::now() < deadline, "it is in sync at last");
+        ours(&twins, &cp, 0);
+    }
+    for volume in ["m", "n"] {
+        let found = twins.by_us(&format!("cat vg/{volume}")).succeed().stdout;
+        assert!(found == content, "{volume}");
+    }
+    let names = ours(&twins, "lvs -a --noheadings -o lv_name vg", 0);
+    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), ["m", "n"]);
+    ours(&twins, "lvremove -y vg/n", 0);
+    let mirror = "lvconvert --type mirror -m 1 --nosync vg/m disk1 disk2";
+    ours(&twins, mirror, 0);
+    let attr = || ours(&twins, "lvs --noheadings -o lv_attr vg/m", 0);
+    assert!(attr().trim().starts_with('M'));
+    ours(&twins, "lvchange --resync vg/m", 0);
+    assert!(attr().trim().starts_with('m'));
+    let refused = ours(&twins, "lvconvert -m 0 vg/m disk0", 5);
+    assert!(refused.contains("Unable to remove primary"), "{refused}");
+    assert!(twins.by_us("cat vg/m").succeed().stdout == content);
+}
+
 /// Mirrors with every kind of log: what is written is on all copies, whichever of them go.
 #[test]
 fn mirrors_keep_what_they_hold() {

@@ -194,11 +194,16 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
     let mut before = images.clone();
     for (number, command) in case.setup.iter().enumerate() {
         before.clone_from(&images);
+        let is_away = case.mishap == Mishap::LastAway && number + 1 == case.setup.len();
+        if is_away {
+            images[case.disks - 1] = Image::new(DISK_SIZE);
+        }
         images = run(host, &images, *command, number as u64 * 1000)?;
     }
     match case.mishap {
         Mishap::None => {}
         Mishap::FirstStale => images[0] = before[0].clone(),
+        Mishap::LastAway => images[case.disks - 1] = before[case.disks - 1].clone(),
         Mishap::LastLost => images[case.disks - 1] = Image::new(DISK_SIZE),
     }
     Ok(images)

@@ -36,6 +36,8 @@ pub(super) enum Mishap {
     None,
     /// The first disk missed the last command of the setup: its areas hold an older version.
     FirstStale,
+    /// The last disk was away during the last command of the setup, and is back as it was.
+    LastAway,
     /// The last disk was overwritten.
     LastLost,
 }
@@ -221,6 +223,8 @@ impl Case {
             case(&[core], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
             case(&[core], C::LvRemove("vg0", "m")),
             case(&[mirror(Core, Initial::NoSync)], C::LvOrder("vg0", "m")),
+            case(&[core], C::LvSplit("vg0", "m", "n")),
+            case(&[mirror(Core, Initial::NoSync)], C::LvResync("vg0", "m")),
         ];
         if disks > 2 {
             let disk = mirror(Disk, Initial::Synchronise);
@@ -232,6 +236,9 @@ impl Case {
             repaired.command = C::LvRepair("vg0", "m");
             let mut reordered = lost.clone();
             reordered.command = C::LvOrder("vg0", "m");
+            let away = [mirror(Disk, Initial::NoSync), C::LvRepair("vg0", "m")];
+            let mut back = case(&away, C::VgExtendMissing("vg0", disks - 1));
+            back.mishap = Mishap::LastAway;
             cases.extend([
                 reordered,
                 case(&[], disk),
@@ -244,8 +251,11 @@ impl Case {
                 case(&[core], convert(3, Core)),
                 case(&[disk], C::LvResize("vg0", "m", 5, ResizeTo::Larger)),
                 case(&[disk], C::LvRename("vg0", "m", "n")),
+                case(&[disk], C::LvSplit("vg0", "m", "n")),
+                case(&[disk], C::LvResync("vg0", "m")),
                 lost,
                 repaired,
+                back,
             ]);
         }
         cases

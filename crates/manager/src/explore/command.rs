@@ -31,6 +31,7 @@ pub(super) enum Command {
     PvChange(usize, PvAttribute<'static>),
     VgCreate(Name, &'static [usize]),
     VgExtend(Name, &'static [usize]),
+    VgExtendMissing(Name, usize),
     VgReduce(Name, usize),
     VgReduceMissing(Name, PartialVolumes),
     VgRemove(Name),
@@ -57,6 +58,9 @@ pub(super) enum Command {
     LvRepair(Name, Name),
     /// A mirror in use lost its first copy: the second one comes first.
     LvOrder(Name, Name),
+    /// One copy, under another name.
+    LvSplit(Name, Name, Name),
+    LvResync(Name, Name),
 }
 
 /// What a new volume is made of.
@@ -137,7 +141,10 @@ impl Command {
                 request.groups.push(other.to_owned());
                 request.changes_pvs = true;
             }
-            Self::VgReduceMissing(..) | Self::LvRepair(..) | Self::LvOrder(..) => {
+            Self::VgReduceMissing(..)
+            | Self::VgExtendMissing(..)
+            | Self::LvRepair(..)
+            | Self::LvOrder(..) => {
                 request.tolerated = vec![Tolerated::Missing];
             }
             Self::VgImport(_) => request.tolerated = vec![Tolerated::Exported],
@@ -153,6 +160,7 @@ impl Command {
             // The disks of these are in this group in all cases.
             Self::PvResize(..) | Self::PvChange(..) => Some("vg0"),
             Self::VgExtend(name, _)
+            | Self::VgExtendMissing(name, _)
             | Self::VgReduce(name, _)
             | Self::VgReduceMissing(name, _)
             | Self::VgRemove(name)
@@ -173,6 +181,8 @@ impl Command {
             | Self::LvChange(name, ..)
             | Self::LvRepair(name, _)
             | Self::LvOrder(name, _)
+            | Self::LvSplit(name, ..)
+            | Self::LvResync(name, _)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -194,6 +204,7 @@ impl Command {
             Self::PvChange(..) => "pvchange",
             Self::VgCreate(..) => "vgcreate",
             Self::VgExtend(..) => "vgextend",
+            Self::VgExtendMissing(..) => "vgextend --restoremissing",
             Self::VgReduce(..) => "vgreduce",
             Self::VgReduceMissing(..) => "vgreduce --removemissing",
             Self::VgRemove(_) => "vgremove",
@@ -216,6 +227,8 @@ impl Command {
             Self::LvConvert(..) => "lvconvert",
             Self::LvRepair(..) => "lvconvert --repair",
             Self::LvOrder(..) => "serve",
+            Self::LvSplit(..) => "lvconvert --splitmirrors",
+            Self::LvResync(..) => "lvchange --resync",
         }
     }
 }

@@ -10,13 +10,13 @@ use lvm::ondisk::versions;
 use lvm::plan::group::{
     Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group, create_group, export_group,
     extend_group, import_group, merge_groups, reduce_group, remove_group, remove_missing,
-    rename_group, restore_group, split_group,
+    rename_group, restore_group, restore_missing, split_group,
 };
 use lvm::plan::initialise::{AreaCount, NewPv};
 use lvm::plan::logical::{
-    Along, Conversion, Initial, MirrorOptions, MirrorState, NewKind, NewVolume, Resize, Stripes,
-    change_volume, convert_mirrors, create_volume, order_images, remove_volumes, rename_volume,
-    repair_volume, resize_volume,
+    Along, Conversion, Initial, MirrorOptions, MirrorState, NewKind, NewVolume, Resize, Split,
+    Stripes, change_volume, convert_mirrors, create_volume, order_images, remove_volumes,
+    rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
 };
 use lvm::plan::physical::{PvSize, change_pv, resize_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
@@ -101,6 +101,9 @@ impl Command {
             }
             Self::PvChange(disk, what) => change_pv(vg, pv(disk)?.0, &[what], &areas, author),
             Self::VgExtend(_, disks) => extend_group(vg, &members(scan, disks)?, &areas, author),
+            Self::VgExtendMissing(_, disk) => {
+                restore_missing(vg, &BTreeSet::from([pv(disk)?.0]), author)
+            }
             Self::VgReduce(_, disk) => reduce_group(vg, &[pv(disk)?.0], &areas, author),
             Self::VgReduceMissing(_, partial) => {
                 remove_missing(vg, &missing(group), partial, &areas, author)
@@ -170,6 +173,16 @@ impl Command {
                 };
                 convert_mirrors(vg, &conversion, author)
             }
+            Self::LvSplit(_, volume, name) => {
+                let split = Split {
+                    volume,
+                    name,
+                    places: None,
+                    state: MirrorState::InSync,
+                };
+                split_mirror(vg, &split, author)
+            }
+            Self::LvResync(_, volume) => resync_mirror(vg, volume, author),
             _ => return None,
         })
     }

@@ -57,15 +57,13 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm/src/plan/logical/mod.rs"),
         include_str!("../../../lvm/src/plan/physical/mod.rs"),
     ];
-    // They plan nothing by themselves; `erase_label` is what `Planned::removed` does. Only stock
-    // sets the flag that `restore_missing` clears, with a commit like any other.
-    const PARTS: [&str; 7] = [
+    // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
+    const PARTS: [&str; 6] = [
         "balance",
         "unused",
         "pieces",
         "display_size",
         "erase_label",
-        "restore_missing",
         "has_first_image",
     ];
     let plans = include_str!("plans.rs");

@@ -6,6 +6,7 @@ use lvm::model::PvId;
 use manager::scan::{FoundVg, Scan};
 use manager::{Error as Failure, Kind};
 
+use super::selection::{About, Asked, asked};
 use super::work::{Finder, Work};
 use crate::args::{Arguments, Error, Flag};
 
@@ -23,6 +24,22 @@ pub(super) enum Unnamed {
 
 /// The groups that the operands name, by name or tag.
 pub(super) fn named(
+    arguments: &Arguments,
+    unnamed: Unnamed,
+    work: &mut Work<'_>,
+) -> Result<Vec<String>, Error> {
+    let criteria = match asked(arguments, About::Groups, work)? {
+        Asked::Operands => return operands(arguments, unnamed, work),
+        Asked::Criteria(criteria) => criteria,
+        Asked::Help => return Ok(Vec::new()),
+    };
+    let mut names = operands(arguments, Unnamed::All, work)?;
+    let met = criteria.groups(work.scan()?);
+    names.retain(|name| met.contains(name));
+    Ok(names)
+}
+
+fn operands(
     arguments: &Arguments,
     unnamed: Unnamed,
     work: &Work<'_>,

@@ -1,14 +1,17 @@
 //! `lvchange`: properties of volumes.
 
-use lvm::plan::logical::{AttributeChange, change_volume};
+use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
 
+use super::active::{active, in_use, served};
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, refuse};
+use super::lvconvert::state;
 use super::lvcreate::minor;
 use super::run::run;
+use super::selection::SELECT;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
-    PERSISTENT, READ_AHEAD, SKIP, active, allocation, autoactivation, chosen, in_use, permission,
-    read_ahead, served, skip, tags,
+    PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip,
+    tags,
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -26,14 +29,14 @@ const REFRESH: Flag = Flag::switch(
     "refresh",
     "Accepted for scripts: what is served always has the newest metadata.",
 );
+const RESYNC: Flag = Flag::switch(
+    "resync",
+    "Make all copies of a mirror equal to its first one, when it is used next.",
+);
 const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::switch(
-        "resync",
-        "Not done yet: making a mirror's copies equal again.",
-    ),
     Flag::value("rebuild", "PV", "Not done yet: RAID."),
     Flag::value("syncaction", "check|repair", "Not done yet: RAID."),
     Flag::value("writemostly", "PV", "Not done yet: RAID."),
@@ -74,7 +77,9 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATE,
             ACTIVATION_MODE,
             REFRESH,
+            RESYNC,
             SYSINIT,
+            SELECT,
             FORCE,
             flags::PARTIAL,
             flags::READ_ONLY,
@@ -117,7 +122,8 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
     let active = active(arguments, &ACTIVATE)?;
-    if changes.is_empty() && active.is_none() && !arguments.has(&REFRESH) {
+    let says_nothing = changes.is_empty() && active.is_none();
+    if says_nothing && !arguments.has(&REFRESH) && !arguments.has(&RESYNC) {
         return Err(Error::usage("Please say what to change; --help lists it."));
     }
     for volume in chosen(arguments, work)? {
@@ -132,6 +138,11 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
                 work.fail_later(&error.to_string());
             }
         }
+        if arguments.has(&RESYNC)
+            && let Err(error) = resync(&volume, work)
+        {
+            work.fail_later(&error.to_string());
+        }
         if active == Some(Choice::No)
             && let Err(error) = require_inactive(&volume, work)
         {
@@ -139,6 +150,24 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         }
     }
     Ok(())
+}
+
+/// `--resync`: not while it is used, since the copies that others wrote are made anew.
+fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
+    let host = work.host().clone();
+    let served = work.served();
+    let request = work.request_of(&[&volume.group]);
+    work.change(&request, |scan, author| {
+        let (found, id) = volume.find(scan)?;
+        let name = found.model.lv(id).name();
+        if served.contains(&volume.uuid) {
+            let what = format!("Can't resync open logical volume {}/{name}.", found.name);
+            return Err(manager::Error::new(manager::Kind::Refused, what));
+        }
+        state(scan, &host, found, id)?;
+        planned(resync_mirror(&found.model, name, author))
+    })
+    .map(drop)
 }
 
 /// `-an`: fails for a volume that is served, or that the kernel has.

@@ -1,7 +1,9 @@
 //! `lvconvert`: from a linear volume to a mirror and back, more or fewer copies, another log.
 
 use lvm::model::{LvId, SegmentType};
-use lvm::plan::logical::{Conversion, Initial, MirrorState, convert_mirrors, repair_volume};
+use lvm::plan::logical::{
+    Conversion, Initial, MirrorState, Split, convert_mirrors, repair_volume, split_mirror,
+};
 use manager::activate::{MirrorFacts, mirror_facts};
 use manager::apply::Tolerated;
 use manager::scan::{FoundVg, Scan};
@@ -11,10 +13,10 @@ use super::lvcreate::{mirror_log, unknown_type, warn_of_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing, places, policy,
-    single,
+    require_name, single,
 };
 use super::work::{Work, failed, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
+use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 
 const MIRRORS: Flag = Flag::value(
     "mirrors",
@@ -26,6 +28,13 @@ const REPAIR: Flag = Flag::switch(
     "repair",
     "Let a mirror go on without the copies and the log that are on missing devices.",
 );
+const SPLIT: Flag = Flag::value(
+    "splitmirrors",
+    "1",
+    "Make a copy of a mirror in sync a volume by itself, with the name of --name: the one on the \
+     devices that are named, else the last one. One at a time.",
+);
+const NAME: Flag = Flag::value("name", "LV", "The name of the copy that is split off.").short('n');
 const INTERVAL: Flag = Flag::value(
     "interval",
     "Number",
@@ -44,8 +53,6 @@ const USE_POLICIES: Flag = Flag::switch(
 
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::value("splitmirrors", "Number", "Not done yet: a copy by itself."),
-    Flag::value("name", "LV", "Not done yet: a copy by itself.").short('n'),
     Flag::switch("trackchanges", "Not done yet: RAID."),
     Flag::switch("mergemirrors", "Not done yet: RAID."),
     Flag::switch("merge", "Not done yet: snapshots and RAID."),
@@ -76,7 +83,7 @@ pub(super) const COMMAND: Command = Command {
     description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
         away: those on the devices that are named, else the last ones. New copies are made equal \
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
-        what is in sync.\n\n\
+        what is in sync. --splitmirrors makes a copy a volume of its own.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it.",
     flags: &[
         &[
@@ -87,6 +94,8 @@ pub(super) const COMMAND: Command = Command {
             REGION_SIZE,
             NO_SYNC,
             REPAIR,
+            SPLIT,
+            NAME,
             ALLOC,
             INTERVAL,
             BACKGROUND,
@@ -102,6 +111,10 @@ pub(super) const COMMAND: Command = Command {
         Example {
             line: "lvconvert --type mirror -m 1 vg0/data",
             does: "gives a volume a second copy",
+        },
+        Example {
+            line: "lvconvert --splitmirrors 1 --name copy vg0/data",
+            does: "makes a second volume of the last copy",
         },
         Example {
             line: "lvconvert -m 0 vg0/data /dev/sdb",
@@ -149,6 +162,12 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let volume = single(volume)?;
     if arguments.has(&REPAIR) {
         return repair(work, &volume);
+    }
+    if arguments.has(&SPLIT) {
+        return split(arguments, work, &volume, words);
+    }
+    if arguments.has(&NAME) {
+        return Err(Error::usage("--name names what --splitmirrors makes."));
     }
     let log = mirror_log(arguments)?;
     let now = present(work, &volume)?;
@@ -260,7 +279,7 @@ fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
 }
 
 /// Whether the copies of a mirror are the same. What must not happen in any case is refused.
-fn state(
+pub(super) fn state(
     scan: &Scan,
     host: &manager::host::Host,
     group: &FoundVg,
@@ -282,6 +301,66 @@ fn state(
             Err(manager::Error::new(manager::Kind::Refused, what))
         }
     }
+}
+
+/// A copy of a mirror becomes a volume of its own.
+fn split(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    volume: &LvName,
+    words: &[String],
+) -> Result<(), Error> {
+    let other = [&MIRRORS, &TYPE, &MIRROR_LOG, &CORE_LOG];
+    if other.into_iter().any(|flag| arguments.has(flag)) {
+        return Err(Error::usage(
+            "--mirrors/--type mirror/--type raid* and --splitmirrors are mutually exclusive.",
+        ));
+    }
+    let name = arguments
+        .value(&NAME)
+        .ok_or_else(|| Error::usage("Please name the new volume: --splitmirrors 1 --name LV."))?;
+    let name = match split_target(name) {
+        Target::Vg(plain) => plain,
+        Target::Lv(LvName { vg, lv }) if vg == volume.vg => lv,
+        _ => return Err(invalid(&NAME, name)),
+    };
+    require_name("Logical volume name", &name)?;
+    let now = present(work, volume)?;
+    if now.copies == 1 {
+        return Err(not_permitted(volume, &now.kind));
+    }
+    match arguments.value(&SPLIT) {
+        Some("1") => {}
+        Some(count) if count.parse().is_ok_and(|count: usize| count >= now.copies) => {
+            return Err(Error::failed(format!(
+                "Unable to split off {count} images: {}/{} has {}.",
+                volume.vg, volume.lv, now.copies
+            )));
+        }
+        Some(count) if count.parse().is_ok_and(|count: usize| count > 1) => {
+            return Err(Error::failed(
+                "Only one copy is split off at a time: --splitmirrors 1.",
+            ));
+        }
+        other => return Err(invalid(&SPLIT, other.unwrap_or_default())),
+    }
+    let finder = work.finder();
+    let host = work.host().clone();
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        let id = found.model.lv_by_name(&volume.lv);
+        let id = id.ok_or_else(|| missing(&volume.vg, &volume.lv))?;
+        let places = places(scan, found, &finder, words)?;
+        let split = Split {
+            volume: &volume.lv,
+            name: &name,
+            places: places.as_ref(),
+            state: state(scan, &host, found, id)?,
+        };
+        planned(split_mirror(&found.model, &split, author))
+    })?;
+    Ok(())
 }
 
 /// A mirror goes on with what is left of it.

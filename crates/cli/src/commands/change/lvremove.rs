@@ -6,6 +6,7 @@ use manager::apply::Question;
 
 use super::arguments::{CHANGE, FORCE};
 use super::run::run;
+use super::selection::SELECT;
 use super::volumes::{ACCEPTED, Chosen, chosen};
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -23,11 +24,20 @@ pub(super) const COMMAND: Command = Command {
     description: "Frees the extents of volumes; of a group, of all of its volumes. What they held \
         stays on the disks until the extents are used again, so that `undo' can bring a volume \
         back. An origin goes with its snapshots, after a question.",
-    flags: &[&[FORCE, NO_HISTORY], CHANGE, ACCEPTED, flags::COMMON],
+    flags: &[
+        &[FORCE, NO_HISTORY, SELECT],
+        CHANGE,
+        ACCEPTED,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "lvremove vg0/data",
             does: "removes one volume",
+        },
+        Example {
+            line: "lvremove -S 'lv_name=~^tmp' vg0",
+            does: "removes those whose names begin with tmp, and nothing else",
         },
         Example {
             line: "lvremove -y @old",

@@ -16,6 +16,7 @@
 //! `console` is the terminal, `work` what a core may use, `run` brings a core to life, `table`
 //! lists the cores; the other files hold one command each.
 
+mod active;
 mod arguments;
 mod backup_file;
 mod console;
@@ -33,6 +34,7 @@ mod pvcreate;
 mod pvremove;
 mod pvresize;
 mod run;
+mod selection;
 mod shown;
 mod table;
 mod undo;

@@ -4,16 +4,18 @@ use lvm::plan::group::{GroupAttribute, Resizing, change_group};
 use lvm::plan::logical::Autoactivation;
 use manager::apply::{Planned, Question, Request, Tolerated, area_states};
 
+use super::active::{active, in_use, served};
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
 };
 use super::groups::{Unnamed, each, named};
 use super::run::run;
+use super::selection::SELECT;
 use super::vgcreate::{
     AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, METADATA_PROFILE, SYSTEM_ID,
     allocation, copies,
 };
-use super::volumes::{IGNORE_SKIP, active, in_use, served};
+use super::volumes::IGNORE_SKIP;
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
@@ -34,7 +36,6 @@ const RESIZEABLE: Flag = Flag::value(
 .short('x');
 const UUID: Flag = Flag::switch("uuid", "Give it a new, random identity.").short('u');
 const UNSUPPORTED: &[Flag] = &[
-    flags::SELECT,
     Flag::switch(
         "refresh",
         "Not supported: the kernel's tables are not ours.",
@@ -77,6 +78,7 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATE,
             ACTIVATION_MODE,
             SYSINIT,
+            SELECT,
             IGNORE_SKIP,
             FORCE,
             flags::PARTIAL,

@@ -80,7 +80,7 @@ pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
 /// The groups that are named; of all, those that are exported or are not.
 fn chosen(
     arguments: &Arguments,
-    work: &Work<'_>,
+    work: &mut Work<'_>,
     wanted: impl Fn(bool) -> bool,
 ) -> Result<Vec<String>, Error> {
     let names = named(arguments, Unnamed::Nothing, work)?;

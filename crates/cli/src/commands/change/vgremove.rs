@@ -4,13 +4,12 @@ use lvm::model::Relations;
 use lvm::plan::group::{VolumesOf, remove_group};
 use manager::apply::{Planned, Question, Request};
 
-use super::arguments::{CHANGE, FORCE, refuse};
+use super::arguments::{CHANGE, FORCE};
 use super::groups::{Unnamed, each, named};
 use super::run::run;
+use super::selection::SELECT;
 use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-
-const UNSUPPORTED: &[Flag] = &[flags::SELECT];
+use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `vgremove`
 pub(super) const COMMAND: Command = Command {
@@ -19,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     operands: "VG|@TAG ...",
     description: "Removes groups, with all their logical volumes after a question. The devices \
         stay physical volumes, free for other groups.",
-    flags: &[&[FORCE], UNSUPPORTED, CHANGE, flags::COMMON],
+    flags: &[&[FORCE, SELECT], CHANGE, flags::COMMON],
     examples: &[Example {
         line: "vgremove vg0",
         does: "removes a group",
@@ -29,7 +28,6 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes each.
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
     let names = named(arguments, Unnamed::Nothing, work)?;
     let is_forced = arguments.has(&FORCE);
     each(&names, work, |name, work| {

@@ -5,11 +5,11 @@ use lvm::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name
 use lvm::plan::logical::{Autoactivation, Permission, Skip};
 use lvm::plan::places::Places;
 use lvm::plan::size::{Amount, Sign, SizeArgument};
-use manager::live::Client;
 use manager::scan::{FoundVg, Scan};
 
 use super::arguments::{ALLOC, Choice, choice, invalid};
-use super::work::{Finder, Work, failed, refusal};
+use super::selection::{About, Asked, asked};
+use super::work::{Finder, Work, refusal};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -179,13 +179,22 @@ pub(super) fn missing(group: &str, name: &str) -> manager::Error {
 /// The volumes that the operands name: `VG`, `VG/LV`, `@tag`. What is not there is told, and makes
 /// the command fail at its end.
 pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<Chosen>, Error> {
-    if arguments.operands().is_empty() {
+    let criteria = match asked(arguments, About::Volumes, work)? {
+        Asked::Operands => None,
+        Asked::Criteria(criteria) => Some(criteria),
+        Asked::Help => return Ok(Vec::new()),
+    };
+    if arguments.operands().is_empty() && criteria.is_none() {
         return Err(Error::usage(
             "Please name volumes, as VG/LV, VG or @tag; --help says more.",
         ));
     }
     let scan = work.scan()?;
     let mut all: Vec<Chosen> = Vec::new();
+    if arguments.operands().is_empty() {
+        let groups = scan.groups.iter();
+        all.extend(groups.flat_map(|found| volumes(found, |_| true)));
+    }
     for word in arguments.operands() {
         let found = match split_target(word) {
             Target::Tag(tag) => Ok(tagged(&scan, &tag)),
@@ -202,6 +211,10 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
             }
             Err(error) => work.fail_later(&error.to_string()),
         }
+    }
+    if let Some(criteria) = criteria {
+        let met = criteria.volumes(scan);
+        all.retain(|one| met.contains(&one.uuid));
     }
     Ok(all)
 }
@@ -464,57 +477,4 @@ pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
         Some(lvm::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
         _ => 1,
     }
-}
-
-/// `-a`, in all its forms.
-pub(super) fn active(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
-    match arguments.value(flag) {
-        None => Ok(None),
-        Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Ok(Some(Choice::Yes)),
-        Some("n" | "en" | "ln" | "an") => Ok(Some(Choice::No)),
-        Some(other) => Err(invalid(flag, other)),
-    }
-}
-
-/// The volumes of a group that are served, and by whom.
-pub(super) struct Served {
-    /// The process.
-    pub(super) pid: u32,
-    /// The volumes' names: `vg0/data`.
-    pub(super) volumes: Vec<String>,
-}
-
-/// Asks the owner of a group, if it has one.
-pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> {
-    if work.is_owner_of(group.uuid) {
-        let uuids = work.served();
-        let volumes = group.model.lvs().map(|(_, volume)| volume);
-        let volumes = volumes.filter(|volume| uuids.contains(&volume.uuid));
-        let names = volumes.map(|volume| format!("{}/{}", group.name, volume.name()));
-        return Ok(Served {
-            pid: std::process::id(),
-            volumes: names.collect(),
-        });
-    }
-    let client = Client::find(group.uuid).map_err(|error| failed(&error))?;
-    let Some(mut client) = client else {
-        return Ok(Served {
-            pid: 0,
-            volumes: Vec::new(),
-        });
-    };
-    let volumes = client.status().map_err(|error| failed(&error))?;
-    Ok(Served {
-        pid: client.pid(),
-        volumes: volumes.into_iter().map(|(name, _)| name).collect(),
-    })
-}
-
-/// Why a volume is not made inactive.
-pub(super) fn in_use(served: &Served, volume: &str) -> String {
-    let group = volume.split('/').next().unwrap_or_default();
-    format!(
-        "Logical volume {volume} in use: process {} serves it; `ashlar stop {group}' ends that",
-        served.pid
-    )
 }

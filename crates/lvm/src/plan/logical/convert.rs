@@ -213,7 +213,7 @@ fn legs_below(vg: &VolumeGroup, images: &[LvId]) -> BTreeSet<PvId> {
         .collect()
 }
 
-fn finish_mirror(
+pub(super) fn finish_mirror(
     draft: &mut Draft,
     id: LvId,
     images: &[LvId],
@@ -231,7 +231,7 @@ fn finish_mirror(
 }
 
 /// What the log of a mirror is.
-fn log_kind(vg: &VolumeGroup, parts: &Parts) -> Result<MirrorLog> {
+pub(super) fn log_kind(vg: &VolumeGroup, parts: &Parts) -> Result<MirrorLog> {
     Ok(match parts.log {
         None => MirrorLog::Core,
         Some(log) if mirror::parts(vg, log)?.is_some() => MirrorLog::Mirrored,
@@ -265,7 +265,7 @@ fn add_legs(
 }
 
 /// Takes the log away; the mirror's segment is made again by the caller.
-fn drop_old_log(draft: &mut Draft, id: LvId, parts: &Parts) -> Result<()> {
+pub(super) fn drop_old_log(draft: &mut Draft, id: LvId, parts: &Parts) -> Result<()> {
     draft.vg.lv_mut(id).segments.clear();
     match parts.log {
         Some(log) => mirror::remove_log(&mut draft.vg, log),
@@ -289,6 +289,30 @@ fn remove_legs(
             draft.vg.name, conversion.volume
         )));
     }
+    let kept = keep_legs(draft, id, parts, &gone)?;
+    for image in gone {
+        draft.vg.remove_lv(image);
+    }
+    if kept.len() > 1 && conversion.log.is_some() {
+        let left = Parts {
+            images: kept,
+            log: parts.log,
+            region_size: parts.region_size,
+        };
+        if conversion.log != Some(log_kind(&draft.vg, &left)?) {
+            change_log(draft, id, &left, conversion, author)?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves a mirror all its copies but those in `gone`, which nothing uses then; gives the others.
+pub(super) fn keep_legs(
+    draft: &mut Draft,
+    id: LvId,
+    parts: &Parts,
+    gone: &BTreeSet<LvId>,
+) -> Result<Vec<LvId>> {
     let kept: Vec<LvId> = parts
         .images
         .iter()
@@ -306,24 +330,11 @@ fn remove_legs(
         let kind = segments::mirror_of(&kept, parts.log, parts.region_size);
         draft.vg.lv_mut(id).segments = vec![segments::segment(Extents::ZERO, extents, kind)];
     }
-    for image in gone {
-        draft.vg.remove_lv(image);
-    }
-    if kept.len() > 1 && conversion.log.is_some() {
-        let left = Parts {
-            images: kept,
-            log: parts.log,
-            region_size: parts.region_size,
-        };
-        if conversion.log != Some(log_kind(&draft.vg, &left)?) {
-            change_log(draft, id, &left, conversion, author)?;
-        }
-    }
-    Ok(())
+    Ok(kept)
 }
 
 /// The copies that go: those on physical volumes that were named, else the last ones.
-fn choose_legs(
+pub(super) fn choose_legs(
     vg: &VolumeGroup,
     parts: &Parts,
     count: usize,

@@ -11,6 +11,7 @@ mod remove;
 mod rename;
 mod repair;
 mod resize;
+mod split;
 
 pub use change::{AttributeChange, change_volume};
 pub use convert::{Conversion, MirrorState, convert_mirrors};
@@ -29,6 +30,7 @@ pub use rename::rename_volume;
 pub(super) use repair::repair_mirror;
 pub use repair::repair_volume;
 pub use resize::{Resize, resize_volume};
+pub use split::{Split, resync_mirror, split_mirror};
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@ use proptest::prelude::{Strategy, any, prop_assert_ne, prop_oneof, proptest};
 
 use super::{
     Along, AttributeChange, Autoactivation, Conversion, Initial, MirrorLog, MirrorOptions,
-    MirrorState, NewKind, NewVolume, Permission, Resize, Skip, Stripes, Zeroing, change_volume,
-    convert_mirrors, create_volume, has_first_image, order_images, remove_volumes, rename_volume,
-    resize_volume,
+    MirrorState, NewKind, NewVolume, Permission, Resize, Skip, Split, Stripes, Zeroing,
+    change_volume, convert_mirrors, create_volume, has_first_image, order_images, remove_volumes,
+    rename_volume, resize_volume, resync_mirror, split_mirror,
 };
 use crate::model::samples::{every_type, golden, linear, read, text};
 use crate::model::{AllocationPolicy, LvFlag, ReadAhead, VolumeGroup};
@@ -375,6 +375,62 @@ fn mirrors_are_made_and_unmade() {
     let logged = done(convert(&rest, "a", 2, Some(MirrorLog::Disk)));
     assert!(logged.lv_by_name("a_mlog").is_some());
     convert(&logged, "a", 2, None).expect_err("nothing would change");
+}
+
+#[test]
+fn a_copy_is_split_off() {
+    // Proves: the last copy gets the name and keeps its identity; the others go on, or are plain.
+    let vg = done(create(&empty(), &mirrored("m", "8", 3, MirrorLog::Core)));
+    let split = |vg: &VolumeGroup, state, name: &str| {
+        let split = Split {
+            volume: "m",
+            name,
+            places: None,
+            state,
+        };
+        by_author(|author| split_mirror(vg, &split, author))
+    };
+    let error = split(&vg, MirrorState::Unknown, "n").expect_err("it may hold something else");
+    assert!(error.context.contains("not in-sync"), "{error}");
+    let error = split(&vg, MirrorState::InSync, "m").expect_err("the name is taken");
+    assert!(error.context.contains("already exists"), "{error}");
+    let image = vg.lv_by_name("m_mimage_2").expect("a copy");
+    let two = split(&vg, MirrorState::InSync, "n").expect("it is in sync");
+    assert_sound(&two);
+    assert!(two.freed.is_empty());
+    let two = done(Ok(two));
+    let new = two.lv_by_name("n").expect("a volume");
+    assert_eq!(two.lv(new).uuid, vg.lv(image).uuid);
+    assert!(two.lv(new).flags.has(LvFlag::Visible) && two.lv(new).is_writable());
+    assert_eq!(layout(&two)[0], "m: 0+8 mirror m_mimage_0 m_mimage_1");
+    let one = done(split(&two, MirrorState::InSync, "o"));
+    assert_eq!(layout(&one)[0], "m: 0+8 linear pv0:0");
+    split(&one, MirrorState::InSync, "p").expect_err("it is no mirror");
+}
+
+#[test]
+fn copies_are_made_equal_again() {
+    // Proves: a new log on other extents, in which nothing is in sync; without one, no flag.
+    let options = |log| {
+        let mut volume = mirrored("m", "8", 2, log);
+        if let NewKind::Mirror(mirror, _) = &mut volume.kind {
+            mirror.initial = Initial::NoSync;
+        }
+        volume
+    };
+    let resync = |vg: &VolumeGroup| by_author(|author| resync_mirror(vg, "m", author));
+    for (log, freed) in [(MirrorLog::Disk, 1), (MirrorLog::Core, 0)] {
+        let vg = done(create(&empty(), &options(log)));
+        let change = resync(&vg).expect("it is a mirror");
+        assert_sound(&change);
+        assert_eq!(change.freed.len(), freed);
+        let after = done(Ok(change));
+        let m = after.lv_by_name("m").expect("is there");
+        assert!(!after.lv(m).flags.has(LvFlag::NotSynced));
+        assert_eq!(after.lv_by_name("m_mlog").is_some(), freed == 1);
+    }
+    let vg = done(create(&empty(), &named("m", "8")));
+    resync(&vg).expect_err("it is no mirror");
 }
 
 #[test]

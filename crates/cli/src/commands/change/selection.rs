@@ -1,0 +1,159 @@
+//! `-S` in commands that change something: of what the operands name, only what meets the criteria.
+//!
+//! Criteria are those of the reports. A group is chosen if one of its volumes or physical volumes
+//! meets what is said about volumes or physical volumes, a volume if one of its segments does.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lvm::Uuid;
+use manager::scan::Scan;
+
+use super::work::Work;
+use crate::args::{Arguments, Error, Flag};
+use crate::output::fields;
+use crate::output::report::{Field, FieldGroup, Selection, SelectionError, Zone};
+use crate::output::{Row, Style, View};
+
+/// `-S`
+pub(super) const SELECT: Flag = Flag::value(
+    "select",
+    "Criteria",
+    "Only those that match, for instance 'lv_size>1g && segtype=mirror'. `-S help' lists fields \
+     and operators.",
+)
+.short('S');
+
+/// What criteria are about first of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// Groups: `vg_` may be left out.
+    Groups,
+    /// Volumes: `lv_` may be left out.
+    Volumes,
+}
+
+/// Criteria that were given.
+pub(super) struct Criteria {
+    selection: Selection,
+    style: Style,
+    of_segments: bool,
+    of_volumes: bool,
+    of_pvs: bool,
+}
+
+/// What the arguments say about who is meant.
+pub(super) enum Asked {
+    /// Nothing beside the operands.
+    Operands,
+    /// Only those that meet these.
+    Criteria(Box<Criteria>),
+    /// What criteria there are, which has been shown.
+    Help,
+}
+
+/// Reads the criteria, if there are any.
+pub(super) fn asked(
+    arguments: &Arguments,
+    about: About,
+    work: &mut Work<'_>,
+) -> Result<Asked, Error> {
+    let Some(text) = arguments.value(&SELECT) else {
+        return Ok(Asked::Operands);
+    };
+    let prefix = match about {
+        About::Groups => "vg_",
+        About::Volumes => "lv_",
+    };
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let style = Style {
+        zone: Zone::local(),
+        ..Style::default()
+    };
+    let now = now.as_secs().cast_signed();
+    let selection = match Selection::parse(text, fields::ALL, prefix, now, &style.zone) {
+        Ok(selection) => selection,
+        Err(SelectionError::Help) => {
+            work.print(&fields::selection_help())?;
+            return Ok(Asked::Help);
+        }
+        Err(error) => return Err(Error::failed(error.to_string())),
+    };
+    let groups: Vec<FieldGroup> = selection.fields().iter().map(|field| field.group).collect();
+    let has = |wanted: &[FieldGroup]| groups.iter().any(|group| wanted.contains(group));
+    let of_segments = has(&[FieldGroup::Segment]);
+    let of_pvs = has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
+    let of_volumes = about == About::Volumes
+        || of_segments
+        || has(&[FieldGroup::Lv, FieldGroup::LvInfo, FieldGroup::LvStatus])
+        || has(&[FieldGroup::LvInfoStatus]);
+    if of_pvs && of_volumes {
+        return Err(Error::failed(
+            "Can't select by fields of logical and of physical volumes at the same time.",
+        ));
+    }
+    Ok(Asked::Criteria(Box::new(Criteria {
+        selection,
+        style,
+        of_segments,
+        of_volumes,
+        of_pvs,
+    })))
+}
+
+impl Criteria {
+    /// The volumes that meet them.
+    pub(super) fn volumes(&self, scan: Scan) -> Vec<Uuid> {
+        let view = View::new(scan);
+        let mut met = Vec::new();
+        for group in &view.groups {
+            let row = Row::of_group(&view, group);
+            for (id, lv) in group.vg.lvs() {
+                if self.is_met_by_volume(row.with_lv(id), lv.segments.len()) {
+                    met.push(lv.uuid);
+                }
+            }
+        }
+        met
+    }
+
+    /// The groups that meet them, by name.
+    pub(super) fn groups(&self, scan: Scan) -> Vec<String> {
+        let view = View::new(scan);
+        let mut met = Vec::new();
+        for group in &view.groups {
+            let row = Row::of_group(&view, group);
+            let mut volumes = group.vg.lvs();
+            let mut pvs = group.vg.pvs();
+            let is_met = if self.of_volumes {
+                volumes.any(|(id, lv)| self.is_met_by_volume(row.with_lv(id), lv.segments.len()))
+            } else if self.of_pvs {
+                pvs.any(|(id, _)| self.is_met_by(row.with_pv(id)))
+            } else {
+                self.is_met_by(row)
+            };
+            if is_met {
+                met.push(group.vg.name.clone());
+            }
+        }
+        met
+    }
+
+    fn is_met_by_volume(&self, row: Row<'_>, segments: usize) -> bool {
+        if !self.of_segments {
+            return self.is_met_by(row);
+        }
+        (0..segments).any(|index| {
+            self.is_met_by(Row {
+                segment: Some(index),
+                ..row
+            })
+        })
+    }
+
+    fn is_met_by(&self, row: Row<'_>) -> bool {
+        let mut read = |field: &'static Field| (field.read)(&row, &self.style);
+        self.selection.matches(&mut read)
+    }
+}
