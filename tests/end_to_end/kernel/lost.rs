@@ -8,13 +8,13 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use rustix::process::Signal;
-use tests::{Daemon, Scratch, Tool};
+use tests::{Daemon, Kernel, Scratch, Tool, sha256};
 
-use super::group::{Group, file, images};
+use super::group::{Group, file, images, pattern};
 
 /// A mirror with a log on disk, and one that was never synchronised, with its log in memory: to
 /// the kernel all of its copies are the same, always.
-pub(super) const VOLUMES: [(&str, &str); 2] = [
+const VOLUMES: [(&str, &str); 2] = [
     ("disk", "--type mirror -m 1 --mirrorlog disk -R 512k -L 8m"),
     (
         "core",
@@ -22,9 +22,22 @@ pub(super) const VOLUMES: [(&str, &str); 2] = [
     ),
 ];
 
+/// Stock finds the group sound, and the kernel copies what the first copies lack.
+const JUDGE: &str = r"
+set -e
+modprobe dm_mirror
+vgck lost
+vgchange -ay lost
+for volume in disk core; do
+    until dmsetup status lost-$volume | grep ' 16/16 '; do sleep 0.2; done
+    collect lost/$volume /dev/lost/$volume
+done
+vgchange -an lost
+";
+
 /// A group with two mirrors that hold `new`; their first copies hold `old`, and were away when
 /// `new` was written.
-pub(super) fn lose(scratch: &Scratch, old: &[u8], new: &[u8]) -> Group {
+fn lose(scratch: &Scratch, old: &[u8], new: &[u8]) -> Group {
     let group = Group::create("lost", images(scratch, "lost", 3, 48));
     let (before, after) = (file(scratch, "before", old), file(scratch, "after", new));
     for (volume, options) in VOLUMES {
@@ -98,7 +111,7 @@ fn copies(group: &Group, volume: &str) -> Vec<u32> {
 fn a_copy_that_was_lost_comes_last() {
     // Proves: a served mirror whose first disk fails goes on; what is written then is what we read
     // when all disks are back, and the metadata names the copy that has it first; also when the
-    // mirror is written once more, by a command. Stock's kernel judges the same in `mirrors`.
+    // mirror is written once more, by a command.
     let scratch = Scratch::new("lost");
     let bytes = |value: u8| vec![value; 8 << 20];
     let group = lose(&scratch, &bytes(1), &bytes(2));
@@ -106,5 +119,26 @@ fn a_copy_that_was_lost_comes_last() {
         group.fill(volume, &file(&scratch, "third", &bytes(3)));
         assert_eq!(copies(&group, volume), [1, 0], "{volume}");
         assert!(group.read(volume) == bytes(3), "{volume}");
+    }
+}
+
+#[test]
+fn the_kernel_does_not_believe_a_lost_copy() {
+    // Proves, in one boot: stock LVM2 and its kernel, which get all disks back, read what was
+    // written after the first copy was lost, and copy it over what that one holds.
+    let scratch = Scratch::new("lost-judged");
+    let (old, new) = (pattern("old", 8 << 20), pattern("new", 8 << 20));
+    let group = lose(&scratch, &old, &new);
+    let outcome = Kernel::new("lost-judged")
+        .disks(&group.images)
+        .succeed(JUDGE);
+    for (volume, _) in VOLUMES {
+        let found = &outcome.collected[&format!("lost/{volume}")];
+        assert_eq!(found.sha256, sha256(&new), "{volume}: {outcome}");
+        for number in 0..2 {
+            let held = group.place(&format!("{volume}_mimage_{number}")).read();
+            assert!(held == new, "{volume} {number}: {outcome}");
+        }
+        assert!(group.read(volume) == new, "{volume}");
     }
 }
