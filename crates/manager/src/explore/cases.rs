@@ -239,6 +239,8 @@ impl Case {
             let away = [mirror(Disk, Initial::NoSync), C::LvRepair("vg0", "m")];
             let mut back = case(&away, C::VgExtendMissing("vg0", disks - 1));
             back.mishap = Mishap::LastAway;
+            let mut unwanted = back.clone();
+            unwanted.command = missing;
             cases.extend([
                 reordered,
                 case(&[], disk),
@@ -256,6 +258,7 @@ impl Case {
                 lost,
                 repaired,
                 back,
+                unwanted,
             ]);
         }
         cases

@@ -118,7 +118,12 @@ impl<'a> Judge<'a> {
         );
         match self.case.command {
             Command::PvCreate(..) if has_old => Ok("without the old physical volume"),
-            Command::VgReduce(..) | Command::VgCfgRestore(..) | Command::Undo(..) if has_new => {
+            Command::VgReduce(..)
+            | Command::VgReduceMissing(..)
+            | Command::VgCfgRestore(..)
+            | Command::Undo(..)
+                if has_new =>
+            {
                 Ok("new, with an outdated physical volume")
             }
             _ if seen.groups.iter().any(GroupView::is_unfinished) => Ok(HALF_DONE),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::copies::AreaState;
 use super::extend::require_resizeable;
-use super::reduce::keep_areas;
+use super::reduce::{keep_areas, release};
 use crate::Result;
 use crate::model::{AllocationMap, Area, LvId, PvFlag, PvId, Relations, SegmentType, VolumeGroup};
 use crate::plan::author::Author;
@@ -24,7 +24,8 @@ pub enum PartialVolumes {
     Remove,
 }
 
-/// Removes the physical volumes of `missing` and those that the text calls missing.
+/// Removes the physical volumes of `missing`, which are not there, and those that the text calls
+/// missing. The latter are back, and become free.
 pub fn remove_missing(
     vg: &VolumeGroup,
     missing: &BTreeSet<PvId>,
@@ -58,12 +59,17 @@ pub fn remove_missing(
             map.allocations(pv).is_empty(),
             "what stood on missing volumes was removed"
         );
-        let volume = draft.vg.remove_pv(pv);
-        // It cannot be written to; should it come back, it is an outdated one.
         draft.note(format!(
             "Removed missing physical volume {} from volume group \"{}\"",
-            volume.uuid, vg.name
+            vg.pv(pv).uuid,
+            vg.name
         ));
+        if missing.contains(&pv) {
+            // It cannot be written to; should it come back, it is an outdated one.
+            draft.vg.remove_pv(pv);
+        } else {
+            release(&mut draft, pv);
+        }
     }
     if draft.vg.pv_count() == 0 {
         return Err(refused(format!(

@@ -9,7 +9,7 @@ use super::{
     rename_group, restore_group, split_group, unused,
 };
 use crate::model::samples::{every_type, golden, hidden_linear, linear, lv, read, text};
-use crate::model::{AllocationPolicy, PvId, VgFlag, VolumeGroup};
+use crate::model::{AllocationPolicy, PvFlag, PvId, VgFlag, VolumeGroup};
 use crate::ondisk::{AreaUse, PvUse};
 use crate::plan::change::{Change, GroupChange, HeaderEdit, Level, When};
 use crate::plan::initialise::{Device, NewPv, Topology};
@@ -233,6 +233,14 @@ fn what_is_missing_goes() {
     let first = done(without(0, PartialVolumes::Remove));
     assert_eq!(layout(&first), ["m: 0+4 linear pv1:20"]);
     assert_eq!(done(without(2, PartialVolumes::Keep)).pv_count(), 2);
+    // One that is back is free afterwards, and one that is not there is left alone.
+    let mut back = vg.clone();
+    back.pv_mut(ids[2]).flags.insert(PvFlag::Missing);
+    let gone = BTreeSet::from([ids[1]]);
+    let change = by_author(|author| {
+        remove_missing(&back, &gone, PartialVolumes::Keep, &states(&back), author)
+    });
+    assert_eq!(change.expect("a change").released, [vg.pv(ids[2]).uuid]);
     let none = BTreeSet::new();
     let error = by_author(|author| remove_missing(&vg, &none, PartialVolumes::Keep, &[], author));
     let error = error.expect_err("nothing is missing");
