@@ -1,0 +1,1 @@
+//! Rules that find impossible numbers in published results.

@@ -1,0 +1,1 @@
+//! Emulated disks: pure models that a clock drives.

@@ -1,0 +1,16 @@
+//! What a layout costs: predicted, emulated and measured.
+//!
+//! ```text
+//!   disk       emulated disks in virtual time: mechanics, caches, queues
+//!   workload   the operation streams of the programs that people measure with
+//!   stats      pairs, intervals, verdicts
+//!   audit      rules that find impossible numbers in published results
+//! ```
+//!
+//! Everything in virtual time is exact and the same on every machine: times are integer
+//! nanoseconds, and no function of the platform's mathematics library decides one.
+
+pub mod audit;
+pub mod disk;
+pub mod stats;
+pub mod workload;

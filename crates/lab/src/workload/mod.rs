@@ -1,0 +1,1 @@
+//! Workloads: the operation streams of the programs that people measure with.
