@@ -1,0 +1,180 @@
+//! Who is next.
+//!
+//! What needs no head (hits, and writes into the cache) goes first where the drive can serve it
+//! while the head is busy. Of the rest, the scheduler picks when the head is free: the oldest
+//! (FCFS), the nearest in the direction of the arm (LOOK), or the one whose first sector comes
+//! under the head first (SPTF), seek, settling and rotation included. A command that has waited
+//! longer than the age limit goes before all. A flush is a fence: nothing behind it passes it.
+//!
+//! SPTF looks at each command of the queue, O(depth); the place of each was worked out when it
+//! came, so that a look costs a load from the seek table and a multiplication.
+
+use super::{Drive, Operation, Waiting};
+use crate::disk::geometry::Place;
+use crate::disk::profile::{Scheduler, WritePolicy};
+use crate::disk::seek::Direction;
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// Serve a command of the queue.
+    Command(usize),
+    /// Write back some cached data.
+    Destage(usize),
+    /// Nothing before this time.
+    Later(u64),
+    /// Nothing until a command comes.
+    Nothing,
+}
+
+impl Drive {
+    /// What to do at `now_ns`.
+    pub(super) fn pick(&mut self, now_ns: u64) -> Pick {
+        if self.waiting.is_empty() && self.dirty.is_empty() {
+            return Pick::Nothing;
+        }
+        if now_ns < self.front_free_ns {
+            return Pick::Later(self.front_free_ns);
+        }
+        let depth = self.candidates();
+        if let Some(index) = self.without_head(now_ns, depth) {
+            return Pick::Command(index);
+        }
+        if now_ns < self.head_free_ns {
+            return Pick::Later(self.head_free_ns);
+        }
+        if depth == 0 {
+            return self.pick_dirty(now_ns);
+        }
+        let first = &self.waiting[0];
+        let flush = first.command.operation == Operation::Flush;
+        let stuck = !self.dirty.is_empty() && (flush || self.lacks_room(now_ns, first));
+        if stuck {
+            return self.pick_dirty(now_ns);
+        }
+        let aged = self.profile.queue.age_limit_ns.is_some_and(|limit| {
+            now_ns.saturating_sub(first.arrival_ns) >= limit
+        });
+        if flush || aged || depth == 1 {
+            return Pick::Command(0);
+        }
+        match self.profile.queue.scheduler {
+            Scheduler::Fcfs => Pick::Command(0),
+            Scheduler::Look => Pick::Command(self.look(now_ns, depth)),
+            Scheduler::Sptf => Pick::Command(self.nearest(now_ns, depth)),
+        }
+    }
+
+    /// How many commands the scheduler may choose from: up to the queue depth, and to a flush.
+    fn candidates(&self) -> usize {
+        let depth = self.waiting.len().min(self.profile.queue.depth);
+        if self.waiting.front().is_some_and(|first| first.command.operation == Operation::Flush) {
+            return 1;
+        }
+        self.waiting
+            .iter()
+            .take(depth)
+            .position(|waiting| waiting.command.operation == Operation::Flush)
+            .unwrap_or(depth)
+    }
+
+    /// A command that can be served while the head is busy.
+    fn without_head(&mut self, now_ns: u64, depth: usize) -> Option<usize> {
+        match self.profile.cache.write_policy {
+            WritePolicy::Through => None,
+            WritePolicy::BehindWhenIdle => {
+                let busy = now_ns < self.head_free_ns && depth > 0;
+                (busy && self.appends(&self.waiting[0])).then_some(0)
+            }
+            WritePolicy::Behind => (0..depth).find(|&index| {
+                let waiting = self.waiting[index];
+                let start = waiting.command.start;
+                let end = start + u64::from(waiting.command.count);
+                match waiting.command.operation {
+                    Operation::Write => !self.lacks_room(now_ns, &waiting),
+                    Operation::Read => {
+                        now_ns < self.head_free_ns
+                            && self
+                                .segments
+                                .find(start, end)
+                                .is_some_and(|found| self.segments.get(found).end >= end)
+                    }
+                    Operation::WriteThrough | Operation::Flush => false,
+                }
+            }),
+        }
+    }
+
+    /// Whether a cached write must wait until others are on the medium.
+    fn lacks_room(&self, now_ns: u64, waiting: &Waiting) -> bool {
+        self.fills_while_busy()
+            && waiting.command.operation == Operation::Write
+            && self.dirty_count(now_ns) >= self.profile.cache.write_segments
+    }
+
+    /// Whether a write continues what the head is writing.
+    pub(super) fn appends(&self, waiting: &Waiting) -> bool {
+        waiting.command.operation == Operation::Write
+            && self.profile.cache.combine_writes.is_yes()
+            && self.stream.as_ref().is_some_and(|stream| {
+                stream.direction() == Direction::Write && stream.next() == waiting.command.start
+            })
+    }
+
+    fn pick_dirty(&mut self, now_ns: u64) -> Pick {
+        let track = self.track_at(now_ns);
+        let nearest = (0..self.dirty.len())
+            .min_by_key(|&index| self.reach(now_ns, track, &self.dirty[index].place, Direction::Write));
+        nearest.map_or(Pick::Nothing, Pick::Destage)
+    }
+
+    /// Where the head is.
+    pub(super) fn track_at(&self, now_ns: u64) -> (u32, u32) {
+        self.stream.as_ref().map_or((0, 0), |stream| stream.track_at(now_ns))
+    }
+
+    fn nearest(&self, now_ns: u64, depth: usize) -> usize {
+        let track = self.track_at(now_ns);
+        let cost = |waiting: &Waiting| {
+            let direction = match waiting.command.operation {
+                Operation::Read => Direction::Read,
+                _ => Direction::Write,
+            };
+            self.reach(now_ns, track, &waiting.place, direction)
+        };
+        let mut best = (u64::MAX, 0);
+        for (index, waiting) in self.waiting.iter().take(depth).enumerate() {
+            best = best.min((cost(waiting), index));
+        }
+        best.1
+    }
+
+    /// How far the platter turns until the head is at `place`: seek, settling and rotation.
+    fn reach(&self, now_ns: u64, from: (u32, u32), place: &Place, direction: Direction) -> u64 {
+        let rotation = &self.mechanism.rotation;
+        let to = (place.cylinder, place.head);
+        let seek = self.mechanism.arm.reach_ns(from, to, direction);
+        let turn = rotation.angle_at(now_ns + seek).until(place.angle);
+        seek * u64::from(rotation.rpm()) + turn.units()
+    }
+
+    /// The nearest cylinder in the direction of the arm, which turns at the last one.
+    fn look(&mut self, now_ns: u64, depth: usize) -> usize {
+        let cylinder = self.track_at(now_ns).0;
+        for _ in 0..2 {
+            let upwards = self.upwards;
+            let ahead = |waiting: &Waiting| {
+                let at = waiting.place.cylinder;
+                if upwards { at.checked_sub(cylinder) } else { cylinder.checked_sub(at) }
+            };
+            let nearest = (0..depth)
+                .filter_map(|index| Some((ahead(&self.waiting[index])?, index)))
+                .min();
+            match nearest {
+                Some((_, index)) => return index,
+                None => self.upwards = !self.upwards,
+            }
+        }
+        0
+    }
+}

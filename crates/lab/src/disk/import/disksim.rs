@@ -1,0 +1,453 @@
+//! What `DiskSim`'s parameters mean to the model.
+
+use std::fs;
+use std::path::Path;
+
+use super::super::error::{Error, Kind, Result};
+use super::super::geometry::{Layout, Serpentine, Sparing, Zone};
+use super::super::profile::{
+    AfterEach, Bus, Cache, ExtraDisconnect, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead,
+    Release, Scheduler, WritePolicy, ZeroLatency,
+};
+use super::super::seek::{Eq7, SeekCurve};
+use super::params::{Block, Content, Value, decimal, parse};
+
+/// Zones, slips and seek points that a file may list.
+const LIST_MAX: usize = 1 << 20;
+
+/// A parameter file may not be longer, in bytes.
+const FILE_MAX: u64 = 16 << 20;
+
+/// The texts of the files of one drive.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// What the drive is called.
+    pub name: String,
+    /// `NAME.parv`; may be empty, then the bus costs nothing but the drive's own time.
+    pub parv: String,
+    /// `NAME.diskspecs`.
+    pub diskspecs: String,
+    /// `NAME.model`.
+    pub model: String,
+    /// `NAME.seek`; needed only if the model has an extracted curve.
+    pub seek: String,
+}
+
+/// Reads the files of drive `name` in a directory, which may name its model as it likes.
+pub fn directory(path: &Path, name: &str) -> Result<Files> {
+    let text = |file: &str| read(&path.join(file));
+    let diskspecs = text(&format!("{name}.diskspecs"))?;
+    let specs = parse(&format!("{name}.diskspecs"), &diskspecs)?;
+    let disk = first(&specs, "disksim_disk", name)?;
+    let model_file = match &disk.need("Model")?.content {
+        Content::Source(file) => file.clone(),
+        _ => format!("{name}.model"),
+    };
+    let model = text(&model_file)?;
+    let blocks = parse(&model_file, &model)?;
+    let mechanics = first(&blocks, "dm_disk", &model_file)?.need("Mechanical Model")?;
+    let seek = match mechanics.block("Mechanical Model")?.get("Full seek curve") {
+        Some(file) => text(file.word("Full seek curve")?)?,
+        None => String::new(),
+    };
+    let parv = path.join(format!("{name}.parv"));
+    Ok(Files {
+        name: name.to_owned(),
+        parv: if parv.exists() { read(&parv)? } else { String::new() },
+        diskspecs,
+        model,
+        seek,
+    })
+}
+
+/// The profile that the files describe.
+pub fn profile(files: &Files) -> Result<Profile> {
+    let specs = parse(&format!("{}.diskspecs", files.name), &files.diskspecs)?;
+    let model = parse(&format!("{}.model", files.name), &files.model)?;
+    let parv = parse(&format!("{}.parv", files.name), &files.parv)?;
+    let disk = first(&specs, "disksim_disk", &files.name)?;
+    let model = first(&model, "dm_disk", &files.name)?;
+    refuse_unknown(disk)?;
+    let profile = Profile {
+        name: files.name.clone(),
+        source: "DiskSim parameter files, measured".to_owned(),
+        layout: layout(model)?,
+        mechanics: mechanics(
+            model.need("Mechanical Model")?.block("Mechanical Model")?,
+            disk,
+            files,
+        )?,
+        overheads: overheads(disk)?,
+        cache: cache(disk)?,
+        bus: bus(disk, &parv)?,
+        queue: queue(disk)?,
+    };
+    profile.validate()?;
+    Ok(profile)
+}
+
+fn read(path: &Path) -> Result<String> {
+    let failed = |error| Error::io(format!("cannot read {}", path.display()), error);
+    if fs::metadata(path).map_err(failed)?.len() > FILE_MAX {
+        return Err(Error::new(
+            Kind::Syntax,
+            format!("{} is longer than a parameter file", path.display()),
+        ));
+    }
+    fs::read_to_string(path).map_err(failed)
+}
+
+fn first<'a>(blocks: &'a [Block], kind: &str, file: &str) -> Result<&'a Block> {
+    blocks.iter().find(|block| block.kind == kind).ok_or_else(|| {
+        Error::new(Kind::Syntax, format!("{file}: there is no block of type {kind}"))
+    })
+}
+
+fn unsupported<T>(block: &Block, what: &str) -> Result<T> {
+    Err(Error::new(Kind::Unsupported, format!("block of line {}: {what}", block.line)))
+}
+
+/// Values that would change what the drive does in ways that the model lacks.
+fn refuse_unknown(disk: &Block) -> Result<()> {
+    for key in ["Never disconnect", "Allow write prebuffering"] {
+        if disk.whole(key, 0)? != 0 && key == "Never disconnect" {
+            return unsupported(disk, "'Never disconnect' is not modelled");
+        }
+    }
+    if disk.nanoseconds("Constant access time")? > 0 {
+        return unsupported(disk, "a constant access time is not a disk");
+    }
+    Ok(())
+}
+
+fn layout(model: &Block) -> Result<Layout> {
+    let layout = model.need("Layout Model")?.block("Layout Model")?;
+    if layout.kind != "dm_layout_g1" {
+        return unsupported(layout, "only layouts of the first generation (g1) are known");
+    }
+    let zones = layout.need("Zones")?.list("Zones")?;
+    if zones.len() > LIST_MAX {
+        return unsupported(layout, "too many zones");
+    }
+    Ok(Layout {
+        heads: count(model, "Number of data surfaces")?,
+        cylinders: count(model, "Number of cylinders")?,
+        zones: zones.iter().map(zone).collect::<Result<_>>()?,
+        sparing: sparing(layout)?,
+        serpentine: match layout.whole("LBN-to-PBN mapping scheme", 0)? {
+            0 => Serpentine::No,
+            1 => Serpentine::WithinZone,
+            2 => Serpentine::WholeDisk,
+            _ => return unsupported(layout, "the LBN-to-PBN mapping scheme is not 0, 1 or 2"),
+        },
+    })
+}
+
+fn count(block: &Block, key: &str) -> Result<u32> {
+    let value = block.need(key)?;
+    u32::try_from(value.whole(key)?).map_err(|_| {
+        Error::new(Kind::Impossible, format!("line {}: '{key}' is out of range", value.line))
+    })
+}
+
+fn amount(block: &Block, key: &str) -> Result<u64> {
+    u64::try_from(block.whole(key, 0)?).map_err(|_| {
+        Error::new(Kind::Impossible, format!("block of line {}: '{key}' is negative", block.line))
+    })
+}
+
+fn skew(block: &Block, key: &str) -> Result<u64> {
+    u64::try_from(block.thousandths(key)?).map_err(|_| {
+        Error::new(Kind::Unsupported, format!("block of line {}: '{key}' is negative", block.line))
+    })
+}
+
+fn zone(value: &Value) -> Result<Zone> {
+    let zone = value.block("Zones")?;
+    let defects = slots(zone, "defects")?;
+    if defects.len() % 2 != 0 {
+        return Err(Error::new(
+            Kind::Syntax,
+            format!("line {}: 'defects' are pairs of a bad sector and its spare", value.line),
+        ));
+    }
+    Ok(Zone {
+        first_cylinder: count(zone, "First cylinder number")?,
+        last_cylinder: count(zone, "Last cylinder number")?,
+        per_track: count(zone, "Blocks per track")?,
+        first_angle_millisectors: skew(zone, "Offset of first block")?,
+        empty_front: amount(zone, "Empty space at zone front")?,
+        track_skew_millisectors: skew(zone, "Skew for track switch")?,
+        cylinder_skew_millisectors: skew(zone, "Skew for cylinder switch")?,
+        spares: amount(zone, "Number of spares")?,
+        slips: slots(zone, "slips")?,
+        remapped: defects.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+    })
+}
+
+fn slots(zone: &Block, key: &str) -> Result<Vec<u64>> {
+    let Some(value) = zone.get(key) else {
+        return Ok(Vec::new());
+    };
+    let slots = value.list(key)?;
+    if slots.len() > LIST_MAX {
+        return unsupported(zone, "too many bad sectors");
+    }
+    slots
+        .iter()
+        .map(|slot| {
+            u64::try_from(slot.whole(key)?).map_err(|_| {
+                Error::new(Kind::Impossible, format!("line {}: negative in '{key}'", slot.line))
+            })
+        })
+        .collect()
+}
+
+fn sparing(layout: &Block) -> Result<Sparing> {
+    Ok(match layout.whole("Sparing scheme used", 0)? {
+        0 => Sparing::None,
+        1 => Sparing::Tracks,
+        2 => Sparing::SectorsPerCylinder,
+        3 => Sparing::SectorsPerTrack,
+        4 => Sparing::SectorsPerCylinderSlipToEnd,
+        5 => Sparing::SectorsAtFront,
+        6 => Sparing::SectorsAtFrontSlipToEnd,
+        7 => Sparing::SectorsAtEnd,
+        8 => Sparing::SectorsPerRange { cylinders: count(layout, "Rangesize for sparing")?.max(1) },
+        9 => Sparing::SectorsPerZone,
+        10 => Sparing::SectorsPerZoneSlipToEnd,
+        _ => return unsupported(layout, "the sparing scheme is not one of 0 to 10"),
+    })
+}
+
+fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
+    let kind = mech.need("Access time type")?;
+    if kind.word("Access time type")? != "trackSwitchPlusRotation" {
+        return unsupported(mech, "only the access time type trackSwitchPlusRotation is a disk");
+    }
+    let rpm = mech.need("Rotation speed (in rpms)")?;
+    Ok(Mechanics {
+        rpm: u32::try_from(rpm.whole("Rotation speed (in rpms)")?).unwrap_or(0),
+        seek: seek(mech, files)?,
+        head_switch_ns: mech.duration_ns("Head switch time")?,
+        write_settle_ns: mech.nanoseconds("Add. write settling delay")?,
+        write_seek_min_ns: disk.duration_ns("Minimum seek delay")?,
+    })
+}
+
+fn seek(mech: &Block, files: &Files) -> Result<SeekCurve> {
+    let value = mech.need("Seek type")?;
+    let single_ns = mech.duration_ns("Single cylinder seek time")?;
+    let three_point = || -> Result<SeekCurve> {
+        Ok(SeekCurve::ThreePoint {
+            single_ns,
+            average_ns: mech.duration_ns("Average seek time")?,
+            full_ns: mech.duration_ns("Full strobe seek time")?,
+        })
+    };
+    match value.word("Seek type")? {
+        "extracted" => table(files),
+        "curve" | "threePointCurve" => three_point(),
+        "constant" => Ok(SeekCurve::Constant(mech.duration_ns("Average seek time")?)),
+        "hpl" => {
+            let (eq7, single) = equation(mech)?;
+            let first_ns = match single {
+                Some(_) => vec![single_ns],
+                None => Vec::new(),
+            };
+            Ok(SeekCurve::Listed { first_ns, beyond: Box::new(SeekCurve::Eq7(eq7)) })
+        }
+        "hplplus10" => {
+            let listed = mech.need("First ten seek times")?;
+            let first_ns = listed
+                .list("First ten seek times")?
+                .iter()
+                .take(10)
+                .map(|time| Ok(u64::try_from(time.scaled("First ten seek times", 6)?).unwrap_or(0)))
+                .collect::<Result<_>>()?;
+            let beyond = Box::new(SeekCurve::Eq7(equation(mech)?.0));
+            Ok(SeekCurve::Listed { first_ns, beyond })
+        }
+        _ => unsupported(mech, "the seek type is not known"),
+    }
+}
+
+/// Eq. 7 and the time of one cylinder, if it has its own.
+fn equation(mech: &Block) -> Result<(Eq7, Option<u64>)> {
+    let key = "HPL seek equation values";
+    let values = mech.need(key)?.list(key)?;
+    let [split, root_base, root, line_base, line, single] = values else {
+        return unsupported(mech, "an HPL seek equation has six values");
+    };
+    let time = |value: &Value| -> Result<f64> { Ok(value.scaled(key, 9)? as f64 / 1000.0) };
+    let eq7 = Eq7 {
+        split: u32::try_from(split.whole(key)?).unwrap_or(0),
+        root_base_ns: time(root_base)?,
+        root_ns: time(root)?,
+        line_base_ns: time(line_base)?,
+        line_ns: time(line)?,
+    };
+    Ok((eq7, u64::try_from(single.scaled(key, 6)?).ok()))
+}
+
+/// The measured points of a `.seek` file.
+fn table(files: &Files) -> Result<SeekCurve> {
+    let mut points: Vec<(u32, u64)> = Vec::new();
+    for (number, line) in files.seek.lines().enumerate().skip(1) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let point = line.split_once(',').and_then(|(distance, time)| {
+            let time = u64::try_from(decimal(time.trim(), 6)?).ok()?;
+            Some((distance.trim().parse().ok()?, time))
+        });
+        match point {
+            Some(point) if points.len() < LIST_MAX => points.push(point),
+            _ => {
+                return Err(Error::new(
+                    Kind::Syntax,
+                    format!("{}.seek line {}: not 'distance, time'", files.name, number + 1),
+                ));
+            }
+        }
+    }
+    if points.is_empty() {
+        return Err(Error::new(Kind::Syntax, format!("{}.seek has no seek time", files.name)));
+    }
+    Ok(SeekCurve::Table(points))
+}
+
+fn overheads(disk: &Block) -> Result<Overheads> {
+    let pair = |what: &str, joint: &str| -> Result<AfterEach> {
+        Ok(AfterEach {
+            after_read_ns: disk.duration_ns(&format!("{what} {joint}read"))?,
+            after_write_ns: disk.duration_ns(&format!("{what} {joint}write"))?,
+        })
+    };
+    let extra = ExtraDisconnect {
+        command_ns: disk.duration_ns("Extradisc command overhead")?,
+        disconnect_ns: disk.duration_ns("Extradisc disconnect overhead")?,
+        away_ns: disk.duration_ns("Extradisc inter-disconnect delay")?,
+        second_disconnect_ns: disk.duration_ns("Extradisc 2nd disconnect overhead")?,
+        seek_delta_ns: disk.duration_ns("Extradisc seek delta")?,
+    };
+    let own = disk.duration_ns("Per-request overhead time")?;
+    if disk.thousandths("Time scale for overheads")? != 1000 {
+        return unsupported(disk, "a time scale for overheads other than 1");
+    }
+    let mut overheads = Overheads {
+        read_hit: pair("Read hit over.", "after ")?,
+        read_miss: pair("Read miss over.", "after ")?,
+        write_hit: pair("Write hit over.", "after ")?,
+        write_miss: pair("Write miss over.", "after ")?,
+        complete_read_ns: disk.duration_ns("Read completion overhead")?,
+        complete_write_ns: disk.duration_ns("Write completion overhead")?,
+        data_preparation_ns: disk.duration_ns("Data preparation overhead")?,
+        reselect_first_ns: disk.duration_ns("First reselect overhead")?,
+        reselect_other_ns: disk.duration_ns("Other reselect overhead")?,
+        disconnect_read: pair("Read disconnect", "after")?,
+        disconnect_write_ns: disk.duration_ns("Write disconnect overhead")?,
+        extra_disconnect: (disk.whole("Extra write disconnect", 0)? != 0).then_some(extra),
+    };
+    let classes = [
+        &mut overheads.read_hit,
+        &mut overheads.read_miss,
+        &mut overheads.write_hit,
+        &mut overheads.write_miss,
+    ];
+    for class in classes {
+        class.after_read_ns += own;
+        class.after_write_ns += own;
+    }
+    Ok(overheads)
+}
+
+fn cache(disk: &Block) -> Result<Cache> {
+    let habit = |key: &str| -> Result<Habit> {
+        Ok(if disk.whole(key, 0)? == 0 { Habit::No } else { Habit::Yes })
+    };
+    let zero_latency = |key: &str| -> Result<ZeroLatency> {
+        Ok(if disk.whole(key, 0)? == 0 { ZeroLatency::No } else { ZeroLatency::Yes })
+    };
+    let number = |key: &str| -> Result<u32> { Ok(u32::try_from(amount(disk, key)?).unwrap_or(0)) };
+    let prebuffer = habit("Allow write prebuffering")?;
+    Ok(Cache {
+        segments: if disk.whole("Enable caching in buffer", 1)? == 0 {
+            0
+        } else {
+            number("Number of buffer segments")? as usize
+        },
+        segment_blocks: number("Segment size (in blks)")?,
+        write_segments: number("Maximum number of write segments")? as usize,
+        separate_write_segment: habit("Use separate write segment")?,
+        read_ahead: match disk.whole("Buffer continuous read", 0)? {
+            0 => ReadAhead::None,
+            1 => ReadAhead::TrackEnd,
+            2 => ReadAhead::CylinderEnd,
+            3 => ReadAhead::Segment,
+            4 => ReadAhead::NextTrackIfSequential,
+            _ => return unsupported(disk, "'Buffer continuous read' is not one of 0 to 4"),
+        },
+        read_ahead_max: number("Maximum read-ahead (blks)")?,
+        read_ahead_min: number("Minimum read-ahead (blks)")?,
+        resume_on_hit: habit("Read-ahead on idle hit")?,
+        keep_free_blocks: habit("Read any free blocks")?,
+        zero_latency_read: zero_latency("Immediate buffer read")?,
+        zero_latency_write: zero_latency("Immediate buffer write")?,
+        read_hits_on_written: habit("Allow read hits on write data")?,
+        almost_hits: habit("Allow almost read hits")?,
+        write_policy: match (disk.whole("Fast write level", 0)?, prebuffer) {
+            (0, _) => WritePolicy::Through,
+            (1 | 2, Habit::No) => WritePolicy::BehindWhenIdle,
+            (1 | 2, Habit::Yes) => WritePolicy::Behind,
+            _ => return unsupported(disk, "'Fast write level' is not one of 0 to 2"),
+        },
+        combine_writes: habit("Combine seq writes")?,
+        stop_in_sector: habit("Stop prefetch in sector")?,
+        read_watermark_thousandths: u32::try_from(disk.thousandths("High (read) water mark")?)
+            .unwrap_or(u32::MAX),
+    })
+}
+
+/// The slowest part of the way sets the time of a block.
+fn bus(disk: &Block, parv: &[Block]) -> Result<Bus> {
+    let own = disk.duration_ns("Bulk sector transfer time")?;
+    let mut bus = Bus {
+        read_block_ns: own,
+        write_block_ns: own,
+        hold_for_read: if disk.whole("Hold bus entire read xfer", 0)? == 0 {
+            Habit::No
+        } else {
+            Habit::Yes
+        },
+    };
+    for block in parv {
+        let (read, write) = match block.kind.as_str() {
+            "disksim_bus" => (
+                block.duration_ns("Read block transfer time")?,
+                block.duration_ns("Write block transfer time")?,
+            ),
+            "disksim_ctlr" => {
+                let time = block.duration_ns("Bulk sector transfer time")?;
+                (time, time)
+            }
+            _ => continue,
+        };
+        bus.read_block_ns = bus.read_block_ns.max(read);
+        bus.write_block_ns = bus.write_block_ns.max(write);
+    }
+    Ok(bus)
+}
+
+fn queue(disk: &Block) -> Result<Queue> {
+    Ok(Queue {
+        scheduler: Scheduler::Fcfs,
+        depth: usize::try_from(disk.whole("Max queue length", 1)?).unwrap_or(0),
+        age_limit_ns: None,
+        release: if disk.whole("Preseeking level", 0)? == 0 {
+            Release::AtCompletion
+        } else {
+            Release::AtMediumDone
+        },
+    })
+}

@@ -1,0 +1,204 @@
+//! The arm: how long it takes to reach another track.
+//!
+//! A seek is described by a curve over the distance in cylinders. Four are known:
+//!
+//! ```text
+//!   Eq. 7       t(d) = a + b·√d   for d ≤ e,    c + d'·d   beyond     (Ruemmler and Wilkes 1994)
+//!   three-point t(d) = t1 + A·√(d-1) + B·(d-1)                       (Lee and Katz 1993)
+//!   table       measured distances, linear between them
+//!   constant
+//! ```
+//!
+//! The first distances may be listed one by one, since curves are choppy there. Whatever the
+//! curve, it is turned into one time per distance when the disk is made: looking a seek up costs
+//! one load. The square root is IEEE's, which is exact to the last bit on every machine.
+//!
+//! A move takes the longer of seek and head switch; a write waits longer for the arm to settle,
+//! since it may not miss the track (the extra time may be negative where the curve was measured
+//! with writes). Staying on the track costs nothing.
+
+use super::error::{Error, Kind, Result};
+
+/// A seek may not take longer than this, which no arm does.
+const SEEK_MAX_NS: u64 = 1_000_000_000;
+
+/// A seek-time curve; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SeekCurve {
+    /// Every seek takes the same time.
+    Constant(u64),
+    /// Eq. 7.
+    Eq7(Eq7),
+    /// Lee and Katz: from single-cylinder, average and full-stroke time.
+    ThreePoint {
+        /// One cylinder.
+        single_ns: u64,
+        /// The average.
+        average_ns: u64,
+        /// From edge to edge.
+        full_ns: u64,
+    },
+    /// Linear between measured (distance, time) points, which ascend in distance. Before the first
+    /// and after the last point the line goes on.
+    Table(Vec<(u32, u64)>),
+    /// The first distances from a list, another curve beyond.
+    Listed {
+        /// The times of distances 1, 2, ...
+        first_ns: Vec<u64>,
+        /// What holds beyond.
+        beyond: Box<SeekCurve>,
+    },
+}
+
+/// The coefficients of Eq. 7, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eq7 {
+    /// Distances up to this use the square root.
+    pub split: u32,
+    /// a, of the root branch.
+    pub root_base_ns: f64,
+    /// b, per square root of a cylinder.
+    pub root_ns: f64,
+    /// c, of the linear branch.
+    pub line_base_ns: f64,
+    /// d, per cylinder.
+    pub line_ns: f64,
+}
+
+/// Times of all moves of an arm.
+#[derive(Debug, Clone)]
+pub struct Arm {
+    /// The time of each distance, from 0.
+    seek_ns: Vec<u32>,
+    head_switch_ns: u64,
+    write_settle_ns: i64,
+}
+
+impl SeekCurve {
+    /// The time to cross `distance` of `cylinders`; 0 for no distance.
+    pub fn time_ns(&self, distance: u32, cylinders: u32) -> u64 {
+        if distance == 0 {
+            return 0;
+        }
+        match self {
+            Self::Constant(time) => *time,
+            Self::Eq7(eq7) => eq7.time_ns(distance),
+            Self::ThreePoint { single_ns, average_ns, full_ns } => {
+                let (t1, avg, max) = (*single_ns as f64, *average_ns as f64, *full_ns as f64);
+                let n = f64::from(cylinders);
+                let root = (15.0 * avg - 10.0 * t1 - 5.0 * max) / (3.0 * n.sqrt());
+                let line = (7.0 * t1 - 15.0 * avg + 8.0 * max) / (3.0 * n);
+                let steps = f64::from(distance - 1);
+                whole(t1 + root * steps.sqrt() + line * steps)
+            }
+            Self::Table(points) => interpolate(points, distance),
+            Self::Listed { first_ns, beyond } => match first_ns.get(distance as usize - 1) {
+                Some(time) => *time,
+                None => beyond.time_ns(distance, cylinders),
+            },
+        }
+    }
+}
+
+impl Eq7 {
+    fn time_ns(&self, distance: u32) -> u64 {
+        let distance_f = f64::from(distance);
+        whole(if distance < self.split {
+            self.root_base_ns + self.root_ns * distance_f.sqrt()
+        } else {
+            self.line_base_ns + self.line_ns * distance_f
+        })
+    }
+}
+
+/// The nearest whole number of nanoseconds, 0 at least.
+fn whole(time: f64) -> u64 {
+    // A cast saturates and takes NaN to 0; the arm checks the limit.
+    (time + 0.5) as u64
+}
+
+/// The line through the two points around `distance`.
+fn interpolate(points: &[(u32, u64)], distance: u32) -> u64 {
+    let next = points.partition_point(|&(at, _)| at < distance);
+    match points {
+        [] => 0,
+        [(_, time)] => *time,
+        _ => {
+            let high = next.clamp(1, points.len() - 1);
+            let ((d0, t0), (d1, t1)) = (points[high - 1], points[high]);
+            let (d0, d1, d) = (i128::from(d0), i128::from(d1), i128::from(distance));
+            let (t0, t1) = (i128::from(t0), i128::from(t1));
+            let time = t0 + (t1 - t0) * (d - d0) / (d1 - d0);
+            u64::try_from(time).unwrap_or(0)
+        }
+    }
+}
+
+impl Arm {
+    /// An arm over `cylinders`; fails if a time is longer than a second.
+    pub fn new(
+        curve: &SeekCurve,
+        cylinders: u32,
+        head_switch_ns: u64,
+        write_settle_ns: i64,
+    ) -> Result<Self> {
+        if let SeekCurve::Table(points) = curve
+            && points.windows(2).any(|pair| pair[0].0 >= pair[1].0)
+        {
+            return Err(Error::new(Kind::Impossible, "the distances of a seek curve must ascend"));
+        }
+        let mut seek_ns = Vec::with_capacity(cylinders as usize);
+        for distance in 0..cylinders {
+            let time = curve.time_ns(distance, cylinders);
+            if time > SEEK_MAX_NS {
+                return Err(Error::new(
+                    Kind::Impossible,
+                    format!("a seek over {distance} cylinders takes {time} ns, over a second"),
+                ));
+            }
+            seek_ns.push(time as u32);
+        }
+        if head_switch_ns > SEEK_MAX_NS || write_settle_ns.unsigned_abs() > SEEK_MAX_NS {
+            return Err(Error::new(Kind::Impossible, "switching or settling takes over a second"));
+        }
+        Ok(Self { seek_ns, head_switch_ns, write_settle_ns })
+    }
+
+    /// The time to move by `distance` cylinders, without head switch and settling.
+    pub fn seek_ns(&self, distance: u32) -> u64 {
+        u64::from(self.seek_ns[distance as usize])
+    }
+
+    /// The time until a track can be read, or written, from another (cylinder, head).
+    pub fn reach_ns(&self, from: (u32, u32), to: (u32, u32), direction: Direction) -> u64 {
+        let seek = self.seek_ns(from.0.abs_diff(to.0));
+        let switch = if from.1 == to.1 { 0 } else { self.head_switch_ns };
+        let time = seek.max(switch);
+        match direction {
+            Direction::Write if time != 0 => time.saturating_add_signed(self.write_settle_ns),
+            _ => time,
+        }
+    }
+
+    /// The average over all pairs of cylinders: the sum of 2(C-d)/C² · t(d).
+    pub fn average_seek_ns(&self) -> u64 {
+        let cylinders = self.seek_ns.len() as u128;
+        let sum: u128 = (1_u128..)
+            .zip(&self.seek_ns[1..])
+            .map(|(distance, &time)| 2 * (cylinders - distance) * u128::from(time))
+            .sum();
+        (sum / (cylinders * cylinders)) as u64
+    }
+}
+
+/// Which way data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the disk.
+    Read,
+    /// To the disk.
+    Write,
+}
+
+#[cfg(test)]
+mod tests;
