@@ -101,6 +101,12 @@ pub struct ExtraDisconnect {
     pub second_disconnect_ns: u64,
     /// From the command overhead until the arm starts.
     pub seek_delta_ns: u64,
+    /// Blocks that must be there before the medium is written, fewer if the write is shorter.
+    pub least_blocks: u32,
+    /// The same for large writes.
+    pub least_blocks_large: u32,
+    /// The size of a large write.
+    pub large_blocks: u32,
 }
 
 /// How far a read goes on after the last block that was asked for.
@@ -184,6 +190,8 @@ pub struct Cache {
     pub zero_latency_read: ZeroLatency,
     /// Writes may begin in their middle.
     pub zero_latency_write: ZeroLatency,
+    /// What the host was given is not kept; only what was read beside it answers later reads.
+    pub discard_delivered: Habit,
     /// Reads may be answered from data that was written.
     pub read_hits_on_written: Habit,
     /// A read of the very block that is being read ahead is a hit.
@@ -244,6 +252,18 @@ pub enum Release {
     AtMediumDone,
 }
 
+impl ExtraDisconnect {
+    /// Blocks of a write of `count` that must be there before the medium is written.
+    pub fn least_of(&self, count: u64) -> u64 {
+        let least = if count < u64::from(self.large_blocks) {
+            self.least_blocks
+        } else {
+            self.least_blocks_large
+        };
+        u64::from(least).clamp(1, count)
+    }
+}
+
 impl AfterEach {
     /// The same time after reads and writes.
     pub fn both(ns: u64) -> Self {
@@ -265,6 +285,7 @@ impl Default for Cache {
             keep_free_blocks: Habit::No,
             zero_latency_read: ZeroLatency::No,
             zero_latency_write: ZeroLatency::No,
+            discard_delivered: Habit::No,
             read_hits_on_written: Habit::Yes,
             almost_hits: Habit::No,
             write_policy: WritePolicy::Through,

@@ -142,6 +142,13 @@ impl Segments {
         self.list[index].end = self.list[index].end.max(start);
     }
 
+    /// Drops what lies before `end`, which the host was given.
+    pub(super) fn discard(&mut self, index: usize, end: u64) {
+        let segment = &mut self.list[index];
+        segment.start = segment.start.max(end);
+        segment.end = segment.end.max(segment.start);
+    }
+
     fn slide(&mut self, index: usize) {
         let segment = &mut self.list[index];
         segment.start = segment.start.max(segment.end.saturating_sub(self.blocks));

@@ -27,12 +27,14 @@ pub(super) struct Mechanism {
     pub(super) rotation: Rotation,
 }
 
-/// When the blocks of a write come from the host: block `first` + i at `start_ns` + (i + 1) · `block_ns`.
+/// When the blocks of a write come from the host: block `first` + i at
+/// `start_ns` + (i + 1) · `block_ns`, and none is written before `hold_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) first: u64,
     pub(super) start_ns: u64,
     pub(super) block_ns: u64,
+    pub(super) hold_ns: u64,
 }
 
 /// Consecutive sectors of a track, passing under the head.
@@ -72,7 +74,12 @@ pub(super) struct Stream {
 
 impl Arrival {
     fn of(&self, block: u64) -> u64 {
-        self.start_ns + (block - self.first + 1) * self.block_ns
+        (self.start_ns + (block - self.first + 1) * self.block_ns).max(self.hold_ns)
+    }
+
+    /// Nothing is written before `block` has come.
+    pub(super) fn held_until(self, block: u64) -> Self {
+        Self { hold_ns: self.of(block), ..self }
     }
 }
 

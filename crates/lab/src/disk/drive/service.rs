@@ -107,6 +107,7 @@ impl Drive {
         if !whole {
             self.head_free_ns = done;
         }
+        self.discard(segment, end);
         self.report(done, waiting.command.tag, Served::Cache);
     }
 
@@ -157,10 +158,20 @@ impl Drive {
         stream.extend_to(&self.mechanism, end + u64::from(cache.read_ahead_min));
         let least = stream.done_ns(&self.mechanism.rotation, end + u64::from(cache.read_ahead_min));
         self.stream = Some(stream);
+        if let Some(segment) = segment {
+            self.discard(segment, end);
+        }
         self.bus_free_ns = done;
         let done = done + overheads.complete_read_ns;
         self.release(done, medium.max(least));
         self.report(done, waiting.command.tag, Served::Medium);
+    }
+
+    /// Drops what the host was given, where the drive does.
+    fn discard(&mut self, segment: usize, end: u64) {
+        if self.profile.cache.discard_delivered.is_yes() {
+            self.segments.discard(segment, end);
+        }
     }
 
     /// The head is done with a command at `medium_ns`, which is reported at `done_ns`.
@@ -292,8 +303,12 @@ impl Drive {
             }
         };
         let block_ns = self.profile.bus.write_block_ns;
-        let data = Arrival { first: start, start_ns: from.max(self.bus_free_ns), block_ns };
+        let data = Arrival { first: start, start_ns: from.max(self.bus_free_ns), block_ns, hold_ns: 0 };
         let least = self.least_seek(start);
+        let data = match overheads.extra_disconnect {
+            Some(extra) => data.held_until(start + extra.least_of(count) - 1),
+            None => data,
+        };
         self.begin_stream(Direction::Write, now_ns, ready, start);
         let mut stream = self.stream.take().expect("a stream was begun");
         stream.write_to(&self.mechanism, end, data, least);
@@ -322,7 +337,7 @@ impl Drive {
         let left_ns = hit_ns + overheads.disconnect_write_ns;
         let from = self.transfer_from(now_ns, &waiting, hit_ns, left_ns);
         let block_ns = self.profile.bus.write_block_ns;
-        let data = Arrival { first: start, start_ns: from, block_ns };
+        let data = Arrival { first: start, start_ns: from, block_ns, hold_ns: 0 };
         let ready = now_ns.max(waiting.arrival_ns + hit_ns);
         let busy = now_ns < self.head_free_ns;
         self.settle(now_ns);

@@ -129,10 +129,13 @@ fn layout(model: &Block) -> Result<Layout> {
     if zones.len() > LIST_MAX {
         return unsupported(layout, "too many zones");
     }
+    let zones: Vec<Zone> = zones.iter().map(zone).collect::<Result<_>>()?;
+    // Some files count the cylinders one short of what their zones say.
+    let last = zones.last().map_or(0, |zone| zone.last_cylinder.saturating_add(1));
     Ok(Layout {
         heads: count(model, "Number of data surfaces")?,
-        cylinders: count(model, "Number of cylinders")?,
-        zones: zones.iter().map(zone).collect::<Result<_>>()?,
+        cylinders: count(model, "Number of cylinders")?.max(last),
+        zones,
         sparing: sparing(layout)?,
         serpentine: match layout.whole("LBN-to-PBN mapping scheme", 0)? {
             0 => Serpentine::No,
@@ -330,6 +333,9 @@ fn overheads(disk: &Block) -> Result<Overheads> {
         away_ns: disk.duration_ns("Extradisc inter-disconnect delay")?,
         second_disconnect_ns: disk.duration_ns("Extradisc 2nd disconnect overhead")?,
         seek_delta_ns: disk.duration_ns("Extradisc seek delta")?,
+        least_blocks: 10,
+        least_blocks_large: 15,
+        large_blocks: 45,
     };
     let own = disk.duration_ns("Per-request overhead time")?;
     if disk.thousandths("Time scale for overheads")? != 1000 {
@@ -394,6 +400,7 @@ fn cache(disk: &Block) -> Result<Cache> {
         keep_free_blocks: habit("Read any free blocks")?,
         zero_latency_read: zero_latency("Immediate buffer read")?,
         zero_latency_write: zero_latency("Immediate buffer write")?,
+        discard_delivered: habit("Read-ahead over requested")?,
         read_hits_on_written: habit("Allow read hits on write data")?,
         almost_hits: habit("Allow almost read hits")?,
         write_policy: match (disk.whole("Fast write level", 0)?, prebuffer) {
