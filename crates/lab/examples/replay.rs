@@ -19,9 +19,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if std::env::var_os("DUMP").is_some() {
             for (request, outcome) in requests.iter().zip(&outcomes) {
                 println!(
-                    "{:?} {:?} {} {} {} {} {} {:?}",
+                    "{:?} {:?} {} {} {} {} {} {:?} {} {} {}",
                     request.operation, request.seen, request.start, request.count,
-                    request.response_ns, request.think_ns, outcome.response_ns, outcome.served
+                    request.response_ns, request.think_ns, outcome.response_ns, outcome.served,
+                    drive.geometry().locate(request.start).cylinder,
+                    drive.geometry().locate(request.start).head,
+                    drive.geometry().locate(request.start).sector,
                 );
             }
             continue;

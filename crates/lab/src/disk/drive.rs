@@ -155,6 +155,7 @@ impl Drive {
             &mechanics.seek,
             profile.layout.cylinders,
             mechanics.head_switch_ns,
+            mechanics.settle_ns,
             mechanics.write_settle_ns,
         )?);
         let rotation = Rotation::new(mechanics.rpm, phase);

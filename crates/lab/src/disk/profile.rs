@@ -43,6 +43,9 @@ pub struct Mechanics {
     pub seek: SeekCurve,
     /// To use another head of the cylinder.
     pub head_switch_ns: u64,
+    /// To settle on the track after a head switch, or where the head waited on it; within a
+    /// transfer that goes on, the head need not.
+    pub settle_ns: u64,
     /// What a write waits longer than a read after a move; may be negative.
     pub write_settle_ns: i64,
     /// A seek for a write that does not continue the last one takes at least this.
@@ -121,8 +124,9 @@ pub enum ReadAhead {
     CylinderEnd,
     /// Until the segment is full, or the most blocks are read ahead.
     Segment,
-    /// To the end of the track, and over the next one where the segment began before this one.
-    NextTrackIfSequential,
+    /// To the end of the track; over the next one too where the segment began before this one; and
+    /// over each further one that fits the segment as a whole.
+    WholeTracks,
 }
 
 /// When a write is reported.

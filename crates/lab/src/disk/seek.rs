@@ -71,6 +71,7 @@ pub struct Arm {
     /// The time of each distance, from 0.
     seek_ns: Vec<u32>,
     head_switch_ns: u64,
+    settle_ns: u64,
     write_settle_ns: i64,
 }
 
@@ -140,6 +141,7 @@ impl Arm {
         curve: &SeekCurve,
         cylinders: u32,
         head_switch_ns: u64,
+        settle_ns: u64,
         write_settle_ns: i64,
     ) -> Result<Self> {
         if let SeekCurve::Table(points) = curve
@@ -158,10 +160,11 @@ impl Arm {
             }
             seek_ns.push(time as u32);
         }
-        if head_switch_ns > SEEK_MAX_NS || write_settle_ns.unsigned_abs() > SEEK_MAX_NS {
+        let waits = [head_switch_ns, settle_ns, write_settle_ns.unsigned_abs()];
+        if waits.iter().any(|&wait| wait > SEEK_MAX_NS) {
             return Err(Error::new(Kind::Impossible, "switching or settling takes over a second"));
         }
-        Ok(Self { seek_ns, head_switch_ns, write_settle_ns })
+        Ok(Self { seek_ns, head_switch_ns, settle_ns, write_settle_ns })
     }
 
     /// The time to move by `distance` cylinders, without head switch and settling.
@@ -178,6 +181,12 @@ impl Arm {
             Direction::Write if time != 0 => time.saturating_add_signed(self.write_settle_ns),
             _ => time,
         }
+    }
+
+    /// The time to begin on a track, as [`Arm::reach_ns`], where the head may be on it already: at
+    /// least the time to settle.
+    pub fn begin_ns(&self, from: (u32, u32), to: (u32, u32), direction: Direction) -> u64 {
+        self.reach_ns(from, to, direction).max(self.settle_ns)
     }
 
     /// The average over all pairs of cylinders: the sum of 2(C-d)/C² · t(d).

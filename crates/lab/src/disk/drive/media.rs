@@ -67,6 +67,8 @@ pub(super) struct Stream {
     /// Zero-latency runs do not reach over this block, which ends what was asked for.
     demand: u64,
     runs: VecDeque<Run>,
+    /// The first block of the only track, and when the whole of it has passed.
+    front: Option<(u64, u64)>,
     /// Where and when the head is after the last run.
     track: (u32, u32),
     time_ns: u64,
@@ -126,6 +128,7 @@ impl Stream {
             limit: next,
             demand: next,
             runs: VecDeque::new(),
+            front: None,
             track,
             time_ns,
         }
@@ -162,7 +165,12 @@ impl Stream {
     /// When the head is on the track of `place`; a move takes at least `least_ns`.
     fn move_to(&self, mechanism: &Mechanism, place: &Place, least_ns: u64) -> u64 {
         let to = (place.cylinder, place.head);
-        let time = mechanism.arm.reach_ns(self.track, to, self.direction);
+        let arm = &mechanism.arm;
+        let time = if self.runs.is_empty() {
+            arm.begin_ns(self.track, to, self.direction)
+        } else {
+            arm.reach_ns(self.track, to, self.direction)
+        };
         self.time_ns + time.max(least_ns)
     }
 
@@ -348,6 +356,16 @@ impl Stream {
             let sector = rotation.pass_ns(1, run.per_track).max(1);
             (run.start_ns - run.settled_ns) / sector
         })
+    }
+
+    /// The head stays on its first track, which begins with block `first`, and keeps all of it.
+    pub(super) fn turn_round(&mut self, rotation: &Rotation, first: u64) {
+        self.front = self.runs.front().map(|run| (first, run.settled_ns + rotation.period_ns()));
+    }
+
+    /// The first block of the track once all of it has passed; told once.
+    pub(super) fn front(&mut self, now_ns: u64) -> Option<u64> {
+        self.front.take_if(|&mut (_, at)| at <= now_ns).map(|(first, _)| first)
     }
 
     /// Forgets runs that are long over.

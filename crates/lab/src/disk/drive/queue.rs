@@ -153,7 +153,7 @@ impl Drive {
     fn reach(&self, now_ns: u64, from: (u32, u32), place: &Place, direction: Direction) -> u64 {
         let rotation = &self.mechanism.rotation;
         let to = (place.cylinder, place.head);
-        let seek = self.mechanism.arm.reach_ns(from, to, direction);
+        let seek = self.mechanism.arm.begin_ns(from, to, direction);
         let turn = rotation.angle_at(now_ns + seek).until(place.angle);
         seek * u64::from(rotation.rpm()) + turn.units()
     }

@@ -142,6 +142,10 @@ impl Drive {
             let front = start - self.mechanism.geometry.track_of(start).0;
             let kept = stream.passed_before_first(rotation).min(front);
             self.segments.open_at(segment, start - kept.min(self.segments.size()));
+            let (first, next) = self.mechanism.geometry.track_of(start);
+            if ahead <= next {
+                stream.turn_round(&self.mechanism.rotation, first);
+            }
         }
         let share = u64::from(cache.read_watermark_thousandths);
         let mark = (count.min(self.segments.size().max(1)) * share / 1000).max(1);
@@ -202,13 +206,28 @@ impl Drive {
                 };
                 end + u64::from(most)
             }
-            ReadAhead::NextTrackIfSequential => {
-                let (first, next) = geometry.track_of(end);
-                let began = self.segments.get(segment).start.min(start);
-                if began < first { next + (next - first) } else { next }
-            }
+            ReadAhead::WholeTracks => self.whole_tracks(segment, start, end),
         };
         limit.clamp(end, blocks)
+    }
+
+    /// To the end of the track of `end`, over the next if the segment began before this track, and
+    /// over further ones while they fit.
+    fn whole_tracks(&self, segment: usize, start: u64, end: u64) -> u64 {
+        let geometry = &self.mechanism.geometry;
+        let (first, mut limit) = geometry.track_of(end);
+        let began = self.segments.get(segment).start.min(start);
+        if began < first && limit < geometry.blocks() {
+            limit = geometry.track_of(limit).1;
+        }
+        while limit < geometry.blocks() {
+            let next = geometry.track_of(limit).1;
+            if next - end > self.segments.size() {
+                break;
+            }
+            limit = next;
+        }
+        limit
     }
 
     fn cylinder_end(&self, block: u64) -> u64 {
@@ -230,6 +249,9 @@ impl Drive {
             return None;
         }
         let reached = stream.read_by(&self.mechanism, now_ns);
+        if let (Some(segment), Some(first)) = (stream.segment, stream.front(now_ns)) {
+            self.segments.open_at(segment, first);
+        }
         if let (Some(segment), Some(end)) = (stream.segment, reached) {
             self.segments.grow(segment, end);
         }

@@ -229,9 +229,12 @@ fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
         return unsupported(mech, "only the access time type trackSwitchPlusRotation is a disk");
     }
     let rpm = mech.need("Rotation speed (in rpms)")?;
+    let seek = seek(mech, files)?;
+    let frac: u64 = std::env::var("FRAC").ok().and_then(|f| f.parse().ok()).unwrap_or(55);
     Ok(Mechanics {
+        settle_ns: seek.time_ns(1, 2) * frac / 100,
         rpm: u32::try_from(rpm.whole("Rotation speed (in rpms)")?).unwrap_or(0),
-        seek: seek(mech, files)?,
+        seek,
         head_switch_ns: mech.duration_ns("Head switch time")?,
         write_settle_ns: mech.nanoseconds("Add. write settling delay")?,
         write_seek_min_ns: disk.duration_ns("Minimum seek delay")?,
@@ -391,7 +394,7 @@ fn cache(disk: &Block) -> Result<Cache> {
             1 => ReadAhead::TrackEnd,
             2 => ReadAhead::CylinderEnd,
             3 => ReadAhead::Segment,
-            4 => ReadAhead::NextTrackIfSequential,
+            4 => ReadAhead::WholeTracks,
             _ => return unsupported(disk, "'Buffer continuous read' is not one of 0 to 4"),
         },
         read_ahead_max: number("Maximum read-ahead (blks)")?,
