@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = Path::new(&directory);
     for name in arguments {
         let profile = import::profile(&import::directory(directory, &name)?)?;
-        let mut drive = Drive::new(profile, Angle::default())?;
+        let mut drive = Drive::new(profile, Angle::new(std::env::var("PHASE").ok().and_then(|p| p.parse().ok()).unwrap_or(0)))?;
         let text = std::fs::read_to_string(directory.join(format!("{name}.trace")))?;
         let requests = replay::parse(&name, &text)?;
         let outcomes = replay::run(&mut drive, &requests)?;

@@ -22,3 +22,8 @@ pub use disksim::{Files, directory, profile};
 pub(crate) fn decimal_time(text: &str, digits: usize) -> Option<u64> {
     u64::try_from(params::decimal(text, digits)?).ok()
 }
+
+/// Milliseconds as nanoseconds.
+pub(crate) fn milliseconds(text: &str) -> Option<i64> {
+    params::decimal(text, 6)
+}

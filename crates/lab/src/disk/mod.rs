@@ -7,12 +7,13 @@
 //!   drive ──► geometry   which sector holds a block, at which angle
 //!         ──► seek       how long the arm takes
 //!         ──► rotation   where the platter is: a phase of the clock
-//!   replay              measured requests against the model: the demerit figure
+//!   replay               measured requests against the model: the demerit figure
 //! ```
 //!
 //! Times are integer nanoseconds. No result depends on the platform's mathematics library, on hash
 //! order or on the machine: the same profile, phase and commands give the same answers everywhere.
 
+pub mod catalog;
 pub mod drive;
 pub mod error;
 pub mod geometry;

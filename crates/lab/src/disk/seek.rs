@@ -112,6 +112,17 @@ impl Eq7 {
     }
 }
 
+/// The time to settle on a track, where nobody measured it: two thirds of a seek to the next
+/// cylinder, which is mostly settling.
+///
+/// Parameter files know a head switch within a transfer, which is short since drives prepare for
+/// it, but not what it costs to begin on the cylinder where the head waited. Five measured drives
+/// (1992 to 1999) agree on 0.5 to 0.75 of the shortest seek, in local reads after reads and after
+/// writes alike; without it their local reads come out 0.4 to 1.0 ms too fast.
+pub fn settle_of(curve: &SeekCurve) -> u64 {
+    curve.time_ns(1, 2) * 2 / 3
+}
+
 /// The nearest whole number of nanoseconds, 0 at least.
 fn whole(time: f64) -> u64 {
     // A cast saturates and takes NaN to 0; the arm checks the limit.

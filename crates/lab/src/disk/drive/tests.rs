@@ -1,1 +1,372 @@
-//! tests
+use super::{Answer, Command, Drive, Operation, Served};
+use crate::disk::geometry::{Layout, Zone};
+use crate::disk::profile::{
+    AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, Release,
+    Scheduler, WritePolicy, ZeroLatency,
+};
+use crate::disk::rotation::Angle;
+use crate::disk::seek::SeekCurve;
+
+const MS: u64 = 1_000_000;
+
+/// A drive for sums by hand: 6,000 rpm (a turn takes 10 ms), 100 sectors per track (0.1 ms each),
+/// 2 heads, seeks of 5 ms, head switches of 1 ms with a skew of 20 sectors, overheads of 0.5 ms,
+/// a bus of 0.01 ms per block, no cache.
+fn plain() -> Profile {
+    let each = AfterEach::both(MS / 2);
+    Profile {
+        name: "plain".to_owned(),
+        source: "made up".to_owned(),
+        layout: Layout {
+            heads: 2,
+            cylinders: 1000,
+            zones: vec![Zone {
+                last_cylinder: 999,
+                per_track: 100,
+                track_skew_millisectors: 20_000,
+                cylinder_skew_millisectors: 60_000,
+                ..Zone::default()
+            }],
+            ..Layout::default()
+        },
+        mechanics: Mechanics {
+            rpm: 6000,
+            seek: SeekCurve::Constant(5 * MS),
+            head_switch_ns: MS,
+            settle_ns: 0,
+            write_settle_ns: 0,
+            write_seek_min_ns: 0,
+        },
+        overheads: Overheads {
+            read_hit: each,
+            read_miss: each,
+            write_hit: each,
+            write_miss: each,
+            ..Overheads::default()
+        },
+        cache: Cache { segments: 0, ..Cache::default() },
+        bus: Bus { read_block_ns: 10_000, write_block_ns: 10_000, hold_for_read: Habit::Yes },
+        queue: Queue::default(),
+    }
+}
+
+fn drive(profile: Profile) -> Drive {
+    Drive::new(profile, Angle::default()).unwrap()
+}
+
+fn read(start: u64, count: u32) -> Command {
+    Command { tag: start, operation: Operation::Read, start, count }
+}
+
+fn write(start: u64, count: u32) -> Command {
+    Command { tag: start, operation: Operation::Write, start, count }
+}
+
+/// All answers of a drive that is asked nothing more.
+fn drain(drive: &mut Drive) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    while let Some(wake) = drive.wake() {
+        while let Some(answer) = drive.answer(wake) {
+            answers.push(answer);
+        }
+        drive.check();
+    }
+    answers
+}
+
+fn one(drive: &mut Drive, now_ns: u64, command: Command) -> u64 {
+    drive.submit(now_ns, command);
+    let answers = drain(drive);
+    assert_eq!(answers.len(), 1, "one command, one answer");
+    answers[0].at_ns - now_ns
+}
+
+fn near(time: u64, wanted: u64) {
+    assert!(time.abs_diff(wanted) <= 1000, "{time} ns, not {wanted} ns within 1 µs");
+}
+
+/// Single requests are the sums of their parts, to the microsecond.
+#[test]
+fn single_requests_are_sums() {
+    // Overhead 0.5; block 10 passes at 1.0 and has passed at 1.1; one block over the bus.
+    near(one(&mut drive(plain()), 0, read(10, 1)), MS * 11 / 10 + 10_000);
+    // Five blocks: the bus is faster than the medium, so only the last one counts.
+    near(one(&mut drive(plain()), 0, read(10, 5)), MS * 15 / 10 + 10_000);
+    // The sector passed during the overhead: a turn later.
+    near(one(&mut drive(plain()), 0, read(0, 1)), MS * 101 / 10 + 10_000);
+    // Cylinder 10 after a seek: overhead 0.5, on track at 5.5. Its first sector is skewed by
+    // 10 · (20 + 60) sectors, 0 of a turn, so it passes at 10.0.
+    near(one(&mut drive(plain()), 0, read(2000, 1)), MS * 101 / 10 + 10_000);
+}
+
+/// A transfer over the end of a track waits for the skewed first sector of the next.
+#[test]
+fn tracks_are_crossed_by_skew() {
+    // Block 99 passes until 10.0; block 100 begins at angle 20 sectors, 12.0, and ends at 12.1.
+    near(one(&mut drive(plain()), 0, read(99, 2)), MS * 121 / 10 + 10_000);
+}
+
+/// Sequential throughput is that of tracks and skews: closed form.
+#[test]
+fn a_long_read_takes_turns_and_skews() {
+    // From block 10: 90 sectors, then 9 tracks; each track is a turn after the switch before it:
+    // 20 sectors for a head, 60 for a cylinder.
+    let time = one(&mut drive(plain()), 0, read(10, 990));
+    let switches = 5 * 20 + 4 * 60;
+    near(time, (10 + 990 + switches) * MS / 10 + 10_000);
+}
+
+/// A write through is reported when it is on the medium, a write behind when it is in the cache.
+#[test]
+fn writes_are_reported_by_policy() {
+    // Overhead 0.5; 1 block comes until 0.51; block 10 passes until 1.1.
+    near(one(&mut drive(plain()), 0, write(10, 1)), MS * 11 / 10);
+    let mut behind = plain();
+    behind.cache = Cache { segments: 2, write_policy: WritePolicy::BehindWhenIdle, ..Cache::default() };
+    near(one(&mut drive(behind.clone()), 0, write(10, 1)), MS / 2 + 10_000);
+    let through = Command { operation: Operation::WriteThrough, ..write(10, 1) };
+    near(one(&mut drive(behind), 0, through), MS * 11 / 10);
+}
+
+/// Blocks that have not come when their sector passes are written a turn later.
+#[test]
+fn late_blocks_lose_a_turn() {
+    let mut slow = plain();
+    slow.bus.write_block_ns = MS / 5;
+    // The first block comes at 0.7 and passes at 1.0; the second comes at 0.9 and passes at 1.1;
+    // each takes 0.2 to come and 0.1 to pass, so that the sixth (1.7, passes at 1.5) is late.
+    near(one(&mut drive(slow), 0, write(10, 6)), MS * 116 / 10);
+}
+
+/// What was read ahead is in the cache as soon as it has passed, and not before.
+#[test]
+fn read_ahead_is_hit() {
+    let mut profile = plain();
+    profile.cache = Cache {
+        segments: 1,
+        segment_blocks: 200,
+        read_ahead: ReadAhead::TrackEnd,
+        ..Cache::default()
+    };
+    let mut long = drive(profile.clone());
+    one(&mut long, 0, read(10, 1));
+    long.submit(20 * MS, read(50, 10));
+    let answer = drain(&mut long)[0];
+    assert_eq!(answer.served(), Served::Cache);
+    near(answer.at_ns - 20 * MS, MS / 2 + 100_000);
+
+    // Asked at 1.2, block 11 has passed, and the bus waits for no later one.
+    let mut short = drive(profile.clone());
+    one(&mut short, 0, read(10, 1));
+    near(one(&mut short, MS * 12 / 10, read(11, 4)), MS / 2 + 40_000);
+
+    // Asked at 1.2 for up to block 30, the last passes at 3.1.
+    let mut stream = drive(profile);
+    one(&mut stream, 0, read(10, 1));
+    near(one(&mut stream, MS * 12 / 10, read(11, 20)), MS * 19 / 10 + 10_000);
+}
+
+/// A zero-latency read of a whole track takes one turn wherever the head lands.
+#[test]
+fn a_whole_track_takes_a_turn() {
+    let mut profile = plain();
+    profile.cache.zero_latency_read = ZeroLatency::Yes;
+    for start in [0, 7 * MS / 3, 19 * MS / 4] {
+        let time = one(&mut drive(profile.clone()), start, read(0, 100));
+        assert!(time < MS * 21 / 2 + 1_100_000, "{time} ns");
+        assert!(time > MS * 10, "{time} ns");
+    }
+}
+
+/// A flush is answered when all that was reported is on the medium.
+#[test]
+fn a_flush_waits_for_the_medium() {
+    let mut profile = plain();
+    profile.cache = Cache {
+        segments: 8,
+        write_segments: 8,
+        write_policy: WritePolicy::Behind,
+        ..Cache::default()
+    };
+    let mut drive = drive(profile);
+    for index in 0..5 {
+        drive.submit(0, write(20_000 * index, 8));
+    }
+    drive.submit(0, Command { tag: 99, operation: Operation::Flush, start: 0, count: 0 });
+    let answers = drain(&mut drive);
+    assert_eq!(answers.len(), 6);
+    assert!(answers[4].at_ns < 4 * MS, "five writes go into the cache");
+    assert_eq!(answers[5].tag, 99);
+    assert!(answers[5].at_ns > 20 * MS, "but take four seeks to the medium");
+}
+
+/// A full write cache lets no more in than the medium takes out.
+#[test]
+fn a_full_write_cache_waits() {
+    let mut profile = plain();
+    profile.cache = Cache {
+        segments: 8,
+        write_segments: 2,
+        write_policy: WritePolicy::Behind,
+        ..Cache::default()
+    };
+    let mut drive = drive(profile);
+    for index in 0..20 {
+        drive.submit(0, write(10_000 * (index * 7 % 20), 8));
+    }
+    let answers = drain(&mut drive);
+    assert_eq!(answers.len(), 20);
+    let last = answers[19].at_ns;
+    assert!(last > 17 * 5 * MS, "all but two waited for a seek each, until {last}");
+}
+
+/// Of queued reads, each scheduler takes the order it is named for; all are answered once.
+#[test]
+fn schedulers_choose() {
+    let order = |scheduler| {
+        let mut profile = plain();
+        profile.queue = Queue {
+            scheduler,
+            depth: 32,
+            age_limit_ns: None,
+            release: Release::AtMediumDone,
+        };
+        profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 10 * MS)]);
+        let mut drive = drive(profile);
+        for start in [100_000, 60_000, 150_000, 20_000, 120_000] {
+            drive.submit(0, read(start, 1));
+        }
+        drain(&mut drive).iter().map(|answer| answer.tag).collect::<Vec<_>>()
+    };
+    assert_eq!(order(Scheduler::Fcfs), [100_000, 60_000, 150_000, 20_000, 120_000]);
+    // The first was alone when it came.
+    assert_eq!(order(Scheduler::Look), [100_000, 120_000, 150_000, 60_000, 20_000]);
+    let mut nearest = order(Scheduler::Sptf);
+    nearest.sort_unstable();
+    assert_eq!(nearest, [20_000, 60_000, 100_000, 120_000, 150_000]);
+}
+
+/// SPTF serves random reads faster than LOOK, and LOOK faster than FCFS.
+#[test]
+fn better_schedulers_are_faster() {
+    let time = |scheduler| {
+        let mut profile = plain();
+        profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 10 * MS)]);
+        profile.queue = Queue { scheduler, ..Queue::default() };
+        let mut drive = drive(profile);
+        for index in 0..300_u64 {
+            drive.submit(0, read(index * 7_919_777 % 199_000, 4));
+        }
+        drain(&mut drive).last().map_or(0, |answer| answer.at_ns)
+    };
+    let (fcfs, look, sptf) =
+        (time(Scheduler::Fcfs), time(Scheduler::Look), time(Scheduler::Sptf));
+    assert!(fcfs > look * 5 / 4, "{fcfs} {look}");
+    assert!(look > sptf, "{look} {sptf}");
+}
+
+/// SPTF leaves a far command waiting for ever, unless there is an age limit.
+#[test]
+fn the_age_limit_ends_starvation() {
+    let wait = |age_limit_ns| {
+        let mut profile = plain();
+        profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 40 * MS)]);
+        profile.queue =
+            Queue { scheduler: Scheduler::Sptf, age_limit_ns, ..Queue::default() };
+        let mut drive = drive(profile);
+        drive.submit(0, read(1, 1));
+        drive.submit(0, Command { tag: u64::MAX, ..read(199_000, 1) });
+        drive.submit(0, read(300, 1));
+        let mut state = 1_u64;
+        loop {
+            let now = drive.wake().expect("something is outstanding");
+            while let Some(answer) = drive.answer(now) {
+                if answer.tag == u64::MAX {
+                    return now;
+                }
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                drive.submit(now, read((state >> 33) % 400, 1));
+            }
+            if now > 5_000 * MS {
+                return now;
+            }
+        }
+    };
+    assert!(wait(None) > 5_000 * MS, "near commands keep the far one waiting");
+    assert!(wait(Some(300 * MS)) < 400 * MS, "until it is old");
+}
+
+/// The model against a plain oracle: random reads of one block, no cache, one outstanding, are
+/// overhead, seek, wait and transfer, computed here with floating point from the geometry alone.
+#[test]
+fn random_reads_match_a_plain_oracle() {
+    let mut drive = drive(plain());
+    let (mut at, mut now, mut state) = ((0_u64, 0_u64), 0_u64, 7_u64);
+    for _ in 0..500 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let block = (state >> 20) % 200_000;
+        let (cylinder, head, sector) = (block / 200, block / 100 % 2, block % 100);
+        let seek = match (cylinder == at.0, head == at.1) {
+            (true, true) => 0.0,
+            (true, false) => 1.0,
+            _ => 5.0,
+        };
+        let settled = now as f64 / 1e6 + 0.5 + seek;
+        let angle = ((sector + 20 * (head + cylinder) + 60 * cylinder) % 100) as f64 / 10.0;
+        let wait = (angle - settled).rem_euclid(10.0);
+        let done = settled + wait + 0.1 + 0.01;
+        drive.submit(now, read(block, 1));
+        let answer = drain(&mut drive)[0];
+        let modelled = answer.at_ns as f64 / 1e6;
+        let off = (modelled - done).abs();
+        assert!(off < 0.001 || (off - 10.0).abs() < 0.001, "block {block}: {modelled}, not {done}");
+        assert!(off < 0.001 || wait < 1e-4 || wait > 9.9999, "only rounding may cost a turn");
+        at = (cylinder, head);
+        now = answer.at_ns + state % 5_000_000;
+    }
+}
+
+/// Two drives that are asked the same give the same nanoseconds, whatever the policies.
+#[test]
+fn the_same_commands_give_the_same_times() {
+    let mut profile = plain();
+    profile.cache = Cache {
+        segments: 4,
+        segment_blocks: 64,
+        write_segments: 4,
+        read_ahead: ReadAhead::Segment,
+        write_policy: WritePolicy::Behind,
+        keep_free_blocks: Habit::Yes,
+        zero_latency_read: ZeroLatency::Yes,
+        zero_latency_write: ZeroLatency::Yes,
+        ..Cache::default()
+    };
+    profile.queue.scheduler = Scheduler::Sptf;
+    let mut first = drive(profile);
+    let mut second = first.sibling(Angle::default());
+    let mut state = 3_u64;
+    let mut now = 0;
+    let mut count = [0, 0];
+    for tag in 0..3000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        now += (state >> 40) % (3 * MS);
+        let operation = match state >> 61 {
+            0..=3 => Operation::Read,
+            4..=5 => Operation::Write,
+            6 => Operation::WriteThrough,
+            _ => Operation::Flush,
+        };
+        let start = (state >> 25) % 2000;
+        let command = Command { tag, operation, start, count: 1 + (state >> 50) as u32 % 150 };
+        for (drive, count) in [&mut first, &mut second].into_iter().zip(&mut count) {
+            drive.submit(now, command);
+            drive.check();
+            while drive.answer(now).is_some() {
+                *count += 1;
+            }
+        }
+    }
+    assert_eq!(drain(&mut first), drain(&mut second));
+    assert_eq!(count[0], count[1]);
+    assert_eq!(first.outstanding(), 0, "every command is answered once");
+}

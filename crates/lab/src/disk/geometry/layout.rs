@@ -265,18 +265,21 @@ impl Layout {
         let slots = zone.slots(self.heads);
         let track = u64::from(zone.per_track);
         let cylinder = track * u64::from(self.heads);
-        let (size, front) = match self.sparing {
-            Sparing::SectorsPerTrack => (track, 0),
-            Sparing::SectorsPerCylinder | Sparing::SectorsPerCylinderSlipToEnd => (cylinder, 0),
-            Sparing::SectorsAtFront | Sparing::SectorsAtFrontSlipToEnd => {
-                (cylinder, zone.spares.min(cylinder))
+        // Spares that slips do not use up stay where they are, at one end of the range.
+        let kept = zone.spares.min(cylinder);
+        let (size, front, back) = match self.sparing {
+            Sparing::SectorsPerTrack => (track, 0, 0),
+            Sparing::SectorsPerCylinder => (cylinder, 0, 0),
+            Sparing::SectorsPerCylinderSlipToEnd => (cylinder, 0, kept),
+            Sparing::SectorsAtFront | Sparing::SectorsAtFrontSlipToEnd => (cylinder, kept, 0),
+            Sparing::SectorsPerRange { cylinders } => {
+                (cylinder * u64::from(cylinders.max(1)), 0, 0)
             }
-            Sparing::SectorsPerRange { cylinders } => (cylinder * u64::from(cylinders.max(1)), 0),
-            _ => (slots, 0),
+            _ => (slots, 0, 0),
         };
         (0..slots.div_ceil(size)).map(move |index| {
             let start = index * size;
-            start + front..slots.min(start + size)
+            start + front..slots.min(start + size) - back
         })
     }
 
@@ -284,9 +287,9 @@ impl Layout {
     fn usable_in(&self, zone: &Zone, slots: u64, range: &Range<u64>) -> u64 {
         let size = range.end - range.start;
         match self.sparing {
-            Sparing::SectorsPerTrack
-            | Sparing::SectorsPerCylinder
-            | Sparing::SectorsPerCylinderSlipToEnd => size.saturating_sub(zone.spares),
+            Sparing::SectorsPerTrack | Sparing::SectorsPerCylinder => {
+                size.saturating_sub(zone.spares)
+            }
             Sparing::SectorsPerRange { .. } if range.end < slots => {
                 size.saturating_sub(zone.spares)
             }

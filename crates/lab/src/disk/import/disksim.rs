@@ -9,7 +9,7 @@ use super::super::profile::{
     AfterEach, Bus, Cache, ExtraDisconnect, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead,
     Release, Scheduler, WritePolicy, ZeroLatency,
 };
-use super::super::seek::{Eq7, SeekCurve};
+use super::super::seek::{Eq7, SeekCurve, settle_of};
 use super::params::{Block, Content, Value, decimal, parse};
 
 /// Zones, slips and seek points that a file may list.
@@ -230,9 +230,8 @@ fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
     }
     let rpm = mech.need("Rotation speed (in rpms)")?;
     let seek = seek(mech, files)?;
-    let frac: u64 = std::env::var("FRAC").ok().and_then(|f| f.parse().ok()).unwrap_or(55);
     Ok(Mechanics {
-        settle_ns: seek.time_ns(1, 2) * frac / 100,
+        settle_ns: settle_of(&seek),
         rpm: u32::try_from(rpm.whole("Rotation speed (in rpms)")?).unwrap_or(0),
         seek,
         head_switch_ns: mech.duration_ns("Head switch time")?,

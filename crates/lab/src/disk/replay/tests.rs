@@ -1,1 +1,107 @@
-//! tests
+use std::io::Read;
+use std::path::Path;
+
+use super::{Comparison, Request, compare, parse, run};
+use crate::disk::drive::Drive;
+use crate::disk::error::Kind;
+use crate::disk::import::{Files, profile};
+use crate::disk::rotation::Angle;
+
+fn fixture(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/disks").join(file);
+    let packed = std::fs::File::open(&path).unwrap_or_else(|_| panic!("{} is missing", path.display()));
+    let mut text = String::new();
+    let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed).expect("a zstd file");
+    decoder.read_to_string(&mut text).expect("text");
+    text
+}
+
+fn measured(name: &str, model: &str, seek: Option<&str>) -> (Drive, Vec<Request>) {
+    let files = Files {
+        name: name.to_owned(),
+        parv: fixture(&format!("{name}.parv.zst")),
+        diskspecs: fixture(&format!("{name}.diskspecs.zst")),
+        model: fixture(&format!("{model}.model.zst")),
+        seek: seek.map_or_else(String::new, |seek| fixture(&format!("{seek}.seek.zst"))),
+    };
+    let drive = Drive::new(profile(&files).unwrap(), Angle::default()).unwrap();
+    let requests = parse(name, &fixture(&format!("{name}.trace.zst"))).unwrap();
+    (drive, requests)
+}
+
+/// The model is nearer to the real drive than 1.5 times what `DiskSim` says of itself, and its
+/// mean is within 1 %.
+fn judge(name: &str, model: &str, seek: Option<&str>, published_ms: f64) {
+    let (mut drive, requests) = measured(name, model, seek);
+    let outcomes = run(&mut drive, &requests).unwrap();
+    let all = compare(&requests, &outcomes, |_| true);
+    let demerit_ms = all.demerit_ns / 1e6;
+    assert!(demerit_ms < 1.5 * published_ms, "{name}: demerit {demerit_ms} ms");
+    assert!(all.mean_error().abs() < 0.01, "{name}: the mean is off by {}", all.mean_error());
+    drive.check();
+}
+
+#[test]
+fn the_cheetah_is_like_the_real_one() {
+    judge("cheetah9LP", "cheetah9LP", Some("cheetah9LP"), 0.107);
+}
+
+#[test]
+fn the_atlas_is_like_the_real_one() {
+    judge("atlas10k", "atlas10k", Some("atlas10k"), 0.268);
+}
+
+#[test]
+fn the_barracuda_is_like_the_real_one() {
+    judge("barracuda", "barracuda", Some("barracuda"), 0.349);
+}
+
+#[test]
+fn the_c2247a_is_like_the_real_one() {
+    judge("hp_c2247a", "hp_c2247a_validate", None, 0.090);
+}
+
+#[test]
+fn the_c2490a_is_like_the_real_one() {
+    judge("hp_c2490a", "hp_c2490a_validate", Some("hp_c2490a_validate"), 0.254);
+}
+
+/// The same drive and trace give the same nanoseconds twice, and these: any change of the model
+/// shows here.
+#[test]
+fn a_replay_is_bit_identical() {
+    let (mut drive, requests) = measured("cheetah9LP", "cheetah9LP", Some("cheetah9LP"));
+    let mut again = drive.sibling(Angle::default());
+    let first = run(&mut drive, &requests).unwrap();
+    assert_eq!(first, run(&mut again, &requests).unwrap());
+}
+
+/// The demerit figure of two distributions that differ by a constant is that constant.
+#[test]
+fn the_demerit_of_a_shift_is_the_shift() {
+    let mut measured: Vec<u64> = (0..1000).map(|index| index * 7919 % 1000).collect();
+    let mut modelled: Vec<u64> = measured.iter().rev().map(|time| time + 25).collect();
+    let comparison = Comparison::of(&mut measured, &mut modelled);
+    assert!((comparison.demerit_ns - 25.0).abs() < 1e-9);
+    assert!((comparison.mean_error() - 25.0 / 499.5).abs() < 1e-12);
+}
+
+/// Traces that are cut short or edited are refused, naming line and field.
+#[test]
+fn broken_traces_are_named() {
+    let good = "R Hit 100 4 663.5 45422.0\n";
+    assert_eq!(parse("t", good).unwrap()[0].response_ns, 663_500);
+    for (line, field) in [
+        ("R Hit 100 4 663.0", "think time"),
+        ("X Hit 100 4 663.0 1.0", "first field"),
+        ("R Maybe 100 4 663.0 1.0", "second field"),
+        ("R Hit ten 4 663.0 1.0", "first block"),
+        ("R Hit 100 0 663.0 1.0", "0 blocks"),
+        ("R Hit 100 4 -3.0 1.0", "time"),
+    ] {
+        let error = parse("t.trace", &format!("{good}{line}\n")).unwrap_err();
+        assert_eq!(error.kind(), Kind::Syntax);
+        let message = error.to_string();
+        assert!(message.contains("t.trace line 2") && message.contains(field), "{message}");
+    }
+}

@@ -1,0 +1,279 @@
+//! Known drives.
+//!
+//! [`all`] lists them. Ten are summaries of measured parameter sets: their zones run linearly from
+//! the outer to the inner number of sectors, their seek curve is Eq. 7 fitted to the measured one.
+//! They are good for averages; where the parameter files are at hand, import them instead. The
+//! others are made from data sheets or from published equations, and say so in their `source`.
+
+use super::error::{Error, Kind, Result};
+use super::geometry::{Layout, Sparing, Zone};
+use super::profile::{
+    AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, Release,
+    Scheduler, WritePolicy,
+};
+use super::seek::{Eq7, SeekCurve, settle_of};
+
+/// The measured sets: one line each, milliseconds and counts, as published with their source.
+const MEASURED: &str = include_str!("../../fixtures/disks/measured.csv");
+
+/// All drives of the catalog.
+pub fn all() -> Vec<Profile> {
+    let mut profiles: Vec<Profile> =
+        measured().expect("the list of measured drives is part of the program");
+    profiles.push(wd800bd_like());
+    profiles.push(hp97560());
+    profiles
+}
+
+/// The drive of this name.
+pub fn find(name: &str) -> Result<Profile> {
+    let wanted = all().into_iter().find(|profile| profile.name.eq_ignore_ascii_case(name));
+    wanted.ok_or_else(|| {
+        let names: Vec<String> = all().into_iter().map(|profile| profile.name).collect();
+        Error::new(
+            Kind::Unsupported,
+            format!("there is no disk '{name}' in the catalog; it has {}", names.join(", ")),
+        )
+    })
+}
+
+/// What a summary of a drive says.
+struct Summary {
+    heads: u32,
+    cylinders: u32,
+    blocks: u64,
+    rpm: u32,
+    zones: u32,
+    outer: u32,
+    inner: u32,
+}
+
+impl Summary {
+    /// Zones of equal width, sectors linear between outer and inner edge, skews that cover the head
+    /// switch and the shortest seek.
+    fn layout(&self, head_switch_ns: u64, single_ns: u64) -> Layout {
+        let period_ns = 60_000_000_000 / u64::from(self.rpm);
+        let margin_ns = period_ns / 20;
+        let skew = |time_ns: u64, per_track: u32| {
+            let sectors = (time_ns + margin_ns) * u64::from(per_track) / period_ns + 1;
+            (sectors % u64::from(per_track)) * 1000
+        };
+        let mut zones = Vec::new();
+        for index in 0..self.zones {
+            let edge = |number: u32| {
+                (u64::from(self.cylinders) * u64::from(number) / u64::from(self.zones)) as u32
+            };
+            let steps = (self.zones - 1).max(1);
+            let per_track = self.outer - (self.outer - self.inner) * index / steps;
+            zones.push(Zone {
+                first_cylinder: edge(index),
+                last_cylinder: edge(index + 1) - 1,
+                per_track,
+                track_skew_millisectors: skew(head_switch_ns, per_track),
+                cylinder_skew_millisectors: skew(single_ns, per_track),
+                ..Zone::default()
+            });
+        }
+        self.fit(&mut zones);
+        let sparing = Sparing::SectorsPerZone;
+        Layout { heads: self.heads, cylinders: self.cylinders, zones, sparing, ..Layout::default() }
+    }
+
+    /// Makes the zones hold exactly as many blocks as the drive has: tracks get longer until there
+    /// are enough, and what is too much is spared in equal shares.
+    fn fit(&self, zones: &mut [Zone]) {
+        let total = |zones: &[Zone]| -> u64 { zones.iter().map(|zone| zone.slots(self.heads)).sum() };
+        while total(zones) < self.blocks {
+            for zone in zones.iter_mut() {
+                zone.per_track += 1;
+            }
+        }
+        let surplus = total(zones) - self.blocks;
+        let count = zones.len() as u64;
+        for (index, zone) in (0..).zip(zones) {
+            zone.spares = surplus / count + u64::from(index < surplus % count);
+        }
+    }
+}
+
+/// The ten measured drives.
+fn measured() -> Result<Vec<Profile>> {
+    MEASURED.lines().filter(|line| !line.starts_with('#')).skip(1).map(measured_line).collect()
+}
+
+fn measured_line(line: &str) -> Result<Profile> {
+    let wrong = || Error::new(Kind::Syntax, format!("measured.csv: '{line}'"));
+    let fields: Vec<&str> = line.split(',').collect();
+    let whole = |index: usize| -> Result<u32> {
+        fields.get(index).and_then(|text| text.parse().ok()).ok_or_else(wrong)
+    };
+    let nano = |index: usize| -> Result<i64> {
+        fields.get(index).and_then(|text| super::import::milliseconds(text)).ok_or_else(wrong)
+    };
+    let eq7 = Eq7 {
+        split: whole(15)?,
+        root_base_ns: nano(16)? as f64,
+        root_ns: nano(17)? as f64,
+        line_base_ns: nano(18)? as f64,
+        line_ns: nano(19)? as f64,
+    };
+    let single_ns = nano(12)?.unsigned_abs();
+    let seek = SeekCurve::Listed {
+        first_ns: vec![single_ns],
+        beyond: Box::new(SeekCurve::Eq7(eq7)),
+    };
+    let summary = Summary {
+        heads: whole(1)?,
+        cylinders: whole(2)?,
+        blocks: u64::from(whole(3)?),
+        rpm: whole(4)?,
+        zones: whole(5)?,
+        outer: whole(6)?,
+        inner: whole(7)?,
+    };
+    let head_switch_ns = nano(10)?.unsigned_abs();
+    Ok(Profile {
+        name: fields[0].to_owned(),
+        source: "summary of measured parameters (DiskSim validation set)".to_owned(),
+        layout: summary.layout(head_switch_ns.max(settle_of(&seek)), single_ns),
+        mechanics: Mechanics {
+            rpm: summary.rpm,
+            settle_ns: settle_of(&seek),
+            seek,
+            head_switch_ns,
+            write_settle_ns: nano(11)?,
+            write_seek_min_ns: 0,
+        },
+        overheads: overheads(300_000),
+        cache: Cache {
+            segments: 4,
+            segment_blocks: 512,
+            read_ahead: ReadAhead::Segment,
+            ..Cache::default()
+        },
+        bus: bus(50_000),
+        queue: Queue::default(),
+    })
+}
+
+/// The same time for every class of command.
+fn overheads(each_ns: u64) -> Overheads {
+    Overheads {
+        read_hit: AfterEach::both(each_ns),
+        read_miss: AfterEach::both(each_ns),
+        write_hit: AfterEach::both(each_ns),
+        write_miss: AfterEach::both(each_ns),
+        ..Overheads::default()
+    }
+}
+
+fn bus(block_ns: u64) -> Bus {
+    Bus { read_block_ns: block_ns, write_block_ns: block_ns, hold_for_read: Habit::Yes }
+}
+
+/// A desktop drive of 80 GB from 2003: fitted to data sheets (seek times, average and full stroke
+/// for reads; 55 to 28 MB/s over 30 zones) and not validated against a real one.
+pub fn wd800bd_like() -> Profile {
+    let eq7 = Eq7 {
+        split: 12_000,
+        root_base_ns: 1_972_000.0,
+        root_ns: 27_680.0,
+        line_base_ns: 2_824_000.0,
+        line_ns: 181.8,
+    };
+    let seek = SeekCurve::Eq7(eq7);
+    // 55 and 28 MB/s at 120 revolutions per second.
+    let summary = Summary {
+        heads: 2,
+        cylinders: 116_000,
+        blocks: 156_301_488,
+        rpm: 7200,
+        zones: 30,
+        outer: 895,
+        inner: 456,
+    };
+    Profile {
+        name: "wd800bd-like".to_owned(),
+        source: "data sheets of the class; spec-fitted, not validated".to_owned(),
+        layout: summary.layout(1_000_000, seek.time_ns(1, 2)),
+        mechanics: Mechanics {
+            rpm: summary.rpm,
+            settle_ns: settle_of(&seek),
+            seek,
+            head_switch_ns: 1_000_000,
+            // Writes average 10.9 ms instead of 8.9.
+            write_settle_ns: 2_000_000,
+            write_seek_min_ns: 0,
+        },
+        overheads: overheads(300_000),
+        cache: Cache {
+            segments: 8,
+            segment_blocks: 512,
+            write_segments: 64,
+            read_ahead: ReadAhead::Segment,
+            write_policy: WritePolicy::Behind,
+            ..Cache::default()
+        },
+        // 150 MB/s.
+        bus: bus(3413),
+        queue: Queue {
+            scheduler: Scheduler::Look,
+            depth: 32,
+            age_limit_ns: Some(1_000_000_000),
+            release: Release::AtMediumDone,
+        },
+    }
+}
+
+/// The HP 97560 of 1991, by the equations of Ruemmler and Wilkes (1994) as several simulators have
+/// them.
+pub fn hp97560() -> Profile {
+    let eq7 = Eq7 {
+        split: 384,
+        root_base_ns: 3_240_000.0,
+        root_ns: 400_000.0,
+        line_base_ns: 8_000_000.0,
+        line_ns: 8_000.0,
+    };
+    let zone = Zone {
+        first_cylinder: 0,
+        last_cylinder: 1961,
+        per_track: 72,
+        track_skew_millisectors: 8_000,
+        cylinder_skew_millisectors: 18_000,
+        ..Zone::default()
+    };
+    Profile {
+        name: "HP 97560".to_owned(),
+        source: "published equations (Ruemmler and Wilkes 1994)".to_owned(),
+        layout: Layout {
+            heads: 19,
+            cylinders: 1962,
+            zones: vec![zone],
+            ..Layout::default()
+        },
+        mechanics: Mechanics {
+            rpm: 4002,
+            seek: SeekCurve::Eq7(eq7),
+            head_switch_ns: 1_600_000,
+            settle_ns: 0,
+            write_settle_ns: 0,
+            write_seek_min_ns: 0,
+        },
+        overheads: overheads(2_200_000),
+        cache: Cache {
+            segments: 1,
+            segment_blocks: 256,
+            read_ahead: ReadAhead::Segment,
+            read_ahead_max: 128,
+            write_policy: WritePolicy::BehindWhenIdle,
+            ..Cache::default()
+        },
+        // SCSI-2 at 10 MB/s.
+        bus: bus(51_200),
+        queue: Queue::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
