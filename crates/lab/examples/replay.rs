@@ -1,62 +1,105 @@
-//! Prints how far the model is from measured drives: `replay DIRECTORY NAME...`.
+//! Prints how far the disk model is from measured drives: `replay [DIRECTORY NAME...]`.
+//!
+//! Without arguments it judges the five drives of the fixtures, beside what `DiskSim` says of
+//! itself. A directory holds the parameter files and `NAME.trace`, as they are or with `.zst`.
 
+use std::error::Error;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use lab::disk::drive::{Drive, Operation};
+use lab::disk::import::{self, Files};
+use lab::disk::replay::{self, Comparison, Outcome, Request};
 use lab::disk::rotation::Angle;
-use lab::disk::{import, replay};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Name, and the demerit figure that `DiskSim` publishes, in milliseconds.
+const FIXTURES: [(&str, f64); 5] = [
+    ("cheetah9LP", 0.107),
+    ("atlas10k", 0.268),
+    ("barracuda", 0.349),
+    ("hp_c2247a", 0.090),
+    ("hp_c2490a", 0.254),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let directory = arguments.next().ok_or("usage: replay DIRECTORY NAME...")?;
-    let directory = Path::new(&directory);
-    for name in arguments {
-        let profile = import::profile(&import::directory(directory, &name)?)?;
-        let mut drive = Drive::new(profile, Angle::new(std::env::var("PHASE").ok().and_then(|p| p.parse().ok()).unwrap_or(0)))?;
-        let text = std::fs::read_to_string(directory.join(format!("{name}.trace")))?;
-        let requests = replay::parse(&name, &text)?;
-        let outcomes = replay::run(&mut drive, &requests)?;
-        if std::env::var_os("DUMP").is_some() {
-            for (request, outcome) in requests.iter().zip(&outcomes) {
-                println!(
-                    "{:?} {:?} {} {} {} {} {} {:?} {} {} {}",
-                    request.operation, request.seen, request.start, request.count,
-                    request.response_ns, request.think_ns, outcome.response_ns, outcome.served,
-                    drive.geometry().locate(request.start).cylinder,
-                    drive.geometry().locate(request.start).head,
-                    drive.geometry().locate(request.start).sector,
-                );
-            }
-            continue;
+    if let Some(directory) = arguments.next() {
+        for name in arguments {
+            judge(Path::new(&directory), &name, None)?;
         }
-        let near = |index: usize| -> &str {
-            let Some(last) = index.checked_sub(1).map(|last| requests[last]) else { return "random" };
-            let end = last.start + u64::from(last.count);
-            match requests[index].start.abs_diff(end) {
-                0 => "sequential",
-                distance if distance < 30_000 => "local",
-                _ => "random",
-            }
-        };
-        let print = |label: &str, comparison: replay::Comparison| {
-            println!(
-                "{label:24} {:6} measured {:7.3} modelled {:7.3} ms ({:+6.2} %) demerit {:.3} ms",
-                comparison.count,
-                comparison.measured_mean_ns / 1e6,
-                comparison.modelled_mean_ns / 1e6,
-                comparison.mean_error() * 100.0,
-                comparison.demerit_ns / 1e6
-            );
-        };
-        print(&name, replay::compare(&requests, &outcomes, |_| true));
-        for operation in [Operation::Read, Operation::Write] {
-            for place in ["sequential", "local", "random"] {
-                let comparison = replay::compare(&requests, &outcomes, |index| {
-                    requests[index].operation == operation && near(index) == place
-                });
-                print(&format!("    {operation:?} {place}"), comparison);
-            }
-        }
+        return Ok(());
+    }
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/disks");
+    for (name, published_ms) in FIXTURES {
+        judge(&fixtures, name, Some(published_ms))?;
     }
     Ok(())
+}
+
+fn judge(directory: &Path, name: &str, published_ms: Option<f64>) -> Result<(), Box<dyn Error>> {
+    let files = Files::read(name, |file| text(directory, file))?;
+    let mut drive = Drive::new(import::profile(&files)?, Angle::default())?;
+    let trace = format!("{name}.trace");
+    let requests = replay::parse(&trace, &text(directory, &trace)?)?;
+    let outcomes = replay::run(&mut drive, &requests)?;
+    print(name, replay::compare(&requests, &outcomes, |_| true));
+    if let Some(published_ms) = published_ms {
+        println!("    DiskSim says of itself: demerit {published_ms:.3} ms");
+    }
+    by_class(&requests, &outcomes);
+    Ok(())
+}
+
+/// Reads and writes, each by how far they are from the end of the request before.
+fn by_class(requests: &[Request], outcomes: &[Outcome]) {
+    let near = |index: usize| {
+        let last = index.checked_sub(1).map(|last| requests[last]);
+        match last.map(|last| {
+            requests[index]
+                .start
+                .abs_diff(last.start + u64::from(last.count))
+        }) {
+            Some(0) => "sequential",
+            Some(distance) if distance < 30_000 => "local",
+            _ => "random",
+        }
+    };
+    for operation in [Operation::Read, Operation::Write] {
+        for place in ["sequential", "local", "random"] {
+            let chosen =
+                |index: usize| requests[index].operation == operation && near(index) == place;
+            let label = format!("    {operation:?} {place}");
+            print(&label, replay::compare(requests, outcomes, chosen));
+        }
+    }
+}
+
+fn print(label: &str, comparison: Comparison) {
+    println!(
+        "{label:24} {:6} requests, mean {:7.3} measured {:7.3} modelled ({:+6.2} %), demerit {:.3} ms",
+        comparison.count,
+        comparison.measured_mean_ns / 1e6,
+        comparison.modelled_mean_ns / 1e6,
+        comparison.mean_error() * 100.0,
+        comparison.demerit_ns / 1e6
+    );
+}
+
+/// A file as it is, or unpacked.
+fn text(directory: &Path, file: &str) -> lab::disk::error::Result<String> {
+    let failed = |error| lab::disk::error::Error::io(format!("cannot read {file}"), error);
+    let plain = directory.join(file);
+    let mut text = String::new();
+    if plain.exists() {
+        File::open(plain)
+            .and_then(|mut open| open.read_to_string(&mut text))
+            .map_err(failed)?;
+        return Ok(text);
+    }
+    let packed = File::open(directory.join(format!("{file}.zst"))).map_err(failed)?;
+    let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed)
+        .map_err(|error| failed(std::io::Error::other(error)))?;
+    decoder.read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
 }

@@ -17,9 +17,21 @@ fn run(profile: Profile, depth: usize, count: u64) -> (f64, f64) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let operation = if state & 1 == 0 { Operation::Read } else { Operation::Write };
-        let start = (u128::from(state) * u128::from(blocks) >> 64) as u64;
-        drive.submit(now_ns, Command { tag, operation, start, count: 8 });
+        let operation = if state & 1 == 0 {
+            Operation::Read
+        } else {
+            Operation::Write
+        };
+        let start = ((u128::from(state) * u128::from(blocks)) >> 64) as u64;
+        drive.submit(
+            now_ns,
+            Command {
+                tag,
+                operation,
+                start,
+                count: 8,
+            },
+        );
     };
     let begin = Instant::now();
     for tag in 0..depth as u64 {

@@ -27,12 +27,17 @@ pub fn all() -> Vec<Profile> {
 
 /// The drive of this name.
 pub fn find(name: &str) -> Result<Profile> {
-    let wanted = all().into_iter().find(|profile| profile.name.eq_ignore_ascii_case(name));
+    let wanted = all()
+        .into_iter()
+        .find(|profile| profile.name.eq_ignore_ascii_case(name));
     wanted.ok_or_else(|| {
         let names: Vec<String> = all().into_iter().map(|profile| profile.name).collect();
         Error::new(
             Kind::Unsupported,
-            format!("there is no disk '{name}' in the catalog; it has {}", names.join(", ")),
+            format!(
+                "there is no disk '{name}' in the catalog; it has {}",
+                names.join(", ")
+            ),
         )
     })
 }
@@ -76,13 +81,20 @@ impl Summary {
         }
         self.fit(&mut zones);
         let sparing = Sparing::SectorsPerZone;
-        Layout { heads: self.heads, cylinders: self.cylinders, zones, sparing, ..Layout::default() }
+        Layout {
+            heads: self.heads,
+            cylinders: self.cylinders,
+            zones,
+            sparing,
+            ..Layout::default()
+        }
     }
 
     /// Makes the zones hold exactly as many blocks as the drive has: tracks get longer until there
     /// are enough, and what is too much is spared in equal shares.
     fn fit(&self, zones: &mut [Zone]) {
-        let total = |zones: &[Zone]| -> u64 { zones.iter().map(|zone| zone.slots(self.heads)).sum() };
+        let total =
+            |zones: &[Zone]| -> u64 { zones.iter().map(|zone| zone.slots(self.heads)).sum() };
         while total(zones) < self.blocks {
             for zone in zones.iter_mut() {
                 zone.per_track += 1;
@@ -98,17 +110,28 @@ impl Summary {
 
 /// The ten measured drives.
 fn measured() -> Result<Vec<Profile>> {
-    MEASURED.lines().filter(|line| !line.starts_with('#')).skip(1).map(measured_line).collect()
+    MEASURED
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .map(measured_line)
+        .collect()
 }
 
 fn measured_line(line: &str) -> Result<Profile> {
     let wrong = || Error::new(Kind::Syntax, format!("measured.csv: '{line}'"));
     let fields: Vec<&str> = line.split(',').collect();
     let whole = |index: usize| -> Result<u32> {
-        fields.get(index).and_then(|text| text.parse().ok()).ok_or_else(wrong)
+        fields
+            .get(index)
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(wrong)
     };
     let nano = |index: usize| -> Result<i64> {
-        fields.get(index).and_then(|text| super::import::milliseconds(text)).ok_or_else(wrong)
+        fields
+            .get(index)
+            .and_then(|text| super::import::milliseconds(text))
+            .ok_or_else(wrong)
     };
     let eq7 = Eq7 {
         split: whole(15)?,
@@ -168,18 +191,22 @@ fn overheads(each_ns: u64) -> Overheads {
 }
 
 fn bus(block_ns: u64) -> Bus {
-    Bus { read_block_ns: block_ns, write_block_ns: block_ns, hold_for_read: Habit::Yes }
+    Bus {
+        read_block_ns: block_ns,
+        write_block_ns: block_ns,
+        hold_for_read: Habit::Yes,
+    }
 }
 
 /// A desktop drive of 80 GB from 2003: fitted to data sheets (seek times, average and full stroke
 /// for reads; 55 to 28 MB/s over 30 zones) and not validated against a real one.
 pub fn wd800bd_like() -> Profile {
     let eq7 = Eq7 {
-        split: 12_000,
+        split: 13_920,
         root_base_ns: 1_972_000.0,
-        root_ns: 27_680.0,
+        root_ns: 25_700.0,
         line_base_ns: 2_824_000.0,
-        line_ns: 181.8,
+        line_ns: 156.7,
     };
     let seek = SeekCurve::Eq7(eq7);
     // 55 and 28 MB/s at 120 revolutions per second.

@@ -92,7 +92,11 @@ pub struct Answer {
 impl Answer {
     /// Where the data came from or went to.
     pub fn served(&self) -> Served {
-        if self.from_cache { Served::Cache } else { Served::Medium }
+        if self.from_cache {
+            Served::Cache
+        } else {
+            Served::Medium
+        }
     }
 }
 
@@ -161,7 +165,11 @@ impl Drive {
         let rotation = Rotation::new(mechanics.rpm, phase);
         let segments = Segments::new(&profile.cache);
         Ok(Self {
-            mechanism: Mechanism { geometry, arm, rotation },
+            mechanism: Mechanism {
+                geometry,
+                arm,
+                rotation,
+            },
             segments,
             stream: None,
             front_free_ns: 0,
@@ -234,8 +242,14 @@ impl Drive {
             "blocks of the disk"
         );
         self.advance(now_ns);
-        let place = self.geometry().locate(if flush { 0 } else { command.start });
-        self.waiting.push_back(Waiting { command, arrival_ns: now_ns, place });
+        let place = self
+            .geometry()
+            .locate(if flush { 0 } else { command.start });
+        self.waiting.push_back(Waiting {
+            command,
+            arrival_ns: now_ns,
+            place,
+        });
         self.start_work(now_ns);
     }
 
@@ -296,7 +310,12 @@ impl Drive {
     fn report(&mut self, at_ns: u64, tag: u64, served: Served) {
         let from_cache = served == Served::Cache;
         self.serial += 1;
-        self.reported.push(Reverse(Answer { at_ns, serial: self.serial, tag, from_cache }));
+        self.reported.push(Reverse(Answer {
+            at_ns,
+            serial: self.serial,
+            tag,
+            from_cache,
+        }));
     }
 
     /// Writes that wait for the medium.

@@ -120,14 +120,18 @@ impl Geometry {
             head: self.head_of(zone, cylinder as u32, order as u32),
             sector: sector as u32,
             per_track: zone.per_track,
-            angle: self.track_angle(zone, cylinder, order).plus(sector_angle(sector, per_track)),
+            angle: self
+                .track_angle(zone, cylinder, order)
+                .plus(sector_angle(sector, per_track)),
             run: (per_track - sector).min(extent.count - inside) as u32,
         }
     }
 
     /// The block in a sector, or none if it holds none: the inverse of [`Geometry::locate`].
     pub fn block_at(&self, cylinder: u32, head: u32, sector: u32) -> Option<u64> {
-        let index = self.zones.partition_point(|zone| zone.first_cylinder <= cylinder);
+        let index = self
+            .zones
+            .partition_point(|zone| zone.first_cylinder <= cylinder);
         let number = index.checked_sub(1)?;
         let zone = &self.zones[number];
         if cylinder > zone.last_cylinder || head >= self.heads || sector >= zone.per_track {
@@ -219,12 +223,18 @@ impl Geometry {
             assert_eq!(extent.block, next, "extents follow each other");
             assert!(extent.count > 0, "no extent is empty");
             let zone = &self.zones[extent.zone as usize];
-            assert!(extent.slot + extent.count <= zone.slots(self.heads), "slots exist");
+            assert!(
+                extent.slot + extent.count <= zone.slots(self.heads),
+                "slots exist"
+            );
             next += extent.count;
         }
         assert_eq!(next, self.blocks, "every block has a slot");
         for pair in self.by_slot.windows(2) {
-            let (this, next) = (&self.extents[pair[0] as usize], &self.extents[pair[1] as usize]);
+            let (this, next) = (
+                &self.extents[pair[0] as usize],
+                &self.extents[pair[1] as usize],
+            );
             assert!(
                 (this.zone, this.slot + this.count) <= (next.zone, next.slot),
                 "no slot holds two blocks"

@@ -16,7 +16,7 @@
 mod disksim;
 mod params;
 
-pub use disksim::{Files, directory, profile};
+pub use disksim::{Files, profile};
 
 /// A decimal number of a unit that has `digits` more digits in nanoseconds; not negative.
 pub(crate) fn decimal_time(text: &str, digits: usize) -> Option<u64> {

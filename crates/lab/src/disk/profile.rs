@@ -271,7 +271,10 @@ impl ExtraDisconnect {
 impl AfterEach {
     /// The same time after reads and writes.
     pub fn both(ns: u64) -> Self {
-        Self { after_read_ns: ns, after_write_ns: ns }
+        Self {
+            after_read_ns: ns,
+            after_write_ns: ns,
+        }
     }
 }
 
@@ -315,12 +318,23 @@ impl Profile {
     /// Fails, naming the field, if no disk can be so. The layout and the seek curve are checked
     /// where they are built.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::new(Kind::Impossible, format!("{}: {what}", self.name)));
+        let wrong = |what: String| {
+            Err(Error::new(
+                Kind::Impossible,
+                format!("{}: {what}", self.name),
+            ))
+        };
         if !(1..=RPM_MAX).contains(&self.mechanics.rpm) {
-            return wrong(format!("{} rpm, but 1 to {RPM_MAX} exist", self.mechanics.rpm));
+            return wrong(format!(
+                "{} rpm, but 1 to {RPM_MAX} exist",
+                self.mechanics.rpm
+            ));
         }
         if self.cache.segments > SEGMENTS_MAX {
-            return wrong(format!("{} cache segments, over {SEGMENTS_MAX}", self.cache.segments));
+            return wrong(format!(
+                "{} cache segments, over {SEGMENTS_MAX}",
+                self.cache.segments
+            ));
         }
         if self.cache.segments > 0 && self.cache.segment_blocks == 0 {
             return wrong("cache segments of 0 blocks".into());

@@ -71,7 +71,11 @@ pub struct Comparison {
 impl Comparison {
     /// Compares equally many times; both lists are sorted. Nothing is 0 apart.
     pub fn of(measured_ns: &mut [u64], modelled_ns: &mut [u64]) -> Self {
-        assert_eq!(measured_ns.len(), modelled_ns.len(), "each request has two times");
+        assert_eq!(
+            measured_ns.len(),
+            modelled_ns.len(),
+            "each request has two times"
+        );
         measured_ns.sort_unstable();
         modelled_ns.sort_unstable();
         let count = measured_ns.len();
@@ -110,11 +114,13 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Request>> {
             continue;
         }
         if requests.len() == REQUESTS_MAX {
-            return Err(Error::new(Kind::Syntax, format!("{name}: over {REQUESTS_MAX} requests")));
+            return Err(Error::new(
+                Kind::Syntax,
+                format!("{name}: over {REQUESTS_MAX} requests"),
+            ));
         }
-        let wrong = |field: &str| {
-            Error::new(Kind::Syntax, format!("{name} line {}: {field}", number + 1))
-        };
+        let wrong =
+            |field: &str| Error::new(Kind::Syntax, format!("{name} line {}: {field}", number + 1));
         requests.push(request(line).map_err(wrong)?);
     }
     Ok(requests)
@@ -136,16 +142,27 @@ fn request(line: &str) -> std::result::Result<Request, &'static str> {
         _ => return Err("the second field is none of Hit, Miss, Doub, Trip"),
     };
     let start = next("the first block is missing")?;
-    let start = start.parse().map_err(|_| "the first block is not a number")?;
+    let start = start
+        .parse()
+        .map_err(|_| "the first block is not a number")?;
     let count = next("the count of blocks is missing")?;
-    let count = count.parse().map_err(|_| "the count of blocks is not a number")?;
+    let count = count
+        .parse()
+        .map_err(|_| "the count of blocks is not a number")?;
     let time = |text: &str| import::decimal_time(text, 3).ok_or("a time is not a number");
     let response_ns = time(next("the response time is missing")?)?;
     let think_ns = time(next("the think time is missing")?)?;
     if count == 0 {
         return Err("a request of 0 blocks");
     }
-    Ok(Request { operation, seen, start, count, response_ns, think_ns })
+    Ok(Request {
+        operation,
+        seen,
+        start,
+        count,
+        response_ns,
+        think_ns,
+    })
 }
 
 /// Replays `requests` on a drive, one at a time; fails if the drive has not all the blocks.
@@ -167,14 +184,20 @@ pub fn run(drive: &mut Drive, requests: &[Request]) -> Result<Vec<Outcome>> {
                 ),
             ));
         }
-        drive.submit(now_ns, Command {
-            tag: number as u64,
-            operation: request.operation,
-            start: request.start,
-            count: request.count,
-        });
+        drive.submit(
+            now_ns,
+            Command {
+                tag: number as u64,
+                operation: request.operation,
+                start: request.start,
+                count: request.count,
+            },
+        );
         let answer = wait(drive);
-        outcomes.push(Outcome { response_ns: answer.at_ns - now_ns, served: answer.served() });
+        outcomes.push(Outcome {
+            response_ns: answer.at_ns - now_ns,
+            served: answer.served(),
+        });
         now_ns = answer.at_ns.saturating_add(request.think_ns);
     }
     Ok(outcomes)

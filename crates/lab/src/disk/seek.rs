@@ -67,6 +67,10 @@ pub struct Eq7 {
 
 /// Times of all moves of an arm.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "each is a time, and says its unit"
+)]
 pub struct Arm {
     /// The time of each distance, from 0.
     seek_ns: Vec<u32>,
@@ -84,7 +88,11 @@ impl SeekCurve {
         match self {
             Self::Constant(time) => *time,
             Self::Eq7(eq7) => eq7.time_ns(distance),
-            Self::ThreePoint { single_ns, average_ns, full_ns } => {
+            Self::ThreePoint {
+                single_ns,
+                average_ns,
+                full_ns,
+            } => {
                 let (t1, avg, max) = (*single_ns as f64, *average_ns as f64, *full_ns as f64);
                 let n = f64::from(cylinders);
                 let root = (15.0 * avg - 10.0 * t1 - 5.0 * max) / (3.0 * n.sqrt());
@@ -158,7 +166,10 @@ impl Arm {
         if let SeekCurve::Table(points) = curve
             && points.windows(2).any(|pair| pair[0].0 >= pair[1].0)
         {
-            return Err(Error::new(Kind::Impossible, "the distances of a seek curve must ascend"));
+            return Err(Error::new(
+                Kind::Impossible,
+                "the distances of a seek curve must ascend",
+            ));
         }
         let mut seek_ns = Vec::with_capacity(cylinders as usize);
         for distance in 0..cylinders {
@@ -173,9 +184,17 @@ impl Arm {
         }
         let waits = [head_switch_ns, settle_ns, write_settle_ns.unsigned_abs()];
         if waits.iter().any(|&wait| wait > SEEK_MAX_NS) {
-            return Err(Error::new(Kind::Impossible, "switching or settling takes over a second"));
+            return Err(Error::new(
+                Kind::Impossible,
+                "switching or settling takes over a second",
+            ));
         }
-        Ok(Self { seek_ns, head_switch_ns, settle_ns, write_settle_ns })
+        Ok(Self {
+            seek_ns,
+            head_switch_ns,
+            settle_ns,
+            write_settle_ns,
+        })
     }
 
     /// The time to move by `distance` cylinders, without head switch and settling.
@@ -186,7 +205,11 @@ impl Arm {
     /// The time until a track can be read, or written, from another (cylinder, head).
     pub fn reach_ns(&self, from: (u32, u32), to: (u32, u32), direction: Direction) -> u64 {
         let seek = self.seek_ns(from.0.abs_diff(to.0));
-        let switch = if from.1 == to.1 { 0 } else { self.head_switch_ns };
+        let switch = if from.1 == to.1 {
+            0
+        } else {
+            self.head_switch_ns
+        };
         let time = seek.max(switch);
         match direction {
             Direction::Write if time != 0 => time.saturating_add_signed(self.write_settle_ns),

@@ -5,17 +5,27 @@ use crate::disk::rotation::Angle;
 /// The measured drives have their capacity, and their average seek within 1 % of the published.
 #[test]
 fn summaries_keep_capacity_and_average_seek() {
-    let lines: Vec<&str> =
-        super::MEASURED.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
+    let lines: Vec<&str> = super::MEASURED
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .collect();
     assert_eq!(lines.len(), 10);
     for line in lines {
         let fields: Vec<&str> = line.split(',').collect();
         let drive = Drive::new(find(fields[0]).unwrap(), Angle::default()).unwrap();
-        assert_eq!(drive.geometry().blocks(), fields[3].parse::<u64>().unwrap(), "{line}");
+        assert_eq!(
+            drive.geometry().blocks(),
+            fields[3].parse::<u64>().unwrap(),
+            "{line}"
+        );
         let average: f64 = fields[13].parse().unwrap();
         let modelled = drive.arm().average_seek_ns() as f64 / 1e6;
         let error = (modelled / average - 1.0).abs();
-        assert!(error < 0.03, "{line}: average seek {modelled} ms, not {average}");
+        assert!(
+            error < 0.03,
+            "{line}: average seek {modelled} ms, not {average}"
+        );
     }
 }
 
@@ -28,7 +38,12 @@ fn all_drives_are_possible() {
         assert!(drive.is_ok(), "{name}: {:?}", drive.err());
         assert!(drive.is_ok_and(|drive| drive.geometry().blocks() > 100_000));
     }
-    assert!(find("no such disk").unwrap_err().to_string().contains("HP 97560"));
+    assert!(
+        find("no such disk")
+            .unwrap_err()
+            .to_string()
+            .contains("HP 97560")
+    );
 }
 
 /// The desktop drive keeps what its data sheets say.
@@ -36,7 +51,10 @@ fn all_drives_are_possible() {
 fn the_desktop_drive_is_fitted() {
     let drive = Drive::new(super::wd800bd_like(), Angle::default()).unwrap();
     let average = drive.arm().average_seek_ns() as f64 / 1e6;
-    assert!((average / 8.9 - 1.0).abs() < 0.05, "average seek {average} ms");
+    assert!(
+        (average / 8.9 - 1.0).abs() < 0.05,
+        "average seek {average} ms"
+    );
     let zones = drive.geometry().zones();
     let rate = |per_track: u32| f64::from(per_track) * 512.0 * 120.0 / 1e6;
     assert!((rate(zones[0].per_track) / 55.0 - 1.0).abs() < 0.01);

@@ -121,7 +121,12 @@ impl Segments {
 
     fn set(&mut self, index: usize, start: u64, end: u64, written: bool) {
         self.clock += 1;
-        self.list[index] = Segment { start, end, written, used: self.clock };
+        self.list[index] = Segment {
+            start,
+            end,
+            written,
+            used: self.clock,
+        };
     }
 
     /// Marks a segment as just used.
@@ -157,7 +162,10 @@ impl Segments {
     pub(super) fn check(&self) {
         for segment in &self.list {
             assert!(segment.start <= segment.end, "a window has two ends");
-            assert!(segment.end - segment.start <= self.blocks, "a window fits its segment");
+            assert!(
+                segment.end - segment.start <= self.blocks,
+                "a window fits its segment"
+            );
         }
     }
 }

@@ -81,7 +81,10 @@ impl Arrival {
 
     /// Nothing is written before `block` has come.
     pub(super) fn held_until(self, block: u64) -> Self {
-        Self { hold_ns: self.of(block), ..self }
+        Self {
+            hold_ns: self.of(block),
+            ..self
+        }
     }
 }
 
@@ -101,13 +104,19 @@ impl Run {
             return 0;
         }
         let sectors = u64::from(self.per_track) * u64::from(rotation.rpm());
-        let passed = (now_ns - self.start_ns).saturating_add(1).saturating_mul(sectors)
+        let passed = (now_ns - self.start_ns)
+            .saturating_add(1)
+            .saturating_mul(sectors)
             / crate::disk::rotation::CIRCLE;
         let mut passed = passed.min(u64::from(self.jump)) as u32;
         while passed > 0 && self.done_ns(rotation, passed) > now_ns {
             passed -= 1;
         }
-        if passed == self.jump { self.count } else { passed }
+        if passed == self.jump {
+            self.count
+        } else {
+            passed
+        }
     }
 }
 
@@ -347,7 +356,8 @@ impl Stream {
         if within_sector || now_ns < run.start_ns || now_ns >= run.end_ns(rotation) {
             return now_ns;
         }
-        run.done_ns(rotation, run.passed(rotation, now_ns) + 1).max(now_ns)
+        run.done_ns(rotation, run.passed(rotation, now_ns) + 1)
+            .max(now_ns)
     }
 
     /// How many sectors pass between the landing on the first track and the first block of it.
@@ -360,12 +370,17 @@ impl Stream {
 
     /// The head stays on its first track, which begins with block `first`, and keeps all of it.
     pub(super) fn turn_round(&mut self, rotation: &Rotation, first: u64) {
-        self.front = self.runs.front().map(|run| (first, run.settled_ns + rotation.period_ns()));
+        self.front = self
+            .runs
+            .front()
+            .map(|run| (first, run.settled_ns + rotation.period_ns()));
     }
 
     /// The first block of the track once all of it has passed; told once.
     pub(super) fn front(&mut self, now_ns: u64) -> Option<u64> {
-        self.front.take_if(|&mut (_, at)| at <= now_ns).map(|(first, _)| first)
+        self.front
+            .take_if(|&mut (_, at)| at <= now_ns)
+            .map(|(first, _)| first)
     }
 
     /// Forgets runs that are long over.

@@ -52,9 +52,11 @@ impl Drive {
         if stuck {
             return self.pick_dirty(now_ns);
         }
-        let aged = self.profile.queue.age_limit_ns.is_some_and(|limit| {
-            now_ns.saturating_sub(first.arrival_ns) >= limit
-        });
+        let aged = self
+            .profile
+            .queue
+            .age_limit_ns
+            .is_some_and(|limit| now_ns.saturating_sub(first.arrival_ns) >= limit);
         if flush || aged || depth == 1 {
             return Pick::Command(0);
         }
@@ -68,7 +70,11 @@ impl Drive {
     /// How many commands the scheduler may choose from: up to the queue depth, and to a flush.
     fn candidates(&self) -> usize {
         let depth = self.waiting.len().min(self.profile.queue.depth);
-        if self.waiting.front().is_some_and(|first| first.command.operation == Operation::Flush) {
+        if self
+            .waiting
+            .front()
+            .is_some_and(|first| first.command.operation == Operation::Flush)
+        {
             return 1;
         }
         self.waiting
@@ -123,14 +129,17 @@ impl Drive {
 
     fn pick_dirty(&mut self, now_ns: u64) -> Pick {
         let track = self.track_at(now_ns);
-        let nearest = (0..self.dirty.len())
-            .min_by_key(|&index| self.reach(now_ns, track, &self.dirty[index].place, Direction::Write));
+        let nearest = (0..self.dirty.len()).min_by_key(|&index| {
+            self.reach(now_ns, track, &self.dirty[index].place, Direction::Write)
+        });
         nearest.map_or(Pick::Nothing, Pick::Destage)
     }
 
     /// Where the head is.
     pub(super) fn track_at(&self, now_ns: u64) -> (u32, u32) {
-        self.stream.as_ref().map_or((0, 0), |stream| stream.track_at(now_ns))
+        self.stream
+            .as_ref()
+            .map_or((0, 0), |stream| stream.track_at(now_ns))
     }
 
     fn nearest(&self, now_ns: u64, depth: usize) -> usize {
@@ -165,7 +174,11 @@ impl Drive {
             let upwards = self.upwards;
             let ahead = |waiting: &Waiting| {
                 let at = waiting.place.cylinder;
-                if upwards { at.checked_sub(cylinder) } else { cylinder.checked_sub(at) }
+                if upwards {
+                    at.checked_sub(cylinder)
+                } else {
+                    cylinder.checked_sub(at)
+                }
             };
             let nearest = (0..depth)
                 .filter_map(|index| Some((ahead(&self.waiting[index])?, index)))

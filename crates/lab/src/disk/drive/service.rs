@@ -79,27 +79,29 @@ impl Drive {
         let block_ns = self.profile.bus.read_block_ns;
         let whole = self.segments.get(segment).end >= end;
         let ahead = self.read_ahead_limit(segment, start, end);
-        let filling = self.stream.as_mut().is_some_and(|stream| {
-            stream.segment == Some(segment) && stream.active(now_ns)
-        });
-        let mut done = from + count * block_ns;
-        if filling || !whole || self.profile.cache.resume_on_hit.is_yes() {
-            if !filling && !(whole && ahead <= self.segments.get(segment).end) {
-                let next = self.segments.get(segment).end;
-                self.begin_stream(Direction::Read, now_ns, ready, next);
-            }
-            if let Some(stream) = self.stream.as_mut()
-                && (filling || !(whole && ahead <= self.segments.get(segment).end))
-            {
-                stream.segment = Some(segment);
-                stream.reach(end, ahead);
-                stream.extend_to(&self.mechanism, end);
-                let rotation = &self.mechanism.rotation;
-                done = stream.piped_ns(rotation, (start, end), from, block_ns);
-                stream.trim();
-            }
+        let filling = self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| stream.segment == Some(segment) && stream.active(now_ns));
+        let resumes = !whole
+            || (self.profile.cache.resume_on_hit.is_yes()
+                && ahead > self.segments.get(segment).end);
+        if resumes && !filling {
+            let next = self.segments.get(segment).end;
+            self.begin_stream(Direction::Read, now_ns, ready, next);
         } else if self.busy_elsewhere(now_ns, segment) && now_ns >= self.head_free_ns {
             self.stop(now_ns);
+        }
+        let mut done = from + count * block_ns;
+        if let Some(stream) = self.stream.as_mut()
+            && (filling || resumes)
+        {
+            stream.segment = Some(segment);
+            stream.reach(end, ahead);
+            stream.extend_to(&self.mechanism, end);
+            let rotation = &self.mechanism.rotation;
+            done = stream.piped_ns(rotation, (start, end), from, block_ns);
+            stream.trim();
         }
         self.bus_free_ns = done;
         let done = done + overheads.complete_read_ns;
@@ -141,7 +143,8 @@ impl Drive {
         {
             let front = start - self.mechanism.geometry.track_of(start).0;
             let kept = stream.passed_before_first(rotation).min(front);
-            self.segments.open_at(segment, start - kept.min(self.segments.size()));
+            self.segments
+                .open_at(segment, start - kept.min(self.segments.size()));
             let (first, next) = self.mechanism.geometry.track_of(start);
             if ahead <= next {
                 stream.turn_round(&self.mechanism.rotation, first);
@@ -160,7 +163,10 @@ impl Drive {
             done += overheads.reselect_first_ns + overheads.data_preparation_ns;
         }
         stream.extend_to(&self.mechanism, end + u64::from(cache.read_ahead_min));
-        let least = stream.done_ns(&self.mechanism.rotation, end + u64::from(cache.read_ahead_min));
+        let least = stream.done_ns(
+            &self.mechanism.rotation,
+            end + u64::from(cache.read_ahead_min),
+        );
         self.stream = Some(stream);
         if let Some(segment) = segment {
             self.discard(segment, end);
@@ -300,32 +306,34 @@ impl Drive {
         let (start, count) = (waiting.command.start, u64::from(waiting.command.count));
         let end = start + count;
         let elsewhere = self.last == Direction::Write && self.last_write_end != Some(start);
-        let extra = overheads.extra_disconnect.filter(|_| elsewhere && now_ns <= waiting.arrival_ns);
-        let (from, ready, leave_ns, reselect_ns) = match extra {
-            Some(extra) => (
-                now_ns
-                    + extra.command_ns
-                    + extra.disconnect_ns
-                    + extra.away_ns
-                    + overheads.reselect_first_ns
-                    + overheads.data_preparation_ns,
-                now_ns + extra.command_ns + extra.seek_delta_ns,
-                extra.second_disconnect_ns,
-                overheads.reselect_other_ns,
-            ),
-            None => {
-                let miss_ns = self.after(overheads.write_miss);
-                let left_ns = miss_ns + overheads.disconnect_write_ns;
-                (
-                    self.transfer_from(now_ns, &waiting, miss_ns, left_ns),
-                    now_ns.max(waiting.arrival_ns + miss_ns),
-                    overheads.disconnect_write_ns,
-                    overheads.reselect_first_ns,
-                )
-            }
-        };
+        let extra = overheads
+            .extra_disconnect
+            .filter(|_| elsewhere && now_ns <= waiting.arrival_ns);
+        let miss_ns = self.after(overheads.write_miss);
+        let mut from = self.transfer_from(
+            now_ns,
+            &waiting,
+            miss_ns,
+            miss_ns + overheads.disconnect_write_ns,
+        );
+        let mut ready = now_ns.max(waiting.arrival_ns + miss_ns);
+        let mut leave_ns = overheads.disconnect_write_ns;
+        let mut reselect_ns = overheads.reselect_first_ns;
+        if let Some(extra) = extra {
+            let away = extra.command_ns + extra.disconnect_ns + extra.away_ns;
+            let back = overheads.reselect_first_ns + overheads.data_preparation_ns;
+            from = now_ns + away + back;
+            ready = now_ns + extra.command_ns + extra.seek_delta_ns;
+            leave_ns = extra.second_disconnect_ns;
+            reselect_ns = overheads.reselect_other_ns;
+        }
         let block_ns = self.profile.bus.write_block_ns;
-        let data = Arrival { first: start, start_ns: from.max(self.bus_free_ns), block_ns, hold_ns: 0 };
+        let data = Arrival {
+            first: start,
+            start_ns: from.max(self.bus_free_ns),
+            block_ns,
+            hold_ns: 0,
+        };
         let least = self.least_seek(start);
         let data = match overheads.extra_disconnect {
             Some(extra) => data.held_until(start + extra.least_of(count) - 1),
@@ -359,7 +367,12 @@ impl Drive {
         let left_ns = hit_ns + overheads.disconnect_write_ns;
         let from = self.transfer_from(now_ns, &waiting, hit_ns, left_ns);
         let block_ns = self.profile.bus.write_block_ns;
-        let data = Arrival { first: start, start_ns: from, block_ns, hold_ns: 0 };
+        let data = Arrival {
+            first: start,
+            start_ns: from,
+            block_ns,
+            hold_ns: 0,
+        };
         let ready = now_ns.max(waiting.arrival_ns + hit_ns);
         let busy = now_ns < self.head_free_ns;
         self.settle(now_ns);
@@ -367,7 +380,12 @@ impl Drive {
         if self.fills_while_busy() {
             let command = waiting.command;
             let place = waiting.place;
-            self.dirty.push(Dirty { start, count: command.count, place, data });
+            self.dirty.push(Dirty {
+                start,
+                count: command.count,
+                place,
+                data,
+            });
         } else {
             if busy {
                 let stream = self.stream.as_mut().expect("an append has a stream");

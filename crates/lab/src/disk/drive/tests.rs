@@ -44,8 +44,15 @@ fn plain() -> Profile {
             write_miss: each,
             ..Overheads::default()
         },
-        cache: Cache { segments: 0, ..Cache::default() },
-        bus: Bus { read_block_ns: 10_000, write_block_ns: 10_000, hold_for_read: Habit::Yes },
+        cache: Cache {
+            segments: 0,
+            ..Cache::default()
+        },
+        bus: Bus {
+            read_block_ns: 10_000,
+            write_block_ns: 10_000,
+            hold_for_read: Habit::Yes,
+        },
         queue: Queue::default(),
     }
 }
@@ -55,11 +62,21 @@ fn drive(profile: Profile) -> Drive {
 }
 
 fn read(start: u64, count: u32) -> Command {
-    Command { tag: start, operation: Operation::Read, start, count }
+    Command {
+        tag: start,
+        operation: Operation::Read,
+        start,
+        count,
+    }
 }
 
 fn write(start: u64, count: u32) -> Command {
-    Command { tag: start, operation: Operation::Write, start, count }
+    Command {
+        tag: start,
+        operation: Operation::Write,
+        start,
+        count,
+    }
 }
 
 /// All answers of a drive that is asked nothing more.
@@ -82,28 +99,46 @@ fn one(drive: &mut Drive, now_ns: u64, command: Command) -> u64 {
 }
 
 fn near(time: u64, wanted: u64) {
-    assert!(time.abs_diff(wanted) <= 1000, "{time} ns, not {wanted} ns within 1 µs");
+    assert!(
+        time.abs_diff(wanted) <= 1000,
+        "{time} ns, not {wanted} ns within 1 µs"
+    );
 }
 
 /// Single requests are the sums of their parts, to the microsecond.
 #[test]
 fn single_requests_are_sums() {
     // Overhead 0.5; block 10 passes at 1.0 and has passed at 1.1; one block over the bus.
-    near(one(&mut drive(plain()), 0, read(10, 1)), MS * 11 / 10 + 10_000);
+    near(
+        one(&mut drive(plain()), 0, read(10, 1)),
+        MS * 11 / 10 + 10_000,
+    );
     // Five blocks: the bus is faster than the medium, so only the last one counts.
-    near(one(&mut drive(plain()), 0, read(10, 5)), MS * 15 / 10 + 10_000);
+    near(
+        one(&mut drive(plain()), 0, read(10, 5)),
+        MS * 15 / 10 + 10_000,
+    );
     // The sector passed during the overhead: a turn later.
-    near(one(&mut drive(plain()), 0, read(0, 1)), MS * 101 / 10 + 10_000);
+    near(
+        one(&mut drive(plain()), 0, read(0, 1)),
+        MS * 101 / 10 + 10_000,
+    );
     // Cylinder 10 after a seek: overhead 0.5, on track at 5.5. Its first sector is skewed by
     // 10 · (20 + 60) sectors, 0 of a turn, so it passes at 10.0.
-    near(one(&mut drive(plain()), 0, read(2000, 1)), MS * 101 / 10 + 10_000);
+    near(
+        one(&mut drive(plain()), 0, read(2000, 1)),
+        MS * 101 / 10 + 10_000,
+    );
 }
 
 /// A transfer over the end of a track waits for the skewed first sector of the next.
 #[test]
 fn tracks_are_crossed_by_skew() {
     // Block 99 passes until 10.0; block 100 begins at angle 20 sectors, 12.0, and ends at 12.1.
-    near(one(&mut drive(plain()), 0, read(99, 2)), MS * 121 / 10 + 10_000);
+    near(
+        one(&mut drive(plain()), 0, read(99, 2)),
+        MS * 121 / 10 + 10_000,
+    );
 }
 
 /// Sequential throughput is that of tracks and skews: closed form.
@@ -122,9 +157,19 @@ fn writes_are_reported_by_policy() {
     // Overhead 0.5; 1 block comes until 0.51; block 10 passes until 1.1.
     near(one(&mut drive(plain()), 0, write(10, 1)), MS * 11 / 10);
     let mut behind = plain();
-    behind.cache = Cache { segments: 2, write_policy: WritePolicy::BehindWhenIdle, ..Cache::default() };
-    near(one(&mut drive(behind.clone()), 0, write(10, 1)), MS / 2 + 10_000);
-    let through = Command { operation: Operation::WriteThrough, ..write(10, 1) };
+    behind.cache = Cache {
+        segments: 2,
+        write_policy: WritePolicy::BehindWhenIdle,
+        ..Cache::default()
+    };
+    near(
+        one(&mut drive(behind.clone()), 0, write(10, 1)),
+        MS / 2 + 10_000,
+    );
+    let through = Command {
+        operation: Operation::WriteThrough,
+        ..write(10, 1)
+    };
     near(one(&mut drive(behind), 0, through), MS * 11 / 10);
 }
 
@@ -163,7 +208,10 @@ fn read_ahead_is_hit() {
     // Asked at 1.2 for up to block 30, the last passes at 3.1.
     let mut stream = drive(profile);
     one(&mut stream, 0, read(10, 1));
-    near(one(&mut stream, MS * 12 / 10, read(11, 20)), MS * 19 / 10 + 10_000);
+    near(
+        one(&mut stream, MS * 12 / 10, read(11, 20)),
+        MS * 19 / 10 + 10_000,
+    );
 }
 
 /// A zero-latency read of a whole track takes one turn wherever the head lands.
@@ -192,12 +240,23 @@ fn a_flush_waits_for_the_medium() {
     for index in 0..5 {
         drive.submit(0, write(20_000 * index, 8));
     }
-    drive.submit(0, Command { tag: 99, operation: Operation::Flush, start: 0, count: 0 });
+    drive.submit(
+        0,
+        Command {
+            tag: 99,
+            operation: Operation::Flush,
+            start: 0,
+            count: 0,
+        },
+    );
     let answers = drain(&mut drive);
     assert_eq!(answers.len(), 6);
     assert!(answers[4].at_ns < 4 * MS, "five writes go into the cache");
     assert_eq!(answers[5].tag, 99);
-    assert!(answers[5].at_ns > 20 * MS, "but take four seeks to the medium");
+    assert!(
+        answers[5].at_ns > 20 * MS,
+        "but take four seeks to the medium"
+    );
 }
 
 /// A full write cache lets no more in than the medium takes out.
@@ -217,7 +276,10 @@ fn a_full_write_cache_waits() {
     let answers = drain(&mut drive);
     assert_eq!(answers.len(), 20);
     let last = answers[19].at_ns;
-    assert!(last > 17 * 5 * MS, "all but two waited for a seek each, until {last}");
+    assert!(
+        last > 17 * 5 * MS,
+        "all but two waited for a seek each, until {last}"
+    );
 }
 
 /// Of queued reads, each scheduler takes the order it is named for; all are answered once.
@@ -236,11 +298,20 @@ fn schedulers_choose() {
         for start in [100_000, 60_000, 150_000, 20_000, 120_000] {
             drive.submit(0, read(start, 1));
         }
-        drain(&mut drive).iter().map(|answer| answer.tag).collect::<Vec<_>>()
+        drain(&mut drive)
+            .iter()
+            .map(|answer| answer.tag)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(order(Scheduler::Fcfs), [100_000, 60_000, 150_000, 20_000, 120_000]);
+    assert_eq!(
+        order(Scheduler::Fcfs),
+        [100_000, 60_000, 150_000, 20_000, 120_000]
+    );
     // The first was alone when it came.
-    assert_eq!(order(Scheduler::Look), [100_000, 120_000, 150_000, 60_000, 20_000]);
+    assert_eq!(
+        order(Scheduler::Look),
+        [100_000, 120_000, 150_000, 60_000, 20_000]
+    );
     let mut nearest = order(Scheduler::Sptf);
     nearest.sort_unstable();
     assert_eq!(nearest, [20_000, 60_000, 100_000, 120_000, 150_000]);
@@ -252,15 +323,21 @@ fn better_schedulers_are_faster() {
     let time = |scheduler| {
         let mut profile = plain();
         profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 10 * MS)]);
-        profile.queue = Queue { scheduler, ..Queue::default() };
+        profile.queue = Queue {
+            scheduler,
+            ..Queue::default()
+        };
         let mut drive = drive(profile);
         for index in 0..300_u64 {
             drive.submit(0, read(index * 7_919_777 % 199_000, 4));
         }
         drain(&mut drive).last().map_or(0, |answer| answer.at_ns)
     };
-    let (fcfs, look, sptf) =
-        (time(Scheduler::Fcfs), time(Scheduler::Look), time(Scheduler::Sptf));
+    let (fcfs, look, sptf) = (
+        time(Scheduler::Fcfs),
+        time(Scheduler::Look),
+        time(Scheduler::Sptf),
+    );
     assert!(fcfs > look * 5 / 4, "{fcfs} {look}");
     assert!(look > sptf, "{look} {sptf}");
 }
@@ -271,11 +348,20 @@ fn the_age_limit_ends_starvation() {
     let wait = |age_limit_ns| {
         let mut profile = plain();
         profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 40 * MS)]);
-        profile.queue =
-            Queue { scheduler: Scheduler::Sptf, age_limit_ns, ..Queue::default() };
+        profile.queue = Queue {
+            scheduler: Scheduler::Sptf,
+            age_limit_ns,
+            ..Queue::default()
+        };
         let mut drive = drive(profile);
         drive.submit(0, read(1, 1));
-        drive.submit(0, Command { tag: u64::MAX, ..read(199_000, 1) });
+        drive.submit(
+            0,
+            Command {
+                tag: u64::MAX,
+                ..read(199_000, 1)
+            },
+        );
         drive.submit(0, read(300, 1));
         let mut state = 1_u64;
         loop {
@@ -284,7 +370,9 @@ fn the_age_limit_ends_starvation() {
                 if answer.tag == u64::MAX {
                     return now;
                 }
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 drive.submit(now, read((state >> 33) % 400, 1));
             }
             if now > 5_000 * MS {
@@ -292,7 +380,10 @@ fn the_age_limit_ends_starvation() {
             }
         }
     };
-    assert!(wait(None) > 5_000 * MS, "near commands keep the far one waiting");
+    assert!(
+        wait(None) > 5_000 * MS,
+        "near commands keep the far one waiting"
+    );
     assert!(wait(Some(300 * MS)) < 400 * MS, "until it is old");
 }
 
@@ -303,7 +394,9 @@ fn random_reads_match_a_plain_oracle() {
     let mut drive = drive(plain());
     let (mut at, mut now, mut state) = ((0_u64, 0_u64), 0_u64, 7_u64);
     for _ in 0..500 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         let block = (state >> 20) % 200_000;
         let (cylinder, head, sector) = (block / 200, block / 100 % 2, block % 100);
         let seek = match (cylinder == at.0, head == at.1) {
@@ -319,8 +412,14 @@ fn random_reads_match_a_plain_oracle() {
         let answer = drain(&mut drive)[0];
         let modelled = answer.at_ns as f64 / 1e6;
         let off = (modelled - done).abs();
-        assert!(off < 0.001 || (off - 10.0).abs() < 0.001, "block {block}: {modelled}, not {done}");
-        assert!(off < 0.001 || wait < 1e-4 || wait > 9.9999, "only rounding may cost a turn");
+        assert!(
+            off < 0.001 || (off - 10.0).abs() < 0.001,
+            "block {block}: {modelled}, not {done}"
+        );
+        assert!(
+            off < 0.001 || !(1e-4..=9.9999).contains(&wait),
+            "only rounding may cost a turn"
+        );
         at = (cylinder, head);
         now = answer.at_ns + state % 5_000_000;
     }
@@ -348,7 +447,9 @@ fn the_same_commands_give_the_same_times() {
     let mut now = 0;
     let mut count = [0, 0];
     for tag in 0..3000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         now += (state >> 40) % (3 * MS);
         let operation = match state >> 61 {
             0..=3 => Operation::Read,
@@ -357,7 +458,12 @@ fn the_same_commands_give_the_same_times() {
             _ => Operation::Flush,
         };
         let start = (state >> 25) % 2000;
-        let command = Command { tag, operation, start, count: 1 + (state >> 50) as u32 % 150 };
+        let command = Command {
+            tag,
+            operation,
+            start,
+            count: 1 + (state >> 50) as u32 % 150,
+        };
         for (drive, count) in [&mut first, &mut second].into_iter().zip(&mut count) {
             drive.submit(now, command);
             drive.check();

@@ -155,7 +155,10 @@ impl Layout {
 
     fn validate(&self) -> Result<()> {
         if !(1..=HEADS_MAX).contains(&self.heads) {
-            return Err(impossible(format!("{} heads, but 1 to {HEADS_MAX} exist", self.heads)));
+            return Err(impossible(format!(
+                "{} heads, but 1 to {HEADS_MAX} exist",
+                self.heads
+            )));
         }
         if !(1..=CYLINDERS_MAX).contains(&self.cylinders) {
             return Err(impossible(format!(
@@ -185,14 +188,17 @@ impl Layout {
                 zone.cylinder_skew_millisectors,
             ];
             if skews.iter().any(|&skew| skew > track) {
-                return Err(impossible(format!("zone {number} is skewed by more than a track")));
+                return Err(impossible(format!(
+                    "zone {number} is skewed by more than a track"
+                )));
             }
             next = zone.last_cylinder + 1;
         }
         Ok(())
     }
 
-    /// Adds the extents of a zone whose first block is `block`; the first block after it.
+    /// Adds the extents of a zone whose first block is `block`; the first block after it. A zone
+    /// whose slips outnumber the spares of its last range has fewer blocks than its spares leave.
     fn lay_out(&self, number: usize, block: u64, extents: &mut Vec<Extent>) -> Result<u64> {
         let zone = &self.zones[number];
         let slots = zone.slots(self.heads);
@@ -205,10 +211,20 @@ impl Layout {
             extents,
         };
         let by_track = matches!(self.sparing, Sparing::Tracks);
-        let unit = if by_track { u64::from(zone.per_track) } else { 1 };
-        let slips: &[u64] = if self.sparing == Sparing::None { &[] } else { &zone.slips };
+        let unit = if by_track {
+            u64::from(zone.per_track)
+        } else {
+            1
+        };
+        let slips: &[u64] = if self.sparing == Sparing::None {
+            &[]
+        } else {
+            &zone.slips
+        };
         let total = self.blocks_of(zone, slips.len() as u64).ok_or_else(|| {
-            impossible(format!("zone {number} has more spares and slips than sectors"))
+            impossible(format!(
+                "zone {number} has more spares and slips than sectors"
+            ))
         })?;
         walk.left = total;
         for range in self.ranges(zone) {
@@ -225,14 +241,10 @@ impl Layout {
             }
             walk.take(from..range.end, usable);
             if walk.extents.len() > EXTENTS_MAX {
-                return Err(impossible(format!("more than {EXTENTS_MAX} runs of blocks")));
+                return Err(impossible(format!(
+                    "more than {EXTENTS_MAX} runs of blocks"
+                )));
             }
-        }
-        if walk.left > 0 {
-            return Err(impossible(format!(
-                "zone {number} lacks {} sectors for its blocks",
-                walk.left
-            )));
         }
         Ok(walk.block)
     }
@@ -251,13 +263,15 @@ impl Layout {
                 zone.spares.checked_mul(cylinders)?.checked_add(slips)?
             }
             Sparing::SectorsAtEnd => slips,
-            Sparing::SectorsPerRange { cylinders: range } => {
-                zone.spares.checked_mul(cylinders / u64::from(range.max(1)))?
-            }
+            Sparing::SectorsPerRange { cylinders: range } => zone
+                .spares
+                .checked_mul(cylinders / u64::from(range.max(1)))?,
             Sparing::SectorsPerZone => zone.spares,
             Sparing::SectorsPerZoneSlipToEnd => zone.spares.checked_add(slips)?,
         };
-        zone.slots(self.heads).checked_sub(zone.empty_front)?.checked_sub(taken)
+        zone.slots(self.heads)
+            .checked_sub(zone.empty_front)?
+            .checked_sub(taken)
     }
 
     /// The ranges of slots within which spares are kept.

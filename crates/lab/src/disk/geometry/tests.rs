@@ -81,9 +81,16 @@ fn slot_of(geometry: &Geometry, layout: &Layout, block: u64) -> (usize, u64) {
         Serpentine::WithinZone => inside % 2 == 1,
         Serpentine::WholeDisk => place.cylinder % 2 == 1,
     };
-    let order = if reversed { layout.heads - 1 - place.head } else { place.head };
+    let order = if reversed {
+        layout.heads - 1 - place.head
+    } else {
+        place.head
+    };
     let track = u64::from(inside) * u64::from(layout.heads) + u64::from(order);
-    (number, track * u64::from(zone.per_track) + u64::from(place.sector))
+    (
+        number,
+        track * u64::from(zone.per_track) + u64::from(place.sector),
+    )
 }
 
 fn check_against_oracle(layout: &Layout) {
@@ -92,7 +99,11 @@ fn check_against_oracle(layout: &Layout) {
     let mut block = 0;
     for (number, zone) in layout.zones.iter().enumerate() {
         for slot in oracle(layout, zone) {
-            assert_eq!(slot_of(&geometry, layout, block), (number, slot), "block {block}");
+            assert_eq!(
+                slot_of(&geometry, layout, block),
+                (number, slot),
+                "block {block}"
+            );
             let place = geometry.locate(block);
             assert_eq!(
                 geometry.block_at(place.cylinder, place.head, place.sector),
@@ -102,7 +113,11 @@ fn check_against_oracle(layout: &Layout) {
             block += 1;
         }
     }
-    assert_eq!(geometry.blocks(), block, "no more blocks than the zones hold");
+    assert_eq!(
+        geometry.blocks(),
+        block,
+        "no more blocks than the zones hold"
+    );
 }
 
 fn schemes() -> impl Strategy<Value = Sparing> {
@@ -183,9 +198,21 @@ fn the_first_sector_of_each_track_is_skewed() {
     let geometry = two_zones().build().unwrap();
     let sector = |block| geometry.locate(block).angle.units();
     assert_eq!(sector(0), 0);
-    assert_eq!(sector(20), CIRCLE * 25 / 200, "the second head is 2.5 sectors on");
-    assert_eq!(sector(40), CIRCLE * 65 / 200, "the second cylinder 4 sectors more");
-    assert_eq!(sector(41), CIRCLE * 75 / 200, "and its second sector one more");
+    assert_eq!(
+        sector(20),
+        CIRCLE * 25 / 200,
+        "the second head is 2.5 sectors on"
+    );
+    assert_eq!(
+        sector(40),
+        CIRCLE * 65 / 200,
+        "the second cylinder 4 sectors more"
+    );
+    assert_eq!(
+        sector(41),
+        CIRCLE * 75 / 200,
+        "and its second sector one more"
+    );
     assert_eq!(sector(120), 0, "a zone begins anew");
 }
 

@@ -33,31 +33,38 @@ pub struct Files {
     pub seek: String,
 }
 
-/// Reads the files of drive `name` in a directory, which may name its model as it likes.
-pub fn directory(path: &Path, name: &str) -> Result<Files> {
-    let text = |file: &str| read(&path.join(file));
-    let diskspecs = text(&format!("{name}.diskspecs"))?;
-    let specs = parse(&format!("{name}.diskspecs"), &diskspecs)?;
-    let disk = first(&specs, "disksim_disk", name)?;
-    let model_file = match &disk.need("Model")?.content {
-        Content::Source(file) => file.clone(),
-        _ => format!("{name}.model"),
-    };
-    let model = text(&model_file)?;
-    let blocks = parse(&model_file, &model)?;
-    let mechanics = first(&blocks, "dm_disk", &model_file)?.need("Mechanical Model")?;
-    let seek = match mechanics.block("Mechanical Model")?.get("Full seek curve") {
-        Some(file) => text(file.word("Full seek curve")?)?,
-        None => String::new(),
-    };
-    let parv = path.join(format!("{name}.parv"));
-    Ok(Files {
-        name: name.to_owned(),
-        parv: if parv.exists() { read(&parv)? } else { String::new() },
-        diskspecs,
-        model,
-        seek,
-    })
+impl Files {
+    /// Reads the files of drive `name`; `text` gives the text of a file of a name. The drive's own
+    /// files say what the model and the seek curve are called.
+    pub fn read(name: &str, mut text: impl FnMut(&str) -> Result<String>) -> Result<Self> {
+        let specs_file = format!("{name}.diskspecs");
+        let diskspecs = text(&specs_file)?;
+        let specs = parse(&specs_file, &diskspecs)?;
+        let model_file = match &first(&specs, "disksim_disk", name)?.need("Model")?.content {
+            Content::Source(file) => file.clone(),
+            _ => format!("{name}.model"),
+        };
+        let model = text(&model_file)?;
+        let blocks = parse(&model_file, &model)?;
+        let mechanics = first(&blocks, "dm_disk", &model_file)?.need("Mechanical Model")?;
+        let seek = match mechanics.block("Mechanical Model")?.get("Full seek curve") {
+            Some(file) => text(file.word("Full seek curve")?)?,
+            None => String::new(),
+        };
+        let parv = text(&format!("{name}.parv"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            parv,
+            diskspecs,
+            model,
+            seek,
+        })
+    }
+
+    /// Reads the files of drive `name` in a directory.
+    pub fn in_directory(path: &Path, name: &str) -> Result<Self> {
+        Self::read(name, |file| read(&path.join(file)))
+    }
 }
 
 /// The profile that the files describe.
@@ -98,13 +105,22 @@ fn read(path: &Path) -> Result<String> {
 }
 
 fn first<'a>(blocks: &'a [Block], kind: &str, file: &str) -> Result<&'a Block> {
-    blocks.iter().find(|block| block.kind == kind).ok_or_else(|| {
-        Error::new(Kind::Syntax, format!("{file}: there is no block of type {kind}"))
-    })
+    blocks
+        .iter()
+        .find(|block| block.kind == kind)
+        .ok_or_else(|| {
+            Error::new(
+                Kind::Syntax,
+                format!("{file}: there is no block of type {kind}"),
+            )
+        })
 }
 
 fn unsupported<T>(block: &Block, what: &str) -> Result<T> {
-    Err(Error::new(Kind::Unsupported, format!("block of line {}: {what}", block.line)))
+    Err(Error::new(
+        Kind::Unsupported,
+        format!("block of line {}: {what}", block.line),
+    ))
 }
 
 /// Values that would change what the drive does in ways that the model lacks.
@@ -123,7 +139,10 @@ fn refuse_unknown(disk: &Block) -> Result<()> {
 fn layout(model: &Block) -> Result<Layout> {
     let layout = model.need("Layout Model")?.block("Layout Model")?;
     if layout.kind != "dm_layout_g1" {
-        return unsupported(layout, "only layouts of the first generation (g1) are known");
+        return unsupported(
+            layout,
+            "only layouts of the first generation (g1) are known",
+        );
     }
     let zones = layout.need("Zones")?.list("Zones")?;
     if zones.len() > LIST_MAX {
@@ -131,7 +150,9 @@ fn layout(model: &Block) -> Result<Layout> {
     }
     let zones: Vec<Zone> = zones.iter().map(zone).collect::<Result<_>>()?;
     // Some files count the cylinders one short of what their zones say.
-    let last = zones.last().map_or(0, |zone| zone.last_cylinder.saturating_add(1));
+    let last = zones
+        .last()
+        .map_or(0, |zone| zone.last_cylinder.saturating_add(1));
     Ok(Layout {
         heads: count(model, "Number of data surfaces")?,
         cylinders: count(model, "Number of cylinders")?.max(last),
@@ -149,19 +170,28 @@ fn layout(model: &Block) -> Result<Layout> {
 fn count(block: &Block, key: &str) -> Result<u32> {
     let value = block.need(key)?;
     u32::try_from(value.whole(key)?).map_err(|_| {
-        Error::new(Kind::Impossible, format!("line {}: '{key}' is out of range", value.line))
+        Error::new(
+            Kind::Impossible,
+            format!("line {}: '{key}' is out of range", value.line),
+        )
     })
 }
 
 fn amount(block: &Block, key: &str) -> Result<u64> {
     u64::try_from(block.whole(key, 0)?).map_err(|_| {
-        Error::new(Kind::Impossible, format!("block of line {}: '{key}' is negative", block.line))
+        Error::new(
+            Kind::Impossible,
+            format!("block of line {}: '{key}' is negative", block.line),
+        )
     })
 }
 
 fn skew(block: &Block, key: &str) -> Result<u64> {
     u64::try_from(block.thousandths(key)?).map_err(|_| {
-        Error::new(Kind::Unsupported, format!("block of line {}: '{key}' is negative", block.line))
+        Error::new(
+            Kind::Unsupported,
+            format!("block of line {}: '{key}' is negative", block.line),
+        )
     })
 }
 
@@ -171,7 +201,10 @@ fn zone(value: &Value) -> Result<Zone> {
     if defects.len() % 2 != 0 {
         return Err(Error::new(
             Kind::Syntax,
-            format!("line {}: 'defects' are pairs of a bad sector and its spare", value.line),
+            format!(
+                "line {}: 'defects' are pairs of a bad sector and its spare",
+                value.line
+            ),
         ));
     }
     Ok(Zone {
@@ -184,7 +217,10 @@ fn zone(value: &Value) -> Result<Zone> {
         cylinder_skew_millisectors: skew(zone, "Skew for cylinder switch")?,
         spares: amount(zone, "Number of spares")?,
         slips: slots(zone, "slips")?,
-        remapped: defects.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+        remapped: defects
+            .chunks_exact(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect(),
     })
 }
 
@@ -200,7 +236,10 @@ fn slots(zone: &Block, key: &str) -> Result<Vec<u64>> {
         .iter()
         .map(|slot| {
             u64::try_from(slot.whole(key)?).map_err(|_| {
-                Error::new(Kind::Impossible, format!("line {}: negative in '{key}'", slot.line))
+                Error::new(
+                    Kind::Impossible,
+                    format!("line {}: negative in '{key}'", slot.line),
+                )
             })
         })
         .collect()
@@ -216,7 +255,9 @@ fn sparing(layout: &Block) -> Result<Sparing> {
         5 => Sparing::SectorsAtFront,
         6 => Sparing::SectorsAtFrontSlipToEnd,
         7 => Sparing::SectorsAtEnd,
-        8 => Sparing::SectorsPerRange { cylinders: count(layout, "Rangesize for sparing")?.max(1) },
+        8 => Sparing::SectorsPerRange {
+            cylinders: count(layout, "Rangesize for sparing")?.max(1),
+        },
         9 => Sparing::SectorsPerZone,
         10 => Sparing::SectorsPerZoneSlipToEnd,
         _ => return unsupported(layout, "the sparing scheme is not one of 0 to 10"),
@@ -226,7 +267,10 @@ fn sparing(layout: &Block) -> Result<Sparing> {
 fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
     let kind = mech.need("Access time type")?;
     if kind.word("Access time type")? != "trackSwitchPlusRotation" {
-        return unsupported(mech, "only the access time type trackSwitchPlusRotation is a disk");
+        return unsupported(
+            mech,
+            "only the access time type trackSwitchPlusRotation is a disk",
+        );
     }
     let rpm = mech.need("Rotation speed (in rpms)")?;
     let seek = seek(mech, files)?;
@@ -260,7 +304,10 @@ fn seek(mech: &Block, files: &Files) -> Result<SeekCurve> {
                 Some(_) => vec![single_ns],
                 None => Vec::new(),
             };
-            Ok(SeekCurve::Listed { first_ns, beyond: Box::new(SeekCurve::Eq7(eq7)) })
+            Ok(SeekCurve::Listed {
+                first_ns,
+                beyond: Box::new(SeekCurve::Eq7(eq7)),
+            })
         }
         "hplplus10" => {
             let listed = mech.need("First ten seek times")?;
@@ -311,13 +358,20 @@ fn table(files: &Files) -> Result<SeekCurve> {
             _ => {
                 return Err(Error::new(
                     Kind::Syntax,
-                    format!("{}.seek line {}: not 'distance, time'", files.name, number + 1),
+                    format!(
+                        "{}.seek line {}: not 'distance, time'",
+                        files.name,
+                        number + 1
+                    ),
                 ));
             }
         }
     }
     if points.is_empty() {
-        return Err(Error::new(Kind::Syntax, format!("{}.seek has no seek time", files.name)));
+        return Err(Error::new(
+            Kind::Syntax,
+            format!("{}.seek has no seek time", files.name),
+        ));
     }
     Ok(SeekCurve::Table(points))
 }
@@ -372,10 +426,18 @@ fn overheads(disk: &Block) -> Result<Overheads> {
 
 fn cache(disk: &Block) -> Result<Cache> {
     let habit = |key: &str| -> Result<Habit> {
-        Ok(if disk.whole(key, 0)? == 0 { Habit::No } else { Habit::Yes })
+        Ok(if disk.whole(key, 0)? == 0 {
+            Habit::No
+        } else {
+            Habit::Yes
+        })
     };
     let zero_latency = |key: &str| -> Result<ZeroLatency> {
-        Ok(if disk.whole(key, 0)? == 0 { ZeroLatency::No } else { ZeroLatency::Yes })
+        Ok(if disk.whole(key, 0)? == 0 {
+            ZeroLatency::No
+        } else {
+            ZeroLatency::Yes
+        })
     };
     let number = |key: &str| -> Result<u32> { Ok(u32::try_from(amount(disk, key)?).unwrap_or(0)) };
     let prebuffer = habit("Allow write prebuffering")?;

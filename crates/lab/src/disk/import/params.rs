@@ -44,7 +44,11 @@ pub(super) struct Block {
 
 /// All top-level blocks of a file; `file` is named in errors.
 pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Block>> {
-    let mut parser = Parser { file, rest: text, line: 1 };
+    let mut parser = Parser {
+        file,
+        rest: text,
+        line: 1,
+    };
     let mut blocks = Vec::new();
     while !parser.at_end() {
         let line = parser.line;
@@ -75,7 +79,10 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn fail<T>(&self, what: impl std::fmt::Display) -> Result<T> {
-        Err(Error::new(Kind::Syntax, format!("{} line {}: {what}", self.file, self.line)))
+        Err(Error::new(
+            Kind::Syntax,
+            format!("{} line {}: {what}", self.file, self.line),
+        ))
     }
 
     fn peek(&self) -> Option<char> {
@@ -152,7 +159,11 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Some('}') => {
                     self.bump();
-                    return Ok(Block { kind, line, entries });
+                    return Ok(Block {
+                        kind,
+                        line,
+                        entries,
+                    });
                 }
                 Some(',') => self.bump(),
                 None => return self.fail(format_args!("block {kind} is not closed")),
@@ -183,9 +194,16 @@ impl<'a> Parser<'a> {
         self.skip_blank();
         if self.peek() == Some('{') && !text.is_empty() {
             self.bump();
-            let kind = text.split_whitespace().next().unwrap_or_default().to_owned();
+            let kind = text
+                .split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             let block = self.block(kind, line, depth)?;
-            return Ok(Value { line, content: Content::Block(block) });
+            return Ok(Value {
+                line,
+                content: Content::Block(block),
+            });
         }
         if text.is_empty() {
             return self.fail("a value is missing");
@@ -204,7 +222,10 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Some(']') => {
                     self.bump();
-                    return Ok(Value { line, content: Content::List(values) });
+                    return Ok(Value {
+                        line,
+                        content: Content::List(values),
+                    });
                 }
                 Some(',') => self.bump(),
                 None => return self.fail("a list is not closed"),
@@ -217,7 +238,11 @@ impl<'a> Parser<'a> {
 impl Block {
     /// The value of `key`, the last if it is given twice.
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+        self.entries
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
     }
 
     pub(super) fn need(&self, key: &str) -> Result<&Value> {
@@ -250,7 +275,10 @@ impl Block {
         u64::try_from(time).map_err(|_| {
             Error::new(
                 Kind::Impossible,
-                format!("block {} of line {}: '{key}' is negative", self.kind, self.line),
+                format!(
+                    "block {} of line {}: '{key}' is negative",
+                    self.kind, self.line
+                ),
             )
         })
     }
@@ -258,7 +286,10 @@ impl Block {
 
 impl Value {
     fn fail<T>(&self, key: &str, what: &str) -> Result<T> {
-        Err(Error::new(Kind::Syntax, format!("line {}: '{key}' is not {what}", self.line)))
+        Err(Error::new(
+            Kind::Syntax,
+            format!("line {}: '{key}' is not {what}", self.line),
+        ))
     }
 
     pub(super) fn whole(&self, key: &str) -> Result<i64> {
@@ -313,7 +344,11 @@ pub(super) fn decimal(text: &str, digits: usize) -> Option<i64> {
     if (whole.is_empty() && fraction.is_empty()) || !plain(whole) || !plain(fraction) {
         return None;
     }
-    let mut number: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut number: i64 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().ok()?
+    };
     let mut fraction = fraction.bytes();
     for _ in 0..digits {
         let digit = i64::from(fraction.next().map_or(0, |byte| byte - b'0'));

@@ -8,22 +8,19 @@ use crate::disk::import::{Files, profile};
 use crate::disk::rotation::Angle;
 
 fn fixture(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/disks").join(file);
-    let packed = std::fs::File::open(&path).unwrap_or_else(|_| panic!("{} is missing", path.display()));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/disks")
+        .join(file);
+    let packed =
+        std::fs::File::open(&path).unwrap_or_else(|_| panic!("{} is missing", path.display()));
     let mut text = String::new();
     let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed).expect("a zstd file");
     decoder.read_to_string(&mut text).expect("text");
     text
 }
 
-fn measured(name: &str, model: &str, seek: Option<&str>) -> (Drive, Vec<Request>) {
-    let files = Files {
-        name: name.to_owned(),
-        parv: fixture(&format!("{name}.parv.zst")),
-        diskspecs: fixture(&format!("{name}.diskspecs.zst")),
-        model: fixture(&format!("{model}.model.zst")),
-        seek: seek.map_or_else(String::new, |seek| fixture(&format!("{seek}.seek.zst"))),
-    };
+fn measured(name: &str) -> (Drive, Vec<Request>) {
+    let files = Files::read(name, |file| Ok(fixture(&format!("{file}.zst")))).unwrap();
     let drive = Drive::new(profile(&files).unwrap(), Angle::default()).unwrap();
     let requests = parse(name, &fixture(&format!("{name}.trace.zst"))).unwrap();
     (drive, requests)
@@ -31,46 +28,53 @@ fn measured(name: &str, model: &str, seek: Option<&str>) -> (Drive, Vec<Request>
 
 /// The model is nearer to the real drive than 1.5 times what `DiskSim` says of itself, and its
 /// mean is within 1 %.
-fn judge(name: &str, model: &str, seek: Option<&str>, published_ms: f64) {
-    let (mut drive, requests) = measured(name, model, seek);
+fn judge(name: &str, published_ms: f64) {
+    let (mut drive, requests) = measured(name);
     let outcomes = run(&mut drive, &requests).unwrap();
     let all = compare(&requests, &outcomes, |_| true);
     let demerit_ms = all.demerit_ns / 1e6;
-    assert!(demerit_ms < 1.5 * published_ms, "{name}: demerit {demerit_ms} ms");
-    assert!(all.mean_error().abs() < 0.01, "{name}: the mean is off by {}", all.mean_error());
+    assert!(
+        demerit_ms < 1.5 * published_ms,
+        "{name}: demerit {demerit_ms} ms"
+    );
+    assert!(
+        all.mean_error().abs() < 0.01,
+        "{name}: the mean is off by {}",
+        all.mean_error()
+    );
     drive.check();
 }
 
 #[test]
 fn the_cheetah_is_like_the_real_one() {
-    judge("cheetah9LP", "cheetah9LP", Some("cheetah9LP"), 0.107);
+    judge("cheetah9LP", 0.107);
 }
 
 #[test]
 fn the_atlas_is_like_the_real_one() {
-    judge("atlas10k", "atlas10k", Some("atlas10k"), 0.268);
+    judge("atlas10k", 0.268);
 }
 
 #[test]
 fn the_barracuda_is_like_the_real_one() {
-    judge("barracuda", "barracuda", Some("barracuda"), 0.349);
+    judge("barracuda", 0.349);
 }
 
 #[test]
 fn the_c2247a_is_like_the_real_one() {
-    judge("hp_c2247a", "hp_c2247a_validate", None, 0.090);
+    judge("hp_c2247a", 0.090);
 }
 
 #[test]
 fn the_c2490a_is_like_the_real_one() {
-    judge("hp_c2490a", "hp_c2490a_validate", Some("hp_c2490a_validate"), 0.254);
+    judge("hp_c2490a", 0.254);
 }
 
 /// The same drive and trace give the same nanoseconds twice, and these: any change of the model
 /// shows here.
 #[test]
 fn a_replay_is_bit_identical() {
-    let (mut drive, requests) = measured("cheetah9LP", "cheetah9LP", Some("cheetah9LP"));
+    let (mut drive, requests) = measured("cheetah9LP");
     let mut again = drive.sibling(Angle::default());
     let first = run(&mut drive, &requests).unwrap();
     assert_eq!(first, run(&mut again, &requests).unwrap());
@@ -102,6 +106,9 @@ fn broken_traces_are_named() {
         let error = parse("t.trace", &format!("{good}{line}\n")).unwrap_err();
         assert_eq!(error.kind(), Kind::Syntax);
         let message = error.to_string();
-        assert!(message.contains("t.trace line 2") && message.contains(field), "{message}");
+        assert!(
+            message.contains("t.trace line 2") && message.contains(field),
+            "{message}"
+        );
     }
 }

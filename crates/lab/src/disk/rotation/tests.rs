@@ -16,7 +16,10 @@ fn waiting_ends_at_the_target() {
         let wait = rotation.wait_ns(now, target);
         assert!(wait <= rotation.period_ns() + 1);
         let past = target.until(rotation.angle_at(now + wait)).units();
-        assert!(past < SLACK_NS * 7200, "stopped {past} units after the target");
+        assert!(
+            past < SLACK_NS * 7200,
+            "stopped {past} units after the target"
+        );
     }
 }
 

@@ -30,16 +30,26 @@ fn three_points_keep_their_average() {
     let arm = Arm::new(&curve, 10_000, 0, 0, 0).unwrap();
     assert_eq!(arm.seek_ns(1), 2_000_000);
     let near = |time: u64, wanted: f64| (time as f64 / wanted - 1.0).abs() < 0.01;
-    assert!(near(arm.average_seek_ns(), 9e6), "average {}", arm.average_seek_ns());
-    assert!(near(arm.seek_ns(9_999), 18e6), "full {}", arm.seek_ns(9_999));
+    assert!(
+        near(arm.average_seek_ns(), 9e6),
+        "average {}",
+        arm.average_seek_ns()
+    );
+    assert!(
+        near(arm.seek_ns(9_999), 18e6),
+        "full {}",
+        arm.seek_ns(9_999)
+    );
 }
 
 /// Between measured points the time is on the line, beyond them the line goes on.
 #[test]
 fn tables_are_linear() {
     let curve = SeekCurve::Table(vec![(1, 1000), (3, 3000), (10, 2300)]);
-    let times: Vec<u64> =
-        [1, 2, 3, 5, 10, 20].iter().map(|&distance| curve.time_ns(distance, 100)).collect();
+    let times: Vec<u64> = [1, 2, 3, 5, 10, 20]
+        .iter()
+        .map(|&distance| curve.time_ns(distance, 100))
+        .collect();
     assert_eq!(times, [1000, 2000, 3000, 2800, 2300, 1300]);
 }
 

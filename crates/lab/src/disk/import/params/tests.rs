@@ -46,11 +46,26 @@ fn errors_name_the_line() {
         let error = parse("some.model", text).unwrap_err();
         assert_eq!(error.kind(), Kind::Syntax);
         let message = error.to_string();
-        assert!(message.contains("some.model") && message.contains(line), "{message}");
+        assert!(
+            message.contains("some.model") && message.contains(line),
+            "{message}"
+        );
     }
     let blocks = parse("f", "a {\n b = 1.5,\n c = x\n}").unwrap();
-    assert!(blocks[0].whole("b", 0).unwrap_err().to_string().contains("line 2"));
-    assert!(blocks[0].nanoseconds("c").unwrap_err().to_string().contains("line 3"));
+    assert!(
+        blocks[0]
+            .whole("b", 0)
+            .unwrap_err()
+            .to_string()
+            .contains("line 2")
+    );
+    assert!(
+        blocks[0]
+            .nanoseconds("c")
+            .unwrap_err()
+            .to_string()
+            .contains("line 3")
+    );
 }
 
 /// Nesting without end is refused.
