@@ -20,8 +20,8 @@
 //! It has no data. Positions are known to the nanosecond, contents not at all: a device that wraps
 //! the drive keeps the bytes.
 //!
-//! `media` moves the head over tracks, `cache` knows what the segments hold, `queue` picks the next
-//! command, `service` costs reads and writes.
+//! `media` moves the head over tracks, `cache` knows what the segments hold, `bus` who transfers when,
+//! `queue` picks the next command, `service` costs reads and writes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,11 +33,15 @@ use super::profile::{Profile, WritePolicy};
 use super::rotation::{Angle, Rotation};
 use super::seek::{Arm, Direction};
 
+mod bus;
 mod cache;
 mod media;
 mod queue;
 mod service;
 
+pub use bus::SharedBus;
+
+use bus::{Calendar, Link};
 use cache::Segments;
 use media::{Mechanism, Stream};
 
@@ -129,8 +133,7 @@ pub struct Drive {
     front_free_ns: u64,
     /// When the head has done what cannot be interrupted.
     head_free_ns: u64,
-    /// When the bus is free.
-    bus_free_ns: u64,
+    bus: Link,
     waiting: VecDeque<Waiting>,
     dirty: Vec<Dirty>,
     /// When the write-back that is under way ends; it still takes a place among `dirty`.
@@ -174,7 +177,7 @@ impl Drive {
             stream: None,
             front_free_ns: 0,
             head_free_ns: 0,
-            bus_free_ns: 0,
+            bus: Link::Own(Calendar::default()),
             waiting: VecDeque::new(),
             dirty: Vec::new(),
             destaging_until_ns: 0,
@@ -197,7 +200,8 @@ impl Drive {
         drive.mechanism.rotation = Rotation::new(self.profile.mechanics.rpm, phase);
         drive.segments = Segments::new(&self.profile.cache);
         drive.stream = None;
-        (drive.front_free_ns, drive.head_free_ns, drive.bus_free_ns) = (0, 0, 0);
+        (drive.front_free_ns, drive.head_free_ns) = (0, 0);
+        drive.bus = Link::Own(Calendar::default());
         drive.waiting.clear();
         drive.dirty.clear();
         drive.reported.clear();
@@ -205,6 +209,13 @@ impl Drive {
         (drive.serial, drive.now_ns, drive.destaging_until_ns) = (0, 0, 0);
         (drive.last, drive.last_write_end, drive.upwards) = (Direction::Read, None, true);
         drive
+    }
+
+    /// Puts the drive on a bus with others.
+    #[must_use]
+    pub fn on_bus(mut self, bus: &SharedBus) -> Self {
+        self.bus = Link::Shared(bus.clone());
+        self
     }
 
     /// What the drive is.

@@ -56,14 +56,18 @@ impl Drive {
     /// When a transfer can begin on a bus that the drive keeps, or has to get back.
     fn transfer_from(&self, now_ns: u64, waiting: &Waiting, overhead_ns: u64, left_ns: u64) -> u64 {
         let overheads = &self.profile.overheads;
-        let begin = if now_ns <= waiting.arrival_ns {
+        if now_ns <= waiting.arrival_ns {
             now_ns + overhead_ns + overheads.data_preparation_ns
         } else {
             now_ns.max(waiting.arrival_ns + left_ns)
                 + overheads.reselect_first_ns
                 + overheads.data_preparation_ns
-        };
-        begin.max(self.bus_free_ns)
+        }
+    }
+
+    /// Takes the bus for a transfer that would end at `done_ns`; when it ends.
+    fn transfer_until(&mut self, now_ns: u64, done_ns: u64, length_ns: u64) -> u64 {
+        self.bus.take(now_ns, done_ns - length_ns, length_ns) + length_ns
     }
 
     fn read_hit(&mut self, now_ns: u64, waiting: Waiting, segment: usize) {
@@ -103,7 +107,7 @@ impl Drive {
             done = stream.piped_ns(rotation, (start, end), from, block_ns);
             stream.trim();
         }
-        self.bus_free_ns = done;
+        let done = self.transfer_until(now_ns, done, count * block_ns);
         let done = done + overheads.complete_read_ns;
         self.front_free_ns = done;
         if !whole {
@@ -153,8 +157,7 @@ impl Drive {
         let share = u64::from(cache.read_watermark_thousandths);
         let mark = (count.min(self.segments.size().max(1)) * share / 1000).max(1);
         let marked = stream.done_ns(rotation, start + mark);
-        let from = (left.max(marked) + overheads.reselect_first_ns + overheads.data_preparation_ns)
-            .max(self.bus_free_ns);
+        let from = left.max(marked) + overheads.reselect_first_ns + overheads.data_preparation_ns;
         let block_ns = self.profile.bus.read_block_ns;
         let mut done = stream.piped_ns(rotation, (start, end), from, block_ns);
         let medium = stream.done_ns(rotation, end);
@@ -171,7 +174,7 @@ impl Drive {
         if let Some(segment) = segment {
             self.discard(segment, end);
         }
-        self.bus_free_ns = done;
+        let done = self.transfer_until(now_ns, done, count * block_ns);
         let done = done + overheads.complete_read_ns;
         self.release(done, medium.max(least));
         self.report(done, waiting.command.tag, Served::Medium);
@@ -330,7 +333,7 @@ impl Drive {
         let block_ns = self.profile.bus.write_block_ns;
         let data = Arrival {
             first: start,
-            start_ns: from.max(self.bus_free_ns),
+            start_ns: self.bus.take(now_ns, from, count * block_ns),
             block_ns,
             hold_ns: 0,
         };
@@ -347,7 +350,6 @@ impl Drive {
         self.segments.take_for_write(start, end);
         let left = data.start_ns + count * block_ns + leave_ns;
         let done = medium.max(left) + reselect_ns;
-        self.bus_free_ns = done;
         let done = done + overheads.complete_write_ns;
         self.release(done, medium);
         self.wrote(end);
@@ -367,6 +369,7 @@ impl Drive {
         let left_ns = hit_ns + overheads.disconnect_write_ns;
         let from = self.transfer_from(now_ns, &waiting, hit_ns, left_ns);
         let block_ns = self.profile.bus.write_block_ns;
+        let from = self.bus.take(now_ns, from, count * block_ns);
         let data = Arrival {
             first: start,
             start_ns: from,
@@ -400,7 +403,6 @@ impl Drive {
             self.head_free_ns = self.stream.as_ref().map_or(now_ns, Stream::end_ns);
         }
         let sent = from + count * block_ns;
-        self.bus_free_ns = sent;
         let done = sent + overheads.complete_write_ns;
         self.front_free_ns = done;
         self.wrote(end);

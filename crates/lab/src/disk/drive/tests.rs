@@ -1,4 +1,4 @@
-use super::{Answer, Command, Drive, Operation, Served};
+use super::{Answer, Command, Drive, Operation, Served, SharedBus};
 use crate::disk::geometry::{Layout, Zone};
 use crate::disk::profile::{
     AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, Release,
@@ -475,4 +475,21 @@ fn the_same_commands_give_the_same_times() {
     assert_eq!(drain(&mut first), drain(&mut second));
     assert_eq!(count[0], count[1]);
     assert_eq!(first.outstanding(), 0, "every command is answered once");
+}
+
+/// Disks on one bus transfer one after the other, and position at the same time.
+#[test]
+fn a_shared_bus_is_shared() {
+    let mut slow = plain();
+    slow.bus.read_block_ns = MS;
+    let bus = SharedBus::new();
+    let mut disks: Vec<Drive> = (0..3).map(|_| drive(slow.clone()).on_bus(&bus)).collect();
+    for disk in &mut disks {
+        disk.submit(0, read(10, 4));
+    }
+    let done: Vec<u64> = disks.iter_mut().map(|disk| drain(disk)[0].at_ns).collect();
+    // Alone: block 10 is read at 1.1, then four transfers of 1 ms.
+    near(done[0], MS * 51 / 10);
+    near(done[1], MS * 91 / 10);
+    near(done[2], MS * 131 / 10);
 }

@@ -181,15 +181,17 @@ impl Layout {
                     zone.per_track
                 )));
             }
-            let track = u64::from(zone.per_track) * 1000;
             let skews = [
                 zone.first_angle_millisectors,
                 zone.track_skew_millisectors,
                 zone.cylinder_skew_millisectors,
             ];
-            if skews.iter().any(|&skew| skew > track) {
+            if skews
+                .iter()
+                .any(|&skew| skew > u64::from(PER_TRACK_MAX) * 1000)
+            {
                 return Err(impossible(format!(
-                    "zone {number} is skewed by more than a track"
+                    "zone {number} is skewed by over {PER_TRACK_MAX} sectors"
                 )));
             }
             next = zone.last_cylinder + 1;

@@ -75,15 +75,17 @@ pub fn profile(files: &Files) -> Result<Profile> {
     let disk = first(&specs, "disksim_disk", &files.name)?;
     let model = first(&model, "dm_disk", &files.name)?;
     refuse_unknown(disk)?;
+    let layout = layout(model)?;
     let profile = Profile {
         name: files.name.clone(),
         source: "DiskSim parameter files, measured".to_owned(),
-        layout: layout(model)?,
         mechanics: mechanics(
             model.need("Mechanical Model")?.block("Mechanical Model")?,
+            layout.cylinders,
             disk,
             files,
         )?,
+        layout,
         overheads: overheads(disk)?,
         cache: cache(disk)?,
         bus: bus(disk, &parv)?,
@@ -125,10 +127,8 @@ fn unsupported<T>(block: &Block, what: &str) -> Result<T> {
 
 /// Values that would change what the drive does in ways that the model lacks.
 fn refuse_unknown(disk: &Block) -> Result<()> {
-    for key in ["Never disconnect", "Allow write prebuffering"] {
-        if disk.whole(key, 0)? != 0 && key == "Never disconnect" {
-            return unsupported(disk, "'Never disconnect' is not modelled");
-        }
+    if disk.whole("Never disconnect", 0)? != 0 {
+        return unsupported(disk, "'Never disconnect' is not modelled");
     }
     if disk.nanoseconds("Constant access time")? > 0 {
         return unsupported(disk, "a constant access time is not a disk");
@@ -264,7 +264,7 @@ fn sparing(layout: &Block) -> Result<Sparing> {
     })
 }
 
-fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
+fn mechanics(mech: &Block, cylinders: u32, disk: &Block, files: &Files) -> Result<Mechanics> {
     let kind = mech.need("Access time type")?;
     if kind.word("Access time type")? != "trackSwitchPlusRotation" {
         return unsupported(
@@ -273,10 +273,11 @@ fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
         );
     }
     let rpm = mech.need("Rotation speed (in rpms)")?;
-    let seek = seek(mech, files)?;
+    let seek = seek(mech, cylinders, files)?;
     Ok(Mechanics {
         settle_ns: settle_of(&seek),
-        rpm: u32::try_from(rpm.whole("Rotation speed (in rpms)")?).unwrap_or(0),
+        // Whole revolutions are exact in the model; half a revolution in thousands is not seen.
+        rpm: u32::try_from((rpm.scaled("Rotation speed (in rpms)", 3)? + 500) / 1000).unwrap_or(0),
         seek,
         head_switch_ns: mech.duration_ns("Head switch time")?,
         write_settle_ns: mech.nanoseconds("Add. write settling delay")?,
@@ -284,7 +285,7 @@ fn mechanics(mech: &Block, disk: &Block, files: &Files) -> Result<Mechanics> {
     })
 }
 
-fn seek(mech: &Block, files: &Files) -> Result<SeekCurve> {
+fn seek(mech: &Block, cylinders: u32, files: &Files) -> Result<SeekCurve> {
     let value = mech.need("Seek type")?;
     let single_ns = mech.duration_ns("Single cylinder seek time")?;
     let three_point = || -> Result<SeekCurve> {
@@ -296,8 +297,19 @@ fn seek(mech: &Block, files: &Files) -> Result<SeekCurve> {
     };
     match value.word("Seek type")? {
         "extracted" => table(files),
-        "curve" | "threePointCurve" => three_point(),
-        "constant" => Ok(SeekCurve::Constant(mech.duration_ns("Average seek time")?)),
+        "curve" => three_point(),
+        "linear" => {
+            let third = (cylinders / 3).max(2);
+            Ok(SeekCurve::Table(vec![
+                (1, single_ns),
+                (third, mech.duration_ns("Average seek time")?),
+                (
+                    cylinders.max(third + 2) - 1,
+                    mech.duration_ns("Full strobe seek time")?,
+                ),
+            ]))
+        }
+        "constant" => Ok(SeekCurve::Constant(mech.duration_ns("Constant seek time")?)),
         "hpl" => {
             let (eq7, single) = equation(mech)?;
             let first_ns = match single {
@@ -394,7 +406,9 @@ fn overheads(disk: &Block) -> Result<Overheads> {
         large_blocks: 45,
     };
     let own = disk.duration_ns("Per-request overhead time")?;
-    if disk.thousandths("Time scale for overheads")? != 1000 {
+    if disk.get("Time scale for overheads").is_some()
+        && disk.thousandths("Time scale for overheads")? != 1000
+    {
         return unsupported(disk, "a time scale for overheads other than 1");
     }
     let mut overheads = Overheads {
@@ -513,7 +527,9 @@ fn bus(disk: &Block, parv: &[Block]) -> Result<Bus> {
 fn queue(disk: &Block) -> Result<Queue> {
     Ok(Queue {
         scheduler: Scheduler::Fcfs,
-        depth: usize::try_from(disk.whole("Max queue length", 1)?).unwrap_or(0),
+        depth: usize::try_from(disk.whole("Max queue length", 1)?)
+            .unwrap_or(0)
+            .max(1),
         age_limit_ns: None,
         release: if disk.whole("Preseeking level", 0)? == 0 {
             Release::AtCompletion

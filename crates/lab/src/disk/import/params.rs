@@ -333,8 +333,21 @@ impl Value {
     }
 }
 
-/// A decimal number times 10 to the power of `digits`.
+/// A decimal number, perhaps with an exponent, times 10 to the power of `digits`.
 pub(super) fn decimal(text: &str, digits: usize) -> Option<i64> {
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
+        return plain_decimal(text, digits);
+    };
+    let exponent: i32 = exponent.parse().ok()?;
+    let digits = i32::try_from(digits).ok()?.checked_add(exponent)?;
+    if digits >= 0 {
+        return plain_decimal(mantissa, usize::try_from(digits.min(40)).ok()?);
+    }
+    let divisor = 10_i64.checked_pow(digits.unsigned_abs())?;
+    Some(plain_decimal(mantissa, 0)? / divisor)
+}
+
+fn plain_decimal(text: &str, digits: usize) -> Option<i64> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),

@@ -82,7 +82,20 @@ fn decimals_are_exact() {
     assert_eq!(decimal("10.627000", 6), Some(10_627_000));
     assert_eq!(decimal("-.5", 3), Some(-500));
     assert_eq!(decimal("0.1234567", 6), Some(123_456));
-    for wrong in ["", ".", "-", "1e3", "0x1", "1.2.3", "99999999999999999999"] {
+    assert_eq!(decimal("1.5e-05", 9), Some(15_000));
+    assert_eq!(decimal("2E3", 0), Some(2000));
+    assert_eq!(decimal("123e-9", 3), Some(0));
+    for wrong in [
+        "",
+        ".",
+        "-",
+        "1e",
+        "e3",
+        "1e99",
+        "0x1",
+        "1.2.3",
+        "99999999999999999999",
+    ] {
         assert_eq!(decimal(wrong, 6), None, "{wrong}");
     }
 }
