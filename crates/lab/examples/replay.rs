@@ -77,7 +77,7 @@ fn by_class(requests: &[Request], outcomes: &[Outcome]) {
 
 fn print(label: &str, comparison: Comparison) {
     println!(
-        "{label:24} {:6} requests, mean {:7.3} measured {:7.3} modelled ({:+6.2} %), demerit {:.3} ms",
+        "{label:22} {:6} requests, mean {:6.3}, modelled {:6.3} ({:+6.2} %), demerit {:.3} ms",
         comparison.count,
         comparison.measured_mean_ns / 1e6,
         comparison.modelled_mean_ns / 1e6,

@@ -20,8 +20,8 @@
 //! It has no data. Positions are known to the nanosecond, contents not at all: a device that wraps
 //! the drive keeps the bytes.
 //!
-//! `media` moves the head over tracks, `cache` knows what the segments hold, `bus` who transfers when,
-//! `queue` picks the next command, `service` costs reads and writes.
+//! `media` moves the head over tracks, `cache` knows what the segments hold, `bus` who transfers
+//! when; `queue` picks the next command, `service` costs it, `ahead` ends reading ahead.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,6 +33,7 @@ use super::profile::{Profile, WritePolicy};
 use super::rotation::{Angle, Rotation};
 use super::seek::{Arm, Direction};
 
+mod ahead;
 mod bus;
 mod cache;
 mod media;

@@ -9,11 +9,12 @@
 //!   NAME.seek       measured seek times
 //! ```
 //!
-//! `params` parses the format they share, `disksim` says what each parameter means to the model.
+//! `params` parses the format they share; `disksim` and `model` say what each parameter means.
 //! Parameters that this model has no use for (statistics, other components) are passed over;
 //! values that it cannot honour are errors, never approximated in silence.
 
 mod disksim;
+mod model;
 mod params;
 
 pub use disksim::{Files, profile};

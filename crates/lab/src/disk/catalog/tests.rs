@@ -1,3 +1,5 @@
+//! The catalog against what was published of its drives.
+
 use super::{all, find};
 use crate::disk::drive::Drive;
 use crate::disk::rotation::Angle;

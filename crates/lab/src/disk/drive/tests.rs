@@ -1,3 +1,5 @@
+//! The drive against sums by hand and a plain oracle.
+
 use super::{Answer, Command, Drive, Operation, Served, SharedBus};
 use crate::disk::geometry::{Layout, Zone};
 use crate::disk::profile::{

@@ -1,4 +1,6 @@
-use proptest::prelude::*;
+//! The map against a plain walk over all slots.
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 
 use super::{Geometry, Layout, Serpentine, Sparing, Zone};
 use crate::disk::error::Kind;
@@ -156,7 +158,8 @@ proptest! {
                 let first = next;
                 next += cylinders;
                 let tracks = sparing == Sparing::Tracks;
-                let slots = u64::from(cylinders * heads) * if tracks { 1 } else { u64::from(per_track) };
+                let unit = if tracks { 1 } else { u64::from(per_track) };
+                let slots = u64::from(cylinders * heads) * unit;
                 let room = !tracks || slots > 4;
                 Zone {
                     first_cylinder: first,

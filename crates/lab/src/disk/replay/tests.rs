@@ -1,3 +1,5 @@
+//! The model against five real drives.
+
 use std::io::Read;
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! Angles and waits against closed forms.
+
 use super::{Angle, CIRCLE, Rotation, SLACK_NS};
 
 #[test]

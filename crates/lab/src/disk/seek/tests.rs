@@ -1,3 +1,5 @@
+//! Seek curves against published points and closed forms.
+
 use super::{Arm, Direction, Eq7, SeekCurve};
 use crate::disk::error::Kind;
 

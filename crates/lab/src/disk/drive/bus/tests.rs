@@ -1,3 +1,5 @@
+//! The calendar against a plain list of nanoseconds.
+
 use super::Calendar;
 
 /// Gaps are used, and nobody is moved; against a plain list of nanoseconds.

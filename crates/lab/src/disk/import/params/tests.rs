@@ -1,4 +1,6 @@
-use proptest::prelude::*;
+//! The parser, on what it should read and on what it should refuse.
+
+use proptest::proptest;
 
 use super::{Content, decimal, parse};
 use crate::disk::error::Kind;
