@@ -60,10 +60,15 @@ impl Drive {
         if flush || aged || depth == 1 {
             return Pick::Command(0);
         }
-        match self.profile.queue.scheduler {
-            Scheduler::Fcfs => Pick::Command(0),
-            Scheduler::Look => Pick::Command(self.look(now_ns, depth)),
-            Scheduler::Sptf => Pick::Command(self.nearest(now_ns, depth)),
+        let index = match self.profile.queue.scheduler {
+            Scheduler::Fcfs => 0,
+            Scheduler::Look => self.look(now_ns, depth),
+            Scheduler::Sptf => self.nearest(now_ns, depth),
+        };
+        if self.lacks_room(now_ns, &self.waiting[index]) {
+            self.pick_dirty(now_ns)
+        } else {
+            Pick::Command(index)
         }
     }
 
@@ -132,7 +137,7 @@ impl Drive {
         let nearest = (0..self.dirty.len()).min_by_key(|&index| {
             self.reach(now_ns, track, &self.dirty[index].place, Direction::Write)
         });
-        nearest.map_or(Pick::Nothing, Pick::Destage)
+        nearest.map_or(Pick::Later(self.head_free_ns), Pick::Destage)
     }
 
     /// Where the head is.

@@ -479,6 +479,59 @@ fn the_same_commands_give_the_same_times() {
     assert_eq!(first.outstanding(), 0, "every command is answered once");
 }
 
+/// Averages of many requests are the closed forms: overhead, the average seek over the distances
+/// that were asked for, half a turn, one sector.
+#[test]
+fn averages_are_closed_forms() {
+    let mut profile = plain();
+    profile.mechanics.seek = SeekCurve::Table(vec![(1, MS), (1000, 11 * MS)]);
+    let mut disk = drive(profile);
+    let (mut now, mut state, mut sum) = (0, 11_u64, 0);
+    let count = 20_000;
+    for _ in 0..count {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let time = one(&mut disk, now, read((state >> 30) % 200_000, 1));
+        now += time + (state >> 44);
+        sum += time;
+    }
+    let average = sum / count;
+    let expected = MS / 2 + disk.arm().average_seek_ns() + 5 * MS + MS / 10 + 10_000;
+    let error = average as f64 / expected as f64 - 1.0;
+    assert!(error.abs() < 0.01, "{average} ns, not {expected} ns");
+}
+
+/// Each zone gives the rate of its sectors, less the switches: A / (B + C + D) of data sheets.
+#[test]
+fn zones_have_their_rates() {
+    let mut disk = drive(crate::disk::catalog::wd800bd_like());
+    let zones = disk.geometry().zones().to_vec();
+    let mut begin = 0;
+    let mut now = 0;
+    for zone in zones.iter().step_by(7) {
+        while disk.geometry().locate(begin).cylinder < zone.first_cylinder {
+            begin += u64::from(zone.per_track);
+        }
+        let count = zone.per_track * 2 * 20;
+        let time = one(&mut disk, now, read(begin, count));
+        now += time + 1_000 * MS;
+        let turn_ns = 60_000 * MS / 7200;
+        let skew = |millisectors: u64| {
+            millisectors as f64 / 1000.0 / f64::from(zone.per_track) * turn_ns as f64
+        };
+        let switches = 20.0 * skew(zone.track_skew_millisectors)
+            + 19.0 * skew(zone.cylinder_skew_millisectors);
+        let expected = 40.0 * turn_ns as f64 + switches;
+        // What comes before the first block is up to a seek and a turn.
+        let extra = time as f64 - expected;
+        assert!(
+            extra > 0.0 && extra < 32.0 * MS as f64,
+            "{extra} ns for {zone:?}"
+        );
+    }
+}
+
 /// Disks on one bus transfer one after the other, and position at the same time.
 #[test]
 fn a_shared_bus_is_shared() {
