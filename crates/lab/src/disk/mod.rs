@@ -7,6 +7,7 @@
 //!   drive ──► geometry   which sector holds a block, at which angle
 //!         ──► seek       how long the arm takes
 //!         ──► rotation   where the platter is: a phase of the clock
+//!   device               a drive with bytes, as the data path sees it
 //!   replay               measured requests against the model: the demerit figure
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! order or on the machine: the same profile, phase and commands give the same answers everywhere.
 
 pub mod catalog;
+pub mod device;
 pub mod drive;
 pub mod error;
 pub mod geometry;

@@ -107,7 +107,8 @@ impl Segments {
         }
     }
 
-    fn overlaps(&self, index: usize, start: u64, end: u64) -> bool {
+    /// Whether a segment holds any of `start`..`end`.
+    pub(super) fn overlaps(&self, index: usize, start: u64, end: u64) -> bool {
         let segment = &self.list[index];
         segment.start < end && start < segment.end
     }

@@ -158,6 +158,13 @@ impl Stream {
         self.limit = self.limit.max(limit).max(demand);
     }
 
+    /// What is read from now on is not kept, and reading ahead ends.
+    pub(super) fn detach(&mut self) {
+        self.segment = None;
+        self.limit = self.next;
+        self.front = None;
+    }
+
     /// Adds the next run of a read.
     fn read_run(&mut self, mechanism: &Mechanism) {
         let place = mechanism.geometry.locate(self.next);

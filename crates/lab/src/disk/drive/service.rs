@@ -89,6 +89,7 @@ impl Drive {
             .is_some_and(|stream| stream.segment == Some(segment) && stream.active(now_ns));
         let resumes = !whole
             || (self.profile.cache.resume_on_hit.is_yes()
+                && now_ns >= self.head_free_ns
                 && ahead > self.segments.get(segment).end);
         if resumes && !filling {
             let next = self.segments.get(segment).end;
@@ -212,6 +213,15 @@ impl Drive {
         reached
     }
 
+    /// The segment that the head reads into is needed for something else.
+    fn detach(&mut self, now_ns: u64) {
+        if now_ns >= self.head_free_ns {
+            self.stop(now_ns);
+        } else if let Some(stream) = self.stream.as_mut() {
+            stream.detach();
+        }
+    }
+
     /// Calls the head away from what it reads ahead; when it can leave.
     fn stop(&mut self, now_ns: u64) -> u64 {
         self.settle(now_ns);
@@ -324,7 +334,12 @@ impl Drive {
         let ready = now_ns.max(waiting.arrival_ns + hit_ns);
         let busy = now_ns < self.head_free_ns;
         self.settle(now_ns);
-        self.segments.take_for_write(start, end);
+        let filled = self.stream.as_ref().and_then(|stream| stream.segment);
+        let lost = filled.filter(|&segment| self.segments.overlaps(segment, start, end));
+        let taken = self.segments.take_for_write(start, end);
+        if lost.is_some() || (filled.is_some() && taken == filled) {
+            self.detach(now_ns);
+        }
         if self.fills_while_busy() {
             let command = waiting.command;
             let place = waiting.place;

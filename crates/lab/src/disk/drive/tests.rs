@@ -1,5 +1,7 @@
 //! The drive against sums by hand and a plain oracle.
 
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+
 use super::{Answer, Command, Drive, Operation, Served, SharedBus};
 use crate::disk::geometry::{Layout, Zone};
 use crate::disk::profile::{
@@ -547,4 +549,142 @@ fn a_shared_bus_is_shared() {
     near(done[0], MS * 51 / 10);
     near(done[1], MS * 91 / 10);
     near(done[2], MS * 131 / 10);
+}
+
+fn habits() -> impl Strategy<Value = Habit> {
+    prop_oneof![Just(Habit::No), Just(Habit::Yes)]
+}
+
+fn latencies() -> impl Strategy<Value = ZeroLatency> {
+    prop_oneof![Just(ZeroLatency::No), Just(ZeroLatency::Yes)]
+}
+
+fn caches() -> impl Strategy<Value = Cache> {
+    let read_ahead = prop_oneof![
+        Just(ReadAhead::None),
+        Just(ReadAhead::TrackEnd),
+        Just(ReadAhead::CylinderEnd),
+        Just(ReadAhead::Segment),
+        Just(ReadAhead::WholeTracks),
+    ];
+    let write_policy = prop_oneof![
+        Just(WritePolicy::Through),
+        Just(WritePolicy::BehindWhenIdle),
+        Just(WritePolicy::Behind),
+    ];
+    let sizes = (
+        0_usize..5,
+        1_u32..300,
+        1_usize..6,
+        0_u32..400,
+        0_u32..20,
+        0_u32..1001,
+    );
+    let reads = (
+        read_ahead,
+        habits(),
+        habits(),
+        habits(),
+        habits(),
+        habits(),
+        latencies(),
+    );
+    let writes = (write_policy, habits(), habits(), habits(), latencies());
+    (sizes, reads, writes).prop_map(|(sizes, reads, writes)| Cache {
+        segments: sizes.0,
+        segment_blocks: sizes.1,
+        write_segments: sizes.2,
+        read_ahead_max: sizes.3,
+        read_ahead_min: sizes.4,
+        read_watermark_thousandths: sizes.5,
+        read_ahead: reads.0,
+        resume_on_hit: reads.1,
+        keep_free_blocks: reads.2,
+        discard_delivered: reads.3,
+        almost_hits: reads.4,
+        stop_in_sector: reads.5,
+        zero_latency_read: reads.6,
+        write_policy: writes.0,
+        separate_write_segment: if sizes.0 < 2 { Habit::No } else { writes.1 },
+        read_hits_on_written: writes.2,
+        combine_writes: writes.3,
+        zero_latency_write: writes.4,
+    })
+}
+
+fn queues() -> impl Strategy<Value = Queue> {
+    let scheduler = prop_oneof![
+        Just(Scheduler::Fcfs),
+        Just(Scheduler::Look),
+        Just(Scheduler::Sptf)
+    ];
+    let release = prop_oneof![Just(Release::AtCompletion), Just(Release::AtMediumDone)];
+    (
+        scheduler,
+        release,
+        1_usize..9,
+        proptest::option::of(0_u64..100),
+    )
+        .prop_map(|(scheduler, release, depth, age_ms)| Queue {
+            scheduler,
+            depth,
+            age_limit_ns: age_ms.map(|age| age * MS),
+            release,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// Whatever the drive and the commands, each is answered once, after it came, and within the
+    /// time that all of them could take one after the other.
+    #[test]
+    fn every_command_is_answered_once(
+        cache in caches(),
+        queue in queues(),
+        block_ns in 0_u64..300_000,
+        hold in habits(),
+        commands in proptest::collection::vec(
+            (0_u64..30, 0_u8..8, 0_u64..3, 0_u64..150, 1_u32..150, any::<bool>()),
+            1..60,
+        ),
+    ) {
+        let mut profile = plain();
+        profile.cache = cache;
+        profile.queue = queue;
+        profile.bus =
+            Bus { read_block_ns: block_ns, write_block_ns: block_ns, hold_for_read: hold };
+        let mut drive = drive(profile);
+        let (mut now, mut next) = (0, 0);
+        let mut answered = vec![None; commands.len()];
+        let mut sent = Vec::new();
+        let mut take = |drive: &mut Drive, now: u64, sent: &[u64]| {
+            while let Some(answer) = drive.answer(now) {
+                let index = answer.tag as usize;
+                assert!(answered[index].replace(answer.at_ns).is_none(), "answered twice");
+                assert!(answer.at_ns >= sent[index], "answered before it came");
+            }
+        };
+        for (tag, &(gap_ms, kind, region, at, count, goes_on)) in commands.iter().enumerate() {
+            now += gap_ms * MS;
+            take(&mut drive, now, &sent);
+            let operation = match kind {
+                0..=3 => Operation::Read,
+                4..=5 => Operation::Write,
+                6 => Operation::WriteThrough,
+                _ => Operation::Flush,
+            };
+            let start = if goes_on { next } else { region * 90_000 + at };
+            next = (start + u64::from(count)).min(199_000);
+            sent.push(now);
+            drive.submit(now, Command { tag: tag as u64, operation, start, count });
+            drive.check();
+        }
+        let deadline = now + commands.len() as u64 * 200 * MS;
+        while let Some(wake) = drive.wake() {
+            assert!(wake <= deadline, "the drive hangs");
+            take(&mut drive, wake, &sent);
+        }
+        assert!(answered.iter().all(Option::is_some), "every command is answered");
+    }
 }
