@@ -20,7 +20,7 @@ use block::{
     Checked, Completion, Device, Driver, Durability, FlushLatch, Info, Queue, Request, Waker,
 };
 
-use super::drive::{Command, Drive, Operation};
+use super::drive::{Command, Model, Operation};
 
 /// Bytes of a block of the drive.
 const BLOCK: u64 = 512;
@@ -47,7 +47,7 @@ pub struct Lateness {
 
 #[derive(Debug)]
 struct Shared {
-    drive: Drive,
+    drive: Box<dyn Model>,
     image: Image,
     flights: BTreeMap<u64, Flight>,
     /// Answers that their queues have not taken.
@@ -67,8 +67,8 @@ struct Flight {
 
 impl DiskDevice {
     /// Serves an unused `drive`, full of zeros, in the time of `clock`.
-    pub fn new(name: impl Into<String>, drive: Drive, clock: Clock) -> Self {
-        let size = drive.geometry().blocks() * BLOCK;
+    pub fn new(name: impl Into<String>, drive: impl Model + 'static, clock: Clock) -> Self {
+        let size = drive.blocks() * BLOCK;
         let info = Info {
             rotational: true,
             fua: true,
@@ -76,7 +76,7 @@ impl DiskDevice {
             ..Info::new(name, size)
         };
         let shared = Shared {
-            drive,
+            drive: Box::new(drive),
             image: Image::new(size),
             flights: BTreeMap::new(),
             done: Vec::new(),

@@ -95,6 +95,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// An answer; `serial` orders answers of the same moment.
+    pub(super) fn new(at_ns: u64, serial: u64, tag: u64, served: Served) -> Self {
+        Self {
+            at_ns,
+            serial,
+            tag,
+            from_cache: served == Served::Cache,
+        }
+    }
+
     /// Where the data came from or went to.
     pub fn served(&self) -> Served {
         if self.from_cache {
@@ -102,6 +112,42 @@ impl Answer {
         } else {
             Served::Medium
         }
+    }
+}
+
+/// Anything that takes commands and answers them in its own time: a drive, a capped volume.
+///
+/// Times never go back. What is submitted at a time is done by then as far as it can be; an answer
+/// is given out once, when its time has come.
+pub trait Model: std::fmt::Debug + Send {
+    /// Blocks of 512 bytes.
+    fn blocks(&self) -> u64;
+
+    /// Gives it a command at `now_ns`.
+    fn submit(&mut self, now_ns: u64, command: Command);
+
+    /// When it has something to do or to answer; `None` until the next command.
+    fn wake(&self) -> Option<u64>;
+
+    /// The next answer whose time has come, in the order of their times.
+    fn answer(&mut self, now_ns: u64) -> Option<Answer>;
+}
+
+impl Model for Drive {
+    fn blocks(&self) -> u64 {
+        self.geometry().blocks()
+    }
+
+    fn submit(&mut self, now_ns: u64, command: Command) {
+        Drive::submit(self, now_ns, command);
+    }
+
+    fn wake(&self) -> Option<u64> {
+        Drive::wake(self)
+    }
+
+    fn answer(&mut self, now_ns: u64) -> Option<Answer> {
+        Drive::answer(self, now_ns)
     }
 }
 
@@ -320,14 +366,9 @@ impl Drive {
 
     /// Notes that a command is reported at `at_ns`.
     fn report(&mut self, at_ns: u64, tag: u64, served: Served) {
-        let from_cache = served == Served::Cache;
         self.serial += 1;
-        self.reported.push(Reverse(Answer {
-            at_ns,
-            serial: self.serial,
-            tag,
-            from_cache,
-        }));
+        self.reported
+            .push(Reverse(Answer::new(at_ns, self.serial, tag, served)));
     }
 
     /// Writes that wait for the medium.

@@ -3,7 +3,7 @@
 //! A disk is cut into zones of cylinders with the same number of sectors per track. Within a zone
 //! the sectors are counted track by track, head after head, cylinder after cylinder: the *slot*.
 //! Not every slot holds a block: spares, sectors that were slipped at the factory and empty space
-//! do not, and remapped ones hold theirs elsewhere. What is left is a list of [`Extent`]s, runs of
+//! do not, and remapped ones hold theirs elsewhere. What is left is a list of extents, runs of
 //! blocks in consecutive slots, and all sparing schemes are only different ways to make that list:
 //!
 //! ```text

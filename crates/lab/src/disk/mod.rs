@@ -7,6 +7,7 @@
 //!   drive ──► geometry   which sector holds a block, at which angle
 //!         ──► seek       how long the arm takes
 //!         ──► rotation   where the platter is: a phase of the clock
+//!   capped              a volume with limits instead of a head
 //!   device               a drive with bytes, as the data path sees it
 //!   replay               measured requests against the model: the demerit figure
 //! ```
@@ -14,6 +15,7 @@
 //! Times are integer nanoseconds. No result depends on the platform's mathematics library, on hash
 //! order or on the machine: the same profile, phase and commands give the same answers everywhere.
 
+pub mod capped;
 pub mod catalog;
 pub mod device;
 pub mod drive;

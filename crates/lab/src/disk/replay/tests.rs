@@ -79,6 +79,13 @@ fn a_replay_is_bit_identical() {
     let (mut drive, requests) = measured("cheetah9LP");
     let mut again = drive.sibling(Angle::default());
     let first = run(&mut drive, &requests).unwrap();
+    let digest = first.iter().fold(0_u64, |digest, outcome| {
+        digest.wrapping_mul(0x0100_0000_01b3) ^ outcome.response_ns
+    });
+    assert_eq!(
+        digest, 16_168_413_851_866_086_394,
+        "if the model was meant to change, so must this number"
+    );
     assert_eq!(first, run(&mut again, &requests).unwrap());
 }
 
