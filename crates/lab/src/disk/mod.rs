@@ -7,7 +7,8 @@
 //!   drive ──► geometry   which sector holds a block, at which angle
 //!         ──► seek       how long the arm takes
 //!         ──► rotation   where the platter is: a phase of the clock
-//!   capped              a volume with limits instead of a head
+//!   capped               a volume with limits instead of a head
+//!   link                 a model at the other end of a network
 //!   device               a drive with bytes, as the data path sees it
 //!   replay               measured requests against the model: the demerit figure
 //! ```
@@ -22,6 +23,7 @@ pub mod drive;
 pub mod error;
 pub mod geometry;
 pub mod import;
+pub mod link;
 pub mod profile;
 pub mod replay;
 pub mod rotation;
