@@ -8,6 +8,7 @@
 //!         ──► seek       how long the arm takes
 //!         ──► rotation   where the platter is: a phase of the clock
 //!   capped               a volume with limits instead of a head
+//!   flash                units that work at the same time
 //!   link                 a model at the other end of a network
 //!   device               a drive with bytes, as the data path sees it
 //!   replay               measured requests against the model: the demerit figure
@@ -21,6 +22,7 @@ pub mod catalog;
 pub mod device;
 pub mod drive;
 pub mod error;
+pub mod flash;
 pub mod geometry;
 pub mod import;
 pub mod link;
