@@ -1,1 +1,17 @@
 //! Workloads: the operation streams of the programs that people measure with.
+//!
+//! ```text
+//!   postmark   mail server of small files: create, read, append, delete
+//!   mt19937    the generator that `PostMark` draws from
+//!   error      input that was refused: line, field, problem
+//! ```
+//!
+//! A workload here does no input or output. It says what the program would ask a file system or a
+//! device for, in the program's order, so that the same load can be driven against a model in
+//! virtual time, counted, or compared with a recording of the real program.
+
+mod error;
+pub mod mt19937;
+pub mod postmark;
+
+pub use error::InputError;

@@ -1,0 +1,287 @@
+//! The model against recordings of the real program (Debian's 1.53-2+b1 on tmpfs).
+//!
+//! A fixture holds the configuration, the program's verbose and terse reports, and the number of
+//! its operations with a digest (FNV-1a, 64 bits) over lines like `C /s1/7 512`, made from a trace
+//! of its system calls: C create, R read, A append, D delete, path, bytes moved.
+
+use super::{Counts, Ending, Operation, Phase, Report, Seconds, Settings, Step, Stream};
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+use std::collections::HashMap;
+
+const FIXTURES: [(&str, &str); 23] = [
+    ("bias-both-off", include_str!("fixtures/bias-both-off.txt")),
+    (
+        "bias-create-off",
+        include_str!("fixtures/bias-create-off.txt"),
+    ),
+    ("bias-empty", include_str!("fixtures/bias-empty.txt")),
+    ("bias-full", include_str!("fixtures/bias-full.txt")),
+    ("bias-mixed", include_str!("fixtures/bias-mixed.txt")),
+    ("bias-read-off", include_str!("fixtures/bias-read-off.txt")),
+    ("blocks", include_str!("fixtures/blocks.txt")),
+    ("default", include_str!("fixtures/default.txt")),
+    ("equal-sizes", include_str!("fixtures/equal-sizes.txt")),
+    ("kilobyte", include_str!("fixtures/kilobyte.txt")),
+    ("large-seed", include_str!("fixtures/large-seed.txt")),
+    ("locations", include_str!("fixtures/locations.txt")),
+    ("mebibyte", include_str!("fixtures/mebibyte.txt")),
+    ("one-file", include_str!("fixtures/one-file.txt")),
+    ("pm1", include_str!("fixtures/pm1.txt")),
+    ("pm2", include_str!("fixtures/pm2.txt")),
+    ("pm3", include_str!("fixtures/pm3.txt")),
+    (
+        "reversed-sizes",
+        include_str!("fixtures/reversed-sizes.txt"),
+    ),
+    ("seed", include_str!("fixtures/seed.txt")),
+    (
+        "subdirectories",
+        include_str!("fixtures/subdirectories.txt"),
+    ),
+    (
+        "subdirectory-one",
+        include_str!("fixtures/subdirectory-one.txt"),
+    ),
+    ("tiny", include_str!("fixtures/tiny.txt")),
+    ("unbuffered", include_str!("fixtures/unbuffered.txt")),
+];
+
+/// A fixture: settings, reports, number of operations, digest, first operations.
+struct Recording<'a> {
+    settings: Settings,
+    verbose: &'a str,
+    terse: &'a str,
+    count: usize,
+    digest: u64,
+    first: Vec<&'a str>,
+}
+
+fn recording(text: &str) -> Recording<'_> {
+    let (config, rest) = text.split_once("=== verbose\n").expect("a verbose report");
+    let (verbose, rest) = rest.split_once("=== terse\n").expect("a terse report");
+    let (terse, rest) = rest.split_once("=== stream ").expect("a stream");
+    let mut lines = rest.lines();
+    let (count, digest) = lines.next().and_then(|l| l.split_once(' ')).expect("two");
+    Recording {
+        settings: Settings::parse(config).expect("settings"),
+        verbose: &verbose[verbose.find("Time:").unwrap_or(verbose.len())..],
+        terse: terse.lines().last().expect("a line"),
+        count: count.parse().expect("a count"),
+        digest: u64::from_str_radix(digest, 16).expect("a digest"),
+        first: lines.collect(),
+    }
+}
+
+fn line(settings: &Settings, step: &Step) -> String {
+    let mut path = settings.path(&step.file);
+    if settings.locations.is_empty() {
+        path = format!("/{path}");
+    }
+    match step.operation {
+        Operation::Create { bytes } => format!("C {path} {bytes}"),
+        Operation::Read { bytes } => format!("R {path} {bytes}"),
+        Operation::Append { bytes, .. } => format!("A {path} {bytes}"),
+        Operation::Delete { .. } => format!("D {path} 0"),
+    }
+}
+
+fn digest(settings: &Settings, steps: &[Step]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for step in steps {
+        for byte in (line(settings, step) + "\n").bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+/// For every recorded setting the operations are the program's, in its order, with its names.
+#[test]
+fn streams_are_the_real_program_s() {
+    for (name, text) in FIXTURES {
+        let real = recording(text);
+        let steps: Vec<Step> = Stream::new(&real.settings).expect("settings").collect();
+        for (step, expected) in steps.iter().zip(&real.first) {
+            assert_eq!(line(&real.settings, step), *expected, "{name}");
+        }
+        assert_eq!(steps.len(), real.count, "{name}");
+        assert_eq!(digest(&real.settings, &steps), real.digest, "{name}");
+    }
+}
+
+/// The seconds that a report mentions, with the candidates for those it does not.
+fn reports(settings: &Settings, total: u64, mixed: u64) -> Vec<Report> {
+    let counts = Counts::of(Stream::new(settings).expect("settings"));
+    let mut found = Vec::new();
+    for creation in 1..=4 {
+        for deletion in 1..=4 {
+            let seconds = Seconds {
+                total,
+                creation,
+                transactions: mixed,
+                deletion,
+            };
+            let transactions = u64::from(settings.transactions);
+            found.push(Report {
+                transactions,
+                counts,
+                seconds,
+            });
+        }
+    }
+    found
+}
+
+/// Both reports come out as the program printed them, byte by byte, from its seconds.
+#[test]
+fn reports_are_the_real_program_s() {
+    for (name, text) in FIXTURES {
+        let real = recording(text);
+        let mut stream = Stream::new(&real.settings).expect("settings");
+        stream.by_ref().for_each(drop);
+        if stream.ending() == Ending::OutOfFiles {
+            assert_eq!((name, real.verbose), ("bias-empty", ""));
+            continue;
+        }
+        let word = |line: usize| {
+            let line = real.verbose.lines().nth(line).expect("a line");
+            line.trim().split(' ').next().and_then(|w| w.parse().ok())
+        };
+        let (total, mixed) = (word(1).expect("total"), word(2).expect("transactions"));
+        let verbose: Vec<String> = reports(&real.settings, total, mixed)
+            .iter()
+            .map(Report::verbose)
+            .collect();
+        assert!(
+            verbose.iter().any(|text| text == real.verbose),
+            "{name}: {}",
+            verbose[0]
+        );
+
+        let fields: Vec<&str> = real.terse.split(' ').collect();
+        let (total, mixed) = (fields[0].parse(), fields[1].parse());
+        let terse: Vec<String> = reports(&real.settings, total.expect("s"), mixed.expect("s"))
+            .iter()
+            .map(Report::terse)
+            .collect();
+        assert!(
+            terse.iter().any(|text| text.trim_end() == real.terse),
+            "{name}: {}",
+            terse[0]
+        );
+    }
+}
+
+/// The three tests of seed 000 move the volumes that its paper prints.
+#[test]
+fn volumes_of_the_study_are_its_own() {
+    let volumes = |settings: &Settings| {
+        let counts = Counts::of(Stream::new(settings).expect("settings"));
+        let hundredths = |bytes: u64| (bytes as f64 / 1048576.0 * 100.0).round() / 100.0;
+        (
+            hundredths(counts.bytes_read),
+            hundredths(counts.bytes_written),
+        )
+    };
+    assert_eq!(volumes(&Settings::pm1()), (1554.04, 1817.21));
+    assert_eq!(volumes(&Settings::pm2()), (13.61, 31.35));
+    assert_eq!(volumes(&Settings::pm3()), (4668.08, 5420.03));
+}
+
+/// A clock of whole seconds: differences of its readings, and never 0.
+#[test]
+fn seconds_are_those_of_a_coarse_clock() {
+    let second = 1_000_000_000;
+    let found = Seconds::of_instants(second - 1, second, second + 5, 3 * second);
+    let expected = Seconds {
+        total: 3,
+        creation: 1,
+        transactions: 1,
+        deletion: 2,
+    };
+    assert_eq!(found, expected);
+}
+
+/// Settings that the program refuses, or dies of, are refused with line and field.
+#[test]
+fn bad_settings_are_named() {
+    for (text, line, field) in [
+        ("set number x", 1, "number"),
+        ("set number 0", 0, "number"),
+        ("\nset size 5", 2, "size"),
+        ("set size 0 5", 0, "size"),
+        ("set transactions 9", 0, "transactions"),
+        ("set bias read 11", 1, "bias"),
+        ("set bias other 1", 1, "bias"),
+        ("set buffering maybe", 1, "buffering"),
+        ("set colour red", 1, "colour"),
+        ("set location /a x", 1, "location"),
+        ("set location /a 0", 0, "location"),
+        ("set read 0", 0, "block"),
+        ("load other", 1, "load"),
+        ("!rm", 1, "!rm"),
+    ] {
+        let error = Settings::parse(text).expect_err(text);
+        assert_eq!((error.line(), error.field()), (line, field), "{text}");
+    }
+    assert!(
+        Settings::parse("set number 7\nrun\n???").is_ok(),
+        "run ends it"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the settings: files exist when used, sizes add up, all is deleted in the end.
+    #[test]
+    fn streams_are_consistent(
+        number in 1_u32..60,
+        transactions in 10_u32..300,
+        low in 1_u32..400,
+        high in 1_u32..400,
+        bias in 0_u32..=10,
+        seed: u32,
+        subdirectories in 0_u32..4,
+    ) {
+        let settings = Settings {
+            number, transactions, size: (low, high), seed, subdirectories,
+            bias_create: Some(bias), ..Settings::default()
+        };
+        let mut sizes: HashMap<u32, u64> = HashMap::new();
+        let mut phase = Phase::Creation;
+        for step in Stream::new(&settings).expect("settings") {
+            prop_assert!(step.phase >= phase);
+            phase = step.phase;
+            let known = sizes.get(&step.file.number).copied();
+            match step.operation {
+                Operation::Create { bytes } => {
+                    prop_assert!(known.is_none() && bytes >= u64::from(low));
+                    sizes.insert(step.file.number, bytes);
+                }
+                Operation::Read { bytes } => prop_assert_eq!(known, Some(bytes)),
+                Operation::Append { at, bytes } => {
+                    prop_assert_eq!(known, Some(at));
+                    prop_assert!(bytes > 0 && at + bytes <= u64::from(high));
+                    sizes.insert(step.file.number, at + bytes);
+                }
+                Operation::Delete { bytes } => {
+                    prop_assert_eq!(known, Some(bytes));
+                    sizes.remove(&step.file.number);
+                }
+            }
+            prop_assert!(sizes.len() <= 2 * number as usize);
+        }
+        prop_assert!(sizes.is_empty());
+    }
+
+    /// No configuration file makes the parser panic.
+    #[test]
+    fn hostile_settings_are_answered(
+        text in "(set (size|number|bias|location|read)[ a-z0-9+-]{0,20}\n){0,6}",
+    ) {
+        if let Ok(settings) = Settings::parse(&text) {
+            prop_assert!(settings.check().is_ok());
+        }
+    }
+}
