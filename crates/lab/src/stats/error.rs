@@ -14,7 +14,7 @@ pub enum Kind {
     NotANumber,
     /// Limits that are upside down, a level outside 0 to 1.
     BadLimits,
-    /// An encoding that cannot be decoded.
+    /// A text that is no histogram.
     Damaged,
 }
 

@@ -112,7 +112,7 @@ impl Histogram {
 
     /// The histogram as text: count of values, sum, smallest, largest, then `bucket:count` of each
     /// bucket in use.
-    pub fn encode(&self) -> String {
+    pub fn to_text(&self) -> String {
         let used = self
             .counts
             .iter()
@@ -127,8 +127,8 @@ impl Histogram {
         )
     }
 
-    /// A histogram from the text that [`Self::encode`] made.
-    pub fn decode(text: &str) -> Result<Self> {
+    /// A histogram from the text that [`Self::to_text`] made.
+    pub fn from_text(text: &str) -> Result<Self> {
         let damaged = |what: &str| Error::new(Kind::Damaged, format!("histogram: {what}"));
         let mut words = text.split(' ');
         let mut next = || words.next().and_then(|word| word.parse().ok());

@@ -3,9 +3,9 @@
 //! ```text
 //!               zone
 //!    ───────┤   1   ├───────▸ ratio
-//!     [--]                       worse       the whole 95 % interval is below the zone
-//!              [--]              equivalent  the whole 90 % interval is inside (two one-sided tests)
-//!                      [--]      better      the whole 95 % interval is above
+//!     [--]                       worse: the whole 95 % interval is below the zone
+//!              [--]              equivalent: the whole 90 % interval is inside (two tests)
+//!                      [--]      better: the whole 95 % interval is above
 //!          [------]              undecided
 //! ```
 

@@ -1,0 +1,75 @@
+//! Texts that are no results, cut short, or made to hurt.
+
+use crate::audit::audit;
+use block::sim::Random;
+
+const RESULTS: [&str; 6] = [
+    include_str!("../fixtures/fio-mix.json"),
+    include_str!("../fixtures/fio-mixg.txt"),
+    include_str!("../fixtures/bonnie.txt"),
+    include_str!("../fixtures/seed000.txt"),
+    include_str!("../fixtures/seed003.txt"),
+    include_str!("../../workload/postmark/fixtures/blocks.txt"),
+];
+
+/// Nothing to audit is an error, not a clean result.
+#[test]
+fn nothing_is_no_result() {
+    for text in ["", "hello", "{}", "{\"jobs\": []}", "1 2 3", "study"] {
+        assert!(audit(text).is_err(), "{text}");
+    }
+}
+
+/// Damage is named with its line and field.
+#[test]
+fn damage_is_named() {
+    let at = |text: &str| {
+        let error = audit(text).expect_err(text);
+        (error.line(), error.field().to_owned())
+    };
+    assert_eq!(
+        at("{\n \"jobs\": [\n {\"read\": {\"iops\": \"many\"}}]}"),
+        (3, "iops".into())
+    );
+    assert_eq!(at("{\n\"jobs\" [").0, 2);
+    assert_eq!(at("{\"jobs\": [").0, 1);
+    assert_eq!(at(&"[".repeat(1000).replacen('[', "{\"a\":[", 1)).0, 1);
+    assert_eq!(
+        at("\nread : io=1467.8XB, bw=1KB/s, iops=1, runt= 1msec"),
+        (2, "read".into())
+    );
+    assert_eq!(at("study x\ntest T: files=none"), (2, "files".into()));
+    assert_eq!(at("study x\nread 1 2"), (2, "read".into()));
+    assert_eq!(at("study x\nclaim A"), (2, "claim".into()));
+    assert_eq!(at("1.98,2.00a,,,,,,,,,,,,,,,,,,,,,,"), (1, "csv".into()));
+    assert_eq!(
+        at("Time:\n1 seconds total\n1 seconds of transactions (x)").0,
+        3
+    );
+}
+
+/// Cut at any place, or with any byte replaced, a result is answered.
+#[test]
+fn no_text_makes_it_panic() {
+    let mut random = Random::new(11);
+    for text in RESULTS {
+        for _ in 0..150 {
+            let mut bytes = text.as_bytes().to_vec();
+            match random.below(3) {
+                0 => bytes.truncate(random.index(bytes.len())),
+                1 => {
+                    let from = random.index(bytes.len());
+                    let len = random.index(40).min(bytes.len() - from);
+                    bytes.drain(from..from + len);
+                }
+                _ => {
+                    for _ in 0..4 {
+                        let at = random.index(bytes.len());
+                        bytes[at] = b"0123456789.,:-=(){}[]\"% k\nM"[random.index(27)];
+                    }
+                }
+            }
+            let _ = audit(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
