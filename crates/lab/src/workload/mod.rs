@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   postmark   mail server of small files: create, read, append, delete
+//!   fio        job files: reads and writes of a device, in sequence or by a distribution
 //!   mt19937    the generator that `PostMark` draws from
 //!   error      input that was refused: line, field, problem
 //! ```
@@ -11,6 +12,7 @@
 //! virtual time, counted, or compared with a recording of the real program.
 
 mod error;
+pub mod fio;
 pub mod mt19937;
 pub mod postmark;
 
