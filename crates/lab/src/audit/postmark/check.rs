@@ -165,9 +165,14 @@ fn parts(report: &Verbose, audit: &mut Audit) {
         ))
         .fits(format!("{:.0} or more", (low / mixed).floor()))
     });
-    // Only a full table, or no creations at all, leaves a transaction without its second half.
-    let full = report.deleted_alone.count.value >= 2.0 * report.created_alone.count.value;
-    if report.deleted_mixed.count.value > 0.0 && report.created_mixed.count.value > 0.0 && !full {
+    // Only a full table, or no creations at all, leaves a transaction without its second half. It
+    // is full at twice the files; four deviations of a random walk are far enough from that.
+    let (made, gone) = (
+        report.created_mixed.count.value,
+        report.deleted_mixed.count.value,
+    );
+    let far = made - gone + 4.0 * second.sqrt() < report.created_alone.count.value;
+    if made > 0.0 && gone > 0.0 && far {
         audit.check(rate * mixed <= low, || {
             impossible(
                 report.transactions,

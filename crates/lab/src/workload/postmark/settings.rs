@@ -39,7 +39,7 @@ pub struct Settings {
     pub transactions: u32,
     /// Smallest size of a new file in bytes, and the limit below which new sizes and appends stay.
     pub size: (u32, u32),
-    /// Seed of the generator.
+    /// Seed of the generator, 1 to 2,147,483,647; the program keeps its old one for others.
     pub seed: u32,
     /// Directories; none means the current one.
     pub locations: Vec<Location>,
@@ -135,6 +135,9 @@ impl Settings {
         }
         if !(1..=SIZE_MAX).contains(&self.size.0) || !(1..=SIZE_MAX).contains(&self.size.1) {
             return refuse("size", format!("both must be 1 to {SIZE_MAX} bytes"));
+        }
+        if !(1..=i32::MAX as u32).contains(&self.seed) {
+            return refuse("seed", format!("must be 1 to {}", i32::MAX));
         }
         if self.read_block == 0 || self.write_block == 0 {
             return refuse("block", "must be 1 byte or more".to_owned());

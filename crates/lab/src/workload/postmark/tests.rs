@@ -218,6 +218,8 @@ fn bad_settings_are_named() {
         ("set location /a x", 1, "location"),
         ("set location /a 0", 0, "location"),
         ("set read 0", 0, "block"),
+        ("set seed 0", 0, "seed"),
+        ("set seed 2147483648", 0, "seed"),
         ("load other", 1, "load"),
         ("!rm", 1, "!rm"),
     ] {
@@ -241,7 +243,7 @@ proptest! {
         low in 1_u32..400,
         high in 1_u32..400,
         bias in 0_u32..=10,
-        seed: u32,
+        seed in 1_u32..=i32::MAX as u32,
         subdirectories in 0_u32..4,
     ) {
         let settings = Settings {
