@@ -146,7 +146,11 @@ fn parts(report: &Verbose, audit: &mut Audit) {
             ))
             .fits(shown(created.value))
     });
-    // A transaction reads or appends, and creates or deletes.
+    transactions(report, audit);
+}
+
+/// A transaction reads or appends, and creates or deletes.
+fn transactions(report: &Verbose, audit: &mut Audit) {
     let first = report.read.count.value + report.appended.count.value;
     let second = report.created_mixed.count.value + report.deleted_mixed.count.value;
     let (low, rate, mixed) = (

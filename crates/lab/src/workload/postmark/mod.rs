@@ -14,13 +14,15 @@
 //!
 //! Does not: perform the operations, or keep what files contain.
 //!
-//! `settings.rs` reads and checks the configuration, `stream.rs` draws the operations, `report.rs`
-//! counts them and prints.
+//! `settings.rs` reads and checks the configuration, `stream.rs` draws the operations, `calls.rs`
+//! cuts them into system calls, `report.rs` counts them and prints.
 
+mod calls;
 mod report;
 mod settings;
 mod stream;
 
+pub use calls::Calls;
 pub use report::{Counts, Report, Seconds};
 pub use settings::{Buffering, Location, Settings};
 pub use stream::{Ending, File, Operation, Phase, Step, Stream};

@@ -4,7 +4,7 @@
 //! its operations with a digest (FNV-1a, 64 bits) over lines like `C /s1/7 512`, made from a trace
 //! of its system calls: C create, R read, A append, D delete, path, bytes moved.
 
-use super::{Counts, Ending, Operation, Phase, Report, Seconds, Settings, Step, Stream};
+use super::{Buffering, Counts, Ending, Operation, Phase, Report, Seconds, Settings, Step, Stream};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use std::collections::HashMap;
 
@@ -188,6 +188,39 @@ fn volumes_of_the_study_are_its_own() {
     assert_eq!(volumes(&Settings::pm3()), (4668.08, 5420.03));
 }
 
+/// Calls are those of traces of the program: a file of 30,000 bytes, blocks of several sizes.
+#[test]
+fn calls_are_the_traced_ones() {
+    let of = |block: u32, buffering: Buffering| {
+        let settings = Settings {
+            read_block: block,
+            write_block: block,
+            buffering,
+            ..Settings::default()
+        };
+        let reads: Vec<u64> = settings.reads(30_000).collect();
+        (settings.writes(30_000).collect::<Vec<u64>>(), reads)
+    };
+    let buffers = vec![4096, 4096, 4096, 4096, 4096, 4096, 4096, 1328];
+    for block in [512, 1500, 4096] {
+        assert_eq!(
+            of(block, Buffering::Stdio),
+            (buffers.clone(), buffers.clone()),
+            "{block}"
+        );
+    }
+    assert_eq!(of(5000, Buffering::Stdio).0, buffers);
+    let large = vec![8192, 4096, 4096, 4096, 4096, 4096, 1328];
+    assert_eq!(
+        of(8192, Buffering::Stdio),
+        (large, vec![8192, 8192, 8192, 4096, 1328])
+    );
+    let larger = vec![16384, 4096, 8192, 1328];
+    assert_eq!(of(20_000, Buffering::Stdio), (larger.clone(), larger));
+    let blocks = vec![20_000, 10_000];
+    assert_eq!(of(20_000, Buffering::None), (blocks.clone(), blocks));
+}
+
 /// A clock of whole seconds: differences of its readings, and never 0.
 #[test]
 fn seconds_are_those_of_a_coarse_clock() {
@@ -275,6 +308,18 @@ proptest! {
             prop_assert!(sizes.len() <= 2 * number as usize);
         }
         prop_assert!(sizes.is_empty());
+    }
+
+    /// Calls move all bytes, whatever the blocks.
+    #[test]
+    fn calls_move_everything(block in 1_u32..20_000, bytes in 0_u64..100_000, stdio: bool) {
+        let buffering = if stdio { Buffering::Stdio } else { Buffering::None };
+        let settings = Settings {
+            read_block: block, write_block: block, buffering, ..Settings::default()
+        };
+        prop_assert_eq!(settings.reads(bytes).sum::<u64>(), bytes);
+        prop_assert_eq!(settings.writes(bytes).sum::<u64>(), bytes);
+        prop_assert!(settings.reads(bytes).chain(settings.writes(bytes)).all(|call| call > 0));
     }
 
     /// No configuration file makes the parser panic.
