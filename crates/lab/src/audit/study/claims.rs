@@ -5,7 +5,7 @@ use super::parse::{Claim, Says, Study};
 use crate::audit::finding::{Audit, Finding, Rule};
 use crate::audit::fio::{Direction, Run};
 use crate::audit::postmark::replay;
-use crate::audit::printed::{equal, shown};
+use crate::audit::printed::{Printed, equal, shown};
 
 /// Share by which a factor in prose may be rounded.
 const PROSE: f64 = 0.03;
@@ -37,18 +37,19 @@ pub(super) fn check(claim: &Claim, study: &Study, times: &[Times], fio: &Run, au
                     ))
             });
         }
-        Says::Slower { slow, fast, tests } => {
-            let slower = study.tests.iter().filter_map(|test| {
-                let factors = factors(study, &test.name, fast, slow)?;
-                Some(factors.into_iter().all(|factor| factor > 1.0))
-            });
-            let count = slower.filter(|slower| *slower).count() as f64;
-            audit.check(equal(count, *tests), || {
-                fails(Rule::Percentage)
-                    .says(format!("{slow} is said to be slower in {tests} tests"))
-                    .fits(format!("{count} by the tables"))
-            });
-        }
+        Says::Cells {
+            table,
+            over,
+            under,
+            column,
+            ratio,
+        } => factor_of(
+            claim,
+            cells(study, table, [over, under], column),
+            *ratio,
+            audit,
+        ),
+        Says::Slower { slow, fast, tests } => slower(claim, study, (slow, fast), *tests, audit),
         Says::Mapping { slow, fast } => mapping(claim, times, (slow, fast), audit),
         Says::Grows {
             slow,
@@ -95,12 +96,51 @@ fn mapping(claim: &Claim, times: &[Times], (slow, fast): (&str, &str), audit: &m
     });
 }
 
+/// In how many tests one configuration is slower, by both rates.
+fn slower(claim: &Claim, study: &Study, (slow, fast): (&str, &str), tests: f64, audit: &mut Audit) {
+    let slower = study.tests.iter().filter(|test| {
+        let factors = factors(study, &test.name, fast, slow);
+        factors.is_some_and(|factors| factors.into_iter().all(|factor| factor > 1.0))
+    });
+    let count = slower.count() as f64;
+    audit.check(equal(count, tests), || {
+        Finding::impossible(claim.line, "claim", Rule::Percentage)
+            .of_claim(&claim.id)
+            .says(format!("{slow} is said to be slower in {tests} tests"))
+            .fits(format!("{count} by the tables"))
+    });
+}
+
+/// A factor of a table, to its last digit.
+fn factor_of(claim: &Claim, factor: Option<f64>, ratio: Printed, audit: &mut Audit) {
+    let holds = |factor: f64| (factor - ratio.value).abs() <= ratio.step;
+    audit.check(factor.is_some_and(holds), || {
+        let fits = factor.map_or("rows and a column of a table".to_owned(), shown);
+        Finding::impossible(claim.line, "claim", Rule::Percentage)
+            .of_claim(&claim.id)
+            .says(format!("a factor of {} is claimed", ratio.value))
+            .fits(fits)
+    });
+}
+
 /// The ratio of two columns, of rates read and of rates written.
 fn factors(study: &Study, test: &str, over: &str, under: &str) -> Option<[f64; 2]> {
     let test = study.tests.iter().find(|found| found.name == test)?;
     let column = |name: &str| test.configurations.iter().position(|found| found == name);
     let (a, b) = (column(over)?, column(under)?);
     Some([&test.read, &test.write].map(|rates| rates[a].value / rates[b].value))
+}
+
+/// The ratio of two rows of a table in a column.
+fn cells(study: &Study, table: &str, rows: [&String; 2], column: &str) -> Option<f64> {
+    let table = study.tables.iter().find(|found| found.name == table)?;
+    let index = table.columns.iter().position(|found| found == column)?;
+    let cell = |row: &String| {
+        let (_, cells) = table.rows.iter().find(|(name, _)| name == row)?;
+        Some(cells.get(index)?.value)
+    };
+    let (over, under) = (cell(rows[0])?, cell(rows[1])?);
+    (under > 0.0).then(|| over / under)
 }
 
 /// Microseconds that the slower configuration takes more for each block of 4 KiB.

@@ -16,11 +16,18 @@
 //!   claim A.X1: mapping of LVM-1 over ext3 grows from Test 1 to Test 3
 //!   claim A.C30: Test 3: size=100000..300000
 //!   claim D.3: fio reaches 3500
+//!   table Bonnie on ext2
+//!   columns block rewrite
+//!   row HD1 20073 9070
+//!   row LVM 32048 6138
+//!   claim B.5: Bonnie on ext2: LVM by HD1 in block is 1.60
 //!   spindle 7200 turns, 1900 GB, queue 1: 600
 //! ```
 //!
-//! Tests are `PostMark`'s: their volumes follow from their settings. `parse.rs` reads, `check.rs`
-//! checks tables, `claims.rs` what is said of them.
+//! Tests are `PostMark`'s: their volumes follow from their settings. Other tables are only rows and
+//! columns; factors that are claimed of them are recomputed, to their last digit.
+//!
+//! `parse.rs` reads, `check.rs` checks tables, `claims.rs` what is said of them.
 
 mod check;
 mod claims;

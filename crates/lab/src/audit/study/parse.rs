@@ -14,6 +14,7 @@ pub(in crate::audit) struct Study {
     /// What it does not state.
     pub(in crate::audit) unstated: Vec<(usize, String)>,
     pub(in crate::audit) tests: Vec<Test>,
+    pub(in crate::audit) tables: Vec<Table>,
     pub(in crate::audit) claims: Vec<Claim>,
     pub(in crate::audit) spindles: Vec<Spindle>,
 }
@@ -36,6 +37,14 @@ pub(in crate::audit) struct Test {
     pub(in crate::audit) volumes: Option<(Printed, Printed)>,
 }
 
+/// A table of any numbers.
+#[derive(Debug, Default)]
+pub(in crate::audit) struct Table {
+    pub(in crate::audit) name: String,
+    pub(in crate::audit) columns: Vec<String>,
+    pub(in crate::audit) rows: Vec<(String, Vec<Printed>)>,
+}
+
 #[derive(Debug)]
 pub(in crate::audit) struct Claim {
     pub(in crate::audit) id: String,
@@ -51,6 +60,14 @@ pub(in crate::audit) enum Says {
         over: String,
         under: String,
         ratio: f64,
+    },
+    /// The ratio of two rows in a column of a table.
+    Cells {
+        table: String,
+        over: String,
+        under: String,
+        column: String,
+        ratio: Printed,
     },
     /// One configuration is slower in so many of so many tests.
     Slower {
@@ -113,7 +130,8 @@ pub(in crate::audit) fn parse(text: &str) -> Result<Option<Study>, InputError> {
 impl Study {
     fn line(&mut self, number: usize, word: &str, rest: &str) -> Result<(), InputError> {
         let wrong = |problem: &str| InputError::new(number, word, problem);
-        if self.tests.len() + self.claims.len() + self.unstated.len() > ENTRIES_MAX {
+        let entries = self.tests.len() + self.tables.len() + self.claims.len();
+        if entries + self.unstated.len() > ENTRIES_MAX {
             return Err(wrong("too many entries"));
         }
         let numbers = |text: &str| -> Option<Vec<Printed>> {
@@ -144,6 +162,11 @@ impl Study {
                     }
                 }
             }
+            "table" => self.tables.push(Table {
+                name: rest.to_owned(),
+                ..Table::default()
+            }),
+            "columns" | "row" => self.cells(number, word, rest)?,
             "claim" => {
                 let parts = rest.split_once(": ");
                 let (id, says) = parts.ok_or_else(|| wrong("'name: what it says'"))?;
@@ -161,6 +184,31 @@ impl Study {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// The columns of the table before it, or a row of it.
+    fn cells(&mut self, line: usize, word: &str, rest: &str) -> Result<(), InputError> {
+        let wrong = |problem: &str| InputError::new(line, word, problem);
+        let table = self
+            .tables
+            .last_mut()
+            .ok_or_else(|| wrong("no table before it"))?;
+        if word == "columns" {
+            table.columns = rest.split_whitespace().map(str::to_owned).collect();
+            return Ok(());
+        }
+        let (name, cells) = rest.split_once(' ').unwrap_or((rest, ""));
+        let cells = cells
+            .split_whitespace()
+            .map(|word| Printed::whole(line, word));
+        let cells: Option<Vec<Printed>> = cells.collect();
+        let cells = cells.filter(|cells| cells.len() == table.columns.len());
+        let cells = cells.ok_or_else(|| wrong("a number for each column"))?;
+        if table.rows.len() > ENTRIES_MAX {
+            return Err(wrong("too many rows"));
+        }
+        table.rows.push((name.to_owned(), cells));
         Ok(())
     }
 }
@@ -272,6 +320,16 @@ fn claim(text: &str) -> Option<Says> {
         });
     }
     let (over, rest) = rest.split_once(" by ")?;
+    if let Some((under, rest)) = rest.split_once(" in ") {
+        let (column, ratio) = rest.split_once(" is ")?;
+        return Some(Says::Cells {
+            table: owned(test),
+            over: owned(over),
+            under: owned(under),
+            column: owned(column),
+            ratio: Printed::whole(0, ratio)?,
+        });
+    }
     let (under, ratio) = rest.split_once(" is ")?;
     Some(Says::Ratio {
         test: owned(test),

@@ -146,6 +146,27 @@ fn fio_guide_has_its_wrong_rows() {
     );
 }
 
+/// Factors of any table are recomputed to their last digit (B.5: 1.55 for block output, by the
+/// mean of the disks; here by the first).
+#[test]
+fn tables_are_recomputed() {
+    let table = "study tables\ntable T\ncolumns out seeks\nrow HD1 20073 251.2\n\
+                 row LVM 32048 385.6\n";
+    let refuted = |claim: &str| {
+        let audit = audit(&format!("{table}claim X: T: {claim}\n")).expect("an audit");
+        audit
+            .impossible()
+            .any(|finding| finding.rule == Rule::Percentage)
+    };
+    assert!(!refuted("LVM by HD1 in out is 1.60"));
+    assert!(!refuted("LVM by HD1 in seeks is 1.5"));
+    assert!(refuted("LVM by HD1 in out is 1.55"));
+    assert!(refuted("HD1 by LVM in out is 1.60"));
+    assert!(refuted("HD9 by LVM in out is 1.60"));
+    let error = audit("study x\ntable T\ncolumns a b\nrow one 1").expect_err("a short row");
+    assert_eq!((error.line(), error.field()), (4, "row"));
+}
+
 /// The table of spindles at its points, and between them.
 #[test]
 fn spindles_are_interpolated() {
