@@ -3,6 +3,7 @@
 use super::finding::Audit;
 use super::{bonnie, fio, lvm, postmark, study};
 use crate::workload::InputError;
+use std::borrow::Cow;
 
 /// Bytes of a text; results are kilobytes, and json+ of many jobs a few megabytes.
 const TEXT_MAX: usize = 64 << 20;
@@ -19,8 +20,8 @@ pub fn audit(text: &str) -> Result<Audit, InputError> {
         return Err(InputError::new(0, "text", problem));
     }
     let mut audit = Audit::default();
-    if text.trim_start().starts_with('{') {
-        fio::check(&fio::parse_json(text)?, &mut audit);
+    if let Some(json) = json(text) {
+        fio::check(&fio::parse_json(&json)?, &mut audit);
         audit.formats.push("fio JSON");
         return Ok(sorted(audit));
     }
@@ -54,6 +55,19 @@ pub fn audit(text: &str) -> Result<Audit, InputError> {
         return Err(InputError::new(0, "text", known));
     }
     Ok(sorted(audit))
+}
+
+/// The JSON in a text, behind as many empty lines as it has warnings of fio's before it.
+fn json(text: &str) -> Option<Cow<'_, str>> {
+    if text.trim_start().starts_with('{') {
+        return Some(Cow::Borrowed(text));
+    }
+    let start = text
+        .find("\n{\n")
+        .filter(|_| text.contains("\"fio version\""))?
+        + 1;
+    let lines = text[..start].matches('\n').count();
+    Some(Cow::Owned("\n".repeat(lines) + &text[start..]))
 }
 
 fn sorted(mut audit: Audit) -> Audit {

@@ -13,6 +13,7 @@ const TRANSFERS: usize = 9;
 const FILES: usize = 26;
 const LATENCIES: usize = 38;
 const NUM_FILES: usize = 21;
+const SEEKS: usize = 7;
 /// Seconds that a test must take for its rate to be printed.
 const LEAST_TIME: f64 = 0.5;
 /// A percentage of processors that no machine of today exceeds.
@@ -121,7 +122,11 @@ fn is_csv(line: &str) -> bool {
 }
 
 fn parse_csv(line: usize, text: &str) -> Result<Csv<'_>, InputError> {
-    let fields: Vec<&str> = text.trim().split(',').collect();
+    let mut fields: Vec<&str> = text.trim().split(',').collect();
+    if fields.len() == FIELDS - 2 {
+        // Up to 1.97 seeks and their processes were not printed.
+        fields.splice(SEEKS..SEEKS, ["", ""]);
+    }
     if fields.len() != FIELDS {
         let problem = format!("{} fields, Bonnie++ 1.98 prints {FIELDS}", fields.len());
         return Err(InputError::new(line, "csv", problem));
@@ -153,7 +158,7 @@ fn alone(csv: &Csv, audit: &mut Audit) -> Result<(), InputError> {
     let size = csv.fields[5].split(':').next().unwrap_or_default();
     let size = kibibytes(csv.line, size);
     let count = |index: usize| number(csv.line, "count", csv.fields[index]);
-    let (seeks, files) = (count(7)?, count(NUM_FILES)?);
+    let (seeks, files) = (count(SEEKS)?, count(NUM_FILES)?);
     for (index, name) in NAMES.iter().enumerate() {
         let at = place(index);
         let rate = number(csv.line, name, csv.fields[at])?;

@@ -145,7 +145,8 @@ impl Reader {
                 }
             }
             "bw" if rest.contains("min=") => {
-                let factor = bytes(unit.trim_end_matches("/s")).ok_or_else(|| wrong(kind))?;
+                let factor =
+                    bytes(unit.trim_end_matches("/s").trim()).ok_or_else(|| wrong(kind))?;
                 let found = spread(number, rest, factor).ok_or_else(|| wrong(kind))?;
                 direction.bandwidth_samples = Some(found);
             }

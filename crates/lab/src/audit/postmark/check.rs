@@ -9,7 +9,7 @@ use crate::audit::printed::{Printed, equal, shown};
 use crate::workload::postmark::{Counts, Ending, Settings, Stream};
 
 /// Work above which a configuration is not replayed: draws before it, and operations.
-const REPLAY_MAX: u64 = 20_000_000;
+const REPLAY_MAX: u64 = 5_000_000;
 /// The clocks of the phases and of the whole are cut off apart: seconds by which they may differ.
 const CLOCKS: f64 = 3.0;
 /// Rounding of a counter in single precision, as a share.

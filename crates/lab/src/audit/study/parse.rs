@@ -6,6 +6,8 @@ use crate::workload::postmark::{Counts, Settings};
 
 /// Tests and claims of a study; more are a mistake.
 const ENTRIES_MAX: usize = 1000;
+/// Tests whose operations are made once more, so that an audit ends soon.
+const TESTS_MAX: usize = 50;
 
 /// A study.
 #[derive(Debug, Default)]
@@ -143,6 +145,7 @@ impl Study {
             "repetitions" | "memory" | "spread" if rest == "unstated" => {
                 self.unstated.push((number, word.to_owned()));
             }
+            "test" if self.tests.len() == TESTS_MAX => return Err(wrong("too many tests")),
             "test" => self.tests.push(test(number, rest)?),
             "unit" | "configurations" | "read" | "write" | "volumes" => {
                 let test = self

@@ -48,6 +48,43 @@ fn damage_is_named() {
     );
 }
 
+/// Other versions' ways are read too: fio 2, JSON behind a warning, Bonnie++ 1.97's CSV.
+#[test]
+fn other_versions_are_read() {
+    let clean = |text: &str| {
+        let audit = audit(text).expect(text);
+        for finding in audit.impossible() {
+            println!("{finding}");
+        }
+        audit.is_possible() && audit.checks > 5
+    };
+    let fio2 = "randrw: (g=0): rw=randrw, bs=16K-16K/16K-16K/16K-16K, ioengine=libaio, iodepth=64\n\
+                randrw: (groupid=0, jobs=10): err= 0: pid=1: Fri Apr 30 01:16:09 2021\n\
+                \x20 read : io=1467.8MB, bw=24679KB/s, iops=1542, runt= 60903msec\n\
+                \x20   slat (usec): min=3, max=1362.7K, avg=148.74, stdev=8772.92\n\
+                \x20   clat (msec): min=2, max=6610, avg=206.47, stdev=356.86\n\
+                \x20    lat (msec): min=2, max=6610, avg=206.62, stdev=357.65\n\
+                \x20   bw (KB  /s): min=   32, max= 5376, per=10.00%, avg=2467.90, stdev=991.10\n";
+    assert!(clean(fio2));
+    assert!(!clean(&fio2.replace("bw=24679", "bw=54679")));
+    assert!(!clean(&fio2.replace("avg=206.47", "avg=233.47")));
+    let json = RESULTS[0];
+    assert!(clean(&format!("fio: a warning\n{json}")));
+    let broken = format!(
+        "fio: a warning\n{}",
+        json.replacen("\"iops\" : ", "\"iops\" : x", 1)
+    );
+    let line = json
+        .lines()
+        .position(|line| line.contains("\"iops\""))
+        .expect("iops");
+    assert_eq!(audit(&broken).expect_err("damage").line(), line + 2);
+    let csv = RESULTS[2].lines().last().expect("a CSV line");
+    let fields: Vec<&str> = csv.split(',').collect();
+    let old = [&fields[..7], &fields[9..]].concat().join(",");
+    assert!(clean(&old));
+}
+
 /// Cut at any place, or with any byte replaced, a result is answered.
 #[test]
 fn no_text_makes_it_panic() {

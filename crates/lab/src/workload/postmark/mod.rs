@@ -14,10 +14,12 @@
 //!
 //! Does not: perform the operations, or keep what files contain.
 //!
-//! `settings.rs` reads and checks the configuration, `stream.rs` draws the operations, `calls.rs`
+//! `settings.rs` reads and checks the configuration, `stream.rs` draws the operations from
+//! the slots that `free.rs` knows, `calls.rs`
 //! cuts them into system calls, `report.rs` counts them and prints.
 
 mod calls;
+mod free;
 mod report;
 mod settings;
 mod stream;

@@ -6,6 +6,7 @@
 //! draw hits a used slot. Before its clock starts the program fills a buffer of twice the larger
 //! size with draws, so the stream depends on that size.
 
+use super::free::Free;
 use super::settings::Settings;
 use crate::workload::InputError;
 use crate::workload::mt19937::Mt19937;
@@ -87,6 +88,7 @@ pub struct Stream {
     /// Index of a location for each unit of weight.
     chosen: Vec<u32>,
     slots: Vec<Slot>,
+    free: Free,
     /// The slot behind the last one taken.
     behind: usize,
     used: usize,
@@ -134,6 +136,7 @@ impl Stream {
             chosen: chosen.collect(),
             random,
             slots: vec![empty; 2 * settings.number as usize],
+            free: Free::all(2 * settings.number as usize),
             behind: 0,
             used: 0,
             numbered: 0,
@@ -167,7 +170,7 @@ impl Stream {
         let behind = self.slots.get(self.behind);
         let slot = match behind {
             Some(slot) if slot.bytes == 0 => self.behind,
-            _ => self.slots.iter().position(|slot| slot.bytes == 0)?,
+            _ => self.free.first()?,
         };
         self.behind = slot + 1;
         Some(slot)
@@ -204,6 +207,7 @@ impl Stream {
         let (low, high) = self.settings.size;
         let bytes = low + self.below(i64::from(high) - i64::from(low));
         self.slots[slot] = Slot { bytes, file };
+        self.free.remove(slot);
         self.used += 1;
         Some(Step {
             phase,
@@ -249,6 +253,7 @@ impl Stream {
     fn delete(&mut self, slot: usize, phase: Phase) -> Step {
         let Slot { bytes, file } = self.slots[slot];
         self.slots[slot].bytes = 0;
+        self.free.insert(slot);
         self.used -= 1;
         Step {
             phase,

@@ -4,8 +4,10 @@
 //! its operations with a digest (FNV-1a, 64 bits) over lines like `C /s1/7 512`, made from a trace
 //! of its system calls: C create, R read, A append, D delete, path, bytes moved.
 
+use super::free::Free;
 use super::{Buffering, Counts, Ending, Operation, Phase, Report, Seconds, Settings, Step, Stream};
-use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use std::collections::HashMap;
 
 const FIXTURES: [(&str, &str); 23] = [
@@ -308,6 +310,26 @@ proptest! {
             prop_assert!(sizes.len() <= 2 * number as usize);
         }
         prop_assert!(sizes.is_empty());
+    }
+
+    /// The first free slot is the one that looking through all of them finds.
+    #[test]
+    fn first_free_slot_is_found(
+        limit in 1_usize..5000,
+        changes in vec((any::<usize>(), any::<bool>()), 0..200),
+    ) {
+        let mut free = Free::all(limit);
+        let mut naive = vec![true; limit];
+        for (number, insert) in changes {
+            // Half of the changes take the first, so that whole words become empty.
+            let number = match free.first() {
+                Some(first) if number % 2 == 0 && !insert => first,
+                _ => number % limit,
+            };
+            naive[number] = insert;
+            if insert { free.insert(number) } else { free.remove(number) }
+            prop_assert_eq!(free.first(), naive.iter().position(|free| *free));
+        }
     }
 
     /// Calls move all bytes, whatever the blocks.
