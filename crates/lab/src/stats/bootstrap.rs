@@ -15,7 +15,7 @@ use block::sim::Random;
 /// 93.75 % only.
 const NUMBERS_MIN: usize = 6;
 /// Numbers above which an interval would take minutes; thin them out first.
-const NUMBERS_MAX: usize = 100_000;
+const NUMBERS_MAX: usize = 10_000;
 
 /// An estimate and where it may lie.
 #[derive(Debug, Clone, Copy, PartialEq)]

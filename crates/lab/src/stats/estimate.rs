@@ -4,6 +4,10 @@
 //! itself). It is as robust as one wants against a run that stumbled (29 % of the numbers may be
 //! nonsense), and wastes 5 % where noise is normal; the median wastes 36 %.
 
+/// Numbers up to which the means of all pairs are listed; above, searching for the middle one
+/// without a list takes less time.
+const LISTED_MAX: usize = 256;
+
 /// The middle of the numbers, or the mean of the two in the middle. `None` without numbers.
 pub fn median(numbers: &[f64]) -> Option<f64> {
     let mut copy = numbers.to_vec();
@@ -12,9 +16,12 @@ pub fn median(numbers: &[f64]) -> Option<f64> {
 
 /// The median of the means of all pairs, each number also paired with itself.
 pub fn hodges_lehmann(numbers: &[f64]) -> Option<f64> {
+    if numbers.len() > LISTED_MAX {
+        return searched(numbers);
+    }
     let mut means = Vec::with_capacity(numbers.len() * (numbers.len() + 1) / 2);
     for (index, a) in numbers.iter().enumerate() {
-        means.extend(numbers[index..].iter().map(|b| a / 2.0 + b / 2.0));
+        means.extend(numbers[index..].iter().map(|b| mean_of_two(*a, *b)));
     }
     middle(&mut means)
 }
@@ -44,6 +51,68 @@ pub(super) fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let below = place.floor() as usize;
     let above = (below + 1).min(last);
     Some(sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64))
+}
+
+fn mean_of_two(a: f64, b: f64) -> f64 {
+    a / 2.0 + b / 2.0
+}
+
+/// The Hodges-Lehmann estimate without a list of all means: the same number, by halving the range
+/// in which it lies. Means rise with both of their numbers, also rounded, so the means up to a
+/// limit are counted by walking once along the sorted numbers from both ends.
+fn searched(numbers: &[f64]) -> Option<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let len = sorted.len() as u64;
+    let count = len * (len + 1) / 2;
+    let lower = ranked(&sorted, count.div_ceil(2))?;
+    let upper = ranked(&sorted, count / 2 + 1)?;
+    Some(mean_of_two(lower, upper))
+}
+
+/// The mean with so many up to it, from 1.
+fn ranked(sorted: &[f64], rank: u64) -> Option<f64> {
+    let (mut low, mut high) = (place(*sorted.first()?), place(*sorted.last()?));
+    while low < high {
+        let half = low + (high - low) / 2;
+        if up_to(sorted, number(half)) >= rank {
+            high = half;
+        } else {
+            low = half + 1;
+        }
+    }
+    Some(number(low))
+}
+
+/// How many means are `limit` or less.
+fn up_to(sorted: &[f64], limit: f64) -> u64 {
+    let mut count = 0;
+    let mut end = sorted.len();
+    for (index, a) in sorted.iter().enumerate() {
+        while end > index && mean_of_two(*a, sorted[end - 1]) > limit {
+            end -= 1;
+        }
+        count += end.saturating_sub(index) as u64;
+    }
+    count
+}
+
+/// The place of a number among all numbers, in their order.
+fn place(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if bits >> 63 == 0 {
+        bits | (1 << 63)
+    } else {
+        !bits
+    }
+}
+
+fn number(place: u64) -> f64 {
+    f64::from_bits(if place >> 63 == 1 {
+        place & !(1 << 63)
+    } else {
+        !place
+    })
 }
 
 fn middle(numbers: &mut [f64]) -> Option<f64> {

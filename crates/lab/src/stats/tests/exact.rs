@@ -117,6 +117,20 @@ proptest! {
         prop_assert!((found - naive).abs() < 1e-12);
     }
 
+    /// Above 256 numbers the middle is searched for: it is the one of a list of all means.
+    #[test]
+    fn searching_finds_the_same_middle(
+        numbers in proptest::collection::vec(-9_i32..9, 257..300),
+        scale in 1_i32..7,
+    ) {
+        let numbers: Vec<f64> = numbers.iter().map(|n| f64::from(*n) / f64::from(scale)).collect();
+        let mut all = Vec::new();
+        for (index, a) in numbers.iter().enumerate() {
+            all.extend(numbers[index..].iter().map(|b| a / 2.0 + b / 2.0));
+        }
+        prop_assert_eq!(hodges_lehmann(&numbers), median(&all));
+    }
+
     /// Sorting and searching counts what comparing everything counts.
     #[test]
     fn delta_counts_all_pairs(
