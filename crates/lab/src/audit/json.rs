@@ -68,14 +68,15 @@ impl Node {
 
     /// The number called `name`; an error if there is something else.
     pub(super) fn number(&self, name: &str) -> Result<Option<Printed>, InputError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Node {
-                value: Value::Number(number),
-                ..
-            }) => Ok(Some(*number)),
-            Some(other) => Err(InputError::new(
-                other.line,
+        self.get(name).map(|node| node.as_number(name)).transpose()
+    }
+
+    /// The value as a number; `name` is what an error calls it.
+    pub(super) fn as_number(&self, name: &str) -> Result<Printed, InputError> {
+        match &self.value {
+            Value::Number(number) => Ok(*number),
+            _ => Err(InputError::new(
+                self.line,
                 name,
                 "a number is expected here",
             )),

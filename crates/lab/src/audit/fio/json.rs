@@ -46,9 +46,8 @@ fn job(node: &Node, globals: Option<&Node>) -> Result<Job, InputError> {
     directions.retain(|direction| direction.requests.is_some_and(|n| n.value > 0.0));
     let mut shares = Vec::new();
     for kind in ["latency_ns", "latency_us", "latency_ms"] {
-        for (name, _) in node.get(kind).map(Node::members).unwrap_or_default() {
-            let share = node.get(kind).map(|node| node.number(name)).transpose()?;
-            shares.extend(share.flatten());
+        for (name, share) in node.get(kind).map(Node::members).unwrap_or_default() {
+            shares.push(share.as_number(name)?);
         }
     }
     Ok(Job {
@@ -115,10 +114,10 @@ fn direction(node: &Node, kind: &str, block: Option<f64>) -> Result<Direction, I
         .get("clat_ns")
         .and_then(|latency| latency.get("percentile"))
     {
-        for (name, _) in found.members() {
+        for (name, value) in found.members() {
             let percent: f64 = name.parse().unwrap_or(f64::NAN);
-            let value = found.number(name)?.filter(|_| percent.is_finite());
-            percentiles.extend(value.map(|value| (percent, value)));
+            let value = value.as_number(name)?;
+            percentiles.extend(percent.is_finite().then_some((percent, value)));
         }
     }
     Ok(Direction {

@@ -10,6 +10,11 @@ use super::model::{Direction, Job, Latency, Run, Samples, Summary};
 use crate::audit::printed::Printed;
 use crate::workload::InputError;
 
+/// Jobs, headers and sums of a text: rules compare them with each other.
+const JOBS_MAX: usize = 10_000;
+/// Directions of a job.
+const DIRECTIONS_MAX: usize = 8;
+
 /// What a job was told, from its header or a command line.
 #[derive(Debug, Default, Clone)]
 struct Told {
@@ -48,6 +53,15 @@ pub(in crate::audit) fn parse(text: &str) -> Result<Run, InputError> {
 impl Reader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), InputError> {
         let wrong = |field: &str| InputError::new(number, field, "cannot be read");
+        let jobs = self.told.len().max(self.run.jobs.len());
+        let directions = self.run.jobs.last().map_or(0, |job| job.directions.len());
+        if jobs.max(self.run.groups.len()) > JOBS_MAX || directions > DIRECTIONS_MAX {
+            return Err(InputError::new(
+                number,
+                "jobs",
+                "too many for one run: audit its parts",
+            ));
+        }
         if let Some((name, rest)) = line.split_once(": (g=") {
             self.told.push(header(name, rest));
         } else if line.contains("fio ") && line.contains("--") {

@@ -17,7 +17,7 @@ const SINGLE: f64 = 1e-4;
 
 /// Checks a report.
 pub(in crate::audit) fn check(printout: &Printout, audit: &mut Audit) {
-    let replayed = printout.settings.as_ref().and_then(replay);
+    let replayed = printout.counts;
     match &printout.kind {
         Kind::Verbose(report) => {
             times(report, audit);

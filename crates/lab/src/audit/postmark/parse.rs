@@ -1,8 +1,9 @@
 //! Reads the program's reports.
 
+use super::check::replay;
 use crate::audit::printed::Printed;
 use crate::workload::InputError;
-use crate::workload::postmark::Settings;
+use crate::workload::postmark::{Counts, Settings};
 
 /// A count and its rate per second.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,8 @@ pub(in crate::audit) struct Verbose {
 #[derive(Debug)]
 pub(in crate::audit) struct Printout {
     pub(in crate::audit) settings: Option<Settings>,
+    /// What those settings do, if they are not too large to try.
+    pub(in crate::audit) counts: Option<Counts>,
     pub(in crate::audit) kind: Kind,
 }
 
@@ -68,8 +71,16 @@ pub(in crate::audit) fn parse(text: &str) -> Result<Vec<Printout>, InputError> {
         };
         found.push(Printout {
             settings: settings.clone(),
+            counts: None,
             kind,
         });
+    }
+    // Once for all reports of the text.
+    if let (Some(settings), false) = (&settings, found.is_empty()) {
+        let counts = replay(settings);
+        for printout in &mut found {
+            printout.counts = counts;
+        }
     }
     Ok(found)
 }
@@ -151,11 +162,14 @@ fn amount(line: usize, text: &str) -> Option<Printed> {
 
 /// Thirteen numbers in a line behind one that says that files were deleted.
 fn terse(number: usize, line: &str, before: &[&str]) -> Option<[Printed; 13]> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.len() != 13 {
+        return None;
+    }
     let above = before.iter().rev().find(|line| !line.trim().is_empty())?;
     if !above.starts_with("Deleting") {
         return None;
     }
-    let words: Vec<&str> = line.split_whitespace().collect();
     let numbers: Option<Vec<Printed>> = words
         .iter()
         .map(|word| Printed::whole(number, word))

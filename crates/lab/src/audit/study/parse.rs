@@ -174,6 +174,10 @@ impl Study {
                 let parts = rest.split_once(": ");
                 let (id, says) = parts.ok_or_else(|| wrong("'name: what it says'"))?;
                 let says = claim(says).ok_or_else(|| wrong("this is no claim that can be read"))?;
+                let replays = |claim: &&Claim| matches!(claim.says, Says::Sizes { .. });
+                if self.claims.iter().filter(replays).count() > TESTS_MAX {
+                    return Err(wrong("too many claims of sizes"));
+                }
                 self.claims.push(Claim {
                     id: id.to_owned(),
                     line: number,

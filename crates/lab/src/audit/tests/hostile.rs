@@ -110,3 +110,30 @@ fn no_text_makes_it_panic() {
         }
     }
 }
+
+/// Texts of 100,000 like lines are answered without comparing all with all: this test would take
+/// many minutes if they were.
+#[test]
+fn long_texts_take_linear_time() {
+    let terse = "Deleting files...Done\n1 1 1 1 1 1 1 1 1 1 1 1 1\n";
+    let run = "set number 1000\nset transactions 90000\n".to_owned();
+    let members: Vec<String> = (0..100_000).map(|n| format!("\"{n}\": 1")).collect();
+    let members = members.join(",");
+    for text in [
+        "\n".repeat(100_000),
+        run + &terse.repeat(50_000),
+        "a: (g=0): rw=read, bs=(R) 4096B-4096B, iodepth=1\n".repeat(100_000),
+        "a: (groupid=0, jobs=1): err= 0\n".repeat(100_000),
+        "read : io=1MB, bw=1024KB/s, iops=1, runt= 1000msec\n".repeat(100_000),
+        format!(
+            "{{\"jobs\": [{{\"latency_us\": {{{members}}}, \"read\": {{\"clat_ns\": \
+                 {{\"percentile\": {{{members}}}}}}}}}]}}"
+        ),
+        "Physical volume \"/dev/a\" successfully created\n".repeat(100_000),
+        "K/sec %CPU K/sec %CPU\n".to_owned() + &"1 2 1 2 1 2 1 2 1 2 1 2\n".repeat(50_000),
+        "study\ntable T\ncolumns a\n".to_owned() + &"row a 1\n".repeat(100_000),
+        "study x\n".to_owned() + &"spindle 7200 turns, 1 GB, queue 1: 600\n".repeat(50_000),
+    ] {
+        let _ = audit(&text);
+    }
+}
