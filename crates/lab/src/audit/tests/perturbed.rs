@@ -9,7 +9,8 @@
 //! - swapped columns: two numbers of a line (in JSON of an object) that differ by 2 % or more.
 //!
 //! Not perturbed are numbers that nothing else in an output depends on (use of the processor,
-//! context switches, page faults, deviations, extremes of latency); a second figure is printed for
+//! context switches, page faults, deviations, extremes of latency, rates of files in Bonnie++'s CSV
+//! line); `PostMark`'s reports have their configuration before them; a second figure is printed for
 //! any digit of any number in the same lines.
 
 use crate::audit::{Audit, audit};
