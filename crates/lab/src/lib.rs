@@ -3,6 +3,7 @@
 //! ```text
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
 //!   workload   the operation streams of the programs that people measure with
+//!   predict    what a volume will do, by formula; random cases to judge that by
 //!   stats      pairs, intervals, verdicts
 //!   audit      rules that find impossible numbers in published results
 //! ```
@@ -12,5 +13,6 @@
 
 pub mod audit;
 pub mod disk;
+pub mod predict;
 pub mod stats;
 pub mod workload;
