@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
+//!   layout     stacks of storage as plain data
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   stats      pairs, intervals, verdicts
@@ -13,6 +14,8 @@
 
 pub mod audit;
 pub mod disk;
+pub mod layout;
 pub mod predict;
+pub mod settings;
 pub mod stats;
 pub mod workload;

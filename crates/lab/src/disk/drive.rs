@@ -40,6 +40,7 @@ mod media;
 mod queue;
 mod service;
 
+pub use super::model::Model;
 pub use bus::SharedBus;
 
 use bus::{Calendar, Link};
@@ -113,24 +114,6 @@ impl Answer {
             Served::Medium
         }
     }
-}
-
-/// Anything that takes commands and answers them in its own time: a drive, a capped volume.
-///
-/// Times never go back. What is submitted at a time is done by then as far as it can be; an answer
-/// is given out once, when its time has come.
-pub trait Model: std::fmt::Debug + Send {
-    /// Blocks of 512 bytes.
-    fn blocks(&self) -> u64;
-
-    /// Gives it a command at `now_ns`.
-    fn submit(&mut self, now_ns: u64, command: Command);
-
-    /// When it has something to do or to answer; `None` until the next command.
-    fn wake(&self) -> Option<u64>;
-
-    /// The next answer whose time has come, in the order of their times.
-    fn answer(&mut self, now_ns: u64) -> Option<Answer>;
 }
 
 impl Model for Drive {

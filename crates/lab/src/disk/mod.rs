@@ -9,6 +9,8 @@
 //!         ──► rotation   where the platter is: a phase of the clock
 //!   capped               a volume with limits instead of a head
 //!   flash                units that work at the same time
+//!   server               one queue with drawn times, as the closed forms have it
+//!   model                the seam: commands in, answers out, at given times
 //!   link                 a model at the other end of a network
 //!   device               a drive with bytes, as the data path sees it
 //!   replay               measured requests against the model: the demerit figure
@@ -26,7 +28,9 @@ pub mod flash;
 pub mod geometry;
 pub mod import;
 pub mod link;
+pub mod model;
 pub mod profile;
 pub mod replay;
 pub mod rotation;
 pub mod seek;
+pub mod server;

@@ -1,0 +1,108 @@
+//! What is read, cut and refused.
+
+use super::{Area, Cut, Layout, Order, Segment, parse};
+use crate::disk::error::Result;
+
+const DISKS: &str = "[disk.c]\ncap = { iops = 600, size = \"10G\" }\n\
+                     [disk.w]\nprofile = \"wd800bd-like\"\nscheduler = \"sptf\"\n";
+
+fn one(layout: &str) -> Result<Layout> {
+    let text = format!("{DISKS}[layout.x]\n{layout}");
+    parse("t.toml", &text).map(|mut all| all.remove(0))
+}
+
+fn refused(layout: &str, wanted: &str) {
+    let error = one(layout).expect_err("it is refused").to_string();
+    assert!(error.contains(wanted), "{error} says {wanted}");
+}
+
+#[test]
+fn a_layout_is_read_as_it_stands() {
+    // Disks are counted, areas spread, sizes have units.
+    let layout = one("disks = [\"c*2\", \"w\"]\nmapping_ns = 20\n\
+        volume = [{ striped = \"0..1+1M\", chunk = \"64K\", size = \"2G\" },\n\
+        { linear = \"2+1G\", size = \"4G\", pieces = 4, order = \"shuffled\", gap = \"4K\" }]\n\
+        loops = [{ request_us = 6.2 }]\nlink = { megabits = 100 }\n")
+    .expect("it is sound");
+    assert_eq!(layout.disks.len(), 3);
+    assert_eq!(layout.size(), 6 << 30);
+    assert_eq!(layout.loops[0].request_ns, 6200);
+    assert_eq!(layout.link.expect("a link").round_trip_ns, 200_000);
+    let areas = [0, 1].map(|disk| Area {
+        disk,
+        start: 1 << 20,
+    });
+    let striped = Segment::Striped {
+        len: 2 << 30,
+        chunk: 65536,
+        areas: areas.to_vec(),
+    };
+    assert_eq!(layout.volume[0], striped);
+    let Segment::Linear { cut, .. } = layout.volume[1] else {
+        panic!("it is linear");
+    };
+    let expected = Cut {
+        pieces: 4,
+        order: Order::Shuffled,
+        gap: 4096,
+    };
+    assert_eq!(cut, Some(expected));
+}
+
+#[test]
+fn pieces_are_the_same_for_one_seed_and_cover_everything() {
+    // Shuffling moves pieces; it loses none.
+    let layout = one(
+        "disks = \"c\"\nvolume = [{ linear = \"0\", size = \"4G\", pieces = 64,\n\
+        order = \"shuffled\" }]\n",
+    )
+    .expect("it is sound");
+    assert_eq!(layout.segments(1), layout.segments(1));
+    assert_ne!(layout.segments(1), layout.segments(2));
+    let mut starts: Vec<u64> = layout
+        .segments(7)
+        .iter()
+        .map(|one| one.areas()[0].0.start)
+        .collect();
+    starts.sort_unstable();
+    let expected: Vec<u64> = (0..64).map(|piece| piece << 26).collect();
+    assert_eq!(starts, expected);
+}
+
+#[test]
+fn what_cannot_be_is_named_with_its_place() {
+    // Overlaps, ends, unknown disks and fields.
+    refused(
+        "disks = \"c\"\nvolume = [{ linear = \"0\", size = \"11G\" }]",
+        "disk 0, which has",
+    );
+    refused(
+        "disks = \"c\"\nvolume = [{ linear = \"0\", size = \"2G\" },\n\
+         { linear = \"0+1G\", size = \"2G\" }]",
+        "segments 0 and 1 overlap",
+    );
+    refused("disks = \"d\"\n", "t.toml line 7: layout.x.disks: 'd'");
+    refused(
+        "disks = \"c\"\nvolume = [{ linear = \"1\", size = \"1G\" }]",
+        "no disk 1",
+    );
+    refused("disks = \"c\"\nvolume = [{ round = \"0\" }]", "volume[0]");
+    refused(
+        "disks = \"c*2\"\nvolume = [{ striped = \"0..1\", size = \"1G\", chunk = 1000 }]",
+        "chunks of 1000 bytes",
+    );
+    refused(
+        "disks = \"c\"\nspeed = 3\nvolume = [{ linear = \"0\", size = \"1G\" }]",
+        "no such field",
+    );
+    let four =
+        "disks = \"c\"\nvolume = [{ linear = \"0\", size = \"1G\" }]\nloops = [{}, {}, {}, {}]";
+    refused(four, "4 loops");
+    let error = parse("d.toml", "[disk.a]\nprofile = \"nothing\"\n").expect_err("no such disk");
+    assert!(
+        error
+            .to_string()
+            .starts_with("d.toml line 2: disk.a.profile: there is no disk"),
+        "{error}"
+    );
+}
