@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
 
     /// Goes on to the next event and does all that is due then.
     fn step(&mut self) {
-        let wake = self.disks.iter().filter_map(|disk| disk.wake()).min();
+        let wake = self.disks.iter().filter_map(Model::wake).min();
         let next = match (wake, self.next_arrival_ns) {
             (Some(wake), Some(arrival)) => wake.min(arrival),
             (wake, arrival) => wake.or(arrival).expect("something is under way"),
