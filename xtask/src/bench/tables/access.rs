@@ -8,13 +8,13 @@
 
 use std::path::{Path, PathBuf};
 
-use tests::{Made, Scratch, Tool};
+use tests::{Scratch, Tool};
 
 use super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::goal::Goal;
-use super::super::run::{Bench, Effort, Table, is_there};
+use super::super::run::{Bench, Table, is_there};
 use super::cat::TMPFS;
-use super::content::fill_image;
+use super::content::Filled;
 use super::load::{Load, SMALL, STREAM, example};
 
 pub(super) const TABLE: Table = Table {
@@ -56,15 +56,11 @@ impl Engine {
 struct Field {
     program: PathBuf,
     place: Place,
-    made: Made,
-    /// Where the volume begins in the image, and how long it is, in bytes.
-    start: u64,
-    bytes: u64,
-    _folder: Scratch,
+    filled: Filled,
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let program = example("manager", "access")?;
+    let program = example("load")?;
     let mut rows = Vec::new();
     let disk = Field::on(bench, &program, Place::Disk)?;
     let (reads, writes) = (SMALL, SMALL.writing());
@@ -97,22 +93,10 @@ impl Field {
             Place::Disk => Scratch::new("access"),
             Place::Tmpfs => Scratch::within(Path::new(TMPFS), "access"),
         };
-        let bytes: u64 = if bench.effort == Effort::Full {
-            512 << 20
-        } else {
-            8 << 20
-        };
-        let made = Made::volume(folder.path(), bytes);
-        let start = made.data_start();
-        fill_image(made.image(), start, bytes)
-            .map_err(|error| format!("{}: {error}", made.image().display()))?;
         Ok(Field {
             program: program.to_owned(),
             place,
-            made,
-            start,
-            bytes,
-            _folder: folder,
+            filled: Filled::within(folder, bench.effort)?,
         })
     }
 
@@ -124,21 +108,24 @@ impl Field {
         load: Load,
         engine: Option<Engine>,
     ) -> Result<Row, String> {
+        let (image, bytes) = (self.filled.made.image(), self.filled.bytes);
+        let start = self.filled.made.data_start();
         let ours = |what: String| {
             move || {
                 let demand = engine.map_or("", Engine::name);
                 let tool = Tool::new(&self.program).env("ASHLAR_IO", demand);
-                load.by(bench.effort, tool.arg(self.made.image()).arg(&what))
+                let place = format!("{what}@{}", image.display());
+                load.by(bench.effort, tool.arg(place))
             }
         };
-        let plain = format!("{}+{}", self.start, self.bytes);
+        let plain = format!("{start}+{bytes}");
         let mut contestants = vec![
             Contestant::new("volume", ours("made/data".to_owned())),
             Contestant::new("the file, our engine", ours(plain)),
         ];
         if self.place == Place::Disk && engine == Some(Engine::Uring) && is_there("fio") {
             contestants.push(Contestant::new("the file, fio", || {
-                load.by_fio_on(bench.effort, self.made.image(), self.start, self.bytes)
+                load.by_fio_on(bench.effort, image, start, bytes)
             }));
         }
         let rounds = bench.effort.rounds(ROUNDS);

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use tests::{Made, Scratch};
+use tests::Scratch;
 
 use super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::goal::Goal;
-use super::super::run::{Bench, Effort, Table};
-use super::content::fill_image;
+use super::super::run::{Bench, Table};
+use super::content::Filled;
 
 pub(super) const TABLE: Table = Table {
     name: "cat",
@@ -30,24 +30,18 @@ const RATIO_MIN: f64 = 0.9;
 pub(super) const TMPFS: &str = "/dev/shm";
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let size: u64 = if bench.effort == Effort::Full {
-        512 << 20
-    } else {
-        8 << 20
-    };
     let scratch = Scratch::new("cat");
     let memory = Scratch::within(Path::new(TMPFS), "cat");
     Ok(vec![
-        compare(bench, "image on disk, cached", scratch.path(), size)?,
-        compare(bench, "image on tmpfs", memory.path(), size)?,
+        compare(bench, "image on disk, cached", scratch)?,
+        compare(bench, "image on tmpfs", memory)?,
     ])
 }
 
-fn compare(bench: &Bench, case: &str, folder: &Path, size: u64) -> Result<Row, String> {
-    let made = Made::volume(folder, size);
-    let start = made.data_start();
-    fill_image(made.image(), start, size).map_err(|error| format!("{case}: {error}"))?;
-    let image = made.image();
+fn compare(bench: &Bench, case: &str, folder: Scratch) -> Result<Row, String> {
+    let filled = Filled::within(folder, bench.effort)?;
+    let (image, start) = (filled.made.image(), filled.made.data_start());
+    let size = filled.bytes;
     let ours = || {
         let mut command = Command::new(&bench.ashlar);
         command

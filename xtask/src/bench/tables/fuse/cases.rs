@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use tests::{Made, Scratch};
+use tests::Scratch;
 
 use super::super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::super::goal::Goal;
-use super::super::super::run::{Bench, Effort, Table, is_there};
+use super::super::super::run::{Bench, Table, is_there};
 use super::super::cat::TMPFS;
-use super::super::content::fill;
+use super::super::content::Filled;
 use super::super::load::{Load, SMALL, STREAM};
 use super::nodes::{Caching, Node, PEER};
 
@@ -28,9 +28,7 @@ const TMPFS_MIN: f64 = 2.0;
 /// The nodes over the same bytes, ours first.
 struct Field {
     nodes: Vec<Node>,
-    bytes: u64,
-    _made: Made,
-    _folder: Scratch,
+    filled: Filled,
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
@@ -46,24 +44,13 @@ fn run(bench: &Bench) -> Result<Vec<Row>, String> {
 
 impl Field {
     fn on(bench: &Bench, folder: Scratch, caching: Caching) -> Result<Self, String> {
-        let bytes: u64 = if bench.effort == Effort::Full {
-            512 << 20
-        } else {
-            8 << 20
-        };
-        let made = Made::volume(folder.path(), bytes);
-        let plain = folder.join("plain.img");
-        fill(&plain, &made, bytes).map_err(|error| format!("{}: {error}", plain.display()))?;
-        let mut nodes = vec![Node::ours(bench, &made)?];
+        let filled = Filled::within(folder, bench.effort)?;
+        let plain = filled.plain()?;
+        let mut nodes = vec![Node::ours(bench, &filled.made)?];
         if is_there(PEER) {
             nodes.push(Node::qemu(&plain, caching)?);
         }
-        Ok(Field {
-            nodes,
-            bytes,
-            _made: made,
-            _folder: folder,
-        })
+        Ok(Field { nodes, filled })
     }
 
     fn rows(&self, bench: &Bench, place: &str, least: f64) -> Result<Vec<Row>, String> {
@@ -83,7 +70,7 @@ impl Field {
 
     fn rate(&self, bench: &Bench, case: &str, load: Load) -> Result<Row, String> {
         let contestant = |node: &Node| {
-            let (path, bytes) = (node.path().to_owned(), self.bytes);
+            let (path, bytes) = (node.path().to_owned(), self.filled.bytes);
             Contestant::new(node.name, move || {
                 load.by_fio_on(bench.effort, &path, 0, bytes)
             })

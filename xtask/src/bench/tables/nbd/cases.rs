@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use tests::{Made, Scratch};
+use tests::Scratch;
 
 use super::super::super::contest::{Contestant, Row, Unit, contest};
 use super::super::super::goal::Goal;
-use super::super::super::run::{Bench, Effort, Table};
+use super::super::super::run::{Bench, Table};
 use super::super::cat::TMPFS;
-use super::super::content::fill;
+use super::super::content::Filled;
 use super::super::load::{Direction, Load, Pattern, SECONDS, SMALL, STREAM, example};
 use super::servers::{Access, Caching, Mode, Server, start};
 
@@ -51,14 +51,12 @@ enum Client {
 /// Servers in front of the same bytes, and the files.
 struct Field {
     servers: Vec<Server>,
-    bytes: u64,
     plain: PathBuf,
-    _made: Made,
-    _folder: Scratch,
+    filled: Filled,
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("export", "nbd_load")?);
+    let own = Client::Own(example("load")?);
     let memory = Scratch::within(Path::new(TMPFS), "nbd");
     let field = Field::on(bench, memory, reading(Caching::Cached))?;
     let mut rows = vec![
@@ -111,7 +109,7 @@ fn reading(caching: Caching) -> Mode {
 }
 
 fn run_writes(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("export", "nbd_load")?);
+    let own = Client::Own(example("load")?);
     let mode = |caching| Mode {
         caching,
         access: Access::ReadWrite,
@@ -179,10 +177,10 @@ impl Field {
         let ours = self.ours()?;
         let contestants = vec![
             Contestant::new("ashlar", || {
-                load.by_fio(bench.effort, &ours.uri, self.bytes)
+                load.by_fio(bench.effort, &ours.uri, self.filled.bytes)
             }),
             Contestant::new("the file", || {
-                load.by_fio_on(bench.effort, &self.plain, 0, self.bytes)
+                load.by_fio_on(bench.effort, &self.plain, 0, self.filled.bytes)
             }),
         ];
         contest(
@@ -194,27 +192,19 @@ impl Field {
     }
 
     fn on(bench: &Bench, folder: Scratch, mode: Mode) -> Result<Self, String> {
-        let bytes: u64 = if bench.effort == Effort::Full {
-            512 << 20
-        } else {
-            8 << 20
-        };
-        let made = Made::volume(folder.path(), bytes);
-        let plain = folder.join("plain.img");
-        fill(&plain, &made, bytes).map_err(|error| format!("{}: {error}", plain.display()))?;
-        let servers = start(bench, &made, &plain, mode);
+        let filled = Filled::within(folder, bench.effort)?;
+        let plain = filled.plain()?;
+        let servers = start(bench, &filled.made, &plain, mode);
         Ok(Field {
             servers,
-            bytes,
             plain,
-            _made: made,
-            _folder: folder,
+            filled,
         })
     }
 
     fn rate(&self, bench: &Bench, case: &str, load: Load, client: &Client) -> Result<Row, String> {
         let contestant = |server: &Server| {
-            let (uri, bytes) = (server.uri.clone(), self.bytes);
+            let (uri, bytes) = (server.uri.clone(), self.filled.bytes);
             Contestant::new(server.name, move || match client {
                 Client::Fio => load.by_fio(bench.effort, &uri, bytes),
                 Client::Own(path) => load.by_own(bench.effort, path, &uri),
@@ -236,7 +226,7 @@ impl Field {
         for server in self.servers.iter().filter(compared) {
             contestants.push(Contestant::new(server.name, || {
                 let before = server.processor_seconds()?;
-                let rate = SMALL.by_fio(bench.effort, &server.uri, self.bytes)?;
+                let rate = SMALL.by_fio(bench.effort, &server.uri, self.filled.bytes)?;
                 let used = server.processor_seconds()? - before;
                 // A smoke run is over within one tick.
                 Ok(used.max(0.01) / (rate * SECONDS as f64))

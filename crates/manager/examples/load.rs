@@ -1,15 +1,17 @@
-//! Reads or writes a volume through the library, as a program does that links it, or a piece of
-//! the image below it: the same loop over the same bytes, so that the difference is what a volume
-//! costs.
+//! Reads or writes as fast as it can, and prints requests per second:
+//! `load PLACE read|write SIZE DEPTH SECONDS [seq|random]`.
 //!
-//! `access IMAGE VG/LV|START+LENGTH read|write SIZE DEPTH SECONDS [seq|random]` prints requests per
-//! second. `ASHLAR_IO=threads|uring` demands an engine.
+//! A place is a volume, opened as a program does that links the library (`VG/LV@IMAGE`); a piece
+//! of the image below it (`START+LENGTH@IMAGE`, in bytes), where the same loop over the same bytes
+//! shows what a volume costs; or an export of an NBD server (`nbd://…`, `nbd+unix://…`), which our
+//! own client asks for many requests at once. `ASHLAR_IO=threads|uring` demands an engine.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use block::file::{Access as FileAccess, FileDevice};
+use block::nbd_client::NbdDevice;
 use block::{Buffer, Device, Driver, Durability, Request};
 use manager::activate::{Activator, MissingPolicy, Options};
 use manager::host::{DeviceSource, Host};
@@ -18,11 +20,8 @@ use target::volume::Access;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [image, what, operation, size, depth, seconds, rest @ ..] = arguments.as_slice() else {
-        return Err(
-            "usage: access IMAGE VG/LV|START+LENGTH read|write SIZE DEPTH SECONDS [seq|random]"
-                .into(),
-        );
+    let [place, operation, size, depth, seconds, rest @ ..] = arguments.as_slice() else {
+        return Err("usage: load PLACE read|write SIZE DEPTH SECONDS [seq|random]".into());
     };
     let (size, depth): (u64, u64) = (size.parse()?, depth.parse()?);
     let sequential = rest.first().is_some_and(|order| order == "seq");
@@ -31,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         device,
         start,
         length,
-    } = open(image, what, writes)?;
+    } = open(place, writes)?;
     let blocks = length / size;
     if blocks == 0 {
         return Err("it is smaller than one request".into());
@@ -90,7 +89,22 @@ struct Place {
     length: u64,
 }
 
-fn open(image: &str, what: &str, writes: bool) -> Result<Place, Box<dyn Error>> {
+impl Place {
+    fn whole(device: Arc<dyn Device>) -> Self {
+        let length = device.info().size;
+        Self {
+            device,
+            start: 0,
+            length,
+        }
+    }
+}
+
+fn open(place: &str, writes: bool) -> Result<Place, Box<dyn Error>> {
+    // Names of groups and volumes, and numbers, have no such character.
+    let Some((what, image)) = place.split_once('@').filter(|_| !place.contains("://")) else {
+        return Ok(Place::whole(Arc::new(NbdDevice::open(place)?)));
+    };
     if let Some((start, length)) = what.split_once('+') {
         let access = if writes {
             FileAccess::ReadWrite
@@ -116,10 +130,5 @@ fn open(image: &str, what: &str, writes: bool) -> Result<Place, Box<dyn Error>> 
     let missing = MissingPolicy::default();
     let options = Options { access, missing };
     let activated = Activator::new(&scan, &host).activate(group, lv, options)?;
-    let length = activated.volume.info().size;
-    Ok(Place {
-        device: Arc::new(activated.volume),
-        start: 0,
-        length,
-    })
+    Ok(Place::whole(Arc::new(activated.volume)))
 }
