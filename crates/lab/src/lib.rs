@@ -3,6 +3,7 @@
 //! ```text
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
 //!   layout     stacks of storage as plain data
+//!   stack      a layout, built: mapping, mirrors, loops, links; and loads on it
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   stats      pairs, intervals, verdicts
@@ -17,5 +18,6 @@ pub mod disk;
 pub mod layout;
 pub mod predict;
 pub mod settings;
+pub mod stack;
 pub mod stats;
 pub mod workload;

@@ -40,7 +40,7 @@ mod media;
 mod queue;
 mod service;
 
-pub use super::model::Model;
+pub use super::model::{Model, Spent};
 pub use bus::SharedBus;
 
 use bus::{Calendar, Link};
@@ -97,7 +97,7 @@ pub struct Answer {
 
 impl Answer {
     /// An answer; `serial` orders answers of the same moment.
-    pub(super) fn new(at_ns: u64, serial: u64, tag: u64, served: Served) -> Self {
+    pub(crate) fn new(at_ns: u64, serial: u64, tag: u64, served: Served) -> Self {
         Self {
             at_ns,
             serial,
@@ -132,6 +132,15 @@ impl Model for Drive {
     fn answer(&mut self, now_ns: u64) -> Option<Answer> {
         Drive::answer(self, now_ns)
     }
+
+    fn account(&self, spent: &mut Spent) {
+        let stream = self.stream.as_ref().map(Stream::head).unwrap_or_default();
+        for head in [self.head, stream] {
+            spent.seek_ns += head.seek_ns;
+            spent.rotation_ns += head.rotation_ns;
+            spent.transfer_ns += head.transfer_ns;
+        }
+    }
 }
 
 /// A command in the queue.
@@ -159,6 +168,8 @@ pub struct Drive {
     segments: Segments,
     /// What the head does, or did last.
     stream: Option<Stream>,
+    /// What the head did before.
+    head: Spent,
     /// When the controller can take up the next command.
     front_free_ns: u64,
     /// When the head has done what cannot be interrupted.
@@ -205,6 +216,7 @@ impl Drive {
             },
             segments,
             stream: None,
+            head: Spent::default(),
             front_free_ns: 0,
             head_free_ns: 0,
             bus: Link::Own(Calendar::default()),
@@ -230,6 +242,7 @@ impl Drive {
         drive.mechanism.rotation = Rotation::new(self.profile.mechanics.rpm, phase);
         drive.segments = Segments::new(&self.profile.cache);
         drive.stream = None;
+        drive.head = Spent::default();
         (drive.front_free_ns, drive.head_free_ns) = (0, 0);
         drive.bus = Link::Own(Calendar::default());
         drive.waiting.clear();

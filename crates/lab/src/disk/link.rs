@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::drive::{Answer, Command, Model, Operation};
+use super::drive::{Answer, Command, Model, Operation, Spent};
 use super::error::{Error, Kind, Result};
 
 /// Bytes of a block.
@@ -46,6 +46,8 @@ pub struct Linked<M> {
     going: VecDeque<Answer>,
     serial: u64,
     now_ns: u64,
+    /// Spent under way, both ways.
+    spent_ns: u64,
 }
 
 impl Network {
@@ -83,6 +85,7 @@ impl<M: Model> Linked<M> {
             going: VecDeque::new(),
             serial: 0,
             now_ns: 0,
+            spent_ns: 0,
         })
     }
 
@@ -124,6 +127,7 @@ impl<M: Model> Linked<M> {
         let sent = self.down_free_ns.max(answer.at_ns) + self.network.time_ns(bytes);
         self.down_free_ns = sent;
         let at_ns = sent + self.network.round_trip_ns.div_ceil(2);
+        self.spent_ns += at_ns - answer.at_ns;
         self.going
             .push_back(Answer::new(at_ns, answer.tag, tag, answer.served()));
     }
@@ -148,6 +152,7 @@ impl<M: Model> Model for Linked<M> {
         self.serial += 1;
         self.serving.insert(self.serial, (command.tag, down));
         let arrival = sent + self.network.round_trip_ns / 2;
+        self.spent_ns += arrival - now_ns;
         self.coming.push_back((
             arrival,
             Command {
@@ -170,6 +175,11 @@ impl<M: Model> Model for Linked<M> {
         self.advance(now_ns);
         self.going.front().filter(|answer| answer.at_ns <= now_ns)?;
         self.going.pop_front()
+    }
+
+    fn account(&self, spent: &mut Spent) {
+        spent.link_ns += self.spent_ns;
+        self.model.account(spent);
     }
 }
 

@@ -2,6 +2,36 @@
 
 use super::drive::{Answer, Command};
 
+/// Where the time of requests went, in nanoseconds, summed over all of them. What layers a model
+/// has not stays 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// On networks, waiting for them included.
+    pub link_ns: u64,
+    /// In loop devices, waiting for them included.
+    pub loop_ns: u64,
+    /// In lookups.
+    pub mapping_ns: u64,
+    /// At disks, from a part's submission to its answer: waiting, head and bus.
+    pub disk_ns: u64,
+    /// Of the heads: moving and settling; reading ahead and writing back are part of it.
+    pub seek_ns: u64,
+    /// Of the heads: waiting for a sector.
+    pub rotation_ns: u64,
+    /// Of the heads: over sectors.
+    pub transfer_ns: u64,
+    /// Parts that disks were asked for.
+    pub parts: u64,
+}
+
+impl Spent {
+    /// What is neither head nor network nor software: waiting at disks, their controllers, buses.
+    pub fn other_disk_ns(&self) -> u64 {
+        let head = self.seek_ns + self.rotation_ns + self.transfer_ns;
+        self.disk_ns.saturating_sub(head)
+    }
+}
+
 /// Anything that takes commands and answers them in its own time: a drive, a capped volume.
 ///
 /// Times never go back. What is submitted at a time is done by then as far as it can be; an answer
@@ -18,6 +48,11 @@ pub trait Model: std::fmt::Debug + Send {
 
     /// The next answer whose time has come, in the order of their times.
     fn answer(&mut self, now_ns: u64) -> Option<Answer>;
+
+    /// Adds where time went so far, as far as this model knows.
+    fn account(&self, spent: &mut Spent) {
+        let _ = spent;
+    }
 }
 
 impl Model for Box<dyn Model> {
@@ -35,5 +70,9 @@ impl Model for Box<dyn Model> {
 
     fn answer(&mut self, now_ns: u64) -> Option<Answer> {
         self.as_mut().answer(now_ns)
+    }
+
+    fn account(&self, spent: &mut Spent) {
+        self.as_ref().account(spent);
     }
 }

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::disk::geometry::{Geometry, Place};
+use crate::disk::model::Spent;
 use crate::disk::profile::ZeroLatency;
 use crate::disk::rotation::Rotation;
 use crate::disk::seek::{Arm, Direction};
@@ -72,6 +73,7 @@ pub(super) struct Stream {
     /// Where and when the head is after the last run.
     track: (u32, u32),
     time_ns: u64,
+    head: Spent,
 }
 
 impl Arrival {
@@ -140,7 +142,13 @@ impl Stream {
             front: None,
             track,
             time_ns,
+            head: Spent::default(),
         }
+    }
+
+    /// What the head did in its runs.
+    pub(super) fn head(&self) -> Spent {
+        self.head
     }
 
     pub(super) fn direction(&self) -> Direction {
@@ -230,7 +238,11 @@ impl Stream {
         };
         self.next += u64::from(count);
         self.track = run.track;
+        let begin_ns = self.time_ns;
         self.time_ns = run.end_ns(&mechanism.rotation);
+        self.head.seek_ns += settled_ns.saturating_sub(begin_ns);
+        self.head.rotation_ns += start_ns.saturating_sub(settled_ns);
+        self.head.transfer_ns += self.time_ns.saturating_sub(start_ns);
         self.runs.push_back(run);
     }
 

@@ -233,6 +233,10 @@ impl Drive {
         let leave = stream.leave_ns(&self.mechanism.rotation, now_ns, within);
         let direction = stream.direction();
         let next = stream.next();
+        let head = stream.head();
+        self.head.seek_ns += head.seek_ns;
+        self.head.rotation_ns += head.rotation_ns;
+        self.head.transfer_ns += head.transfer_ns;
         *stream = Stream::new(direction, ZeroLatency::No, track, leave, next);
         leave
     }

@@ -1,0 +1,98 @@
+//! From a layout to a model.
+
+use std::sync::Arc;
+
+use block::{Device, Driver, Info, Queue};
+use target::table::{Area as At, Layout as Tree, Piece, Table};
+
+use super::copies::Copies;
+use super::loops::Looped;
+use super::volume::{Leaf, Volume};
+use crate::disk::drive::{Model, SharedBus};
+use crate::disk::error::{Error, Kind, Result};
+use crate::disk::link::Linked;
+use crate::layout::{Area, Buses, Layout, Segment};
+
+/// A leaf of a table, which knows its size and is never asked.
+struct Stub {
+    name: String,
+    size: u64,
+}
+
+impl Device for Stub {
+    fn info(&self) -> Info {
+        Info::new(self.name.clone(), self.size)
+    }
+
+    fn open_queue(&self, _: &Driver) -> block::Result<Box<dyn Queue>> {
+        let what = format!("{} is a place in a table", self.name);
+        Err(block::Error::new(block::Kind::Unsupported, what))
+    }
+}
+
+/// An unused stack; the seed decides the phases of platters and shuffled orders.
+pub fn build(layout: &Layout, seed: u64) -> Result<Box<dyn Model>> {
+    let bus = (layout.buses == Buses::Shared).then(SharedBus::new);
+    let mut disks = Vec::new();
+    for (number, disk) in (0..).zip(&layout.disks) {
+        let seed = seed.wrapping_mul(0x9e37_79b9).wrapping_add(number);
+        disks.push(disk.build(seed, bus.as_ref())?);
+    }
+    let (table, leaves, mirrors) = table(layout, seed, &disks)?;
+    let volume = Volume::new(disks, table, leaves, mirrors, layout.mapping_ns);
+    let mut model: Box<dyn Model> = Box::new(volume);
+    for cost in &layout.loops {
+        model = Box::new(Looped::new(model, *cost));
+    }
+    Ok(match layout.link {
+        Some(network) => Box::new(Linked::new(model, network)?),
+        None => model,
+    })
+}
+
+/// Compiles the volume; what each device of the table is.
+fn table(
+    layout: &Layout,
+    seed: u64,
+    disks: &[Box<dyn Model>],
+) -> Result<(Table, Vec<Leaf>, Vec<Copies>)> {
+    let refused = |error: target::Error| Error::new(Kind::Impossible, error.to_string());
+    let stub = |name: String, size| -> Arc<dyn Device> { Arc::new(Stub { name, size }) };
+    let stubs = disks.iter().enumerate();
+    let mut known: Vec<(Arc<dyn Device>, Leaf)> = stubs
+        .map(|(index, disk)| {
+            (
+                stub(format!("disk {index}"), disk.blocks() * 512),
+                Leaf::Disk(index),
+            )
+        })
+        .collect();
+    let at = |known: &[(Arc<dyn Device>, Leaf)], area: &Area| {
+        At::device(Arc::clone(&known[area.disk].0), area.start)
+    };
+    let (mut pieces, mut mirrors) = (Vec::new(), Vec::new());
+    for segment in layout.segments(seed) {
+        pieces.push(match &segment {
+            Segment::Linear { len, area, .. } => Piece::of(*len, at(&known, area)),
+            Segment::Striped { len, chunk, areas } => {
+                let areas = areas.iter().map(|area| at(&known, area)).collect();
+                Piece::striped(*len, *chunk, areas)
+            }
+            Segment::Mirror { len, region, legs } => {
+                mirrors.push(Copies::new(*len, *region, legs.clone()).map_err(refused)?);
+                let number = mirrors.len() - 1;
+                let device = stub(format!("mirror {number}"), *len);
+                known.push((Arc::clone(&device), Leaf::Mirror(number)));
+                Piece::linear(*len, device, 0)
+            }
+        });
+    }
+    let tree = Tree::new(layout.name.clone(), pieces).map_err(refused)?;
+    let table = Table::compile(&tree).map_err(refused)?;
+    let leaf = |device: &Arc<dyn Device>| {
+        let same = known.iter().find(|(stub, _)| Arc::ptr_eq(stub, device));
+        same.expect("the table knows our devices alone").1
+    };
+    let leaves = table.devices().iter().map(leaf).collect();
+    Ok((table, leaves, mirrors))
+}
