@@ -8,6 +8,7 @@
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   stats      pairs, intervals, verdicts
 //!   audit      rules that find impossible numbers in published results
+//!   trace      what a device was asked, when, and what for
 //! ```
 //!
 //! Everything in virtual time is exact and the same on every machine: times are integer
@@ -20,4 +21,5 @@ pub mod predict;
 pub mod settings;
 pub mod stack;
 pub mod stats;
+pub mod trace;
 pub mod workload;

@@ -1,0 +1,20 @@
+//! What each place of a volume is for, from the layout of the file system on it.
+//!
+//! ```text
+//!   Source (bytes of a volume) ──▸ ext ──▸ Map: areas, each of a class
+//!   Map before the run, Map after it ──▸ Labels ──▸ the label of each request
+//! ```
+//!
+//! A place may be freed and used again while a trace is taken. Its label is what it is for at the
+//! end; where it was free then, what it was for at the beginning; and it says *sometimes* unless
+//! both agree. What was made and removed within the run is free in both maps.
+
+mod areas;
+mod ext;
+mod extents;
+mod map;
+mod source;
+mod superblock;
+
+pub use map::{Area, FileSystem, Labels, Map};
+pub use source::Source;

@@ -1,0 +1,143 @@
+//! Which places are for what, and what that says of a request.
+
+use super::ext;
+use super::source::Source;
+use crate::disk::error::{Error, Kind, Result};
+use crate::trace::record::{Certainty, Class, Label, Trace};
+
+/// Consecutive blocks of 512 bytes that are for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Area {
+    /// The first one.
+    pub start: u64,
+    /// The one after the last.
+    pub end: u64,
+    /// What they are for.
+    pub class: Class,
+}
+
+/// The kinds of file system whose layout is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext2: no journal.
+    Ext2,
+    /// ext3: a journal, and indirect blocks.
+    Ext3,
+    /// ext4: any of what ext3 does not know.
+    Ext4,
+}
+
+/// What the places of a volume are for, at one time.
+#[derive(Debug, Clone)]
+pub struct Map {
+    /// Which file system.
+    pub file_system: FileSystem,
+    /// Its identity.
+    pub uuid: [u8; 16],
+    /// What was odd about it.
+    pub remarks: Vec<String>,
+    pub(super) areas: Vec<Area>,
+}
+
+/// What the places of a volume are for, while a trace was taken.
+#[derive(Debug, Clone)]
+pub struct Labels {
+    before: Option<Map>,
+    after: Map,
+}
+
+impl Map {
+    /// Reads the layout of the file system on a volume. `name` is what messages call it.
+    pub fn read(name: &str, source: &mut dyn Source) -> Result<Self> {
+        ext::read(source).map_err(|error| match error.kind() {
+            Kind::Io => error,
+            kind => Error::new(kind, format!("{name}: {error}")),
+        })
+    }
+
+    /// All areas, in order. What is not in any lies outside.
+    pub fn areas(&self) -> &[Area] {
+        &self.areas
+    }
+
+    /// What the 512-byte block `at` is for.
+    pub fn class_at(&self, at: u64) -> Class {
+        let index = self.areas.partition_point(|area| area.end <= at);
+        match self.areas.get(index) {
+            Some(area) if area.start <= at => area.class,
+            _ => Class::Outside,
+        }
+    }
+
+    /// Where the class may change after `at`.
+    fn border_after(&self, at: u64) -> u64 {
+        let index = self.areas.partition_point(|area| area.end <= at);
+        match self.areas.get(index) {
+            Some(area) if area.start <= at => area.end,
+            Some(area) => area.start,
+            None => u64::MAX,
+        }
+    }
+}
+
+impl Labels {
+    /// From the layout after a run, and the one before it where somebody looked.
+    pub fn new(before: Option<Map>, after: Map) -> Self {
+        Self { before, after }
+    }
+
+    /// The layout after the run.
+    pub fn after(&self) -> &Map {
+        &self.after
+    }
+
+    /// What one place is for, and how sure that is.
+    fn at(&self, block: u64) -> Label {
+        let after = self.after.class_at(block);
+        let before = self.before.as_ref().map(|map| map.class_at(block));
+        let (class, certainty) = match before {
+            // Whatever was there was made and removed within the run.
+            Some(Class::Free) | None if after == Class::Free => (after, Certainty::Sometimes),
+            Some(class) if class == after => (after, Certainty::Always),
+            Some(class) if after == Class::Free => (class, Certainty::Sometimes),
+            Some(_) => (after, Certainty::Sometimes),
+            None => (after, Certainty::Always),
+        };
+        Label { class, certainty }
+    }
+
+    /// What `count` blocks from `start` are for: the class of most of them.
+    pub fn label(&self, start: u64, count: u64) -> Label {
+        let end = start.saturating_add(count);
+        let mut shares: Vec<(Label, u64)> = Vec::new();
+        let mut at = start;
+        while at < end {
+            let label = self.at(at);
+            let before = self
+                .before
+                .as_ref()
+                .map_or(u64::MAX, |map| map.border_after(at));
+            let border = self.after.border_after(at).min(before).min(end);
+            match shares.iter_mut().find(|share| share.0 == label) {
+                Some(share) => share.1 += border - at,
+                None => shares.push((label, border - at)),
+            }
+            at = border;
+        }
+        let Some(&(mut label, _)) = shares.iter().rev().max_by_key(|share| share.1) else {
+            return Label::default();
+        };
+        if shares.iter().any(|share| share.0.class != label.class) {
+            label.certainty = Certainty::Mixed;
+        }
+        label
+    }
+
+    /// Labels all requests of a trace, and notes which file system it was.
+    pub fn apply(&self, trace: &mut Trace) {
+        for record in &mut trace.records {
+            record.label = self.label(record.start, record.count);
+        }
+        trace.header.file_system = Some(self.after.uuid);
+    }
+}
