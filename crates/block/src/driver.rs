@@ -213,7 +213,7 @@ impl Driver {
             .expect("a queue with a number has an engine"))
     }
 
-    /// Takes a job; the kernel gets it with the next turn or wait.
+    /// Takes a job; the kernel gets it with the next turn or wait, or before.
     pub(crate) fn give(&self, job: Job) {
         self.with(|engine| engine.give(job));
     }

@@ -11,7 +11,8 @@
 //! the ring cannot do goes to the pool.
 //!
 //! Promises: each job's number is handed back exactly once, to the queue that gave the job. Jobs
-//! are batched: they reach the kernel when somebody polls or waits, all with one system call.
+//! are batched: they reach the kernel at the latest when somebody polls or waits, several with one
+//! system call.
 //! Does not: order, retry or understand calls.
 
 mod call;

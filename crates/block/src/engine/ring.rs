@@ -1,9 +1,13 @@
 //! The `io_uring` engine: one ring per driver.
 //!
 //! The ring is set up for one thread that runs completions when it asks for them (`SINGLE_ISSUER`,
-//! `DEFER_TASKRUN`), and with less where the kernel knows less. Entries are filled in as jobs
-//! come and given to the kernel with one `io_uring_enter` per poll or wait. Never more are in
-//! flight than the completion queue holds, so it cannot overflow.
+//! `DEFER_TASKRUN`), and with less where the kernel knows less. Never more calls are in flight
+//! than the completion queue holds, so it cannot overflow.
+//!
+//! Entries are filled in as jobs come and given to the kernel in pieces of [`PIECE`], the last ones
+//! by the next poll or wait. A disk that has nothing to do should begin with the first request of
+//! many, not when the last one is there: answers come in bursts, and so do the requests that follow
+//! them. The price is an `io_uring_enter` for each piece, about 0.3 µs.
 //!
 //! The driver's eventfd, and sockets that others wait for, are watched by the ring itself while
 //! its thread sleeps in it: a ring that defers its work does not become readable when work is
@@ -21,6 +25,10 @@ use super::{Done, Job};
 
 /// Entries given with one system call at most.
 const SUBMISSIONS: u32 = 256;
+/// Entries that are given to the kernel though more may follow. Measured on a virtual disk, 4 KiB
+/// at random, depth 32: pieces of 2 serve 1.3 times as many requests as waiting for all, pieces of
+/// 8 serve 1.2 times as many; pieces of 1 no more than those of 2.
+const PIECE: usize = 2;
 /// Calls in flight at most, with one place more for the eventfd.
 const FLYING_MAX: usize = 1023;
 const COMPLETIONS: u32 = 1024;
@@ -120,6 +128,14 @@ impl Ring {
                 return;
             }
             // Only a lack of kernel memory keeps the queue full, and that passes.
+            let _ = self.uring.submit();
+        }
+    }
+
+    /// Gives what was filled in to the kernel, if that is a piece.
+    pub(crate) fn submit_piece(&mut self) {
+        if self.uring.submission().len() >= PIECE {
+            // What cannot be given now is given later, at the latest by a wait, which reports it.
             let _ = self.uring.submit();
         }
     }

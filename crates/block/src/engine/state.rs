@@ -112,9 +112,19 @@ impl Engine {
         answers.reserve(count.saturating_sub(answers.len()));
     }
 
-    /// Takes a job; the kernel gets it with the next turn or wait.
+    /// Takes a job. A ring begins with it as soon as a few are together; otherwise, and at the
+    /// latest, the next turn or wait hands it on.
     pub(crate) fn give(&mut self, job: Job) {
-        self.pending.push_back(job);
+        if self.pending.is_empty()
+            && let Some(ring) = &mut self.ring
+            && ring.has_room()
+            && let Some(entry) = job.call.entry()
+        {
+            ring.push(&job, entry);
+            ring.submit_piece();
+        } else {
+            self.pending.push_back(job);
+        }
     }
 
     /// Moves the answers to `queue` into `answers`.

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Access, Caching, FileDevice};
 use crate::{
@@ -389,4 +390,29 @@ fn a_quiet_socket_hides_no_answer() {
         }
         assert!(waits <= 200 * 8, "{waits} waits for 800 answers");
     }
+}
+
+#[test]
+fn a_ring_begins_before_it_is_asked_for_answers() {
+    // Of many requests the first ones reach the disk while the others are still being made.
+    let Ok(driver) = Driver::with_engine(EngineKind::Uring) else {
+        return;
+    };
+    let file = scratch("", SIZE);
+    let seen = File::from(file.as_fd().try_clone_to_owned().unwrap());
+    let device =
+        FileDevice::from_fd(file, "scratch", Access::ReadWrite, Caching::PageCache).unwrap();
+    let mut queue = device.open_queue(&driver).unwrap();
+    let written = pattern(4096, 1);
+    for tag in 0..8 {
+        let (start, buffer) = (tag * 4096, Buffer::copy_of(&written));
+        queue.submit(Request::write(tag, start, Durability::Volatile, buffer));
+    }
+    let until = Instant::now() + Duration::from_secs(10);
+    let mut read = vec![0; written.len()];
+    while read != *written {
+        assert!(Instant::now() < until, "nothing began by itself");
+        seen.read_exact_at(&mut read, 0).unwrap();
+    }
+    assert_eq!(answers(&driver, &mut *queue).len(), 8);
 }
