@@ -1,8 +1,10 @@
 //! One system call on a file, as a value.
 
-use std::os::fd::RawFd;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{BorrowedFd, RawFd};
 
 use io_uring::{opcode, squeue, types};
+use rustix::io::{ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 /// What the kernel is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +91,23 @@ impl Call {
     }
 
     /// Does the call on this thread: bytes, or an errno below zero.
+    ///
+    /// Transfers are made without the C library: in a process with threads it guards each of them
+    /// with two atomic operations, so that the thread can be cancelled inside, which nobody does.
     pub(crate) fn run(&self) -> i32 {
         let done = match self.action {
-            Action::Read => self.read(0),
-            Action::ReadCached => self.read(libc::RWF_NOWAIT),
-            Action::Write => self.write(0),
-            Action::WriteDurable => self.write(libc::RWF_DSYNC),
+            Action::Read => return number(pread(self.file(), self.bytes(), self.offset)),
+            Action::ReadCached => {
+                let vector = &mut [IoSliceMut::new(self.bytes())];
+                let flags = ReadWriteFlags::NOWAIT;
+                return number(preadv2(self.file(), vector, self.offset, flags));
+            }
+            Action::Write => return number(pwrite(self.file(), self.content(), self.offset)),
+            Action::WriteDurable => {
+                let vector = &[IoSlice::new(self.content())];
+                let flags = ReadWriteFlags::DSYNC;
+                return number(pwritev2(self.file(), vector, self.offset, flags));
+            }
             Action::Allocate(mode) => self.allocate(mode),
             Action::Discard => self.discard(),
             // SAFETY: fdatasync takes any number; the descriptor is open by the maker's promise.
@@ -107,37 +120,23 @@ impl Call {
         done as i32
     }
 
-    fn io_vector(&self) -> libc::iovec {
-        libc::iovec {
-            iov_base: self.memory.cast(),
-            iov_len: self.len as usize,
-        }
+    fn file(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open by the maker's promise.
+        unsafe { BorrowedFd::borrow_raw(self.fd) }
     }
 
-    fn read(&self, flags: i32) -> isize {
-        let vector = self.io_vector();
-        let offset = self.offset as libc::off_t;
-        // SAFETY: the vector describes memory that its maker keeps valid and untouched.
-        unsafe {
-            if flags == 0 {
-                libc::pread(self.fd, vector.iov_base, vector.iov_len, offset)
-            } else {
-                libc::preadv2(self.fd, &raw const vector, 1, offset, flags)
-            }
-        }
+    /// The memory that a read fills.
+    #[expect(clippy::mut_from_ref, reason = "a call owns its memory while it runs")]
+    fn bytes(&self) -> &mut [u8] {
+        // SAFETY: the maker keeps the memory valid, and nobody else touches it until the call is
+        // answered; it is used for one read at a time.
+        unsafe { std::slice::from_raw_parts_mut(self.memory, self.len as usize) }
     }
 
-    fn write(&self, flags: i32) -> isize {
-        let vector = self.io_vector();
-        let offset = self.offset as libc::off_t;
-        // SAFETY: the vector describes memory that its maker keeps valid and unchanged.
-        unsafe {
-            if flags == 0 {
-                libc::pwrite(self.fd, vector.iov_base, vector.iov_len, offset)
-            } else {
-                libc::pwritev2(self.fd, &raw const vector, 1, offset, flags)
-            }
-        }
+    /// The memory that a write stores.
+    fn content(&self) -> &[u8] {
+        // SAFETY: the maker keeps the memory valid and unchanged until the call is answered.
+        unsafe { std::slice::from_raw_parts(self.memory, self.len as usize) }
     }
 
     fn allocate(&self, mode: i32) -> isize {
@@ -178,5 +177,13 @@ impl Call {
             Action::ReadCached | Action::Discard => return None,
         };
         Some(entry)
+    }
+}
+
+/// What a call came to: bytes, or an errno below zero.
+fn number(result: rustix::io::Result<usize>) -> i32 {
+    match result {
+        Ok(count) => count as i32,
+        Err(errno) => -errno.raw_os_error(),
     }
 }
