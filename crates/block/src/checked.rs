@@ -74,38 +74,40 @@ impl<Q: Queue> Checked<Q> {
         self.info.size = size;
     }
 
-    fn refusal(&self, request: &Request) -> Option<Error> {
+    /// Whether the queue inside may be asked this; if not, [`Checked::refusal`] says why.
+    #[inline]
+    fn is_proper(&self, request: &Request) -> bool {
+        let (range, info) = (request.range, &self.info);
+        range.end() <= info.size
+            && range.is_aligned(info.logical_block.into())
+            && request.buffer.len() as u64 == buffer_len(request)
+            && !(info.read_only && request.operation.is_write())
+            && !(is_durable(request) && self.latch.has_failed())
+    }
+
+    #[cold]
+    fn refusal(&self, request: &Request) -> Error {
         let Info { name, size, .. } = &self.info;
-        let fail = |kind, what: String| Some(Error::new(kind, what));
         if is_durable(request) && self.latch.has_failed() {
             let what = format!(
                 "{name}: an earlier flush failed, so nothing can be promised to be durable; \
                  close and open it again, and check what was written last"
             );
-            return fail(Kind::FlushFailed, what);
+            return Error::new(Kind::FlushFailed, what);
         }
         if request.operation.is_write() && self.info.read_only {
-            return fail(Kind::ReadOnly, format!("{name} is read-only"));
+            return Error::new(Kind::ReadOnly, format!("{name} is read-only"));
         }
         let (range, block) = (request.range, self.info.logical_block);
-        let place = || format!("{} bytes at byte {} of {name}", range.len(), range.start());
-        if range.end() > *size {
-            let what = format!("{}, which has {size} bytes, lie outside", place());
-            return fail(Kind::InvalidRequest, what);
-        }
-        if !range.is_aligned(block.into()) {
-            let what = format!("{} are not whole blocks of {block} bytes", place());
-            return fail(Kind::InvalidRequest, what);
-        }
-        let buffer = match request.operation {
-            Operation::Read | Operation::Write => range.len(),
-            _ => 0,
+        let place = format!("{} bytes at byte {} of {name}", range.len(), range.start());
+        let what = if range.end() > *size {
+            format!("{place}, which has {size} bytes, lie outside")
+        } else if range.is_aligned(block.into()) {
+            format!("{place} come with {} in memory", request.buffer.len())
+        } else {
+            format!("{place} are not whole blocks of {block} bytes")
         };
-        if request.buffer.len() as u64 != buffer {
-            let what = format!("{} come with {} in memory", place(), request.buffer.len());
-            return fail(Kind::InvalidRequest, what);
-        }
-        None
+        Error::new(Kind::InvalidRequest, what)
     }
 
     fn remember(&mut self, request: &Request) -> u64 {
@@ -137,6 +139,15 @@ impl<Q: Queue> Checked<Q> {
     }
 }
 
+/// How many bytes come with a request.
+#[inline]
+fn buffer_len(request: &Request) -> u64 {
+    match request.operation {
+        Operation::Read | Operation::Write => request.range.len(),
+        _ => 0,
+    }
+}
+
 /// Whether the answer promises that something is durable.
 fn is_durable(request: &Request) -> bool {
     request.operation == Operation::Flush || request.durability == Durability::Fua
@@ -152,7 +163,8 @@ fn loses_data(error: &Error) -> bool {
 
 impl<Q: Queue> Queue for Checked<Q> {
     fn submit(&mut self, mut request: Request) {
-        if let Some(error) = self.refusal(&request) {
+        if !self.is_proper(&request) {
+            let error = self.refusal(&request);
             self.refused.push(request.complete(Err(error)));
             return;
         }

@@ -85,6 +85,7 @@ pub(super) struct Shared {
     pub(super) backing: Backing,
     pub(super) read: Path,
     pub(super) write: Path,
+    /// A power of two, as `Probed` says.
     pub(super) memory_align: usize,
     pub(super) bounce: BufferPool,
     /// What the file turned out not to do; only ever set.

@@ -35,7 +35,7 @@ pub(super) struct Probed {
     pub(super) backing: Backing,
     pub(super) read: Path,
     pub(super) write: Path,
-    /// Buffers must begin on multiples of this, in bytes.
+    /// Buffers must begin on multiples of this, in bytes; a power of two.
     pub(super) memory_align: usize,
     /// Bytes at the end of the file that are no whole sector and are not used.
     pub(super) tail: u64,

@@ -94,7 +94,8 @@ impl Task {
             Operation::Flush => Step::Sync,
         };
         let address = request.buffer.as_ptr() as usize;
-        let misaligned = !address.is_multiple_of(shared.memory_align);
+        // A power of two.
+        let misaligned = address & (shared.memory_align - 1) != 0;
         let bounce = misaligned.then(|| {
             let mut aligned = shared.bounce.get(request.buffer.len());
             if request.operation == Operation::Write {
@@ -222,11 +223,11 @@ impl Task {
 
     fn transferred(&mut self, shared: &Shared, count: u64) -> Next {
         self.done += count;
-        let whole = self.done == self.request.range.len();
-        // Direct I/O goes on at whole blocks only; a read that ends elsewhere met the file's end.
-        let block = u64::from(shared.info.logical_block);
-        let stuck = count == 0 || shared.is_direct() && !self.done.is_multiple_of(block);
-        if !whole {
+        if self.done != self.request.range.len() {
+            // Direct I/O goes on at whole blocks only; a read that ends elsewhere met the file's
+            // end.
+            let block = u64::from(shared.info.logical_block);
+            let stuck = count == 0 || shared.is_direct() && !self.done.is_multiple_of(block);
             return if stuck {
                 Next::Finished(Err(self.too_short(shared)))
             } else {
