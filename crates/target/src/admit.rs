@@ -4,31 +4,46 @@
 
 use block::{Error, Info, Kind, Operation, Request, Result};
 
-/// Whether a device that says `info` may be asked this.
-#[inline]
+/// Whether a device that says `info` may be asked this; if not, why.
 pub(crate) fn admit(info: &Info, request: &Request) -> Result<()> {
-    let range = request.range;
-    let refuse = |kind, what: &str| {
-        let (name, operation) = (&info.name, request.operation);
-        let (start, len) = (range.start(), range.len());
-        let what = format!("{name}: {operation:?} of {len} bytes at byte {start} {what}");
-        Err(Error::new(kind, what))
-    };
-    if request.operation == Operation::Flush {
+    if request.operation == Operation::Flush || is_proper(info, request) {
         return Ok(());
     }
-    if range.end() > info.size {
-        return refuse(Kind::InvalidRequest, "lies outside");
-    }
-    if !range.is_aligned(u64::from(info.logical_block)) {
-        return refuse(Kind::InvalidRequest, "cuts a logical block");
-    }
+    Err(refusal(info, request))
+}
+
+/// Whether a device that says `info` may be asked this, which is no flush.
+#[inline]
+pub(crate) fn is_proper(info: &Info, request: &Request) -> bool {
+    let range = request.range;
+    range.end() <= info.size
+        && range.is_aligned(u64::from(info.logical_block))
+        && has_its_buffer(request)
+        && !(info.read_only && request.operation.is_write())
+}
+
+/// Whether a request with data comes with as many bytes as its range has.
+#[inline]
+fn has_its_buffer(request: &Request) -> bool {
     let with_data = matches!(request.operation, Operation::Read | Operation::Write);
-    if with_data && request.buffer.len() as u64 != range.len() {
-        return refuse(Kind::InvalidRequest, "has a buffer of another length");
-    }
-    if request.operation.is_write() && info.read_only {
-        return refuse(Kind::ReadOnly, "is refused: this is read-only");
-    }
-    Ok(())
+    !with_data || request.buffer.len() as u64 == request.range.len()
+}
+
+/// Why a request is refused.
+#[cold]
+fn refusal(info: &Info, request: &Request) -> Error {
+    let range = request.range;
+    let (kind, what) = if range.end() > info.size {
+        (Kind::InvalidRequest, "lies outside")
+    } else if !range.is_aligned(u64::from(info.logical_block)) {
+        (Kind::InvalidRequest, "cuts a logical block")
+    } else if !has_its_buffer(request) {
+        (Kind::InvalidRequest, "has a buffer of another length")
+    } else {
+        (Kind::ReadOnly, "is refused: this is read-only")
+    };
+    let (name, operation) = (&info.name, request.operation);
+    let (start, len) = (range.start(), range.len());
+    let what = format!("{name}: {operation:?} of {len} bytes at byte {start} {what}");
+    Error::new(kind, what)
 }

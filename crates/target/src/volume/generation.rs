@@ -23,8 +23,8 @@ pub(super) struct Leg {
     pub(super) device: Arc<dyn Device>,
     pub(super) name: String,
     pub(super) discards: bool,
-    /// Counts completed writes. Starts at 1: what was written before the volume was made is not
-    /// known to be durable.
+    /// Counts polls that found completed writes. Starts at 1: what was written before the volume
+    /// was made is not known to be durable.
     written: AtomicU64,
     /// What `written` was when a flush began that succeeded.
     flushed: AtomicU64,
@@ -42,7 +42,7 @@ impl Leg {
         }
     }
 
-    /// A write that is not durable was answered.
+    /// Writes that are not durable were answered.
     pub(super) fn wrote(&self) {
         self.written.fetch_add(1, Ordering::Release);
     }

@@ -8,7 +8,7 @@ use block::{Answers, Completion, Driver, Error, Kind, Operation, Queue, Range, R
 use super::gather::Gather;
 use super::generation::{Generation, Leg};
 use super::swap::{Gate, Pass, Shared};
-use crate::admit::admit;
+use crate::admit::{admit, is_proper};
 use crate::table::{Hint, Leaf, Run};
 
 /// One queue. Its legs are those of its generation, and, until its requests are drained, those
@@ -102,29 +102,59 @@ impl VolumeQueue {
         self.open_legs();
     }
 
-    /// Starts a request, unless requests are held.
+    /// Whether requests may go to the devices now. If so, one is to be started.
     #[inline]
-    fn try_start(&mut self, request: Request) -> std::result::Result<(), Request> {
+    fn may_start(&mut self) -> bool {
         match self.gate.pass(self.generation.number) {
-            Pass::Held => return Err(request),
+            Pass::Held => return false,
             Pass::Open => {}
             Pass::Newer => self.follow(),
         }
-        self.start(request);
+        true
+    }
+
+    /// Starts a request that may go to the devices.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "each move of a request costs as much as a lookup"
+    )]
+    fn start(&mut self, mut request: Request) {
+        if let Some(device) = self.aim(&mut request) {
+            self.give(device, request);
+        } else {
+            self.start_other(request);
+        }
         if self.out == 0 {
             self.gate.idle();
         }
-        Ok(())
     }
 
+    /// Turns a request that goes to one device as a whole, as most do, into what that device is
+    /// asked; the device's index in the table. Any other request stays as it is.
     #[inline]
-    fn start(&mut self, mut request: Request) {
+    fn aim(&mut self, request: &mut Request) -> Option<usize> {
+        let with_data = matches!(request.operation, Operation::Read | Operation::Write);
+        let range = request.range;
+        if !with_data || range.is_empty() || !is_proper(&self.generation.info, request) {
+            return None;
+        }
+        let mapped = self.generation.table.lookup(range.start(), &mut self.hint);
+        match mapped.leaf {
+            Leaf::Device { device, offset } if mapped.len >= range.len() => {
+                request.tag = self.gather.single(request.tag, request.operation);
+                request.range = Range::new(offset, range.len());
+                Some(device)
+            }
+            _ => None,
+        }
+    }
+
+    /// Starts a request that is improper, is cut into parts, or goes nowhere.
+    #[inline(never)]
+    fn start_other(&mut self, request: Request) {
         if let Err(error) = admit(&self.generation.info, &request) {
             self.done.push(request.complete(Err(error)));
-        } else if let Some((device, offset)) = self.only_device(&request) {
-            request.tag = self.gather.single(request.tag, request.operation);
-            request.range = Range::new(offset, request.range.len());
-            self.give(device, request);
         } else {
             self.start_parts(request);
         }
@@ -140,21 +170,6 @@ impl VolumeQueue {
         }
         if let Some(answer) = self.gather.finish(number) {
             self.done.push(answer);
-        }
-    }
-
-    /// Where a request with data goes if it goes to one device as a whole.
-    #[inline]
-    fn only_device(&mut self, request: &Request) -> Option<(usize, u64)> {
-        let with_data = matches!(request.operation, Operation::Read | Operation::Write);
-        let range = request.range;
-        if !with_data || range.is_empty() {
-            return None;
-        }
-        let mapped = self.generation.table.lookup(range.start(), &mut self.hint);
-        match mapped.leaf {
-            Leaf::Device { device, offset } if mapped.len >= range.len() => Some((device, offset)),
-            _ => None,
         }
     }
 
@@ -281,6 +296,9 @@ impl VolumeQueue {
         self.out -= count;
         let leg = &open.leg;
         let name = &self.generation.info.name;
+        // Also after a failure: some of it may have been written. Counted before anybody learns of
+        // the answers, and once for all of them.
+        let mut wrote = false;
         while let Some(answer) = done.get_mut(at) {
             if let Some(single) = self.gather.take_single(answer.tag) {
                 answer.tag = single.tag;
@@ -288,10 +306,7 @@ impl VolumeQueue {
                     let result = std::mem::replace(&mut answer.result, Ok(()));
                     answer.result = result.map_err(|error| named(error, name, &leg.name));
                 }
-                if single.operation.is_write() {
-                    // Also after a failure: some of it may have been written.
-                    leg.wrote();
-                }
+                wrote |= single.operation.is_write();
                 self.in_flight -= 1;
                 at += 1;
                 continue;
@@ -306,21 +321,20 @@ impl VolumeQueue {
                         .fail(part.whole, || named(error, name, &leg.name));
                 }
             }
-            if part.operation.is_write() {
-                leg.wrote();
-            }
+            wrote |= part.operation.is_write();
             if let Some(answer) = self.gather.finish(part.whole) {
                 self.done.push(answer);
             }
         }
+        if wrote {
+            leg.wrote();
+        }
     }
 
     fn start_held(&mut self) {
-        while let Some(request) = self.held.pop_front() {
-            if let Err(request) = self.try_start(request) {
-                self.held.push_front(request);
-                return;
-            }
+        while !self.held.is_empty() && self.may_start() {
+            let request = self.held.pop_front();
+            self.start(request.expect("somebody waits"));
         }
     }
 }
@@ -336,9 +350,9 @@ fn named(error: Error, volume: &str, leg: &str) -> Error {
 impl Queue for VolumeQueue {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        if !self.held.is_empty() {
-            self.held.push_back(request);
-        } else if let Err(request) = self.try_start(request) {
+        if self.held.is_empty() && self.may_start() {
+            self.start(request);
+        } else {
             self.held.push_back(request);
         }
     }

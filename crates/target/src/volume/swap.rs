@@ -138,13 +138,7 @@ impl Gate {
         let held = if self.busy {
             self.shared.hold.load(Ordering::Relaxed)
         } else {
-            self.busy = true;
-            self.slot.busy.store(true, Ordering::SeqCst);
-            let held = self.shared.hold.load(Ordering::SeqCst);
-            if held {
-                self.idle();
-            }
-            held
+            self.enter()
         };
         if held {
             Pass::Held
@@ -155,12 +149,26 @@ impl Gate {
         }
     }
 
+    /// Shows that the devices are about to have something of this queue. Whether it is held.
+    fn enter(&mut self) -> bool {
+        self.busy = true;
+        self.slot.busy.store(true, Ordering::SeqCst);
+        let held = self.shared.hold.load(Ordering::SeqCst);
+        if held {
+            self.idle();
+        }
+        held
+    }
+
     /// The devices have nothing of this queue any more.
     #[inline]
     pub(super) fn idle(&mut self) {
-        if !self.busy {
-            return;
+        if self.busy {
+            self.leave();
         }
+    }
+
+    fn leave(&mut self) {
         self.busy = false;
         self.slot.busy.store(false, Ordering::SeqCst);
         if self.shared.hold.load(Ordering::SeqCst) {
