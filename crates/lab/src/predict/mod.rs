@@ -4,13 +4,25 @@
 //!   subject   the question: disks, how a volume lies on them, what is asked of it
 //!   cases     random questions, frozen: nothing here is fitted to their answers by hand
 //!   emulate   their answers: the emulated disks, run
+//!
+//!   footprint ─► mechanics ─► random, sequential ─► drives, others ─► queue ─► predictor
+//!   which disk   one command   many of them          as branches       waiting   all of it
 //! ```
 //!
 //! A prediction may read the numbers of a profile (curve, zones, caches) but never submits a
 //! command to a drive: it would otherwise prove only that a program equals itself.
 
 pub mod cases;
+mod drives;
 pub mod emulate;
+mod footprint;
+mod mechanics;
+mod others;
+mod predictor;
+mod queue;
+mod random;
+mod sequential;
 pub mod subject;
 
+pub use predictor::{Prediction, predict};
 pub use subject::{Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};

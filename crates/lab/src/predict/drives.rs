@@ -1,0 +1,209 @@
+//! Drives as branches of the network: their laws, given how busy they are.
+//!
+//! A write that is reported from a cache leaves work behind. Where the cache is full all the time,
+//! under a closed load, that work sets the pace, and nothing is written back while the next write
+//! comes in; where requests come of themselves, reads find the arm away and writes find only the
+//! ones before them on the bus.
+
+use super::mechanics::{Came, Mechanics};
+use super::predictor::Model;
+use super::queue::{Branch, State, Station};
+use super::random::{Law, Waiting, Ways, host_write};
+use super::sequential::{Pace, Stream, pace};
+use super::subject::Shape;
+use crate::disk::profile::WritePolicy;
+
+impl Model<'_> {
+    /// A drive under random commands.
+    pub(super) fn random(
+        &self,
+        mechanics: &Mechanics<'_>,
+        ways: &Ways,
+        (reads, count): (f64, f64),
+        state: &State,
+    ) -> Branch {
+        let busy = state.utilisation.max(0.01);
+        let depth = self.depth();
+        let others = depth.map_or(1.0, |depth| (depth as f64 - 1.0) / depth as f64);
+        let waiting = Waiting {
+            candidates: match depth {
+                Some(_) => (state.queue / busy - 1.0).max(1.0),
+                None => 1.0 - busy + busy * (state.queue / busy).max(1.0),
+            },
+            idle: (1.0 - busy * others).clamp(0.0, 1.0),
+        };
+        let cached = mechanics.profile.cache.write_policy == WritePolicy::Behind;
+        if cached && reads < 1.0 {
+            return self.cached(mechanics, ways, reads, count, waiting);
+        }
+        let law = ways.law(mechanics, waiting);
+        let early = law.cost.response - law.cost.busy;
+        let block = mechanics.per_block();
+        if depth.is_some()
+            && mechanics.profile.cache.write_policy == WritePolicy::BehindWhenIdle
+            && reads < 1.0
+        {
+            let head = Station {
+                background: (-early).max(0.0),
+                piece: (-early).max(0.0) / (1.0 - reads),
+                ..Station::once(law.cost.response, variation(&law))
+            };
+            return Branch {
+                delay: early.max(0.0),
+                stations: vec![head],
+                deviation: law.deviation,
+                block,
+                ..Branch::default()
+            };
+        }
+        Branch {
+            delay: early,
+            stations: vec![Station::once(law.cost.busy, variation(&law))],
+            deviation: law.deviation,
+            block,
+            ..Branch::default()
+        }
+    }
+
+    /// A drive whose writes are reported when they are in its cache.
+    fn cached(
+        &self,
+        mechanics: &Mechanics<'_>,
+        ways: &Ways,
+        reads: f64,
+        count: f64,
+        waiting: Waiting,
+    ) -> Branch {
+        let segments = mechanics.profile.cache.write_segments as f64;
+        let host = host_write(mechanics, count, Came::Idle, reads);
+        let candidates = match self.depth() {
+            None => 2.0,
+            Some(1) if reads > 0.5 => (reads / (2.0 * reads - 1.0)).min(segments),
+            Some(_) => segments - 1.0,
+        };
+        let single = ways.destages(mechanics, 1.0);
+        let alone = self.depth() == Some(1) && single.cost.busy < host;
+        let destage = if alone {
+            single
+        } else {
+            ways.destages(mechanics, candidates.max(1.0))
+        };
+        let law = if reads > 0.0 {
+            ways.reads(mechanics, waiting)
+        } else {
+            Law::default()
+        };
+        // Nothing is written back while the next write comes in, where the cache is always full.
+        let taken = match self.depth() {
+            Some(1) if reads > 0.5 || alone => 0.0,
+            Some(_) => host_write(mechanics, count, Came::Busy, reads),
+            None => 0.0,
+        };
+        let head = Station {
+            background: (1.0 - reads) * (destage.cost.busy + taken),
+            piece: destage.busy_square / destage.cost.busy.max(1.0) * reads,
+            ..Station::once(reads * law.cost.busy, variation(&law))
+        };
+        let write = (1.0 - reads) * host;
+        let mut branch = Branch {
+            delay: reads * (law.cost.response - law.cost.busy).max(0.0),
+            stations: vec![head],
+            deviation: reads * law.deviation,
+            block: mechanics.per_block(),
+            ..Branch::default()
+        };
+        match self.depth() {
+            Some(_) => branch.delay += write,
+            None => branch.stations.push(Station::once(write, 0.0)),
+        }
+        branch
+    }
+
+    /// A drive under a sequential stream.
+    pub(super) fn sequential(
+        &self,
+        disk: usize,
+        mechanics: &Mechanics<'_>,
+        reads: f64,
+        (rate, state): (f64, &State),
+    ) -> Branch {
+        let depth = self.depth();
+        let active = self.active(depth.unwrap_or(1) as f64);
+        let commands = depth.map_or(0.0, |depth| (depth as f64 * self.wide() / active).max(1.0));
+        let visits = self.footprint.visits[disk];
+        let between = if rate > 0.0 {
+            1.0 / (rate * visits)
+        } else {
+            0.0
+        };
+        let turns = self.volume.disks.len() as f64 / active;
+        let away = match self.volume.shape {
+            Shape::Striped { .. } if turns > 1.05 => between * (1.0 - 1.0 / turns),
+            _ => 0.0,
+        };
+        let stream = Stream {
+            reads,
+            depth: commands,
+            away,
+            jumps: self.jumps(disk),
+            jump: self.jump(disk, mechanics),
+        };
+        let found: Pace = pace(mechanics, &self.footprint.disks[disk], stream);
+        let block = mechanics.per_block();
+        let (service, variation, deviation) = if depth.is_some() {
+            (found.period, 0.0, 0.0)
+        } else {
+            let queued = Stream {
+                depth: 2.0,
+                ..stream
+            };
+            let queued = pace(mechanics, &self.footprint.disks[disk], queued);
+            let busy = state.utilisation;
+            let alone = found.host + found.colds * (found.cold - found.host).max(0.0);
+            let service = (1.0 - busy) * alone + busy * queued.period;
+            let deviation = mechanics.turn * 0.29 * found.colds.sqrt();
+            (service, (deviation / service.max(1.0)).powi(2), deviation)
+        };
+        Branch {
+            stations: vec![Station::once(service, variation)],
+            deviation,
+            block,
+            ..Branch::default()
+        }
+    }
+
+    /// The share of a stream's parts before which the arm goes to another piece of the disk.
+    fn jumps(&self, disk: usize) -> f64 {
+        let pieces = self.volume.pieces.iter();
+        let mine = pieces.filter(|piece| piece.disk == disk).count();
+        match self.volume.shape {
+            Shape::Striped { chunk } if mine > 1 => {
+                (self.load.blocks as f64 / chunk as f64).min(1.0)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// How long that takes.
+    fn jump(&self, disk: usize, mechanics: &Mechanics<'_>) -> f64 {
+        let mine: Vec<u64> = self
+            .volume
+            .pieces
+            .iter()
+            .filter(|piece| piece.disk == disk)
+            .map(|piece| piece.start)
+            .collect();
+        let [first, .., last] = mine[..] else {
+            return 0.0;
+        };
+        let cylinder = |block| mechanics.geometry.locate(block).cylinder;
+        let distance = cylinder(first).abs_diff(cylinder(last));
+        mechanics.arm.seek_ns(distance) as f64
+    }
+}
+
+/// The squared coefficient of variation of the head's service.
+fn variation(law: &Law) -> f64 {
+    let mean = law.cost.busy.max(1.0);
+    (law.busy_square / (mean * mean) - 1.0).max(0.0)
+}

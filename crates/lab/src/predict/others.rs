@@ -1,0 +1,113 @@
+//! What is not a drive, as branches of the network: capped volumes, flash, networks.
+
+use super::footprint::Part;
+use super::queue::{Branch, State, Station};
+use super::subject::Disk;
+use crate::disk::capped::Cap;
+use crate::disk::flash::FlashProfile;
+use crate::disk::link::Network;
+
+/// A volume with limits.
+pub(super) fn capped(cap: &Cap, count: f64) -> Branch {
+    let operation = cap.operations.map_or(0.0, |rate| 1e9 / rate as f64);
+    let bytes = cap.bytes.map_or(0.0, |rate| count * 512e9 / rate as f64);
+    Branch {
+        delay: cap.latency_ns as f64,
+        stations: vec![Station::once(operation.max(bytes), 0.0)],
+        block: if bytes > operation {
+            bytes / count
+        } else {
+            0.0
+        },
+        ..Branch::default()
+    }
+}
+
+/// A flash disk: units beside each other, and one bus that answers in order.
+pub(super) fn flashed(
+    flash: &FlashProfile,
+    parts: &[Part],
+    reads: f64,
+    (depth, state): (Option<usize>, &State),
+) -> Branch {
+    let size = u64::from(flash.page_blocks);
+    let units = flash.units as f64;
+    let (mut pages, mut cut, mut count, mut serial) = (0.0, 0.0, 0.0, 0.0);
+    for part in parts {
+        let end = part.start + part.count;
+        let (first, last) = (part.start / size, end.div_ceil(size));
+        let all = (last - first) as f64;
+        let whole = (end / size).saturating_sub(part.start.div_ceil(size)) as f64;
+        pages += all;
+        serial += (all / units).ceil();
+        cut += all - whole;
+        count += part.count as f64;
+    }
+    let each = 1.0 / parts.len() as f64;
+    let (pages, cut, count) = (pages * each, cut * each, count * each);
+    let serial = serial * each;
+    let parallel = pages / serial;
+    let grown = flash.amplification_thousandths as f64 / 1000.0;
+    let erase = flash.erase_ns as f64 * grown / flash.erase_pages as f64;
+    let program = flash.program_ns as f64 * grown + erase;
+    let program = program + cut / pages * flash.read_ns as f64;
+    let read = serial * flash.read_ns as f64;
+    let write = serial * program;
+    let cached = flash.cache_pages > 0;
+    let service = reads * read + if cached { 0.0 } else { (1.0 - reads) * write };
+    let square = reads * read * read
+        + if cached {
+            0.0
+        } else {
+            (1.0 - reads) * write * write
+        };
+    let unit = Station {
+        parallel,
+        copies: units,
+        background: if cached { (1.0 - reads) * write } else { 0.0 },
+        piece: reads * write,
+        ..Station::once(service, (square / service.max(1.0).powi(2) - 1.0).max(0.0))
+    };
+    // A read that is answered late holds back what came after it.
+    let others = depth.map_or(1.0, |depth| depth as f64 - 1.0);
+    let busy = state.utilisation.min(0.95);
+    let together = match depth {
+        Some(depth) => (depth as f64 / units).min(1.0) * others.min(1.0),
+        None => busy,
+    };
+    let held = if cached && reads < 1.0 {
+        let behind = busy * write / (2.0 * (1.0 - busy));
+        reads * (read + behind) * others.min(1.0) / (1.0 + others * reads)
+    } else {
+        0.0
+    };
+    let bus = count * flash.block_ns as f64 + held;
+    Branch {
+        delay: flash.overhead_ns as f64 + 0.55 * reads * read * together,
+        stations: vec![unit, Station::once(bus, 0.0)],
+        block: flash.block_ns as f64,
+        ..Branch::default()
+    }
+}
+
+/// Puts the network before a disk.
+pub(super) fn linked(disk: &Disk, branch: &mut Branch, reads: f64, count: f64) {
+    let Some(Network {
+        rate,
+        round_trip_ns,
+        header,
+    }) = disk.link
+    else {
+        return;
+    };
+    let message = header as f64 * 1e9 / rate as f64;
+    let data = count * 512e9 / rate as f64;
+    branch.delay += round_trip_ns as f64;
+    branch.block += data / count;
+    branch
+        .stations
+        .push(Station::once(message + (1.0 - reads) * data, 0.0));
+    branch
+        .stations
+        .push(Station::once(message + reads * data, 0.0));
+}

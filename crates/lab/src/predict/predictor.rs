@@ -1,0 +1,258 @@
+//! The prediction of a volume under a load.
+//!
+//! Every disk becomes a branch of a network of queues; what a drive's service takes depends on how
+//! many commands it can choose from, and that on how busy it is, so branches and network are solved
+//! in turns until they agree.
+
+use super::footprint::Footprint;
+use super::mechanics::Mechanics;
+use super::others::{capped, flashed, linked};
+use super::queue::{Branch, Solution, Spread, State, closed, open};
+use super::random::Ways;
+use super::subject::{Arrivals, Load, Medium, Pattern, Shape, Volume};
+use crate::disk::error::Result;
+
+/// Rounds between service laws and queues; they agree to a per cent after four.
+const ROUNDS: usize = 8;
+
+/// What a volume will do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// Requests answered per second.
+    pub per_second: f64,
+    /// The mean time from arrival to answer, in nanoseconds.
+    pub response_ns: f64,
+}
+
+/// Predicts what `volume` does under `load`.
+pub fn predict(volume: &Volume, load: &Load) -> Result<Prediction> {
+    let model = Model::new(volume, load)?;
+    let solution = model.solve();
+    Ok(Prediction {
+        per_second: solution.rate * 1e9,
+        response_ns: solution.response,
+    })
+}
+
+/// A drive, as far as it is prepared for a load.
+enum Prepared<'a> {
+    Drive(Box<Mechanics<'a>>, Box<Option<Ways>>),
+    Other,
+}
+
+pub(super) struct Model<'a> {
+    pub(super) volume: &'a Volume,
+    pub(super) load: &'a Load,
+    pub(super) footprint: Footprint,
+    /// Of each disk: the share of reads among its parts.
+    reads: Vec<f64>,
+    prepared: Vec<Prepared<'a>>,
+}
+
+impl<'a> Model<'a> {
+    fn new(volume: &'a Volume, load: &'a Load) -> Result<Self> {
+        let mut footprint = Footprint::of(volume, load);
+        let share = load.reads as f64 / 1000.0;
+        let mut reads = vec![share; volume.disks.len()];
+        if volume.shape == Shape::Mirror {
+            let legs = volume.pieces.len() as f64;
+            footprint.width = vec![0.0; volume.disks.len()];
+            footprint.width[0] += share;
+            *footprint.width.last_mut().expect("a mirror has legs") += 1.0 - share;
+            for (leg, reads) in reads.iter_mut().enumerate() {
+                let alone = matches!(load.arrivals, Arrivals::Closed { depth: 1 });
+                let mine = match (alone, leg) {
+                    (true, 0) => share,
+                    (true, _) => 0.0,
+                    _ => share / legs,
+                };
+                footprint.visits[leg] = mine + 1.0 - share;
+                *reads = mine / (mine + 1.0 - share).max(1e-9);
+            }
+        }
+        let mut prepared = Vec::new();
+        for (disk, (parts, reads)) in volume.disks.iter().zip(footprint.disks.iter().zip(&reads)) {
+            prepared.push(match &disk.medium {
+                Medium::Drive(profile) if !parts.is_empty() => {
+                    let mechanics = Mechanics::new(profile)?;
+                    let ways = (load.pattern != Pattern::Sequential)
+                        .then(|| Ways::new(&mechanics, parts, *reads));
+                    Prepared::Drive(Box::new(mechanics), Box::new(ways))
+                }
+                _ => Prepared::Other,
+            });
+        }
+        Ok(Self {
+            volume,
+            load,
+            footprint,
+            reads,
+            prepared,
+        })
+    }
+
+    pub(super) fn depth(&self) -> Option<usize> {
+        match self.load.arrivals {
+            Arrivals::Closed { depth } => Some(depth),
+            _ => None,
+        }
+    }
+
+    fn solve(&self) -> Solution {
+        let disks = self.volume.disks.len() as f64;
+        let start = self.depth().map_or(0.5, |depth| depth as f64 / disks);
+        let mut states = vec![
+            State {
+                queue: start,
+                utilisation: start.min(1.0),
+                response: 0.0,
+            };
+            self.volume.disks.len()
+        ];
+        let mut rate = 0.0;
+        let mut solution = None;
+        for _ in 0..ROUNDS {
+            let branches: Vec<Branch> = (0..self.volume.disks.len())
+                .map(|disk| self.branch(disk, &states[disk], rate))
+                .collect();
+            let next = self.network(&branches);
+            for (state, new) in states.iter_mut().zip(&next.branches) {
+                state.queue = f64::midpoint(state.queue, new.queue);
+                state.utilisation = f64::midpoint(state.utilisation, new.utilisation);
+            }
+            rate = next.rate;
+            solution = Some(next);
+        }
+        solution.expect("there are rounds")
+    }
+
+    fn network(&self, branches: &[Branch]) -> Solution {
+        let spread = Spread {
+            width: &self.footprint.width,
+            excess: &self.footprint.excess,
+        };
+        let streams = self.load.pattern == Pattern::Sequential;
+        match self.load.arrivals {
+            Arrivals::Closed { depth } if streams => self.stream(branches, depth),
+            Arrivals::Closed { depth } => closed(branches, spread, depth),
+            Arrivals::Poisson { gap_ns } => open(branches, spread, 1.0 / gap_ns as f64, 1.0),
+            Arrivals::Bursty { gap_ns, together } => {
+                let together = together.min(999) as f64 / 1000.0;
+                let gaps = (1.0 + together) / (1.0 - together);
+                open(branches, spread, 1.0 / gap_ns as f64, gaps)
+            }
+        }
+    }
+
+    /// A sequential stream with `depth` requests under way: they follow each other over the disks,
+    /// so that nothing is left to chance.
+    fn stream(&self, branches: &[Branch], depth: usize) -> Solution {
+        let active = self.active(depth as f64);
+        let mut limit = f64::MAX;
+        let mut work = 0.0;
+        let mut slowest: f64 = 0.0;
+        let mut mean = 0.0;
+        let parts: f64 = branches.iter().map(|branch| branch.visits).sum();
+        for branch in branches.iter().filter(|branch| branch.visits > 0.0) {
+            let most = branch
+                .stations
+                .iter()
+                .map(|at| at.visits * at.parallel / at.copies * (at.service + at.background))
+                .fold(0.0, f64::max);
+            let through: f64 = branch
+                .stations
+                .iter()
+                .map(|at| at.visits * at.service)
+                .sum();
+            limit = limit.min(1.0 / (branch.visits * most).max(1e-9));
+            work += branch.visits * most;
+            slowest = slowest.max(branch.delay + through);
+            mean += branch.visits / parts * (branch.delay + through);
+        }
+        let wide = self.wide() > 1.5;
+        let alone = if wide {
+            slowest
+        } else {
+            mean * parts.max(1.0).min(self.repeats())
+        };
+        let shared = match self.volume.shape {
+            Shape::Linear => 1.0 / work.max(1e-9),
+            Shape::Striped { .. } => limit.min(active / work.max(1e-9)),
+            Shape::Mirror => limit,
+        };
+        let rate = (depth as f64 / alone.max(1.0)).min(shared);
+        Solution {
+            rate,
+            response: depth as f64 / rate,
+            branches: branches
+                .iter()
+                .map(|branch| State {
+                    queue: depth as f64 / active,
+                    utilisation: (rate * branch.visits * alone).min(1.0),
+                    response: alone,
+                })
+                .collect(),
+            fork: 0.0,
+        }
+    }
+
+    /// Disks that a request uses at a time, on average.
+    pub(super) fn wide(&self) -> f64 {
+        let width = self.footprint.width.iter();
+        width
+            .zip(1..)
+            .map(|(share, count)| share * f64::from(count))
+            .sum()
+    }
+
+    /// Parts of a request on the same disk.
+    fn repeats(&self) -> f64 {
+        (self.footprint.visits.iter().sum::<f64>() / self.wide()).max(1.0)
+    }
+
+    /// Disks that work at a time on a sequential stream.
+    pub(super) fn active(&self, depth: f64) -> f64 {
+        let disks = self.volume.disks.len() as f64;
+        match self.volume.shape {
+            Shape::Linear => 1.0,
+            Shape::Mirror => disks.min(depth),
+            Shape::Striped { chunk } => {
+                // All that is answered goes to one disk until its chunk is full, which then works
+                // that off while the next ones get theirs.
+                let chunk = (chunk as f64 / self.load.blocks as f64).max(1.0);
+                (1.0 + (depth - 1.0) * 2.0 / (chunk + 1.0))
+                    .max(self.wide())
+                    .clamp(1.0, disks)
+            }
+        }
+    }
+
+    fn branch(&self, disk: usize, state: &State, rate: f64) -> Branch {
+        let parts = &self.footprint.disks[disk];
+        if parts.is_empty() || self.footprint.visits[disk] <= 0.0 {
+            return Branch::default();
+        }
+        let reads = self.reads[disk];
+        let count = parts.iter().map(|part| part.count).sum::<u64>() as f64 / parts.len() as f64;
+        let subject = &self.volume.disks[disk];
+        let depth = self.depth();
+        let mut branch = match (&subject.medium, &self.prepared[disk]) {
+            (Medium::Drive(_), Prepared::Drive(mechanics, ways)) => match ways.as_ref() {
+                Some(ways) => self.random(mechanics, ways, (reads, count), state),
+                None => self.sequential(disk, mechanics, reads, (rate, state)),
+            },
+            (Medium::Capped(cap), _) => capped(cap, count),
+            (Medium::Flash(flash), _) => flashed(flash, parts, reads, (depth, state)),
+            (Medium::Drive(_), Prepared::Other) => Branch::default(),
+        };
+        branch.visits = self.footprint.visits[disk];
+        if self.volume.shape == Shape::Mirror && depth != Some(1) {
+            branch.chosen = reads;
+        }
+        linked(subject, &mut branch, reads, count);
+        branch
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! Waiting: closed and open networks of stations, and requests that wait for several disks.
+//!
+//! ```text
+//!   closed   exact mean value analysis, one request more at a time; a request that arrives sees
+//!            the others as they were without it, the one in service for its residual time
+//!   open     Pollaczek and Khinchine for Poisson arrivals, Allen and Cunneen for others
+//!   fork     the last of n parts: the mean and as many deviations as the largest of n normals
+//! ```
+//!
+//! With exponential service the closed network is exact, N·K / (K+N-1) for K equal stations. For
+//! other laws the residual time is (1 + c²)/2 of a service where many stations make arrivals look
+//! random, and nearer to a whole one where a request comes when another service has just begun: a
+//! share of 0.45/K, from constant servers played through. No station gives more than one service
+//! at a time.
+
+/// A server with a queue in front of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Station {
+    /// Times that a part of a request comes here.
+    pub(super) visits: f64,
+    /// The mean service.
+    pub(super) service: f64,
+    /// The squared coefficient of variation of it.
+    pub(super) variation: f64,
+    /// Stations like this one, among which parts choose evenly.
+    pub(super) copies: f64,
+    /// Of how many of them a part needs one service each, at the same time.
+    pub(super) parallel: f64,
+    /// Work per visit that goes on behind the requests, and the mean length of a piece of it.
+    pub(super) background: f64,
+    pub(super) piece: f64,
+}
+
+/// A disk as requests see it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Branch {
+    /// Parts of a request that come here, on average.
+    pub(super) visits: f64,
+    /// Time that no other request has to wait for.
+    pub(super) delay: f64,
+    /// What parts queue for.
+    pub(super) stations: Vec<Station>,
+    /// The standard deviation of an undisturbed part.
+    pub(super) deviation: f64,
+    /// What one block more of a part takes.
+    pub(super) block: f64,
+    /// The share of parts that come here because the other branch has more to do.
+    pub(super) chosen: f64,
+}
+
+/// How requests spread over branches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spread<'a> {
+    /// The share of requests that use 1, 2, .. at a time.
+    pub(super) width: &'a [f64],
+    /// Blocks of the largest part of those, beyond the mean of all parts.
+    pub(super) excess: &'a [f64],
+}
+
+/// What comes out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Solution {
+    /// Requests per nanosecond.
+    pub(super) rate: f64,
+    /// The mean response.
+    pub(super) response: f64,
+    /// Of each branch: parts there, the share of time its first station works, response of a part.
+    pub(super) branches: Vec<State>,
+    /// The part of the response that is waiting for the slowest of several parts.
+    pub(super) fork: f64,
+}
+
+/// What a branch looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct State {
+    pub(super) queue: f64,
+    pub(super) utilisation: f64,
+    pub(super) response: f64,
+}
+
+impl Station {
+    /// A station that every part visits once.
+    pub(super) fn once(service: f64, variation: f64) -> Self {
+        Self {
+            visits: 1.0,
+            service,
+            variation,
+            copies: 1.0,
+            parallel: 1.0,
+            background: 0.0,
+            piece: 0.0,
+        }
+    }
+
+    /// Services at each copy for a visit of the branch.
+    fn flow(&self) -> f64 {
+        self.visits * self.parallel / self.copies
+    }
+
+    /// The work that one visit of a branch brings, for each copy.
+    fn demand(&self) -> f64 {
+        self.flow() * (self.service + self.background)
+    }
+}
+
+impl Branch {
+    /// Requests per nanosecond that it can take.
+    fn limit(&self) -> f64 {
+        let most = self
+            .stations
+            .iter()
+            .map(Station::demand)
+            .fold(0.0, f64::max);
+        1.0 / (self.visits * most).max(1e-12)
+    }
+
+    fn undisturbed(&self) -> f64 {
+        let stations = self.stations.iter();
+        self.delay + stations.map(|at| at.visits * at.service).sum::<f64>()
+    }
+}
+
+/// A closed network of `population` requests.
+pub(super) fn closed(branches: &[Branch], spread: Spread<'_>, population: usize) -> Solution {
+    let limit = branches.iter().map(Branch::limit).fold(f64::MAX, f64::min);
+    // Of each station of each branch: parts there and work in hand, of each copy.
+    let mut seen: Vec<Vec<(f64, f64)>> = branches
+        .iter()
+        .map(|branch| vec![(0.0, 0.0); branch.stations.len()])
+        .collect();
+    let mut solution = Solution {
+        rate: 0.0,
+        response: 0.0,
+        branches: vec![State::default(); branches.len()],
+        fork: 0.0,
+    };
+    let balance = 0.45 / stations(branches);
+    let after = |station: &Station| {
+        let random = f64::midpoint(1.0, station.variation);
+        random + (1.0 - station.variation).max(0.0) * balance
+    };
+    for count in 1..=population {
+        let mut times = Vec::new();
+        for (branch, seen) in branches.iter().zip(&seen) {
+            let mut time = branch.delay;
+            for (station, &(queue, busy)) in branch.stations.iter().zip(seen) {
+                let ahead = (queue - busy).max(0.0) + busy * after(station);
+                let shorter = (queue - 0.5).clamp(0.0, ahead);
+                let ahead = ahead + branch.chosen * (shorter - ahead);
+                let behind = solution.rate * branch.visits * station.flow() * station.background;
+                let share = station.service / (station.service + station.background).max(1e-9);
+                time += station.visits
+                    * (station.service * (1.0 + ahead)
+                        + behind.min(1.0) * station.piece * 0.75 * share.min(1.0));
+            }
+            times.push(time.max(1.0));
+        }
+        let (response, fork) = fork(branches, &times, spread);
+        let rate = (count as f64 / response).min(limit);
+        let response = count as f64 / rate;
+        // What the bottleneck adds waits there.
+        let mut known = 0.0;
+        for (index, branch) in branches.iter().enumerate() {
+            solution.branches[index].response = times[index];
+            known += rate * branch.visits * times[index];
+            for (at, station) in branch.stations.iter().enumerate() {
+                let flow = rate * branch.visits * station.flow();
+                let (queue, busy) = seen[index][at];
+                let ahead = (queue - busy).max(0.0) + busy * after(station);
+                let time = station.service * (1.0 + ahead);
+                seen[index][at] = (flow * time, (flow * station.service).min(1.0));
+            }
+        }
+        let lost = (count as f64 - known).max(0.0);
+        if let Some((index, at)) = bottleneck(branches) {
+            seen[index][at].0 += lost / branches[index].stations[at].copies;
+        }
+        solution.rate = rate;
+        solution.response = response;
+        solution.fork = fork;
+    }
+    for (index, branch) in branches.iter().enumerate() {
+        let state = &mut solution.branches[index];
+        if let Some(first) = branch.stations.first() {
+            let flow = solution.rate * branch.visits;
+            state.utilisation = (flow * first.demand()).min(1.0);
+            state.queue = seen[index][0].0 * first.copies;
+        }
+    }
+    solution
+}
+
+/// Stations like the busiest one that would have as much to do as all.
+fn stations(branches: &[Branch]) -> f64 {
+    let (mut all, mut most) = (0.0, 1e-9_f64);
+    for branch in branches {
+        for station in &branch.stations {
+            let demand = branch.visits * station.demand();
+            all += demand * station.copies;
+            most = most.max(demand);
+        }
+    }
+    (all / most).max(1.0)
+}
+
+/// The branch and the station that can do least.
+fn bottleneck(branches: &[Branch]) -> Option<(usize, usize)> {
+    let mut worst = None;
+    let mut most = 0.0;
+    for (index, branch) in branches.iter().enumerate() {
+        for (at, station) in branch.stations.iter().enumerate() {
+            let demand = branch.visits * station.demand();
+            if demand > most {
+                most = demand;
+                worst = Some((index, at));
+            }
+        }
+    }
+    worst
+}
+
+/// An open network at `rate` requests per nanosecond, whose gaps have the squared coefficient of
+/// variation `gaps`.
+pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64) -> Solution {
+    let mut states = Vec::new();
+    let mut times = Vec::new();
+    let mut spreads: Vec<Branch> = branches.to_vec();
+    let all: f64 = branches.iter().map(|branch| branch.visits).sum();
+    let disks = branches.iter().filter(|branch| branch.visits > 0.0).count() as f64;
+    // Of requests that use all disks the parts wait alike, but for what services differ.
+    let together = (all / disks.max(1.0)).min(1.0);
+    for (index, branch) in branches.iter().enumerate() {
+        let mut state = State::default();
+        let mut time = branch.delay;
+        let mut square = branch.deviation.powi(2);
+        for (at, station) in branch.stations.iter().enumerate() {
+            let flow = rate * branch.visits * station.flow();
+            // Of many sources each sees fewer of the bursts.
+            let variation = 1.0 + (gaps - 1.0) * branch.visits.min(1.0);
+            let busy = (flow * station.service).min(0.98);
+            let work = flow * station.service.powi(2) * (variation + station.variation);
+            let behind = flow * station.background * station.piece;
+            let wait = (work + behind) / (2.0 * (1.0 - busy));
+            // Of two queues the shorter one: as with one queue for two servers.
+            let wait = wait * (1.0 - branch.chosen + branch.chosen * busy / (1.0 + busy));
+            time += station.visits * (station.service + wait);
+            let own = station.variation / (1.0 + station.variation);
+            square += wait * wait * (1.0 - together + together * own);
+            if at == 0 {
+                state.utilisation = (flow * (station.service + station.background)).min(1.0);
+                state.queue = flow * (station.service + wait) * station.copies;
+            }
+        }
+        state.response = time;
+        spreads[index].deviation = square.sqrt();
+        states.push(state);
+        times.push(time.max(1.0));
+    }
+    let (response, fork) = fork_with(&spreads, &times, spread);
+    Solution {
+        rate,
+        response,
+        branches: states,
+        fork,
+    }
+}
+
+/// The mean time of a request whose parts take `times` on their branches, and how much of it is
+/// waiting for the slowest.
+fn fork(branches: &[Branch], times: &[f64], shape: Spread<'_>) -> (f64, f64) {
+    let mut spread = branches.to_vec();
+    for (branch, time) in spread.iter_mut().zip(times) {
+        // Those before bring as many services' variation as they are.
+        let services = (time / branch.undisturbed().max(1.0) - 1.0).max(0.0);
+        let each = branch.deviation.powi(2) + branch.undisturbed().powi(2) / 3.0;
+        branch.deviation = (branch.deviation.powi(2) + services * each).sqrt();
+    }
+    fork_with(&spread, times, shape)
+}
+
+fn fork_with(branches: &[Branch], times: &[f64], shape: Spread<'_>) -> (f64, f64) {
+    let all: f64 = branches.iter().map(|branch| branch.visits).sum();
+    let weight = |of: &dyn Fn(usize) -> f64| -> f64 {
+        let indices = 0..branches.len();
+        indices
+            .map(|index| branches[index].visits * of(index))
+            .sum::<f64>()
+            / all.max(1e-12)
+    };
+    // Parts of one request on one disk follow each other.
+    let disks: f64 = shape
+        .width
+        .iter()
+        .zip(1..)
+        .map(|(share, count)| share * f64::from(count))
+        .sum();
+    let repeated = (all / disks.max(1e-12)).max(1.0);
+    let mean = weight(&|index| times[index]) * repeated;
+    let deviation = weight(&|index| branches[index].deviation.powi(2)).sqrt() * repeated.sqrt();
+    let block = weight(&|index| branches[index].block);
+    let mut response = 0.0;
+    for (index, (share, excess)) in shape.width.iter().zip(shape.excess).enumerate() {
+        if *share > 0.0 {
+            let last = if index == 0 {
+                mean
+            } else {
+                last_of(times, index + 1) * repeated
+            };
+            let more = excess * block;
+            response += share * (last.max(mean) + largest(index + 1) * deviation + more);
+        }
+    }
+    (response, response - mean)
+}
+
+/// The mean of the largest of `count` of these numbers, all choices as likely.
+fn last_of(times: &[f64], count: usize) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    if count <= 1 {
+        return sorted.iter().sum::<f64>() / sorted.len() as f64;
+    }
+    let (mut mean, mut left) = (0.0, 1.0);
+    for (index, time) in sorted.iter().enumerate() {
+        let rest = (sorted.len() - index) as f64;
+        let chance = left * (count as f64 / rest).min(1.0);
+        mean += chance * time;
+        left -= chance;
+    }
+    mean
+}
+
+/// The mean of the largest of `count` standard normals.
+fn largest(count: usize) -> f64 {
+    const MEANS: [f64; 8] = [0.0, 0.564, 0.846, 1.029, 1.163, 1.267, 1.352, 1.424];
+    MEANS[count.clamp(1, MEANS.len()) - 1]
+}
+
+#[cfg(test)]
+mod tests;

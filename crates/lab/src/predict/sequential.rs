@@ -1,0 +1,372 @@
+//! Sequential streams: what one part costs a drive that has just served the one before.
+//!
+//! ```text
+//!   read, media slower     the head never stops: a part takes its passage
+//!   read, host slower      the head runs ahead until the segment is full, stops, and is called
+//!                          again when the host has caught up: a few turns for each segment
+//!   no read-ahead, writes  the next command comes after its first sector has passed: the passage
+//!                          and a whole number of turns
+//! ```
+
+use super::footprint::Part;
+use super::mechanics::{Came, Cost, Mechanics, Way};
+use super::random::{host_read, host_write};
+use crate::disk::profile::{ReadAhead, Release, Scheduler, WritePolicy};
+use crate::disk::seek::Direction;
+
+/// Blocks over which the rate of a long passage is averaged.
+const PASSAGE: u64 = 4096;
+
+/// Places of the disk at which it is.
+const PLACES: usize = 24;
+
+/// How parts follow each other on a drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stream {
+    /// The share of reads.
+    pub(super) reads: f64,
+    /// Commands that are at the drive at a time; less than 1 where they come of themselves.
+    pub(super) depth: f64,
+    /// Time between parts on this drive beyond what it takes for one, since others have their turn.
+    pub(super) away: f64,
+    /// The share of parts before which the arm moves to another piece of the disk, and how long.
+    pub(super) jumps: f64,
+    pub(super) jump: f64,
+}
+
+/// What a part costs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Pace {
+    /// The time of a part where the drive sets the pace.
+    pub(super) period: f64,
+    /// The time of a part that finds its data, or its place in the cache.
+    pub(super) host: f64,
+    /// The passage of a part.
+    pub(super) media: f64,
+    /// A part that has to be positioned for, after a pause.
+    pub(super) cold: f64,
+    /// The share of parts that are cold after pauses.
+    pub(super) colds: f64,
+}
+
+/// The average over the places of a stream.
+pub(super) fn pace(mechanics: &Mechanics<'_>, parts: &[Part], stream: Stream) -> Pace {
+    let step = (parts.len() / PLACES).max(1);
+    let mut sum = Pace::default();
+    let mut count = 0.0;
+    for part in parts.iter().step_by(step) {
+        let pace = Place::new(mechanics, *part, stream).pace(stream);
+        sum.period += pace.period;
+        sum.host += pace.host;
+        sum.media += pace.media;
+        sum.cold += pace.cold;
+        sum.colds += pace.colds;
+        count += 1.0;
+    }
+    Pace {
+        period: sum.period / count,
+        host: sum.host / count,
+        media: sum.media / count,
+        cold: sum.cold / count,
+        colds: sum.colds / count,
+    }
+}
+
+struct Place<'a> {
+    mechanics: &'a Mechanics<'a>,
+    came: Came,
+    open: bool,
+    read: Way,
+    write: Way,
+    count: f64,
+    /// The passage of a part, switches and all.
+    media: f64,
+    /// Blocks and passage of a track.
+    track: f64,
+}
+
+impl<'a> Place<'a> {
+    fn new(mechanics: &'a Mechanics<'a>, part: Part, stream: Stream) -> Self {
+        let blocks = mechanics.geometry.blocks();
+        let long = part.count.max(PASSAGE).min(blocks);
+        let start = part.start.min(blocks - long);
+        let passage = mechanics.way(Part { start, count: long }, Direction::Read);
+        Self {
+            came: if stream.depth > 1.0 {
+                Came::Busy
+            } else {
+                Came::Idle
+            },
+            open: stream.depth < 1.0,
+            read: mechanics.way(part, Direction::Read),
+            write: mechanics.way(part, Direction::Write),
+            count: part.count as f64,
+            media: passage.media / long as f64 * part.count as f64,
+            track: f64::from(mechanics.geometry.locate(part.start).per_track),
+            mechanics,
+        }
+    }
+
+    fn pace(&self, stream: Stream) -> Pace {
+        let reads = self.reads(stream);
+        let writes = self.writes(stream);
+        let share = stream.reads;
+        // What comes after another kind finds its sector passed.
+        let mixed = 2.0 * share * (1.0 - share);
+        let cold_read = self.turned_read(stream) + stream.jumps * stream.jump;
+        let read =
+            reads.period + (cold_read - reads.period).max(0.0) * mixed / share.max(1e-9) / 2.0;
+        Pace {
+            period: share * read + (1.0 - share) * writes.period,
+            host: share * reads.host + (1.0 - share) * writes.host,
+            media: self.media,
+            cold: share * reads.cold + (1.0 - share) * writes.cold,
+            colds: share * reads.colds + (1.0 - share) * writes.colds,
+        }
+    }
+
+    /// Blocks that are read ahead of the host.
+    fn ahead(&self) -> f64 {
+        let cache = &self.mechanics.profile.cache;
+        if cache.segments == 0 {
+            return 0.0;
+        }
+        let segment = f64::from(cache.segment_blocks);
+        match cache.read_ahead {
+            ReadAhead::None => 0.0,
+            ReadAhead::TrackEnd => self.track / 2.0,
+            ReadAhead::CylinderEnd => self.track * f64::from(self.mechanics.geometry.heads()) / 2.0,
+            ReadAhead::Segment if cache.read_ahead_max > 0 => f64::from(cache.read_ahead_max),
+            ReadAhead::Segment | ReadAhead::WholeTracks => segment,
+        }
+    }
+
+    fn settle(&self, direction: Direction) -> f64 {
+        self.mechanics.arm.begin_ns((0, 0), (0, 0), direction) as f64
+    }
+
+    /// A read that follows another command and is not in the cache: a whole number of turns.
+    fn turned_read(&self, stream: Stream) -> f64 {
+        let settle = self.settle(Direction::Read);
+        self.turned(settle, |wait| {
+            self.mechanics
+                .read(&self.read, settle, wait, self.came, stream.reads)
+        })
+    }
+
+    /// The time from one command to the next, where the first sector of the next comes when the
+    /// last one of this has passed, and again a turn later.
+    fn turned(&self, settle: f64, cost: impl Fn(f64) -> Cost) -> f64 {
+        let turn = self.mechanics.turn;
+        let mut period = 0.0;
+        let mut wait = 0.0;
+        for _ in 0..3 {
+            let found = cost(wait);
+            let tail = found.busy - found.medium;
+            let before = tail + found.overhead + settle;
+            wait = (before / turn).ceil() * turn - before;
+            period = found.busy;
+        }
+        period
+    }
+
+    /// The passage and as many turns as the time that the head needs besides.
+    fn turns(&self, besides: f64, media: f64) -> f64 {
+        let turn = self.mechanics.turn;
+        media + (besides / turn).ceil().max(0.0) * turn
+    }
+
+    fn reads(&self, stream: Stream) -> Pace {
+        let host = host_read(self.mechanics, self.count, self.came, stream.reads);
+        let turn = self.mechanics.turn;
+        let settle = self.settle(Direction::Read);
+        let cost = self
+            .mechanics
+            .read(&self.read, settle, turn / 2.0, self.came, stream.reads);
+        let (cold, overhead) = (cost.response, cost.overhead);
+        let ahead = self.ahead();
+        if ahead < 1.0 || self.loses(&cost) {
+            let period = if stream.away > 0.0 {
+                cold
+            } else {
+                self.turned_read(stream)
+            };
+            return Pace {
+                period,
+                host: cold,
+                media: self.media,
+                cold,
+                colds: 1.0,
+            };
+        }
+        let base = host.max(self.media) + self.stops(stream, host);
+        let mut period = base;
+        let mut colds = 0.0;
+        for _ in 0..20 {
+            let between = period + stream.away;
+            let surplus = 1.0 - self.media / between.max(1.0);
+            if surplus <= 0.0 || host + stream.away <= self.media {
+                break;
+            }
+            colds = (self.count / ahead * surplus).min(1.0);
+            let resumes = self.mechanics.profile.cache.resume_on_hit.is_yes()
+                && ahead / self.count * between > turn + settle;
+            let pause = if resumes {
+                0.0
+            } else if stream.away > 0.0 {
+                (cold - host).max(0.0)
+            } else {
+                // The head comes back after a whole number of turns.
+                let idle = ahead / self.count * host + overhead + settle;
+                (idle / turn).ceil() * turn - ahead / self.count * host
+            };
+            let next = host + pause.max(0.0) * colds;
+            period = f64::midpoint(period, next.max(base.min(self.media)));
+        }
+        Pace {
+            period,
+            host,
+            media: self.media,
+            cold,
+            colds,
+        }
+    }
+
+    /// Whether the next command comes before its first block was read ahead: the head then starts
+    /// anew, though it was on the way there.
+    fn loses(&self, cost: &Cost) -> bool {
+        let profile = self.mechanics.profile;
+        let sector = self.mechanics.turn / self.track;
+        !self.open && !profile.cache.almost_hits.is_yes() && self.tail(cost) < sector * 0.999
+    }
+
+    /// From the last sector of a read to the next command.
+    fn tail(&self, cost: &Cost) -> f64 {
+        let queued = self.came == Came::Busy;
+        let end = match self.mechanics.profile.queue.release {
+            Release::AtMediumDone if queued => cost.medium,
+            _ => cost.response,
+        };
+        end - cost.medium
+    }
+
+    /// What a part loses where reading ahead ends with the track or cylinder.
+    fn stops(&self, stream: Stream, host: f64) -> f64 {
+        let cache = &self.mechanics.profile.cache;
+        let settle = self.settle(Direction::Read);
+        let cost = self
+            .mechanics
+            .read(&self.read, settle, 0.0, self.came, stream.reads);
+        let sector = self.mechanics.turn / self.track;
+        let skew = (self.media / self.count - sector) * self.track;
+        let tail = self.tail(&cost);
+        let tracks = match cache.read_ahead {
+            ReadAhead::TrackEnd => 1.0,
+            ReadAhead::CylinderEnd => f64::from(self.mechanics.geometry.heads()),
+            // The head is on its way to the next track, and is called there anew.
+            _ if tail < skew && host <= self.media && !self.open && !cache.almost_hits.is_yes() => {
+                let lost = (settle / self.mechanics.turn).ceil();
+                return lost * self.mechanics.turn * self.count / self.track;
+            }
+            _ => return 0.0,
+        };
+        let need = tail + cost.overhead + settle;
+        let lost = ((need - skew) / self.mechanics.turn).ceil().max(0.0) * self.mechanics.turn;
+        lost * self.count / (self.track * tracks)
+    }
+
+    fn writes(&self, stream: Stream) -> Pace {
+        let profile = self.mechanics.profile;
+        let turn = self.mechanics.turn;
+        let settle = self.settle(Direction::Write);
+        let cold = (0..8)
+            .map(|eighth| {
+                let wait = (f64::from(eighth) + 0.5) * turn / 8.0;
+                self.mechanics
+                    .write(
+                        &self.write,
+                        settle + stream.jump,
+                        wait,
+                        self.came,
+                        stream.reads,
+                    )
+                    .response
+            })
+            .sum::<f64>()
+            / 8.0;
+        match profile.cache.write_policy {
+            WritePolicy::Through => self.through(stream, cold),
+            WritePolicy::BehindWhenIdle => {
+                let host = host_write(self.mechanics, self.count, self.came, stream.reads);
+                let combines = profile.cache.combine_writes.is_yes();
+                let period = if combines && host <= self.media {
+                    self.media
+                } else {
+                    self.turns((host - self.media).max(0.0) + settle, self.media)
+                };
+                Pace {
+                    period: period + stream.jumps * (cold - period).max(0.0),
+                    host,
+                    media: self.media,
+                    cold: host,
+                    colds: 0.0,
+                }
+            }
+            WritePolicy::Behind => {
+                let host = host_write(self.mechanics, self.count, self.came, stream.reads);
+                let window = profile.cache.write_segments as f64 - 1.0;
+                // Nothing is written back while the next write comes in.
+                let taken = host_write(self.mechanics, self.count, Came::Busy, stream.reads);
+                Pace {
+                    period: self.skip(settle + taken, window).max(host),
+                    host,
+                    media: self.media,
+                    cold: host,
+                    colds: 0.0,
+                }
+            }
+        }
+    }
+
+    /// Writes that go to the medium at once.
+    fn through(&self, stream: Stream, cold: f64) -> Pace {
+        let settle = self.settle(Direction::Write);
+        let write = |wait| {
+            self.mechanics
+                .write(&self.write, settle, wait, self.came, stream.reads)
+        };
+        let first = write(0.0);
+        let extra = first.busy - first.medium + first.overhead + settle;
+        let window = match self.mechanics.profile.queue.scheduler {
+            Scheduler::Sptf => stream.depth - 1.0,
+            _ => 0.0,
+        };
+        let turned = self.turned(settle, write);
+        let period = if stream.away > extra {
+            cold
+        } else if window > 0.0 {
+            self.skip(extra, window).min(turned)
+        } else {
+            turned
+        };
+        Pace {
+            period: period + stream.jumps * (cold - period).max(0.0),
+            host: cold,
+            media: self.media,
+            cold,
+            colds: 1.0,
+        }
+    }
+
+    /// A part of those that `window` others follow, where the head needs `besides` between two: it
+    /// takes the next that it can reach, or waits for the turn.
+    fn skip(&self, besides: f64, window: f64) -> f64 {
+        let step = (besides / self.media).ceil() + 1.0;
+        let turned = self.turns(besides, self.media);
+        if window >= step - 1.0 {
+            (step * self.media).min(turned)
+        } else {
+            turned
+        }
+    }
+}
