@@ -1,6 +1,7 @@
 //! What a layout costs: predicted, emulated and measured.
 //!
 //! ```text
+//!   calibrate  times a disk from outside and fits a profile
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
 //!   layout     stacks of storage as plain data
 //!   stack      a layout, built: mapping, mirrors, loops, links; and loads on it
@@ -15,6 +16,7 @@
 //! nanoseconds, and no function of the platform's mathematics library decides one.
 
 pub mod audit;
+pub mod calibrate;
 pub mod disk;
 pub mod layout;
 pub mod predict;

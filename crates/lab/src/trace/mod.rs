@@ -19,6 +19,7 @@ mod format;
 pub mod import;
 pub mod label;
 mod record;
+mod replay;
 
 pub use depend::find_dependencies;
 pub use export::to_iolog;
@@ -26,6 +27,8 @@ pub use format::{Partial, read, read_whole_part, write};
 pub use record::{
     Certainty, Class, Component, Header, Label, Operation, Record, TimeSource, Trace,
 };
+
+pub use replay::{Moment, Outcome, Share, replay};
 
 #[cfg(test)]
 mod tests;

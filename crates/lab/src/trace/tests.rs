@@ -3,3 +3,4 @@
 mod ext;
 mod format;
 mod import;
+mod replay;
