@@ -5,6 +5,7 @@
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
 //!   layout     stacks of storage as plain data
 //!   stack      a layout, built: mapping, mirrors, loops, links; and loads on it
+//!   filesystem ext2 and ext3 with their kernel, on an emulated disk
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   stats      pairs, intervals, verdicts
@@ -18,6 +19,7 @@
 pub mod audit;
 pub mod calibrate;
 pub mod disk;
+pub mod filesystem;
 pub mod layout;
 pub mod predict;
 pub mod settings;

@@ -32,11 +32,21 @@ impl Device for Stub {
 
 /// An unused stack; the seed decides the phases of platters and shuffled orders.
 pub fn build(layout: &Layout, seed: u64) -> Result<Box<dyn Model>> {
+    build_behind(layout, seed, |disk| disk)
+}
+
+/// The same with something in front of each disk, below the volume: a queue that sorts, as kernels
+/// have it there.
+pub fn build_behind(
+    layout: &Layout,
+    seed: u64,
+    front: impl Fn(Box<dyn Model>) -> Box<dyn Model>,
+) -> Result<Box<dyn Model>> {
     let bus = (layout.buses == Buses::Shared).then(SharedBus::new);
     let mut disks = Vec::new();
     for (number, disk) in (0..).zip(&layout.disks) {
         let seed = seed.wrapping_mul(0x9e37_79b9).wrapping_add(number);
-        disks.push(disk.build(seed, bus.as_ref())?);
+        disks.push(front(disk.build(seed, bus.as_ref())?));
     }
     let (table, leaves, mirrors) = table(layout, seed, &disks)?;
     let volume = Volume::new(disks, table, leaves, mirrors, layout.mapping_ns);

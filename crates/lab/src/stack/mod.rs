@@ -25,7 +25,7 @@ mod load;
 mod loops;
 mod volume;
 
-pub use build::build;
+pub use build::{build, build_behind};
 pub use load::{Outcome, Plan, run};
 
 #[cfg(test)]

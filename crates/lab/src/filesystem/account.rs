@@ -1,0 +1,147 @@
+//! Where time and blocks went: Eq. 1 of the first study, counted and timed.
+//!
+//! ```text
+//!   caller   elapsed = processor + sum over classes of what it waited for
+//!   device   elapsed = idle      + sum over classes of what it was busy with
+//! ```
+//!
+//! Both sums are exact. Who waits for a block that is read, waits for its class. Who is held up
+//! because too much is dirty, waits for what the device serves meanwhile. The device is busy while
+//! anything is outstanding; the time between two answers belongs to the request of the later one,
+//! and is shared by bytes where several are answered at once, as merged ones are.
+
+/// What a block is to the file system; the terms of Eq. 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Blocks of directories: `T_DO`.
+    Directory,
+    /// Inode tables, indirect blocks, superblock, group descriptors: `T_MO`.
+    Metadata,
+    /// Bitmaps of blocks and inodes: `T_FL`.
+    FreeList,
+    /// Contents of files: `T_DFA`.
+    FileData,
+    /// The log: `T_J`.
+    Journal,
+}
+
+impl Class {
+    /// All, in the order of Eq. 1.
+    pub const ALL: [Self; 5] = [
+        Self::Directory,
+        Self::Metadata,
+        Self::FreeList,
+        Self::FileData,
+        Self::Journal,
+    ];
+
+    /// Its term in Eq. 1.
+    pub fn term(self) -> &'static str {
+        match self {
+            Self::Directory => "T_DO",
+            Self::Metadata => "T_MO",
+            Self::FreeList => "T_FL",
+            Self::FileData => "T_DFA",
+            Self::Journal => "T_J",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Directory => "directory",
+            Self::Metadata => "metadata",
+            Self::FreeList => "free list",
+            Self::FileData => "file data",
+            Self::Journal => "journal",
+        }
+    }
+}
+
+/// What was done for one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Requests to read.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Requests to write.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// How long the caller waited for it.
+    pub waited_ns: u64,
+    /// How long the device was busy with it.
+    pub busy_ns: u64,
+}
+
+/// The account of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Account {
+    tallies: [Tally; Class::ALL.len()],
+    /// From mount until now.
+    pub elapsed_ns: u64,
+    /// What the caller computed.
+    pub processor_ns: u64,
+    /// How long the device had nothing to do.
+    pub idle_ns: u64,
+    /// Pages of files that were asked for and in memory.
+    pub hits: u64,
+    /// Pages of files that had to be read.
+    pub misses: u64,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Times the log had to be emptied to go on.
+    pub checkpoints: u64,
+    /// Flushes sent to the device.
+    pub flushes: u64,
+}
+
+impl Account {
+    /// What was done for `class`.
+    pub fn class(&self, class: Class) -> &Tally {
+        &self.tallies[class as usize]
+    }
+
+    pub(super) fn class_mut(&mut self, class: Class) -> &mut Tally {
+        &mut self.tallies[class as usize]
+    }
+
+    /// What happened since `earlier`, an account of the same run.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut account = *self;
+        for (tally, before) in account.tallies.iter_mut().zip(&earlier.tallies) {
+            tally.reads -= before.reads;
+            tally.read_bytes -= before.read_bytes;
+            tally.writes -= before.writes;
+            tally.written_bytes -= before.written_bytes;
+            tally.waited_ns -= before.waited_ns;
+            tally.busy_ns -= before.busy_ns;
+        }
+        account.elapsed_ns -= earlier.elapsed_ns;
+        account.processor_ns -= earlier.processor_ns;
+        account.idle_ns -= earlier.idle_ns;
+        account.hits -= earlier.hits;
+        account.misses -= earlier.misses;
+        account.commits -= earlier.commits;
+        account.checkpoints -= earlier.checkpoints;
+        account.flushes -= earlier.flushes;
+        account
+    }
+
+    /// What must always hold.
+    pub fn check(&self) {
+        let waited: u64 = self.tallies.iter().map(|tally| tally.waited_ns).sum();
+        assert_eq!(
+            waited + self.processor_ns,
+            self.elapsed_ns,
+            "the caller computes or waits"
+        );
+        let busy: u64 = self.tallies.iter().map(|tally| tally.busy_ns).sum();
+        assert_eq!(
+            busy + self.idle_ns,
+            self.elapsed_ns,
+            "the device is busy or idle"
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests: single calls, random calls against oracles, and the parts against naive ones.
+
+mod calls;
+mod oracles;
+mod parts;
