@@ -113,27 +113,9 @@ impl VolumeQueue {
         true
     }
 
-    /// Starts a request that may go to the devices.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "each move of a request costs as much as a lookup"
-    )]
-    fn start(&mut self, mut request: Request) {
-        if let Some(device) = self.aim(&mut request) {
-            self.give(device, request);
-        } else {
-            self.start_other(request);
-        }
-        if self.out == 0 {
-            self.gate.idle();
-        }
-    }
-
-    /// Turns a request that goes to one device as a whole, as most do, into what that device is
-    /// asked; the device's index in the table. Any other request stays as it is.
+    /// Where a request goes if it is proper and one device serves it as a whole, as most are.
     #[inline]
-    fn aim(&mut self, request: &mut Request) -> Option<usize> {
+    fn only_device(&mut self, request: &Request) -> Option<(usize, u64)> {
         let with_data = matches!(request.operation, Operation::Read | Operation::Write);
         let range = request.range;
         if !with_data || range.is_empty() || !is_proper(&self.generation.info, request) {
@@ -141,22 +123,20 @@ impl VolumeQueue {
         }
         let mapped = self.generation.table.lookup(range.start(), &mut self.hint);
         match mapped.leaf {
-            Leaf::Device { device, offset } if mapped.len >= range.len() => {
-                request.tag = self.gather.single(request.tag, request.operation);
-                request.range = Range::new(offset, range.len());
-                Some(device)
-            }
+            Leaf::Device { device, offset } if mapped.len >= range.len() => Some((device, offset)),
             _ => None,
         }
     }
 
-    /// Starts a request that is improper, is cut into parts, or goes nowhere.
-    #[inline(never)]
-    fn start_other(&mut self, request: Request) {
+    /// Starts any request that may go to the devices.
+    fn start(&mut self, request: Request) {
         if let Err(error) = admit(&self.generation.info, &request) {
             self.done.push(request.complete(Err(error)));
         } else {
             self.start_parts(request);
+        }
+        if self.out == 0 {
+            self.gate.idle();
         }
     }
 
@@ -261,14 +241,6 @@ impl VolumeQueue {
             unreachable!("a device that was opened is asked")
         };
         let error = error.clone().within(&self.generation.info.name);
-        if let Some(single) = self.gather.take_single(part.tag) {
-            self.done.push(Completion {
-                tag: single.tag,
-                result: Err(error),
-                buffer: part.buffer,
-            });
-            return;
-        }
         let answered = self.gather.answer(part.tag, part.buffer);
         self.gather.fail(answered.whole, || error);
     }
@@ -348,13 +320,29 @@ fn named(error: Error, volume: &str, leg: &str) -> Error {
 }
 
 impl Queue for VolumeQueue {
+    /// What one device serves as a whole goes there without being moved on the way: a move waits
+    /// for what was just stored, and costs more than the lookup.
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        if self.held.is_empty() && self.may_start() {
-            self.start(request);
-        } else {
+        if !self.held.is_empty() || !self.may_start() {
             self.held.push_back(request);
+            return;
         }
+        if let Some((device, offset)) = self.only_device(&request) {
+            let leg = &mut self.legs[self.leg_of[device]];
+            if let Ok(queue) = &mut leg.queue {
+                leg.out += 1;
+                self.out += 1;
+                return queue.submit(Request {
+                    tag: self.gather.single(request.tag, request.operation),
+                    operation: request.operation,
+                    range: Range::new(offset, request.range.len()),
+                    durability: request.durability,
+                    buffer: request.buffer,
+                });
+            }
+        }
+        self.start(request);
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
