@@ -12,7 +12,9 @@
 //! A client that is slower than the server has replies in its socket all the time. Were the server
 //! to receive each of its requests at once, the client would wake it for each, which costs both of
 //! them more than the request. So it does not while the socket is full enough of replies to refuse
-//! more (a quarter, on Linux); it wakes up when the client has read them, to many requests.
+//! more (a quarter, on Linux); it wakes up when the client has read them, to many requests. Only
+//! where the device answers at once, though: one that takes its time is better given the next
+//! requests while the client reads, or each of the two stands idle while the other works.
 //!
 //! What one connection may hold is bounded: requests, their bytes, and replies that the client
 //! does not fetch. At the bound it stops receiving, and the client's own sends wait. A turn takes
@@ -113,6 +115,8 @@ pub(super) struct Session<'a> {
     slots: Slots,
     done: Vec<Completion>,
     replies: Replies,
+    /// Whether a request had to wait for the device since the client was last waited for.
+    device_took_time: bool,
     patience: Duration,
 }
 
@@ -143,6 +147,7 @@ impl<'a> Session<'a> {
             intake: Intake::Open,
             slots: Slots::default(),
             done: Vec::new(),
+            device_took_time: false,
             patience: Duration::ZERO,
         })
     }
@@ -153,6 +158,7 @@ impl<'a> Session<'a> {
             let taken = self.take_requests()?;
             self.collect()?;
             self.replies.send(self.socket)?;
+            self.device_took_time |= self.slots.len() > 0;
             if taken == Taken::Turn || (taken == Taken::Limit && !self.is_full()) {
                 continue;
             }
@@ -161,7 +167,10 @@ impl<'a> Session<'a> {
                 if self.intake == Intake::Ended {
                     return Ok(());
                 }
-                self.let_catch_up()?;
+                let device_took_time = std::mem::take(&mut self.device_took_time);
+                if !device_took_time {
+                    self.let_catch_up()?;
+                }
                 self.receive_idle()?;
             } else {
                 self.receive_or_wait(taken)?;
