@@ -4,7 +4,11 @@
 //! than a program with one. So each table says how much of the processors went to others, and how
 //! much the host took away (steal), and says plainly when that was too much.
 
+mod loops;
+
 use std::fs;
+
+pub(super) use loops::Watch;
 
 /// The share of the processors' time from which on others disturb.
 const FOREIGN_MAX: f64 = 0.15;
@@ -47,6 +51,15 @@ impl Moment {
             busy: total - idle - stolen,
             stolen,
             own: own.map(|word| word.parse().unwrap_or(0.0)).sum(),
+        }
+    }
+
+    /// The same moment, with as many ticks more that were our own work: those that the kernel spent
+    /// for us.
+    pub(super) fn with_own(self, ticks: f64) -> Self {
+        Self {
+            own: self.own + ticks,
+            ..self
         }
     }
 

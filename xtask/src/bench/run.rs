@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::tidy::root;
 
 use super::contest::Row;
-use super::noise::Moment;
+use super::noise::{Moment, Watch};
 use super::record::{Identity, append};
 use super::report;
 use super::tables::TABLES;
@@ -141,8 +141,10 @@ fn measure<'a>(
             println!("  missing peer: {missing}");
         }
         let before = Moment::now();
+        let watch = Watch::start();
         // What a table stands on panics when it cannot stand; the others can still be run.
         let rows = panic::catch_unwind(AssertUnwindSafe(|| (table.run)(bench)));
+        let for_us = watch.stop();
         match rows.unwrap_or_else(|_| Err("it panicked, see above".to_owned())) {
             Ok(rows) => {
                 for row in &rows {
@@ -158,7 +160,7 @@ fn measure<'a>(
             }
         }
         if bench.effort == Effort::Full
-            && let Some(complaint) = before.complaint(Moment::now())
+            && let Some(complaint) = before.complaint(Moment::now().with_own(for_us))
         {
             println!("  {complaint}");
         }

@@ -14,4 +14,6 @@ fn only_others_are_noise() {
     let said = end("cpu 10 0 0 80 0 0 0 10 0 0", 10).expect("noise");
     assert!(said.contains("the host took 10 %"), "{said}");
     assert_eq!(begin.complaint(begin), None);
+    let busy = Moment::of("cpu 90 0 5 100 5 0 0 0 0 0", &own(10));
+    assert_eq!(begin.complaint(busy.with_own(70.0)), None);
 }

@@ -30,14 +30,15 @@ pub(super) struct Node {
 }
 
 enum Kind {
-    Ours(Attached),
+    Ours(Box<Attached>),
     Qemu(Box<Exported>),
 }
 
-/// A volume that `ashlar attach` serves.
+/// A volume that `ashlar attach` serves: from a child of ours, so that its work is known as ours.
 struct Attached {
     ashlar: PathBuf,
     node: PathBuf,
+    _daemon: Daemon,
     runtime: Scratch,
 }
 
@@ -57,23 +58,21 @@ struct MountPoint {
 impl Node {
     /// The volume of `made`, attached.
     pub(super) fn ours(bench: &Bench, made: &Made) -> Result<Self, String> {
-        let mut attached = Attached {
+        let runtime = Scratch::new("attached");
+        let attach = ashlar(&bench.ashlar, &runtime)
+            .args(["attach", "--foreground", "made/data", "--devices"])
+            .arg(made.image());
+        let daemon = Daemon::start(attach, || node_within(runtime.path()).is_some());
+        let attached = Attached {
             ashlar: bench.ashlar.clone(),
-            node: PathBuf::new(),
-            runtime: Scratch::new("attached"),
+            node: node_within(runtime.path()).ok_or("the volume's node is gone")?,
+            _daemon: daemon,
+            runtime,
         };
-        let attach = attached
-            .command()
-            .args(["attach", "made/data", "--devices"]);
-        let finished = attach.arg(made.image()).run();
-        if finished.code != Some(0) {
-            return Err(finished.to_string());
-        }
-        attached.node = PathBuf::from(finished.text().trim_end());
         check_direct(&attached.node)?;
         Ok(Node {
             name: "ashlar",
-            kind: Kind::Ours(attached),
+            kind: Kind::Ours(Box::new(attached)),
         })
     }
 
@@ -122,17 +121,27 @@ impl Node {
     }
 }
 
-impl Attached {
-    fn command(&self) -> Tool {
-        Tool::new(&self.ashlar).env("ASHLAR_RUNTIME_DIR", self.runtime.path())
-    }
-}
-
 impl Drop for Attached {
     fn drop(&mut self) {
         // Whoever still uses the node is told so, and the folder stays.
-        self.command().args(["detach", "--all"]).run();
+        let ashlar = ashlar(&self.ashlar, &self.runtime);
+        ashlar.args(["detach", "--all"]).run();
     }
+}
+
+/// Our program, with its state in a folder of its own.
+fn ashlar(program: &Path, runtime: &Scratch) -> Tool {
+    Tool::new(program).env("ASHLAR_RUNTIME_DIR", runtime.path())
+}
+
+/// The loop device over a file in this folder.
+fn node_within(folder: &Path) -> Option<PathBuf> {
+    let devices = fs::read_dir("/sys/block").ok()?.flatten();
+    let mut over = devices.filter(|device| {
+        let file = fs::read_to_string(device.path().join("loop/backing_file"));
+        file.is_ok_and(|file| Path::new(file.trim()).starts_with(folder))
+    });
+    Some(Path::new("/dev").join(over.next()?.file_name()))
 }
 
 impl MountPoint {
