@@ -23,4 +23,5 @@ mod reports;
 mod rings;
 mod sequence;
 mod survive;
+mod traces;
 mod volumes;

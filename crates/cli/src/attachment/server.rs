@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use block::trace::{Trace, Traced};
 use block::{Device, Error, Kind, Result};
 use export::fuse::{Access, FuseFile, Mount, Options};
 use export::loop_device::{self, LoopDevice, Resizer, usage};
@@ -36,6 +37,8 @@ pub(crate) enum Source {
     Reader(Arc<dyn Device>),
     /// A volume of a group that this process owns.
     Here(Use),
+    /// The same, and each request is noted.
+    Recorded(Use, Trace),
     /// The volume with this name, without its group, of a group that another process owns; and
     /// what may be missing of it.
     There(Client, String, MissingPolicy),
@@ -199,6 +202,11 @@ impl Served {
             }
             Source::Here(used) => {
                 let (file, block) = here(Arc::new(used.volume.clone()))?;
+                Ok((Self::Here(file, Some(used)), block))
+            }
+            Source::Recorded(used, trace) => {
+                let volume = Arc::new(used.volume.clone());
+                let (file, block) = here(Arc::new(Traced::new(volume, trace)))?;
                 Ok((Self::Here(file, Some(used)), block))
             }
             Source::There(mut client, name, missing) => {

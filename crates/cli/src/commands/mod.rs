@@ -15,6 +15,7 @@ mod dispatch;
 mod display;
 mod help;
 mod history;
+mod lab;
 mod lvdisplay;
 mod lvs;
 mod lvscan;

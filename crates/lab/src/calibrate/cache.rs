@@ -11,6 +11,8 @@ const PLACES_MAX: usize = 64;
 /// Blocks of the longest hit, and of the longest read-ahead that is looked for.
 const LONG: u64 = 64;
 const AHEAD_MAX: u64 = 1 << 15;
+/// Long reads are cut where this many blocks divide the place.
+const PIECE: u64 = 1024;
 /// A disk has read ahead all that it will by then.
 const IDLE_NS: u64 = 300_000_000;
 /// The share of a hit's time that noise may add.
@@ -122,10 +124,16 @@ fn segments(probe: &mut Probe) -> Result<usize> {
     Ok(count)
 }
 
+/// A place where long reads are cut evenly, so that their last piece is a whole one.
+fn aligned(probe: &mut Probe) -> u64 {
+    let place = probe.somewhere();
+    place - place % PIECE
+}
+
 /// Blocks after the end of what `prepare` reads that are there when the disk has been idle.
 fn reach(probe: &mut Probe, prepare: impl Fn(&mut Probe, u64) -> Result<u64>) -> Result<u64> {
     let there = |probe: &mut Probe, ahead: u64| {
-        let place = probe.somewhere();
+        let place = aligned(probe);
         probe.clear_cache(place)?;
         let count = prepare(probe, place)?;
         probe.idle(IDLE_NS);
@@ -137,7 +145,7 @@ fn reach(probe: &mut Probe, prepare: impl Fn(&mut Probe, u64) -> Result<u64>) ->
 /// Blocks before the end of a read of `count` that are still there when the disk has been idle.
 fn backwards(probe: &mut Probe, count: u64) -> Result<u64> {
     let there = |probe: &mut Probe, back: u64| {
-        let place = probe.somewhere();
+        let place = aligned(probe);
         probe.clear_cache(place)?;
         probe.read(place, count)?;
         probe.idle(IDLE_NS);

@@ -18,12 +18,14 @@ mod fields;
 mod format;
 pub mod import;
 pub mod label;
+mod layer;
 mod record;
 mod replay;
 
 pub use depend::find_dependencies;
 pub use export::to_iolog;
 pub use format::{Partial, read, read_whole_part, write};
+pub use layer::from_layer;
 pub use record::{
     Certainty, Class, Component, Header, Label, Operation, Record, TimeSource, Trace,
 };
