@@ -207,6 +207,7 @@ fn describe(case: &Case) -> String {
             ),
             Medium::Capped(cap) => format!("{cap:?}"),
             Medium::Flash(flash) => format!("{flash:?}"),
+            Medium::Server(server) => format!("{server:?}"),
         };
         words.push(medium + &link);
     }

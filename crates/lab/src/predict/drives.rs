@@ -5,6 +5,7 @@
 //! comes in; where requests come of themselves, reads find the arm away and writes find only the
 //! ones before them on the bus.
 
+use super::explain::Account;
 use super::mechanics::{Came, Mechanics};
 use super::predictor::Model;
 use super::queue::{Branch, State, Station};
@@ -53,6 +54,7 @@ impl Model<'_> {
                 stations: vec![head],
                 deviation: law.deviation,
                 block,
+                account: account(&law, 1.0),
                 ..Branch::default()
             };
         }
@@ -61,6 +63,7 @@ impl Model<'_> {
             stations: vec![Station::once(law.cost.busy, variation(&law))],
             deviation: law.deviation,
             block,
+            account: account(&law, 1.0),
             ..Branch::default()
         }
     }
@@ -110,8 +113,10 @@ impl Model<'_> {
             stations: vec![head],
             deviation: reads * law.deviation,
             block: mechanics.per_block(),
+            account: account(&law, reads),
             ..Branch::default()
         };
+        branch.account.cache += write;
         match self.depth() {
             Some(_) => branch.delay += write,
             None => branch.stations.push(Station::once(write, 0.0)),
@@ -148,7 +153,22 @@ impl Model<'_> {
             jumps: self.jumps(disk),
             jump: self.jump(disk, mechanics),
         };
-        let found: Pace = pace(mechanics, &self.footprint.disks[disk], stream);
+        // Where others have their turn only now and then, most parts follow one another.
+        let apart = match self.volume.shape {
+            Shape::Striped { chunk } => (self.load.blocks as f64 / chunk as f64).min(1.0),
+            _ => 0.0,
+        };
+        let parts = &self.footprint.disks[disk];
+        let near = Stream {
+            away: 0.0,
+            ..stream
+        };
+        let near: Pace = pace(mechanics, parts, near);
+        let found = if away > 0.0 {
+            near.mixed(&pace(mechanics, parts, stream), apart)
+        } else {
+            near
+        };
         let block = mechanics.per_block();
         let (service, variation, deviation) = if depth.is_some() {
             (found.period, 0.0, 0.0)
@@ -157,17 +177,29 @@ impl Model<'_> {
                 depth: 2.0,
                 ..stream
             };
-            let queued = pace(mechanics, &self.footprint.disks[disk], queued);
+            let queued = pace(mechanics, parts, queued);
             let busy = state.utilisation;
             let alone = found.host + found.colds * (found.cold - found.host).max(0.0);
-            let service = (1.0 - busy) * alone + busy * queued.period;
+            let policy = mechanics.profile.cache.write_policy;
+            let service = if policy == WritePolicy::Behind && reads < 0.5 {
+                alone
+            } else {
+                (1.0 - busy) * alone + busy * queued.period
+            };
             let deviation = mechanics.turn * 0.29 * found.colds.sqrt();
             (service, (deviation / service.max(1.0)).powi(2), deviation)
+        };
+        let transfer = service.min(found.media.max(found.host));
+        let account = Account {
+            transfer,
+            rotation: service - transfer,
+            ..Account::default()
         };
         Branch {
             stations: vec![Station::once(service, variation)],
             deviation,
             block,
+            account,
             ..Branch::default()
         }
     }
@@ -206,4 +238,15 @@ impl Model<'_> {
 fn variation(law: &Law) -> f64 {
     let mean = law.cost.busy.max(1.0);
     (law.busy_square / (mean * mean) - 1.0).max(0.0)
+}
+
+/// Where commands of a law spend their time, `share` of all commands.
+fn account(law: &Law, share: f64) -> Account {
+    Account {
+        overhead: law.cost.overhead * share,
+        seek: law.cost.seek * share,
+        rotation: law.cost.rotation * share,
+        transfer: law.cost.transfer * share,
+        ..Account::default()
+    }
 }

@@ -15,6 +15,7 @@ use crate::disk::error::{Error, Kind, Result};
 use crate::disk::flash::Flash;
 use crate::disk::link::Linked;
 use crate::disk::rotation::{Angle, CIRCLE};
+use crate::disk::server::Server;
 use crate::stats::real::ln;
 
 /// Requests under way above which an open load is more than the volume can take.
@@ -83,15 +84,15 @@ struct Run<'a> {
 /// The disk as a model whose platter starts anywhere.
 fn model(disk: &Disk, random: &mut Random) -> Result<Box<dyn Model>> {
     let phase = Angle::new(random.below(CIRCLE));
-    Ok(match (&disk.medium, disk.link) {
-        (Medium::Drive(profile), None) => Box::new(Drive::new((**profile).clone(), phase)?),
-        (Medium::Drive(profile), Some(link)) => {
-            Box::new(Linked::new(Drive::new((**profile).clone(), phase)?, link)?)
-        }
-        (Medium::Capped(cap), None) => Box::new(Capped::new(*cap)?),
-        (Medium::Capped(cap), Some(link)) => Box::new(Linked::new(Capped::new(*cap)?, link)?),
-        (Medium::Flash(flash), None) => Box::new(Flash::new(*flash)?),
-        (Medium::Flash(flash), Some(link)) => Box::new(Linked::new(Flash::new(*flash)?, link)?),
+    let model: Box<dyn Model> = match &disk.medium {
+        Medium::Drive(profile) => Box::new(Drive::new((**profile).clone(), phase)?),
+        Medium::Capped(cap) => Box::new(Capped::new(*cap)?),
+        Medium::Flash(flash) => Box::new(Flash::new(*flash)?),
+        Medium::Server(server) => Box::new(Server::new(*server, random.number())?),
+    };
+    Ok(match disk.link {
+        Some(link) => Box::new(Linked::new(model, link)?),
+        None => model,
     })
 }
 

@@ -13,16 +13,21 @@
 //! command to a drive: it would otherwise prove only that a program equals itself.
 
 pub mod cases;
+mod described;
 mod drives;
 pub mod emulate;
+mod explain;
 mod footprint;
 mod mechanics;
 mod others;
+mod parameter;
 mod predictor;
 mod queue;
 mod random;
 mod sequential;
 pub mod subject;
 
+pub use explain::{Account, Estimate, Explanation, Uncertainty, explain};
+pub use parameter::Parameter;
 pub use predictor::{Prediction, predict};
-pub use subject::{Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
+pub use subject::{Above, Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};

@@ -1,11 +1,13 @@
 //! What is not a drive, as branches of the network: capped volumes, flash, networks.
 
+use super::explain::Account;
 use super::footprint::Part;
 use super::queue::{Branch, State, Station};
-use super::subject::Disk;
+use super::subject::{Above, Disk, Load};
 use crate::disk::capped::Cap;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
+use crate::disk::server::{Law, ServerProfile};
 
 /// A volume with limits.
 pub(super) fn capped(cap: &Cap, count: f64) -> Branch {
@@ -14,10 +16,34 @@ pub(super) fn capped(cap: &Cap, count: f64) -> Branch {
     Branch {
         delay: cap.latency_ns as f64,
         stations: vec![Station::once(operation.max(bytes), 0.0)],
+        account: Account {
+            overhead: cap.latency_ns as f64,
+            transfer: operation.max(bytes),
+            ..Account::default()
+        },
         block: if bytes > operation {
             bytes / count
         } else {
             0.0
+        },
+        ..Branch::default()
+    }
+}
+
+/// A server of queueing theory.
+pub(super) fn served(server: &ServerProfile) -> Branch {
+    let mean = server.mean_ns as f64;
+    let variation = match server.law {
+        Law::Constant => 0.0,
+        Law::Exponential => 1.0,
+        Law::Uniform => 1.0 / 3.0,
+    };
+    Branch {
+        stations: vec![Station::once(mean, variation)],
+        deviation: mean * variation.sqrt(),
+        account: Account {
+            transfer: mean,
+            ..Account::default()
         },
         ..Branch::default()
     }
@@ -86,28 +112,55 @@ pub(super) fn flashed(
         delay: flash.overhead_ns as f64 + 0.55 * reads * read * together,
         stations: vec![unit, Station::once(bus, 0.0)],
         block: flash.block_ns as f64,
+        account: Account {
+            overhead: flash.overhead_ns as f64,
+            transfer: service + count * flash.block_ns as f64,
+            ..Account::default()
+        },
         ..Branch::default()
     }
 }
 
 /// Puts the network before a disk.
 pub(super) fn linked(disk: &Disk, branch: &mut Branch, reads: f64, count: f64) {
-    let Some(Network {
-        rate,
-        round_trip_ns,
-        header,
-    }) = disk.link
-    else {
-        return;
+    if let Some(link) = disk.link {
+        behind(link, branch, reads, count);
+    }
+}
+
+/// What lies above a volume: stations that every request visits.
+pub(super) fn above(above: &Above, load: &Load) -> Branch {
+    let mut branch = Branch {
+        visits: 1.0,
+        ..Branch::default()
     };
-    let message = header as f64 * 1e9 / rate as f64;
-    let data = count * 512e9 / rate as f64;
-    branch.delay += round_trip_ns as f64;
+    let kib = load.blocks as f64 / 2.0;
+    if above.mapping_ns > 0 {
+        let time = above.mapping_ns as f64;
+        branch.account.map += time;
+        branch.stations.push(Station::once(time, 0.0));
+    }
+    for cost in &above.loops {
+        let time = cost.request_ns as f64 + kib * cost.kib_ns as f64;
+        branch.account.loops += time;
+        branch.stations.push(Station::once(time, 0.0));
+    }
+    if let Some(link) = above.link {
+        let reads = load.reads as f64 / 1000.0;
+        behind(link, &mut branch, reads, load.blocks as f64);
+    }
+    branch
+}
+
+/// A network: half a round trip each way, and one message after the other.
+fn behind(link: Network, branch: &mut Branch, reads: f64, count: f64) {
+    let message = link.header as f64 * 1e9 / link.rate as f64;
+    let data = count * 512e9 / link.rate as f64;
+    let up = message + (1.0 - reads) * data;
+    let down = message + reads * data;
+    branch.delay += link.round_trip_ns as f64;
     branch.block += data / count;
-    branch
-        .stations
-        .push(Station::once(message + (1.0 - reads) * data, 0.0));
-    branch
-        .stations
-        .push(Station::once(message + reads * data, 0.0));
+    branch.stations.push(Station::once(up, 0.0));
+    branch.stations.push(Station::once(down, 0.0));
+    branch.account.link += link.round_trip_ns as f64 + up + down;
 }

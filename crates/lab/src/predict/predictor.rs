@@ -4,12 +4,13 @@
 //! many commands it can choose from, and that on how busy it is, so branches and network are solved
 //! in turns until they agree.
 
+use super::explain::Account;
 use super::footprint::Footprint;
 use super::mechanics::Mechanics;
-use super::others::{capped, flashed, linked};
+use super::others::{above, capped, flashed, linked, served};
 use super::queue::{Branch, Solution, Spread, State, closed, open};
 use super::random::Ways;
-use super::subject::{Arrivals, Load, Medium, Pattern, Shape, Volume};
+use super::subject::{Above, Arrivals, Load, Medium, Pattern, Shape, Volume};
 use crate::disk::error::Result;
 
 /// Rounds between service laws and queues; they agree to a per cent after four.
@@ -26,12 +27,7 @@ pub struct Prediction {
 
 /// Predicts what `volume` does under `load`.
 pub fn predict(volume: &Volume, load: &Load) -> Result<Prediction> {
-    let model = Model::new(volume, load)?;
-    let solution = model.solve();
-    Ok(Prediction {
-        per_second: solution.rate * 1e9,
-        response_ns: solution.response,
-    })
+    Ok(Model::new(volume, &Above::default(), load)?.predict().0)
 }
 
 /// A drive, as far as it is prepared for a load.
@@ -42,6 +38,7 @@ enum Prepared<'a> {
 
 pub(super) struct Model<'a> {
     pub(super) volume: &'a Volume,
+    above: &'a Above,
     pub(super) load: &'a Load,
     pub(super) footprint: Footprint,
     /// Of each disk: the share of reads among its parts.
@@ -50,7 +47,7 @@ pub(super) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    fn new(volume: &'a Volume, load: &'a Load) -> Result<Self> {
+    pub(super) fn new(volume: &'a Volume, above: &'a Above, load: &'a Load) -> Result<Self> {
         let mut footprint = Footprint::of(volume, load);
         let share = load.reads as f64 / 1000.0;
         let mut reads = vec![share; volume.disks.len()];
@@ -84,6 +81,7 @@ impl<'a> Model<'a> {
         }
         Ok(Self {
             volume,
+            above,
             load,
             footprint,
             reads,
@@ -98,7 +96,27 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn solve(&self) -> Solution {
+    /// The prediction, and where the time of a request goes.
+    pub(super) fn predict(&self) -> (Prediction, Account) {
+        let (solution, branches) = self.solve();
+        let (front, disks) = branches.split_last().expect("what lies above is a branch");
+        let parts: f64 = disks.iter().map(|branch| branch.visits).sum();
+        let mut account = front.account;
+        for branch in disks {
+            let weight = branch.visits / parts.max(1e-12) * self.repeats();
+            account.add(&branch.account, weight);
+        }
+        account.slowest += solution.fork.max(0.0);
+        account.complete(solution.response);
+        let prediction = Prediction {
+            per_second: solution.rate * 1e9,
+            response_ns: solution.response,
+        };
+        (prediction, account)
+    }
+
+    /// The network, and its branches: the disks, and what lies above them.
+    fn solve(&self) -> (Solution, Vec<Branch>) {
         let disks = self.volume.disks.len() as f64;
         let start = self.depth().map_or(0.5, |depth| depth as f64 / disks);
         let mut states = vec![
@@ -110,20 +128,21 @@ impl<'a> Model<'a> {
             self.volume.disks.len()
         ];
         let mut rate = 0.0;
-        let mut solution = None;
+        let mut found = None;
         for _ in 0..ROUNDS {
-            let branches: Vec<Branch> = (0..self.volume.disks.len())
+            let mut branches: Vec<Branch> = (0..self.volume.disks.len())
                 .map(|disk| self.branch(disk, &states[disk], rate))
                 .collect();
+            branches.push(above(self.above, self.load));
             let next = self.network(&branches);
             for (state, new) in states.iter_mut().zip(&next.branches) {
                 state.queue = f64::midpoint(state.queue, new.queue);
                 state.utilisation = f64::midpoint(state.utilisation, new.utilisation);
             }
             rate = next.rate;
-            solution = Some(next);
+            found = Some((next, branches));
         }
-        solution.expect("there are rounds")
+        found.expect("there are rounds")
     }
 
     fn network(&self, branches: &[Branch]) -> Solution {
@@ -148,26 +167,17 @@ impl<'a> Model<'a> {
     /// so that nothing is left to chance.
     fn stream(&self, branches: &[Branch], depth: usize) -> Solution {
         let active = self.active(depth as f64);
+        let (front, branches) = branches.split_last().expect("what lies above is a branch");
         let mut limit = f64::MAX;
         let mut work = 0.0;
         let mut slowest: f64 = 0.0;
         let mut mean = 0.0;
         let parts: f64 = branches.iter().map(|branch| branch.visits).sum();
         for branch in branches.iter().filter(|branch| branch.visits > 0.0) {
-            let most = branch
-                .stations
-                .iter()
-                .map(|at| at.visits * at.parallel / at.copies * (at.service + at.background))
-                .fold(0.0, f64::max);
-            let through: f64 = branch
-                .stations
-                .iter()
-                .map(|at| at.visits * at.service)
-                .sum();
-            limit = limit.min(1.0 / (branch.visits * most).max(1e-9));
-            work += branch.visits * most;
-            slowest = slowest.max(branch.delay + through);
-            mean += branch.visits / parts * (branch.delay + through);
+            limit = limit.min(branch.limit());
+            work += 1.0 / branch.limit();
+            slowest = slowest.max(branch.undisturbed());
+            mean += branch.visits / parts * branch.undisturbed();
         }
         let wide = self.wide() > 1.5;
         let alone = if wide {
@@ -180,6 +190,8 @@ impl<'a> Model<'a> {
             Shape::Striped { .. } => limit.min(active / work.max(1e-9)),
             Shape::Mirror => limit,
         };
+        let shared = shared.min(front.limit());
+        let alone = alone + front.undisturbed();
         let rate = (depth as f64 / alone.max(1.0)).min(shared);
         Solution {
             rate,
@@ -243,6 +255,7 @@ impl<'a> Model<'a> {
             },
             (Medium::Capped(cap), _) => capped(cap, count),
             (Medium::Flash(flash), _) => flashed(flash, parts, reads, (depth, state)),
+            (Medium::Server(server), _) => served(server),
             (Medium::Drive(_), Prepared::Other) => Branch::default(),
         };
         branch.visits = self.footprint.visits[disk];

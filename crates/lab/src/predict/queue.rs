@@ -13,6 +13,8 @@
 //! share of 0.45/K, from constant servers played through. No station gives more than one service
 //! at a time.
 
+use super::explain::Account;
+
 /// A server with a queue in front of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Station {
@@ -46,6 +48,8 @@ pub(super) struct Branch {
     pub(super) block: f64,
     /// The share of parts that come here because the other branch has more to do.
     pub(super) chosen: f64,
+    /// Where an undisturbed part spends its time.
+    pub(super) account: Account,
 }
 
 /// How requests spread over branches.
@@ -105,7 +109,7 @@ impl Station {
 
 impl Branch {
     /// Requests per nanosecond that it can take.
-    fn limit(&self) -> f64 {
+    pub(super) fn limit(&self) -> f64 {
         let most = self
             .stations
             .iter()
@@ -114,14 +118,16 @@ impl Branch {
         1.0 / (self.visits * most).max(1e-12)
     }
 
-    fn undisturbed(&self) -> f64 {
+    /// The time of a part that nobody disturbs.
+    pub(super) fn undisturbed(&self) -> f64 {
         let stations = self.stations.iter();
         self.delay + stations.map(|at| at.visits * at.service).sum::<f64>()
     }
 }
 
-/// A closed network of `population` requests.
+/// A closed network of `population` requests, which use some branches and all of them the last.
 pub(super) fn closed(branches: &[Branch], spread: Spread<'_>, population: usize) -> Solution {
+    let last = branches.len() - 1;
     let limit = branches.iter().map(Branch::limit).fold(f64::MAX, f64::min);
     // Of each station of each branch: parts there and work in hand, of each copy.
     let mut seen: Vec<Vec<(f64, f64)>> = branches
@@ -153,9 +159,10 @@ pub(super) fn closed(branches: &[Branch], spread: Spread<'_>, population: usize)
                     * (station.service * (1.0 + ahead)
                         + behind.min(1.0) * station.piece * 0.75 * share.min(1.0));
             }
-            times.push(time.max(1.0));
+            times.push(time);
         }
-        let (response, fork) = fork(branches, &times, spread);
+        let (response, fork) = fork(&branches[..last], &times[..last], spread);
+        let response = (response + times[last]).max(1.0);
         let rate = (count as f64 / response).min(limit);
         let response = count as f64 / rate;
         // What the bottleneck adds waits there.
@@ -219,14 +226,18 @@ fn bottleneck(branches: &[Branch]) -> Option<(usize, usize)> {
     worst
 }
 
-/// An open network at `rate` requests per nanosecond, whose gaps have the squared coefficient of
-/// variation `gaps`.
+/// An open network, its branches as in [`closed`], at `rate` requests per nanosecond, whose gaps
+/// have the squared coefficient of variation `gaps`.
 pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64) -> Solution {
     let mut states = Vec::new();
     let mut times = Vec::new();
     let mut spreads: Vec<Branch> = branches.to_vec();
-    let all: f64 = branches.iter().map(|branch| branch.visits).sum();
-    let disks = branches.iter().filter(|branch| branch.visits > 0.0).count() as f64;
+    let last = branches.len() - 1;
+    let all: f64 = branches[..last].iter().map(|branch| branch.visits).sum();
+    let disks = branches[..last]
+        .iter()
+        .filter(|branch| branch.visits > 0.0)
+        .count() as f64;
     // Of requests that use all disks the parts wait alike, but for what services differ.
     let together = (all / disks.max(1.0)).min(1.0);
     for (index, branch) in branches.iter().enumerate() {
@@ -254,12 +265,12 @@ pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64
         state.response = time;
         spreads[index].deviation = square.sqrt();
         states.push(state);
-        times.push(time.max(1.0));
+        times.push(time);
     }
-    let (response, fork) = fork_with(&spreads, &times, spread);
+    let (response, fork) = fork_with(&spreads[..last], &times[..last], spread);
     Solution {
         rate,
-        response,
+        response: response + times[last],
         branches: states,
         fork,
     }
@@ -306,8 +317,10 @@ fn fork_with(branches: &[Branch], times: &[f64], shape: Spread<'_>) -> (f64, f64
             } else {
                 last_of(times, index + 1) * repeated
             };
-            let more = excess * block;
-            response += share * (last.max(mean) + largest(index + 1) * deviation + more);
+            // Parts that differ anyway leave less to chance.
+            let apart = (last - mean).max(0.0) + excess * block;
+            let chance = largest(index + 1) * deviation;
+            response += share * (mean + apart.hypot(chance));
         }
     }
     (response, response - mean)

@@ -49,6 +49,20 @@ pub(super) struct Pace {
     pub(super) colds: f64,
 }
 
+impl Pace {
+    /// A share `apart` of the other pace, the rest of this one.
+    pub(super) fn mixed(&self, other: &Self, apart: f64) -> Self {
+        let mix = |this: f64, other: f64| this + apart * (other - this);
+        Self {
+            period: mix(self.period, other.period),
+            host: mix(self.host, other.host),
+            media: mix(self.media, other.media),
+            cold: mix(self.cold, other.cold),
+            colds: mix(self.colds, other.colds),
+        }
+    }
+}
+
 /// The average over the places of a stream.
 pub(super) fn pace(mechanics: &Mechanics<'_>, parts: &[Part], stream: Stream) -> Pace {
     let step = (parts.len() / PLACES).max(1);

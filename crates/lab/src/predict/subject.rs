@@ -8,6 +8,8 @@ use crate::disk::capped::Cap;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
 use crate::disk::profile::Profile;
+use crate::disk::server::ServerProfile;
+use crate::layout::Loop;
 
 /// What a disk is.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,8 @@ pub enum Medium {
     Capped(Cap),
     /// Flash.
     Flash(FlashProfile),
+    /// A server of queueing theory.
+    Server(ServerProfile),
 }
 
 /// A disk, and the network before it, if any.
@@ -64,6 +68,17 @@ pub struct Volume {
     pub pieces: Vec<Piece>,
     /// How they are used.
     pub shape: Shape,
+}
+
+/// What lies above a volume.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Above {
+    /// What a lookup costs, one request after the other.
+    pub mapping_ns: u64,
+    /// Nested loop devices, each one request after the other.
+    pub loops: Vec<Loop>,
+    /// The network between the volume and whoever uses it.
+    pub link: Option<Network>,
 }
 
 /// Where requests go.
@@ -132,6 +147,7 @@ impl Medium {
             Self::Drive(profile) => profile.layout.clone().build()?.blocks(),
             Self::Capped(cap) => cap.blocks,
             Self::Flash(profile) => profile.blocks,
+            Self::Server(server) => server.blocks,
         })
     }
 }

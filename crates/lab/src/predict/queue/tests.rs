@@ -15,7 +15,12 @@ fn branches(count: usize, variation: f64) -> Vec<Branch> {
         stations: vec![Station::once(1e6, variation)],
         ..Branch::default()
     };
-    vec![branch; count]
+    let mut branches = vec![branch; count];
+    branches.push(Branch {
+        visits: 1.0,
+        ..Branch::default()
+    });
+    branches
 }
 
 /// Exponential service: exactly N·K / (K+N-1).

@@ -1,0 +1,266 @@
+//! The account of a prediction: where the time of a request goes, how sure that is, and what would
+//! change it.
+//!
+//! ```text
+//!   account        map · loop · link · queue · overhead · seek · rotation · transfer · cache ·
+//!                  slowest: these add up to the response time
+//!   interval       parameters are distributions (a nominal value and a relative deviation); what
+//!                  each contributes is its elasticity times its deviation, and the predictor's own
+//!                  error is one more
+//!   elasticities   d ln T / d ln p: 0.5 says that a parameter 2 % smaller saves 1 % of the time
+//! ```
+//!
+//! The time is the response under an open load, and of a closed one the time for each request, so
+//! that a shorter one means a higher throughput.
+
+use std::fmt::{self, Write};
+
+use super::parameter::{Parameter, scaled};
+use super::predictor::{Model, Prediction};
+use super::subject::{Above, Load, Pattern, Volume};
+use crate::disk::error::Result;
+use crate::stats::real::{exp, ln};
+
+/// The relative standard deviation of the predictor itself: half of the 95th percentile of its
+/// errors on judged cases, of random loads and of sequential ones.
+const OWN_RANDOM: f64 = 0.06;
+const OWN_SEQUENTIAL: f64 = 0.35;
+
+/// By how much parameters are changed to see what that does.
+const STEP: f64 = 0.05;
+
+/// Where the time of a request goes, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Account {
+    /// Looking up where a block lies.
+    pub map: f64,
+    /// Loop devices.
+    pub loops: f64,
+    /// Networks.
+    pub link: f64,
+    /// Waiting for other requests.
+    pub queue: f64,
+    /// Controllers.
+    pub overhead: f64,
+    /// Moving the arm.
+    pub seek: f64,
+    /// Waiting for the platter.
+    pub rotation: f64,
+    /// Moving the data, on the medium or over the bus.
+    pub transfer: f64,
+    /// Into caches; negative is what goes on after the answer.
+    pub cache: f64,
+    /// Waiting for the slowest of several disks.
+    pub slowest: f64,
+}
+
+/// A value and where it lies with 95 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The value at the nominal parameters.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A prediction with its account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// Requests per second.
+    pub per_second: Estimate,
+    /// The mean response in nanoseconds.
+    pub response_ns: Estimate,
+    /// Where it goes.
+    pub account: Account,
+    /// What parameters change: d ln T / d ln p.
+    pub elasticities: Vec<(Parameter, f64)>,
+}
+
+/// How sure the parameters of a profile are: relative standard deviations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncertainty {
+    /// Of each parameter; those that are not listed are certain.
+    pub deviations: Vec<(Parameter, f64)>,
+}
+
+impl Default for Uncertainty {
+    /// As drives of one model differ, and as fits to data sheets do.
+    fn default() -> Self {
+        Self {
+            deviations: vec![
+                (Parameter::Seek, 0.05),
+                (Parameter::Rotation, 0.001),
+                (Parameter::Overhead, 0.2),
+                (Parameter::Bus, 0.05),
+                (Parameter::Limits, 0.02),
+                (Parameter::Flash, 0.1),
+                (Parameter::LinkRate, 0.05),
+                (Parameter::RoundTrip, 0.2),
+            ],
+        }
+    }
+}
+
+impl Account {
+    /// The layers and their times, from the top of the stack to the bottom.
+    pub fn lines(&self) -> [(&'static str, f64); 10] {
+        [
+            ("map", self.map),
+            ("loop", self.loops),
+            ("link", self.link),
+            ("queue", self.queue),
+            ("overhead", self.overhead),
+            ("seek", self.seek),
+            ("rotation", self.rotation),
+            ("transfer", self.transfer),
+            ("cache", self.cache),
+            ("slowest", self.slowest),
+        ]
+    }
+
+    /// All of it: the response time.
+    pub fn total(&self) -> f64 {
+        self.lines().iter().map(|line| line.1).sum()
+    }
+
+    /// Adds `weight` times another.
+    pub(super) fn add(&mut self, other: &Self, weight: f64) {
+        self.map += other.map * weight;
+        self.loops += other.loops * weight;
+        self.link += other.link * weight;
+        self.queue += other.queue * weight;
+        self.overhead += other.overhead * weight;
+        self.seek += other.seek * weight;
+        self.rotation += other.rotation * weight;
+        self.transfer += other.transfer * weight;
+        self.cache += other.cache * weight;
+        self.slowest += other.slowest * weight;
+    }
+
+    /// Makes it add up to `response`: what is missing is waiting, what is too much goes on after
+    /// the answer.
+    pub(super) fn complete(&mut self, response: f64) {
+        let rest = response - self.total();
+        self.queue += rest.max(0.0);
+        self.cache += rest.min(0.0);
+    }
+}
+
+/// Explains what `volume` with `above` on top does under `load`.
+pub fn explain(
+    volume: &Volume,
+    above: &Above,
+    load: &Load,
+    uncertainty: &Uncertainty,
+) -> Result<Explanation> {
+    let (found, account) = Model::new(volume, above, load)?.predict();
+    let time = |prediction: &Prediction| match load.arrivals {
+        super::Arrivals::Closed { .. } => 1.0 / prediction.per_second,
+        _ => prediction.response_ns,
+    };
+    let mut elasticities = Vec::new();
+    let own = match load.pattern {
+        Pattern::Sequential => OWN_SEQUENTIAL,
+        Pattern::Random { .. } => OWN_RANDOM,
+    };
+    let mut variance: f64 = own * own;
+    for parameter in Parameter::ALL {
+        if !parameter.matters(volume, above) {
+            continue;
+        }
+        let at = |factor: f64| -> Result<f64> {
+            let (volume, above) = scaled(volume, above, parameter, factor);
+            Ok(ln(time(&Model::new(&volume, &above, load)?.predict().0)))
+        };
+        let rise = at(1.0 + STEP)? - at(1.0 - STEP)?;
+        let elasticity = rise / (ln(1.0 + STEP) - ln(1.0 - STEP));
+        let deviations = uncertainty.deviations.iter();
+        let deviation: f64 = deviations
+            .filter(|(of, _)| *of == parameter)
+            .map(|(_, deviation)| deviation)
+            .sum();
+        variance += (elasticity * deviation).powi(2);
+        elasticities.push((parameter, elasticity));
+    }
+    let factor = exp(1.96 * variance.sqrt());
+    let around = |value: f64| Estimate {
+        value,
+        low: value / factor,
+        high: value * factor,
+    };
+    let exact = |value: f64| Estimate {
+        value,
+        low: value,
+        high: value,
+    };
+    Ok(Explanation {
+        per_second: match load.arrivals {
+            super::Arrivals::Closed { .. } => around(found.per_second),
+            _ => exact(found.per_second),
+        },
+        response_ns: around(found.response_ns),
+        account,
+        elasticities,
+    })
+}
+
+impl Explanation {
+    /// The same as one JSON object, times in nanoseconds.
+    pub fn json(&self) -> String {
+        let mut text = String::from("{");
+        for (name, of) in [
+            ("per_second", self.per_second),
+            ("response_ns", self.response_ns),
+        ] {
+            let _ = write!(
+                text,
+                "\"{name}\":{{\"value\":{:.3},\"low\":{:.3},\"high\":{:.3}}},",
+                of.value, of.low, of.high
+            );
+        }
+        let lines = self.account.lines();
+        let lines = lines.map(|(name, time)| format!("\"{name}\":{time:.0}"));
+        let _ = write!(text, "\"account_ns\":{{{}}},", lines.join(","));
+        let list: Vec<String> = self
+            .elasticities
+            .iter()
+            .map(|(parameter, value)| format!("\"{parameter}\":{value:.3}"))
+            .collect();
+        let _ = write!(text, "\"elasticities\":{{{}}}}}", list.join(","));
+        text
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rate, time) = (self.per_second, self.response_ns);
+        writeln!(
+            f,
+            "requests per second {:10.1}   ({:.1} to {:.1})",
+            rate.value, rate.low, rate.high
+        )?;
+        writeln!(
+            f,
+            "response time, ms   {:10.3}   ({:.3} to {:.3})",
+            time.value / 1e6,
+            time.low / 1e6,
+            time.high / 1e6
+        )?;
+        for (name, spent) in self.account.lines() {
+            if spent.abs() >= 0.5 {
+                let share = spent / time.value * 100.0;
+                writeln!(f, "  {name:<17} {:10.3}   {share:5.1} %", spent / 1e6)?;
+            }
+        }
+        writeln!(f, "1 % more of it changes the time by")?;
+        for (parameter, value) in &self.elasticities {
+            writeln!(f, "  {:<17} {value:+10.2} %", parameter.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
