@@ -11,7 +11,7 @@ use super::predictor::Model;
 use super::queue::{Branch, State, Station};
 use super::random::{Law, Waiting, Ways, host_write};
 use super::sequential::{Pace, Stream, pace};
-use super::subject::Shape;
+use super::subject::{Arrivals, Shape};
 use crate::disk::profile::WritePolicy;
 
 impl Model<'_> {
@@ -158,34 +158,12 @@ impl Model<'_> {
             Shape::Striped { chunk } => (self.load.blocks as f64 / chunk as f64).min(1.0),
             _ => 0.0,
         };
-        let parts = &self.footprint.disks[disk];
-        let near = Stream {
-            away: 0.0,
-            ..stream
-        };
-        let near: Pace = pace(mechanics, parts, near);
-        let found = if away > 0.0 {
-            near.mixed(&pace(mechanics, parts, stream), apart)
-        } else {
-            near
-        };
+        let found = self.paced(disk, mechanics, stream, apart);
         let block = mechanics.per_block();
         let (service, variation, deviation) = if depth.is_some() {
             (found.period, 0.0, 0.0)
         } else {
-            let queued = Stream {
-                depth: 2.0,
-                ..stream
-            };
-            let queued = pace(mechanics, parts, queued);
-            let busy = state.utilisation;
-            let alone = found.host + found.colds * (found.cold - found.host).max(0.0);
-            let policy = mechanics.profile.cache.write_policy;
-            let service = if policy == WritePolicy::Behind && reads < 0.5 {
-                alone
-            } else {
-                (1.0 - busy) * alone + busy * queued.period
-            };
+            let service = self.coming(disk, mechanics, stream, (&found, state.utilisation));
             let deviation = mechanics.turn * 0.29 * found.colds.sqrt();
             (service, (deviation / service.max(1.0)).powi(2), deviation)
         };
@@ -200,7 +178,71 @@ impl Model<'_> {
             deviation,
             block,
             account,
+            delay: self.crowd(service),
+            burst: self.burst(visits),
             ..Branch::default()
+        }
+    }
+
+    /// The pace of a stream of whose parts a share `apart` comes after a pause.
+    fn paced(&self, disk: usize, mechanics: &Mechanics<'_>, stream: Stream, apart: f64) -> Pace {
+        let parts = &self.footprint.disks[disk];
+        let near = Stream {
+            away: 0.0,
+            ..stream
+        };
+        let near: Pace = pace(mechanics, parts, near);
+        if stream.away > 0.0 {
+            near.mixed(&pace(mechanics, parts, stream), apart)
+        } else {
+            near
+        }
+    }
+
+    /// The service of a part that comes of itself to a drive that is busy for a share of the time.
+    fn coming(
+        &self,
+        disk: usize,
+        mechanics: &Mechanics<'_>,
+        stream: Stream,
+        (found, busy): (&Pace, f64),
+    ) -> f64 {
+        let alone = found.host + found.colds * (found.cold - found.host).max(0.0);
+        // What waits for the platter misses a turn where it follows another at once; what is in a
+        // cache does not.
+        let through = mechanics.profile.cache.write_policy == WritePolicy::Through;
+        if !through || stream.reads >= 0.5 {
+            return alone;
+        }
+        let queued = Stream {
+            depth: 2.0,
+            ..stream
+        };
+        let queued = pace(mechanics, &self.footprint.disks[disk], queued);
+        (1.0 - busy) * alone + busy * queued.period
+    }
+
+    /// How much faster the parts of a stream come to a disk while it is its turn.
+    fn burst(&self, visits: f64) -> f64 {
+        match self.volume.shape {
+            Shape::Linear => 1.0 / visits,
+            _ => 1.0,
+        }
+    }
+
+    /// What parts wait for those before them in the same chunk, where they come faster than the
+    /// disk serves them.
+    fn crowd(&self, service: f64) -> f64 {
+        let gap = match self.load.arrivals {
+            Arrivals::Closed { .. } => return 0.0,
+            Arrivals::Poisson { gap_ns } | Arrivals::Bursty { gap_ns, .. } => gap_ns as f64,
+        };
+        match self.volume.shape {
+            Shape::Striped { chunk } => {
+                let together = chunk as f64 / self.load.blocks as f64;
+                (together - 1.0).max(0.0) * (service - gap).max(0.0) / 2.0
+            }
+            _ => 0.0,
         }
     }
 

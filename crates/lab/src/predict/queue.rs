@@ -48,6 +48,8 @@ pub(super) struct Branch {
     pub(super) block: f64,
     /// The share of parts that come here because the other branch has more to do.
     pub(super) chosen: f64,
+    /// How much faster than on average parts come while they come; less than 1 is as on average.
+    pub(super) burst: f64,
     /// Where an undisturbed part spends its time.
     pub(super) account: Account,
 }
@@ -245,7 +247,7 @@ pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64
         let mut time = branch.delay;
         let mut square = branch.deviation.powi(2);
         for (at, station) in branch.stations.iter().enumerate() {
-            let flow = rate * branch.visits * station.flow();
+            let flow = rate * branch.visits * station.flow() * branch.burst.max(1.0);
             // Of many sources each sees fewer of the bursts.
             let variation = 1.0 + (gaps - 1.0) * branch.visits.min(1.0);
             let busy = (flow * station.service).min(0.98);

@@ -192,6 +192,9 @@ impl<'a> Place<'a> {
 
     fn reads(&self, stream: Stream) -> Pace {
         let host = host_read(self.mechanics, self.count, self.came, stream.reads);
+        // A command's overhead is only hidden while others are served.
+        let idle = host_read(self.mechanics, self.count, Came::Idle, stream.reads);
+        let host = host.max(idle / stream.depth.max(1.0));
         let turn = self.mechanics.turn;
         let settle = self.settle(Direction::Read);
         let cost = self
@@ -219,6 +222,10 @@ impl<'a> Place<'a> {
         for _ in 0..20 {
             let between = period + stream.away;
             let surplus = 1.0 - self.media / between.max(1.0);
+            if self.open && self.count > ahead {
+                colds = 1.0;
+                break;
+            }
             if surplus <= 0.0 || host + stream.away <= self.media {
                 break;
             }
@@ -313,8 +320,9 @@ impl<'a> Place<'a> {
             WritePolicy::BehindWhenIdle => {
                 let host = host_write(self.mechanics, self.count, self.came, stream.reads);
                 let combines = profile.cache.combine_writes.is_yes();
-                let period = if combines && host <= self.media {
-                    self.media
+                // What comes while the head is on its way is written with the rest.
+                let period = if combines {
+                    host.max(self.media)
                 } else {
                     self.turns((host - self.media).max(0.0) + settle, self.media)
                 };
