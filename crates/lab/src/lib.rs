@@ -8,6 +8,7 @@
 //!   filesystem ext2 and ext3 with their kernel, on an emulated disk
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
+//!   experiment questions as data, their runs, and verdicts on claims
 //!   stats      pairs, intervals, verdicts
 //!   audit      rules that find impossible numbers in published results
 //!   trace      what a device was asked, when, and what for
@@ -19,6 +20,7 @@
 pub mod audit;
 pub mod calibrate;
 pub mod disk;
+pub mod experiment;
 pub mod filesystem;
 pub mod layout;
 pub mod predict;

@@ -241,6 +241,18 @@ impl Table {
         Ok(found)
     }
 
+    /// The names of its fields, in the order of their lines.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<&String> = self.entries.keys().collect();
+        names.sort_by_key(|name| self.entries[*name].line);
+        names.into_iter().cloned().collect()
+    }
+
+    /// Lets go of a field that somebody else reads.
+    pub fn forget(&mut self, key: &str) {
+        self.entries.remove(key);
+    }
+
     /// Refuses what nobody took.
     pub fn finish(self) -> Result<()> {
         match self.entries.keys().next() {

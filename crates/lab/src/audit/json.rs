@@ -10,7 +10,7 @@ use crate::workload::InputError;
 const DEPTH_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// null, true and false: no rule looks at them.
     Word,
     Number(Printed),
@@ -21,13 +21,13 @@ pub(super) enum Value {
 
 /// A value and the line that it starts in.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) line: usize,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) line: usize,
+    pub(crate) value: Value,
 }
 
 impl Node {
-    pub(super) fn parse(text: &str) -> Result<Self, InputError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, InputError> {
         let mut parser = Parser {
             bytes: text.as_bytes(),
             text,
@@ -42,7 +42,7 @@ impl Node {
         Ok(node)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         let Value::Object(members) = &self.value else {
             return None;
         };
@@ -52,14 +52,14 @@ impl Node {
             .map(|(_, node)| node)
     }
 
-    pub(super) fn members(&self) -> &[(String, Node)] {
+    pub(crate) fn members(&self) -> &[(String, Node)] {
         match &self.value {
             Value::Object(members) => members,
             _ => &[],
         }
     }
 
-    pub(super) fn list(&self) -> &[Node] {
+    pub(crate) fn list(&self) -> &[Node] {
         match &self.value {
             Value::List(list) => list,
             _ => &[],
@@ -67,12 +67,12 @@ impl Node {
     }
 
     /// The number called `name`; an error if there is something else.
-    pub(super) fn number(&self, name: &str) -> Result<Option<Printed>, InputError> {
+    pub(crate) fn number(&self, name: &str) -> Result<Option<Printed>, InputError> {
         self.get(name).map(|node| node.as_number(name)).transpose()
     }
 
     /// The value as a number; `name` is what an error calls it.
-    pub(super) fn as_number(&self, name: &str) -> Result<Printed, InputError> {
+    pub(crate) fn as_number(&self, name: &str) -> Result<Printed, InputError> {
         match &self.value {
             Value::Number(number) => Ok(*number),
             _ => Err(InputError::new(
@@ -83,7 +83,7 @@ impl Node {
         }
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {
             Value::Text(text) => Some(text),
             _ => None,

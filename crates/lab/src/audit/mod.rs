@@ -22,7 +22,7 @@ mod bonnie;
 mod detect;
 mod finding;
 mod fio;
-mod json;
+pub(crate) mod json;
 mod lvm;
 mod postmark;
 mod printed;

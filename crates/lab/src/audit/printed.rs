@@ -95,9 +95,9 @@ pub(super) fn shown(value: f64) -> String {
 
 /// A printed number: where, its value, and the worth of its last digit (0 if it is exact).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Printed {
+pub(crate) struct Printed {
     pub(super) line: usize,
-    pub(super) value: f64,
+    pub(crate) value: f64,
     pub(super) step: f64,
 }
 

@@ -1,0 +1,26 @@
+//! Makes the index of the experiments, so that adding one takes a file of data and no code.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::{env, fs};
+
+fn main() {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let folder = here.join("experiments");
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .expect("the folder of experiments is there")
+        .map(|entry| entry.expect("it can be listed").file_name())
+        .filter_map(|name| name.to_str()?.strip_suffix(".toml").map(str::to_owned))
+        .collect();
+    names.sort_unstable();
+    let mut index = String::from("&[\n");
+    for name in names.iter().filter(|name| *name != "claims") {
+        let path = folder.join(format!("{name}.toml"));
+        let path = path.to_str().expect("the path of the project is text");
+        writeln!(index, "    ({name:?}, include_str!({path:?})),").expect("memory takes it");
+    }
+    index.push_str("]\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("experiments.rs"), index).expect("the index can be written");
+}

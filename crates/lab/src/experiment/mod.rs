@@ -1,0 +1,35 @@
+//! Experiments as data: a file each, run in virtual time, judged by rules that it states itself.
+//!
+//! ```text
+//!   experiments/NAME.toml ─▸ arms: layout × load × factors ─▸ run, for each replicate
+//!                        └─▸ rules: which two arms, which ratio confirms, which refutes
+//!                                       │                         │ one JSON line each
+//!   claims.toml ────────────────────────┴──▸ verdicts ◂───────────┘
+//! ```
+//!
+//! A replicate is a seed: it turns the platters, draws other requests and shuffles other orders;
+//! both arms of a pair have the same one. Results are lines appended to a file. A line carries the
+//! hash of the arm's whole description, so that an interrupted run goes on where it ended and a
+//! changed experiment is not judged by old lines; a last line that was cut off is told, not used.
+//!
+//! Promises: one seed gives the same lines on every machine. Does not: measure real disks.
+//!
+//! `spec.rs` reads experiments, `library.rs` has those that come with the program, `run.rs` runs,
+//! `record.rs` writes and reads lines, `rule.rs` judges, `claims.rs` sums up by claim.
+
+mod claims;
+mod library;
+mod record;
+mod rule;
+mod run;
+mod spec;
+
+pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
+pub use library::{find, library};
+pub use record::{Read, Record, Session, read};
+pub use rule::{Evidence, Rule, interval, judge};
+pub use run::{Options, Pending, Progress, run, runs};
+pub use spec::{Arm, Experiment};
+
+#[cfg(test)]
+mod tests;

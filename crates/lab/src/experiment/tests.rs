@@ -1,0 +1,108 @@
+//! Experiments are read, run, resumed and judged.
+
+use super::{
+    Deciding, Experiment, Options, Record, Standing, claims, judge, library, read, rows, run, runs,
+};
+use crate::stats::Verdict;
+
+const SMALL: &str = "title = \"t\"\nreplicates = 6\n[factors]\ndepth = [1, 8]\n\
+    [disk.c]\nserver = { mean_us = 1000, size = \"1G\" }\n\
+    [layout.one]\ndisks = \"c\"\nvolume = [{ linear = \"0\", size = \"1G\" }]\n\
+    [layout.two]\ndisks = \"c*2\"\n\
+    volume = [{ striped = \"0..1\", chunk = \"64K\", size = \"2G\" }]\n\
+    [load.r]\nrw = \"randread\"\nbs = \"4k\"\nsize = \"all\"\niodepth = \"{depth}\"\n\
+    norandommap = true\nrequests = 3000\nio_size = \"1T\"\n\
+    [[rule]]\nclaim = \"D.1\"\nwhat = \"two over one\"\nother = \"two r\"\nbase = \"one r\"\n\
+    metric = \"iops\"\nconfirm = [1.5, 2.1]\n";
+
+fn lines(experiment: &Experiment, finished: &[Record]) -> String {
+    let options = Options {
+        seed: 1,
+        replicates: None,
+        threads: 2,
+    };
+    let experiments = [experiment.clone()];
+    let pending = runs(&experiments, &options, finished);
+    let mut lines = Vec::new();
+    let mut keep = |record: &Record| {
+        lines.push(record.to_line());
+        true
+    };
+    run(&pending, &options, &mut keep).expect("it runs");
+    lines.sort_unstable();
+    lines.concat()
+}
+
+#[test]
+fn one_seed_gives_the_same_lines_and_what_is_done_is_not_done_again() {
+    // Twice the same; cut in the middle, the rest is run and the whole is the same.
+    let experiment = Experiment::parse("small", SMALL).expect("it is sound");
+    assert_eq!(experiment.arms.len(), 4);
+    let text = lines(&experiment, &[]);
+    assert_eq!(text, lines(&experiment, &[]));
+    assert_eq!(text.lines().count(), 24);
+    let cut = &text[..text.len() / 2];
+    let found = read("r", cut).expect("only the last line is damaged");
+    assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+    let rest = lines(&experiment, &found.records);
+    assert_eq!(rest.lines().count() + found.records.len(), 24);
+    let damaged = format!("{{\"kind\":\"run\"}}\n{text}");
+    let error = read("r", &damaged)
+        .expect_err("not the last line")
+        .to_string();
+    assert!(error.starts_with("r line 1: config"), "{error}");
+}
+
+#[test]
+fn a_rule_without_a_factor_is_judged_for_each_value() {
+    // With one request at a time two disks are no faster; with eight they nearly double.
+    let experiment = Experiment::parse("small", SMALL).expect("it is sound");
+    let text = lines(&experiment, &[]);
+    let records = read("r", &text).expect("it was just written").records;
+    let evidence = judge(&experiment, &records);
+    let verdicts: Vec<Verdict> = evidence.iter().map(|one| one.verdict).collect();
+    assert_eq!(evidence[0].rule.other, "two r depth=1");
+    assert_eq!(verdicts[1], Verdict::Confirmed, "{evidence:?}");
+    assert!(
+        matches!(verdicts[0], Verdict::Refuted | Verdict::Equivalent),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_in_an_experiment_is_named() {
+    // Unknown options of fio, arms and fields, with their lines.
+    let refused = |from: &str, to: &str, wanted: &str| {
+        let error = Experiment::parse("x", &SMALL.replace(from, to)).expect_err("refused");
+        assert!(error.to_string().contains(wanted), "{error} says {wanted}");
+    };
+    refused("rw = ", "wr = ", "x.toml line 14: load.r.wr");
+    refused("two r\"", "three r\"", "no arm is called 'three r'");
+    refused("metric", "metrics", "metric: is missing");
+    refused("base = \"one r\"", "base = \"two\"\nzone = 2", "zone");
+    refused("title", "titel", "title: is missing");
+}
+
+#[test]
+fn the_library_is_sound_and_every_claim_has_a_row() {
+    // 78 claims; those that an experiment decides have rules, and no rule names an unknown claim.
+    let library = library().expect("all experiments are sound");
+    let claims = claims().expect("all rows are sound");
+    assert_eq!(claims.len(), 78);
+    for claim in &claims {
+        let rules = library.iter().flat_map(|experiment| &experiment.rules);
+        let has = rules.filter(|rule| rule.claim == claim.id).count() > 0;
+        let decides = matches!(claim.deciding, Deciding::Experiment);
+        assert_eq!(has, decides, "{}", claim.id);
+    }
+    let known = |id: &str| claims.iter().any(|claim| claim.id == id);
+    for rule in library.iter().flat_map(|experiment| &experiment.rules) {
+        assert!(known(&rule.claim), "{}", rule.claim);
+    }
+    let rows = rows(&library, &[]).expect("rows");
+    for row in rows {
+        let audited = matches!(row.claim.deciding, Deciding::Audit { .. });
+        let open = row.standing == Standing::Judged(Verdict::Undecided);
+        assert!(!(audited && open), "{}: {}", row.claim.id, row.reason);
+    }
+}
