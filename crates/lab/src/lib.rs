@@ -9,6 +9,7 @@
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   experiment questions as data, their runs, and verdicts on claims
+//!   report     one page of HTML from lines of results
 //!   stats      pairs, intervals, verdicts
 //!   audit      rules that find impossible numbers in published results
 //!   trace      what a device was asked, when, and what for
@@ -24,6 +25,7 @@ pub mod experiment;
 pub mod filesystem;
 pub mod layout;
 pub mod predict;
+pub mod report;
 pub mod settings;
 pub mod stack;
 pub mod stats;

@@ -1,6 +1,6 @@
 //! The command, and its words.
 
-use super::{calibrate, record, trace};
+use super::{audit, calibrate, disk, list, record, report, run, trace};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
@@ -9,14 +9,40 @@ pub(super) const SEED: Flag = Flag::value(
     "Number",
     "The seed of the first replicate, 1 unless given; the others follow it.",
 );
-pub(super) const OUTPUT: Flag = Flag::value("output", "File", "Where the result goes.");
+pub(super) const REPLICATES: Flag = Flag::value(
+    "replicates",
+    "Number",
+    "How often each combination is run, instead of what the experiment says. Intervals need 6.",
+);
+pub(super) const OUTPUT: Flag = Flag::value(
+    "output",
+    "File",
+    "Where the result goes: lines of run (ashlar-lab.jsonl unless given), the page of report \
+     (ashlar-lab.html), a trace.",
+);
+pub(super) const JSON: Flag = Flag::switch("json", "Print JSON: one object in each line.");
+
+/// Where results go unless told otherwise.
+pub(super) const RESULTS: &str = "ashlar-lab.jsonl";
 
 /// `lab`
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "lab",
     summary: "Find out what layouts cost, in virtual time",
-    operands: "calibrate|record|replay|trace [WORD ...]",
-    description: "`calibrate DEVICE' times a disk, or disk:NAME of the catalogue, and prints a \
+    operands: "run|list|report|audit|disk|calibrate|record|replay|trace [WORD ...]",
+    description: "Runs experiments on emulated disks, through the mapping that serves volumes, and \
+        gives claims about the cost of layers their verdict. Only `calibrate' and \
+        `record' touch real disks.\n\n\
+        `run [EXPERIMENT ...|seeds]' runs experiments, all of them as `seeds' or without a name, \
+        and appends a line for each run to a file of results. What the file has already is not run \
+        again, so a command that was interrupted goes on when it is repeated.\n\n\
+        `list' shows the experiments and which claims they decide.\n\n\
+        `report [RESULTS]' judges the claims and writes a page of HTML that needs nothing else.\n\n\
+        `audit FILE ...' checks published results (fio, Bonnie, Bonnie++, PostMark, tables) for \
+        numbers that cannot be right together; it fails if there are any.\n\n\
+        `disk list', `disk show NAME' and `disk import DIR NAME' show known disks, and read the \
+        parameter files of measured ones.\n\n\
+        `calibrate DEVICE' times a disk, or disk:NAME of the catalogue, and prints a \
         profile of it. It only reads, unless --write is given.\n\n\
         `record VG/LV --output FILE -- COMMAND ...' attaches a volume, mounts the file system on \
         it, runs a command there, and writes a trace of all requests, each labelled by what its \
@@ -30,7 +56,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
     flags: &[
         &[
             SEED,
+            REPLICATES,
             OUTPUT,
+            JSON,
             calibrate::WRITE,
             record::MOUNT,
             trace::DISK,
@@ -41,6 +69,22 @@ pub(in crate::commands) const COMMAND: Command = Command {
         flags::COMMON,
     ],
     examples: &[
+        Example {
+            line: "ashlar lab run seeds",
+            does: "runs every experiment on the claims of the seed documents",
+        },
+        Example {
+            line: "ashlar lab run striping --replicates 6",
+            does: "runs one, a little shorter",
+        },
+        Example {
+            line: "ashlar lab report --output costs.html",
+            does: "writes the report of what was run",
+        },
+        Example {
+            line: "ashlar lab audit results.json",
+            does: "looks for impossible numbers in the output of fio",
+        },
         Example {
             line: "ashlar lab calibrate 'disk:HP 97560'",
             does: "calibrates an emulated disk, in virtual time",
@@ -60,16 +104,21 @@ pub(in crate::commands) const COMMAND: Command = Command {
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let Some((word, rest)) = arguments.operands().split_first() else {
         return Err(Error::usage(
-            "lab: say what to do: calibrate, record, replay or trace",
+            "lab: say what to do: run, list, report, audit, disk, calibrate, record, replay or trace",
         ));
     };
     match word.as_str() {
+        "run" => run::run(rest, arguments, session),
+        "list" => list::list(rest, arguments, session),
+        "report" => report::report(rest, arguments, session),
+        "audit" => audit::audit(rest, arguments, session),
+        "disk" => disk::disk(rest, arguments, session),
         "calibrate" => calibrate::calibrated(rest, arguments, session),
         "record" => record::record(rest, arguments, session),
         "replay" => trace::replayed(rest, arguments, session),
         "trace" => trace::trace(rest, arguments, session),
         _ => Err(Error::usage(format!(
-            "lab: there is no '{word}'; calibrate, record, replay and trace are there"
+            "lab: there is no '{word}'; `ashlar help lab' names what is there"
         ))),
     }
 }
@@ -96,4 +145,23 @@ pub(super) fn text_of(path: &str) -> Result<String, Error> {
     let bytes = std::fs::read(path);
     let bytes = bytes.map_err(|error| Error::failed(format!("{path} cannot be read: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Error::failed(format!("{path} is not text")))
+}
+
+/// A JSON text.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c < ' ' => {
+                use std::fmt::Write;
+                // Writing to memory does not fail.
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }

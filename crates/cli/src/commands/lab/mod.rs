@@ -1,10 +1,16 @@
-//! `lab`: what layouts cost, in virtual time, and what real runs ask of volumes.
+//! `lab`: what layouts cost, in virtual time: experiments, verdicts, the report, the audit; and
+//! what real runs ask of volumes.
 //!
 //! `command.rs` is the command and finds what its first word asks for; each word has its file.
 
+mod audit;
 mod calibrate;
 mod command;
+mod disk;
+mod list;
 mod record;
+mod report;
+mod run;
 mod trace;
 
 pub(super) use command::COMMAND;

@@ -1,0 +1,66 @@
+//! `lab audit`: impossible numbers in published results.
+
+use lab::audit::{Weight, audit as audit_text};
+
+use super::command::{JSON, quoted, text_of};
+use crate::args::{Arguments, Error};
+use crate::commands::Session;
+
+pub(super) fn audit(
+    files: &[String],
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<(), Error> {
+    if files.is_empty() {
+        return Err(Error::usage("lab audit: name a file of results"));
+    }
+    for path in files {
+        let text = match text_of(path) {
+            Ok(text) => text,
+            Err(error) => {
+                session.fail_later(&error.to_string());
+                continue;
+            }
+        };
+        let found = match audit_text(&text) {
+            Ok(found) => found,
+            Err(error) => {
+                session.fail_later(&format!("{path}: {error}"));
+                continue;
+            }
+        };
+        for finding in &found.findings {
+            if arguments.has(&JSON) {
+                let weight = match finding.weight {
+                    Weight::Impossible => "impossible",
+                    Weight::Weak => "weak",
+                };
+                session.print(&format!(
+                    "{{\"file\":{},\"line\":{},\"rule\":\"{}\",\"weight\":\"{weight}\",\
+                     \"field\":{},\"problem\":{},\"consistent\":{}}}\n",
+                    quoted(path),
+                    finding.line,
+                    finding.rule.name(),
+                    quoted(&finding.field),
+                    quoted(&finding.problem),
+                    quoted(&finding.consistent)
+                ))?;
+            } else {
+                session.line(&format!("{path}: {finding}"))?;
+            }
+        }
+        let impossible = found.impossible().count();
+        if impossible > 0 {
+            session.fail_later(&format!(
+                "{path}: {impossible} numbers cannot be right, of {} checks",
+                found.checks
+            ));
+        } else if !arguments.has(&JSON) {
+            let (formats, checks) = (found.formats.join(", "), found.checks);
+            session.line(&format!(
+                "{path}: {formats}: nothing impossible in {checks} checks"
+            ))?;
+        }
+    }
+    Ok(())
+}

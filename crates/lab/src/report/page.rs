@@ -1,0 +1,63 @@
+//! The page.
+
+use std::fmt::Write;
+
+use super::study::section;
+use super::text::escaped;
+use super::verdicts::{summary, table};
+use crate::disk::error::Result;
+use crate::experiment::{Experiment, Read, rows};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page of these results.
+pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
+    let rows = rows(experiments, &results.records)?;
+    let mut out = format!(
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>What does each layer cost?</title><style>{STYLE}</style></head><body>\
+         <a class=\"skip\" href=\"#verdicts\">To the verdicts</a>\
+         <header><h1>What does each layer cost?</h1>\
+         <p>Five documents say what logical volumes cost and gain, and contradict each other. \
+         Here their experiments are run on emulated disks, in virtual time, through the mapping \
+         that serves users.</p></header><main>"
+    );
+    out.push_str(
+        "<section><h2>What not to conclude</h2><ul>\
+         <li>Nothing about a drive: <i>wd800bd-like</i> is fitted to data sheets, and capped disks \
+         are limits without mechanics. Ratios of layouts are what is meant.</li>\
+         <li>Nothing about the cost of software: a lookup is charged with the 20 ns that were \
+         measured, loops and networks with what the layout states.</li>\
+         <li>Nothing from what is undecided, has not been run, or waits.</li></ul></section>",
+    );
+    let _ = write!(
+        out,
+        "<section id=\"verdicts\"><h2>The verdicts</h2>{}<p>A claim is confirmed or refuted only \
+         if the whole 95 % interval lies on one side; equivalent, if there is no difference that \
+         matters. One refuted comparison refutes a claim.</p>{}</section>",
+        summary(&rows),
+        table(&rows)
+    );
+    for experiment in experiments {
+        out.push_str(&section(experiment, &results.records));
+    }
+    out.push_str("<section><h2>Where these numbers come from</h2>");
+    let _ = write!(out, "<p>{} runs.</p><ul>", results.records.len());
+    for session in &results.sessions {
+        let _ = write!(
+            out,
+            "<li><code>{}</code>: version {}, first seed {}, on {} (virtual time does not depend \
+             on it)</li>",
+            escaped(&session.command),
+            escaped(&session.version),
+            session.seed,
+            escaped(&session.machine)
+        );
+    }
+    for note in &results.notes {
+        let _ = write!(out, "<li>{}</li>", escaped(note));
+    }
+    out.push_str("</ul></section></main></body></html>\n");
+    Ok(out)
+}

@@ -1,0 +1,58 @@
+//! Text for HTML, numbers for people.
+
+/// Escapes a text.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A number with three digits that mean something, thousands apart.
+pub(super) fn number(x: f64) -> String {
+    if !x.is_finite() {
+        return if x > 0.0 { "∞" } else { "–" }.to_owned();
+    }
+    let size = x.abs();
+    if size >= 99_999.5 {
+        return grouped(x);
+    }
+    match size {
+        size if size >= 100.0 => grouped(x),
+        size if size >= 10.0 => format!("{x:.1}"),
+        size if size >= 0.1 => format!("{x:.2}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{x:.4}"),
+    }
+}
+
+fn grouped(x: f64) -> String {
+    let digits = format!("{:.0}", x.abs());
+    let mut out = String::from(if x < 0.0 { "−" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// What a metric is called, and its unit.
+pub(super) fn metric(name: &str) -> (&str, &'static str) {
+    match name {
+        "iops" => ("requests", "per second"),
+        "megabytes" => ("throughput", "MB/s"),
+        "mean_us" => ("mean time", "µs"),
+        "p50_us" => ("median time", "µs"),
+        "p99_us" => ("99th percentile", "µs"),
+        other => (other, ""),
+    }
+}
