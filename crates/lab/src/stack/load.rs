@@ -83,6 +83,8 @@ struct Process {
     think_ns: u64,
     /// Not before this, for want of a thought.
     free_ns: u64,
+    /// When the timer that waits for it comes; one is enough.
+    timer_ns: Option<u64>,
     /// When it begins no more requests.
     stop_ns: u64,
     count_from_ns: u64,
@@ -180,6 +182,7 @@ impl Run<'_> {
                 open: 0,
                 think_ns: job.think,
                 free_ns: 0,
+                timer_ns: None,
                 stop_ns: end.unwrap_or(u64::MAX),
                 count_from_ns: self.begin_ns + job.ramp,
             });
@@ -231,7 +234,8 @@ impl Run<'_> {
             }
             let at = process.free_ns.max(self.begin_ns + request.not_before);
             if at > self.now_ns {
-                if at < process.stop_ns {
+                if at < process.stop_ns && process.timer_ns != Some(at) {
+                    process.timer_ns = Some(at);
                     self.timers.push(Reverse((at, index as u32)));
                 }
                 return;
