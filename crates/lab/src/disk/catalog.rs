@@ -238,9 +238,6 @@ pub fn wd800bd_like() -> Profile {
             segment_blocks: 512,
             write_segments: 64,
             read_ahead: ReadAhead::Segment,
-            // The bus is faster than the medium: without it a host that goes on reading at once
-            // would miss what the head is just coming to, and wait for a turn.
-            almost_hits: Habit::Yes,
             write_policy: WritePolicy::Behind,
             ..Cache::default()
         },

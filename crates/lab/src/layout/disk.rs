@@ -7,7 +7,7 @@ use crate::disk::drive::{Drive, Model, SharedBus};
 use crate::disk::error::Result;
 use crate::disk::flash::{Flash, FlashProfile};
 use crate::disk::link::{Linked, Network};
-use crate::disk::profile::{Profile, Scheduler, WritePolicy};
+use crate::disk::profile::{Habit, Profile, Scheduler, WritePolicy};
 use crate::disk::rotation::{Angle, CIRCLE};
 use crate::disk::server::{Server, ServerProfile};
 
@@ -47,6 +47,9 @@ pub struct Overrides {
     pub depth: Option<usize>,
     /// When it reports writes.
     pub writes: Option<WritePolicy>,
+    /// Whether it waits for the block that is just being read ahead, instead of a turn. A drive
+    /// whose bus is faster than its medium has to, or no host reads on in time.
+    pub almost_hits: Option<Habit>,
 }
 
 impl Overrides {
@@ -60,6 +63,9 @@ impl Overrides {
         }
         if let Some(writes) = self.writes {
             profile.cache.write_policy = writes;
+        }
+        if let Some(habit) = self.almost_hits {
+            profile.cache.almost_hits = habit;
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::disk::catalog;
 use crate::disk::error::Result;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
-use crate::disk::profile::{Scheduler, WritePolicy};
+use crate::disk::profile::{Habit, Scheduler, WritePolicy};
 use crate::disk::server::{Law, ServerProfile};
 use crate::settings::{Table, size};
 
@@ -100,6 +100,7 @@ fn overrides(table: &mut Table) -> Result<Overrides> {
             _ => return Err(table.error("scheduler", "one of fcfs, look, sptf is expected")),
         });
     }
+    overrides.almost_hits = table.truth("almost_hits")?.then_some(Habit::Yes);
     overrides.depth = table.count("depth")?.map(|depth| depth as usize);
     if let Some(word) = table.text("writes")? {
         overrides.writes = Some(match word.as_str() {
