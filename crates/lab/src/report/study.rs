@@ -62,9 +62,9 @@ pub(super) fn section(experiment: &Experiment, records: &[Record]) -> String {
     );
     out.push_str(&bars(&title, "µs", &layers));
     out.push_str(
-        "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, too, \
-         so that they can exceed what a request waits. Parts of a request that are at several disks \
-         count each.</p>",
+        "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, \
+         too, so that they can exceed what a request waits. Parts of a request that are at several \
+         disks count each.</p>",
     );
     table(&mut out, &runs);
     repeat(&mut out, experiment, &runs);
