@@ -104,7 +104,7 @@ pub(in crate::commands) const COMMAND: Command = Command {
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let Some((word, rest)) = arguments.operands().split_first() else {
         return Err(Error::usage(
-            "lab: say what to do: run, list, report, audit, disk, calibrate, record, replay or trace",
+            "lab: say what to do, for instance run seeds; `ashlar help lab' names the rest",
         ));
     };
     match word.as_str() {
