@@ -14,8 +14,9 @@
 //!
 //! Promises: one seed gives the same lines on every machine. Does not: measure real disks.
 //!
-//! `spec.rs` reads experiments, `library.rs` has those that come with the program, `run.rs` runs,
-//! `record.rs` writes and reads lines, `rule.rs` judges, `claims.rs` sums up by claim.
+//! `spec.rs` reads experiments, `work.rs` has what an arm does, `library.rs` has those that come
+//! with the program, `run.rs` runs, `record.rs` writes and reads lines, `rule.rs` judges,
+//! `claims.rs` sums up by claim.
 
 mod claims;
 mod library;
@@ -23,6 +24,7 @@ mod record;
 mod rule;
 mod run;
 mod spec;
+mod work;
 
 pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
 pub use library::{find, library};
@@ -30,6 +32,7 @@ pub use record::{Read, Record, Session, read};
 pub use rule::{Evidence, Rule, interval, judge};
 pub use run::{Options, Pending, Progress, run, runs};
 pub use spec::{Arm, Experiment};
+pub use work::Work;
 
 #[cfg(test)]
 mod tests;

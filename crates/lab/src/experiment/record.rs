@@ -16,6 +16,9 @@ use crate::audit::json::{Node, Value};
 use crate::disk::error::{Error, Kind, Result};
 use crate::stack::Outcome;
 
+/// What was seen, by name.
+pub(super) type Values = BTreeMap<String, f64>;
+
 /// One run of one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -58,40 +61,6 @@ pub struct Read {
 }
 
 impl Record {
-    /// The values of an outcome.
-    pub fn values(outcome: &Outcome) -> BTreeMap<String, f64> {
-        let all = outcome.all();
-        let us = |ns: f64| (ns / 10.0).round() / 100.0;
-        let quantile = |q| us(all.quantile(q).unwrap_or(0) as f64);
-        let each = |ns: u64| us(ns as f64 / outcome.answers.max(1) as f64);
-        let three = |x: f64| (x * 1000.0).round() / 1000.0;
-        let spent = &outcome.spent;
-        let values = [
-            ("iops", three(outcome.per_second())),
-            ("megabytes", three(outcome.megabytes())),
-            (
-                "requests",
-                (outcome.reads.count() + outcome.writes.count()) as f64,
-            ),
-            ("elapsed_s", three(outcome.elapsed_ns as f64 / 1e9)),
-            ("outstanding", three(outcome.outstanding())),
-            ("mean_us", us(all.mean().unwrap_or(0.0))),
-            ("p50_us", quantile(0.5)),
-            ("p99_us", quantile(0.99)),
-            ("max_us", us(all.range().map_or(0, |range| range.1) as f64)),
-            ("parts", spent.parts as f64),
-            ("link_us", each(spent.link_ns)),
-            ("loop_us", each(spent.loop_ns)),
-            ("mapping_us", each(spent.mapping_ns)),
-            ("seek_us", each(spent.seek_ns)),
-            ("rotation_us", each(spent.rotation_ns)),
-            ("transfer_us", each(spent.transfer_ns)),
-            ("waiting_us", each(spent.other_disk_ns())),
-        ];
-        let owned = |(name, value): (&str, f64)| (name.to_owned(), value);
-        values.into_iter().map(owned).collect()
-    }
-
     /// The line, with its end.
     pub fn to_line(&self) -> String {
         let mut line = format!(
@@ -124,6 +93,40 @@ impl Session {
             self.seed
         )
     }
+}
+
+/// The values of an outcome of jobs.
+pub(super) fn of_jobs(outcome: &Outcome) -> Values {
+    let all = outcome.all();
+    let us = |ns: f64| (ns / 10.0).round() / 100.0;
+    let quantile = |q| us(all.quantile(q).unwrap_or(0) as f64);
+    let each = |ns: u64| us(ns as f64 / outcome.answers.max(1) as f64);
+    let three = |x: f64| (x * 1000.0).round() / 1000.0;
+    let spent = &outcome.spent;
+    let values = [
+        ("iops", three(outcome.per_second())),
+        ("megabytes", three(outcome.megabytes())),
+        (
+            "requests",
+            (outcome.reads.count() + outcome.writes.count()) as f64,
+        ),
+        ("elapsed_s", three(outcome.elapsed_ns as f64 / 1e9)),
+        ("outstanding", three(outcome.outstanding())),
+        ("mean_us", us(all.mean().unwrap_or(0.0))),
+        ("p50_us", quantile(0.5)),
+        ("p99_us", quantile(0.99)),
+        ("max_us", us(all.range().map_or(0, |range| range.1) as f64)),
+        ("parts", spent.parts as f64),
+        ("link_us", each(spent.link_ns)),
+        ("loop_us", each(spent.loop_ns)),
+        ("mapping_us", each(spent.mapping_ns)),
+        ("seek_us", each(spent.seek_ns)),
+        ("rotation_us", each(spent.rotation_ns)),
+        ("transfer_us", each(spent.transfer_ns)),
+        ("waiting_us", each(spent.other_disk_ns())),
+    ];
+    let owned = |(name, value): (&str, f64)| (name.to_owned(), value);
+    values.into_iter().map(owned).collect()
 }
 
 /// Reads a file of results; `name` is how messages call it. A line in the middle that is no result

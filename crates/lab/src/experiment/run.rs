@@ -8,7 +8,6 @@ use std::thread;
 use super::record::Record;
 use super::spec::{Arm, Experiment};
 use crate::disk::error::Result;
-use crate::stack::{self, Plan};
 
 /// How to run.
 #[derive(Debug, Clone, Copy)]
@@ -118,20 +117,14 @@ pub fn run(pending: &[Pending<'_>], options: &Options, progress: &mut dyn Progre
 
 impl Pending<'_> {
     fn run(&self) -> Result<Record> {
-        let mut model = stack::build(&self.arm.layout, self.seed)?;
-        let plan = Plan {
-            jobs: &self.arm.jobs,
-            seed: self.seed,
-            requests_max: Some(self.arm.requests_max),
-        };
-        let outcome = stack::run(model.as_mut(), &plan)?;
+        let values = self.arm.work.run(&self.arm.layout, self.seed)?;
         Ok(Record {
             experiment: self.experiment.name.clone(),
             arm: self.arm.key(),
             replicate: self.replicate,
             seed: self.seed,
             config: self.arm.hash,
-            values: Record::values(&outcome),
+            values,
         })
     }
 }

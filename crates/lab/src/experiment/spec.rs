@@ -15,17 +15,15 @@
 use std::fmt::Write;
 
 use super::rule::Rule;
+use super::work::{Load, Work};
 use crate::disk::error::{Error, Kind, Result};
 use crate::layout::{Layout, disks, layouts};
 use crate::settings::Table;
-use crate::workload::fio::{self, Job};
 
 /// Arms of one experiment at most.
 const ARMS_MAX: usize = 4096;
 /// Replicates unless the file says otherwise: enough for intervals with some meaning.
 const REPLICATES: u64 = 10;
-/// Answers of one run at most, so that no run takes long.
-const REQUESTS_MAX: u64 = 4_000_000;
 
 /// An experiment.
 #[derive(Debug, Clone)]
@@ -55,12 +53,10 @@ pub struct Arm {
     pub factors: Vec<(String, String)>,
     /// What runs.
     pub layout: Layout,
-    /// The load.
-    pub jobs: Vec<Job>,
+    /// What it does there.
+    pub work: Work,
     /// The load as a job file, for whoever wants to run it on a real disk.
     pub job_file: String,
-    /// Answers after which a run ends.
-    pub requests_max: u64,
     /// Of all that decides its results.
     pub hash: u64,
 }
@@ -139,38 +135,25 @@ impl Experiment {
         let disks = disks(&mut table)?;
         let layouts = layouts(&mut table, &disks)?;
         let mut loads = Vec::new();
-        for (name, mut load) in table.named("load")? {
-            let most = load
-                .count("requests")?
-                .unwrap_or(REQUESTS_MAX)
-                .min(REQUESTS_MAX);
-            let options = load.rest()?;
-            loads.push((name, load, options, most));
+        for (name, load) in table.named("load")? {
+            loads.push(Load::read(name, load)?);
         }
         for known in ["title", "about", "replicates", "factors", "skip", "rule"] {
             table.forget(known);
         }
         table.finish()?;
         for layout in &layouts {
-            for (name, load, options, most) in &loads {
-                let mut job_file = format!("[{name}]\n");
-                for (key, value) in options {
-                    let all = layout.size().to_string();
-                    let value = if value == "all" { &all } else { value };
-                    let _ = writeln!(job_file, "{key}={value}");
-                }
-                let jobs = fio::parse(&job_file);
-                let jobs = jobs.map_err(|error| load.error(error.field(), error.problem()))?;
-                let said = format!("{layout:?} {job_file} {most}");
+            for load in &loads {
+                let (work, job_file) = load.on(layout)?;
+                let said = format!("{layout:?} {work:?}");
                 self.arms.push(Arm {
                     layout_name: layout.name.clone(),
-                    load_name: name.clone(),
+                    load_name: load.name.clone(),
                     factors: factors.to_vec(),
                     layout: layout.clone(),
-                    jobs,
+                    work,
                     hash: hash(said.as_bytes()),
                     job_file,
-                    requests_max: *most,
                 });
             }
         }

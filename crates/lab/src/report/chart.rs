@@ -21,6 +21,17 @@ pub(super) const LAYERS: [(&str, &str); 7] = [
     ("transfer_us", "transfer"),
 ];
 
+/// The terms of Eq. 1 of the first study, for what runs on a file system.
+pub(super) const TERMS: [(&str, &str); 7] = [
+    ("processor_s", "processor"),
+    ("directory_s", "directories (T_DO)"),
+    ("free_list_s", "free lists (T_FL)"),
+    ("", ""),
+    ("metadata_s", "metadata (T_MO)"),
+    ("file_data_s", "file data (T_DFA)"),
+    ("journal_s", "journal (T_J)"),
+];
+
 /// One dot with its interval for each row; the scale begins at 0.
 pub(super) fn dots(title: &str, unit: &str, rows: &[(String, Interval)]) -> String {
     let highest = rows
@@ -57,8 +68,13 @@ pub(super) fn dots(title: &str, unit: &str, rows: &[(String, Interval)]) -> Stri
     svg
 }
 
-/// A bar of parts for each row; parts are in the order of [`LAYERS`].
-pub(super) fn bars(title: &str, unit: &str, rows: &[(String, [f64; 7])]) -> String {
+/// A bar of parts for each row; parts are in the order of `names`.
+pub(super) fn bars(
+    title: &str,
+    unit: &str,
+    names: &[(&str, &str); 7],
+    rows: &[(String, [f64; 7])],
+) -> String {
     let total = |parts: &[f64; 7]| parts.iter().sum::<f64>();
     let highest = rows
         .iter()
@@ -92,7 +108,7 @@ pub(super) fn bars(title: &str, unit: &str, rows: &[(String, [f64; 7])]) -> Stri
                 (x(at + part) - x(at)).max(0.4),
                 ROW - 6.0,
                 escaped(name),
-                LAYERS[layer].1,
+                names[layer].1,
                 number(*part),
             );
             at += part;

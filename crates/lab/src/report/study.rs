@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::chart::{LAYERS, bars, dots};
+use super::chart::{LAYERS, TERMS, bars, dots};
 use super::text::{escaped, metric, number};
 use super::verdicts::evidence;
 use crate::experiment::{Experiment, Record, interval, judge};
@@ -50,26 +50,35 @@ pub(super) fn section(experiment: &Experiment, records: &[Record]) -> String {
         "<h3>{name}, {unit}</h3>{}",
         dots(&title, unit, &values)
     );
-    let layers: Vec<(String, [f64; 7])> = runs
-        .iter()
-        .map(|(arm, runs)| (arm.clone(), LAYERS.map(|(value, _)| mean(runs, value))))
-        .collect();
-    let title = format!("{}: time of a request by layer", experiment.title);
-    let _ = write!(
-        out,
-        "<h3>Where the time of a request goes, µs</h3>{}",
-        legend()
-    );
-    out.push_str(&bars(&title, "µs", &layers));
-    out.push_str(
-        "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, \
-         too, so that they can exceed what a request waits. Parts of a request that are at several \
-         disks count each.</p>",
-    );
+    parts(&mut out, experiment, &runs);
     table(&mut out, &runs);
     repeat(&mut out, experiment, &runs);
     out.push_str("</section>");
     out
+}
+
+/// Where the time went: of requests by layer, of a program by the terms of Eq. 1.
+fn parts(out: &mut String, experiment: &Experiment, runs: &Runs<'_>) {
+    let program = runs.iter().any(|(_, runs)| mean(runs, "processor_s") > 0.0);
+    let (names, unit, what) = if program {
+        (&TERMS, "s", "Where the time of the program goes, s")
+    } else {
+        (&LAYERS, "µs", "Where the time of a request goes, µs")
+    };
+    let part = |(arm, runs): &(String, Vec<&Record>)| {
+        (arm.clone(), names.map(|(value, _)| mean(runs, value)))
+    };
+    let rows: Vec<(String, [f64; 7])> = runs.iter().map(part).collect();
+    let title = format!("{}: {what}", experiment.title);
+    let _ = write!(out, "<h3>{what}</h3>{}", legend(names));
+    out.push_str(&bars(&title, unit, names, &rows));
+    if !program {
+        out.push_str(
+            "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, \
+             too, so that they can exceed what a request waits. Parts of a request that are at \
+             several disks count each.</p>",
+        );
+    }
 }
 
 type Runs<'a> = Vec<(String, Vec<&'a Record>)>;
@@ -123,9 +132,12 @@ fn main_metric(experiment: &Experiment) -> &str {
     most.map_or("iops", |(name, _)| name)
 }
 
-fn legend() -> String {
+fn legend(names: &[(&str, &str); 7]) -> String {
     let mut out = String::from("<ul class=\"legend\">");
-    for (index, (_, word)) in LAYERS.iter().enumerate() {
+    for (index, (_, word)) in names.iter().enumerate() {
+        if word.is_empty() {
+            continue;
+        }
         let _ = write!(
             out,
             "<li><svg width=\"12\" height=\"12\" aria-hidden=\"true\">\

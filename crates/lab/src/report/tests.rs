@@ -2,13 +2,16 @@
 
 use super::page;
 use super::text::number;
-use crate::experiment::{Options, Read, Record, find, read, run, runs};
+use crate::experiment::{Options, Read, Record, Work, find, read, run, runs};
 
 fn results() -> Read {
     let mut experiment = find("zones").expect("it is part of the program");
     experiment.replicates = 6;
     for arm in &mut experiment.arms {
-        arm.requests_max = 50;
+        let Work::Jobs { requests_max, .. } = &mut arm.work else {
+            panic!("it has jobs");
+        };
+        *requests_max = 50;
     }
     let options = Options {
         seed: 1,

@@ -50,6 +50,9 @@ pub(super) fn metric(name: &str) -> (&str, &'static str) {
     match name {
         "iops" => ("requests", "per second"),
         "megabytes" => ("throughput", "MB/s"),
+        "elapsed_s" => ("emulated time", "s"),
+        "outstanding" => ("outstanding", "requests"),
+        "hits_percent" => ("page cache hits", "%"),
         "mean_us" => ("mean time", "µs"),
         "p50_us" => ("median time", "µs"),
         "p99_us" => ("99th percentile", "µs"),
