@@ -134,6 +134,31 @@ fn mirrors_write_to_all_legs_and_read_from_the_least_busy() {
 }
 
 #[test]
+fn a_stream_stays_one_on_a_mirror() {
+    // Legs that read ahead: a stream that changed between them at each read would wait for the
+    // platters. Two streams are read from a leg each.
+    let on = |volume: &str, depth: u32, streams: u32| {
+        let text = format!(
+            "[disk.d]\nprofile = \"wd800bd-like\"\nalmost_hits = true\n[layout.x]\n\
+             disks = \"d*2\"\nvolume = [{volume}]\n"
+        );
+        let jobs = format!(
+            "[j]\nrw=read\nbs=16k\nsize=1G\noffset_increment=2G\nnumjobs={streams}\n\
+             iodepth={depth}\nruntime=10\ntime_based\n"
+        );
+        load(&layout(&text), &jobs, 1).megabytes()
+    };
+    let one = "{ linear = \"0\", size = \"8G\" }";
+    let mirror = "{ mirror = [\"0\", \"1\"], size = \"8G\" }";
+    for depth in [1, 4, 16] {
+        let (single, both) = (on(one, depth, 1), on(mirror, depth, 1));
+        assert!(both > 0.9 * single, "depth {depth}: {both} for {single}");
+    }
+    let (single, both) = (on(one, 4, 1), on(mirror, 4, 2));
+    assert!(both > 1.8 * single, "{both} for {single}");
+}
+
+#[test]
 fn a_request_over_several_chunks_is_answered_once_when_all_parts_are() {
     // Four parts on two constant servers: two rounds.
     let text = "[disk.s]\nserver = { mean_us = 1000, law = \"constant\", size = \"1G\" }\n\

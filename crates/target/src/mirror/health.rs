@@ -14,13 +14,17 @@
 
 use std::time::Duration;
 
-use block::{Error, Request};
+use block::{Error, Range, Request};
 
 use super::Mirror;
 use super::explore::Plant;
 use super::journal::Waiter;
 use super::operation::{Gather, LegSet, Operation};
 use crate::machine::{Step, Steps};
+
+/// Reads that follow each other for so many bytes go to the same leg, so that a stream stays one for
+/// the disk's reading ahead; after them the leg with least to do is chosen anew.
+pub(super) const READ_RUN: u64 = 4 << 20;
 
 /// What is known of a leg.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub(super) struct LegState {
     pub(super) believed: bool,
     /// Reads in flight.
     pub(super) reading: u32,
+    /// Its newest reads that followed each other, up to [`READ_RUN`] bytes and the last of them.
+    pub(super) run: Range,
     /// Reads that failed.
     pub(super) errors: u64,
 }
@@ -41,6 +47,26 @@ impl LegState {
     /// Whether it is there and has not failed.
     pub(super) fn is_live(&self) -> bool {
         self.device.is_some() && !self.lost
+    }
+
+    /// Whether a read of `range` goes on with the newest, and the run of them is not over.
+    pub(super) fn stays(&self, range: Range) -> bool {
+        self.goes_on(range) && self.run.len() < READ_RUN
+    }
+
+    /// Whether a read of `range` goes on with the newest.
+    pub(super) fn goes_on(&self, range: Range) -> bool {
+        self.run.end() == range.start()
+    }
+
+    /// Takes note that `range` is read from it.
+    pub(super) fn reads(&mut self, range: Range) {
+        self.reading += 1;
+        self.run = if self.stays(range) {
+            Range::new(self.run.start(), self.run.len() + range.len())
+        } else {
+            range
+        };
     }
 }
 

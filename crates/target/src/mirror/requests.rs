@@ -5,7 +5,7 @@ use std::time::Duration;
 use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
 
 use super::Mirror;
-use super::health::Verdict;
+use super::health::{READ_RUN, Verdict};
 use super::operation::{Flushing, Gather, LegSet, Operation, Reading, Writing};
 use super::regions::Held;
 use crate::machine::{Step, Steps};
@@ -13,8 +13,6 @@ use crate::machine::{Step, Steps};
 /// Zeros are written in pieces of so many regions, so that a request for all of a large mirror
 /// does not hold all its regions at once.
 const PIECE_REGIONS: u64 = 256;
-/// Reads that follow each other within so many bytes go to the same leg, other things being equal.
-const READ_RUN: u64 = 1 << 20;
 
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
@@ -46,7 +44,7 @@ impl Mirror {
         };
         let buffer = std::mem::take(&mut reading.request.buffer);
         let id = self.operations.insert(Operation::Read(reading));
-        self.legs[leg].reading += 1;
+        self.legs[leg].reads(range);
         let request = Request::read(id as u64, range.start(), buffer);
         self.ask(leg, request, steps);
     }
@@ -67,7 +65,7 @@ impl Mirror {
                     unreachable!("it is a read");
                 };
                 reading.leg = other;
-                self.legs[other].reading += 1;
+                self.legs[other].reads(range);
                 let request = Request::read(id as u64, range.start(), answer.buffer);
                 self.ask(other, request, steps);
                 return;
@@ -93,8 +91,8 @@ impl Mirror {
 
     /// The leg to read `range` from, of those that have not been tried.
     ///
-    /// Where all legs hold the same, the one that failed least and has least to do; elsewhere the
-    /// first one that is believed, always the same.
+    /// Where all legs hold the same, the one that did not fail, was read last up to here, or has
+    /// least to do; elsewhere the first one that is believed, always the same.
     pub(super) fn choose(&self, range: Range, tried: LegSet) -> Option<usize> {
         let usable = |leg: &usize| self.legs[*leg].is_live() && !tried.contains(*leg);
         let mut legs = (0..self.legs.len()).filter(usable);
@@ -109,7 +107,8 @@ impl Mirror {
         legs.min_by_key(|leg| {
             let state = &self.legs[*leg];
             let distance = (*leg + count - turn) % count;
-            (state.errors > 0, state.reading, distance)
+            let (stays, goes_on) = (state.stays(range), state.goes_on(range));
+            (state.errors > 0, !stays, state.reading, !goes_on, distance)
         })
     }
 

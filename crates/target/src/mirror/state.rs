@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use block::{BufferPool, Completion, Info, Kind, Request};
+use block::{BufferPool, Completion, Info, Kind, Range, Request};
 
 use super::clean::CLEAN_TIMER;
 use super::config::{Access, Content, GO, LogPlace, MirrorConfig, Start, Sync};
@@ -109,6 +109,7 @@ impl Mirror {
             lost: false,
             believed: true,
             reading: 0,
+            run: Range::EMPTY,
             errors: 0,
         });
         Ok(Self {
