@@ -119,11 +119,24 @@ impl Server {
 
     /// Serves until a signal or `is_stopped` asks for the end, or the file was unmounted. A first
     /// signal is refused while the node is in use; a second one is obeyed.
+    ///
+    /// The record is given back: who detaches waits until it is dropped, and so for whatever the
+    /// caller gives up before, such as the group.
     pub(crate) fn run(
         mut self,
         signals: &mut Signals,
         is_stopped: impl Fn() -> bool,
-    ) -> Result<()> {
+    ) -> (Result<()>, HeldRecord) {
+        let served = self.serve(signals, is_stopped);
+        let Self {
+            node, file, record, ..
+        } = self;
+        drop(node);
+        let ended = file.end();
+        (served.and(ended), record)
+    }
+
+    fn serve(&mut self, signals: &mut Signals, is_stopped: impl Fn() -> bool) -> Result<()> {
         let (mut refused, mut heard) = (false, false);
         loop {
             // Whoever said stop through the socket said it once.
@@ -131,24 +144,17 @@ impl Server {
             let asked = signals.pending().next().is_some() || stopped;
             if asked && !refused {
                 match self.check_unused() {
-                    Ok(()) => break,
+                    Ok(()) => return Ok(()),
                     Err(error) => {
                         eprintln!("ashlar: {error} (a second signal detaches it all the same)");
                         refused = true;
                     }
                 }
             } else if asked || self.file.is_ended() {
-                break;
+                return Ok(());
             }
             self.wait()?;
         }
-        let Self {
-            node, file, record, ..
-        } = self;
-        drop(node);
-        let ended = file.end();
-        drop(record);
-        ended
     }
 
     /// Lets some time pass, and follows the volume's size meanwhile.

@@ -159,14 +159,22 @@ fn serve(
         leave_terminal()?;
     }
     let is_stopped = || here.as_ref().is_some_and(Here::is_stopped);
-    let outcome = server.run(&mut signals, is_stopped).map_err(failed);
-    if let Some(here) = here {
+    let (outcome, record) = server.run(&mut signals, is_stopped);
+    match here {
         // Its own volume is detached by now; it stays for those who have others.
-        while here.others() > 0 && !here.is_stopped() && signals.pending().next().is_none() {
-            std::thread::sleep(INTERVAL);
+        Some(here) if here.others() > 0 => {
+            drop(record);
+            while here.others() > 0 && !here.is_stopped() && signals.pending().next().is_none() {
+                std::thread::sleep(INTERVAL);
+            }
+        }
+        // The group is free before the volume is detached.
+        here => {
+            drop(here);
+            drop(record);
         }
     }
-    outcome
+    outcome.map_err(failed)
 }
 
 /// The starter waits for the end of our output; the terminal is no longer ours.

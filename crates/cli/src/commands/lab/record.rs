@@ -93,8 +93,10 @@ pub(super) fn record(
     let records = layer.take();
     let after = before.is_ok().then(|| layout(&volume, &name)).transpose();
     // What was mounted is unmounted, so nothing holds the node.
-    let ended = server.run(&mut signals, || true).map_err(failed);
+    let (ended, record) = server.run(&mut signals, || true);
     drop(here);
+    drop(record);
+    let ended = ended.map_err(failed);
     let mut trace = from_layer(header, &records);
     if layer.forgotten() > 0 {
         session.fail_later(&format!(
