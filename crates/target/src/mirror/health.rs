@@ -22,8 +22,8 @@ use super::journal::Waiter;
 use super::operation::{Gather, LegSet, Operation};
 use crate::machine::{Step, Steps};
 
-/// Reads that follow each other for so many bytes go to the same leg, so that a stream stays one for
-/// the disk's reading ahead; after them the leg with least to do is chosen anew.
+/// Reads that follow each other for so many bytes go to the same leg, so that a stream stays one
+/// for the disk's reading ahead; after them the leg with least to do is chosen anew.
 pub(super) const READ_RUN: u64 = 4 << 20;
 
 /// What is known of a leg.

@@ -74,14 +74,7 @@ pub(super) fn record(
     if let Err(error) = &before {
         session.tell(&format!("{error}; its requests are not labelled."));
     }
-    let begun = SystemTime::now().duration_since(UNIX_EPOCH);
-    let begun_ns = begun.unwrap_or_default().as_nanos();
-    let header = Header {
-        device: name.clone(),
-        blocks: volume.info().size / 512,
-        begun_unix_ns: u64::try_from(begun_ns).unwrap_or(0),
-        ..Header::default()
-    };
+    let header = header(&name, volume.info().size);
     let layer = Layer::new(RECORDS_MAX);
     let runtime = Runtime::open().map_err(failed)?;
     let served = Source::Recorded(used, layer.clone());
@@ -112,6 +105,18 @@ pub(super) fn record(
     save(output, &write(&trace).map_err(failed)?)?;
     summary(&trace, session)?;
     ended.and(ran)
+}
+
+/// Of a trace of `volume`, of so many bytes, that begins now.
+fn header(volume: &str, size: u64) -> Header {
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH);
+    let begun_ns = begun.unwrap_or_default().as_nanos();
+    Header {
+        device: volume.to_owned(),
+        blocks: size / 512,
+        begun_unix_ns: u64::try_from(begun_ns).unwrap_or(0),
+        ..Header::default()
+    }
 }
 
 /// A volume of a group that is now this process's.
