@@ -14,20 +14,24 @@
 //!
 //! Promises: one seed gives the same lines on every machine. Does not: measure real disks.
 //!
-//! `spec.rs` reads experiments, `work.rs` has what an arm does, `library.rs` has those that come
+//! `spec.rs` reads experiments, `work.rs` has what an arm does, `program.rs` runs programs and
+//! `shares.rs` counts where their blocks go, `library.rs` has the experiments that come
 //! with the program, `run.rs` runs, `record.rs` writes and reads lines, `rule.rs` judges,
 //! `claims.rs` sums up by claim.
 
 mod claims;
 mod library;
+mod program;
 mod record;
 mod rule;
 mod run;
+mod shares;
 mod spec;
 mod work;
 
 pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
 pub use library::{find, library};
+pub use program::Running;
 pub use record::{Read, Record, Session, read};
 pub use rule::{Evidence, Rule, interval, judge};
 pub use run::{Options, Pending, Progress, run, runs};

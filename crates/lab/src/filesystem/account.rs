@@ -129,6 +129,26 @@ impl Account {
         account
     }
 
+    /// Adds what happened in another time.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (tally, other) in self.tallies.iter_mut().zip(&other.tallies) {
+            tally.reads += other.reads;
+            tally.read_bytes += other.read_bytes;
+            tally.writes += other.writes;
+            tally.written_bytes += other.written_bytes;
+            tally.waited_ns += other.waited_ns;
+            tally.busy_ns += other.busy_ns;
+        }
+        self.elapsed_ns += other.elapsed_ns;
+        self.processor_ns += other.processor_ns;
+        self.idle_ns += other.idle_ns;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.commits += other.commits;
+        self.checkpoints += other.checkpoints;
+        self.flushes += other.flushes;
+    }
+
     /// What must always hold.
     pub fn check(&self) {
         let waited: u64 = self.tallies.iter().map(|tally| tally.waited_ns).sum();

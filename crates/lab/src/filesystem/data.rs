@@ -59,7 +59,7 @@ impl FileSystem {
     }
 
     /// Reads the blocks that list a page.
-    fn read_lists(&mut self, number: u32, page: u32) {
+    pub(super) fn read_lists(&mut self, number: u32, page: u32) {
         for slot in inode::path(page) {
             let block = self.inodes.get(number).indirect(slot);
             self.read_metadata(block.expect("a listed page has its lists"));
@@ -67,7 +67,7 @@ impl FileSystem {
     }
 
     /// Hands in the reading of pages that are not in memory.
-    fn fetch(&mut self, number: u32, fetch: Fetch) {
+    pub(super) fn fetch(&mut self, number: u32, fetch: Fetch) {
         let pages = self.inodes.get(number).pages();
         for page in fetch.page..(fetch.page + fetch.count).min(pages) {
             let block = self.inodes.get(number).block(page);

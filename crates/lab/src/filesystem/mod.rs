@@ -1,7 +1,10 @@
 //! A file system of the kind of ext2 and ext3, and the kernel that serves it, in virtual time.
 //!
 //! ```text
+//!   program    a stream of calls    what each phase came to; postmark is one
+//!                │
 //!   calls      files, data          create, open, read, write, close, delete, fsync, sync …
+//!                │                  direct: past the cache; together: several processes
 //!                │
 //!              metadata             what they change; directory, inode, allocator, geometry
 //!                │
@@ -23,6 +26,7 @@ mod bits;
 mod cache;
 mod commit;
 mod data;
+mod direct;
 mod directory;
 mod elevator;
 mod engine;
@@ -33,8 +37,10 @@ mod journal;
 mod metadata;
 mod options;
 pub mod postmark;
+pub mod program;
 mod queue;
 mod readahead;
+mod together;
 mod writeback;
 
 pub use account::{Account, Class, Tally};

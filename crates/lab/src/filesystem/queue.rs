@@ -23,10 +23,12 @@ pub(super) enum Purpose {
     Commit,
     /// Emptying the log.
     Checkpoint,
+    /// The caller reads or writes past the cache.
+    Direct,
 }
 
 impl Purpose {
-    const COUNT: usize = 4;
+    const COUNT: usize = 5;
 }
 
 /// A request of consecutive blocks.

@@ -3,3 +3,4 @@
 mod calls;
 mod oracles;
 mod parts;
+mod programs;

@@ -3,6 +3,7 @@
 //! ```text
 //!   postmark   mail server of small files: create, read, append, delete
 //!   fio        job files: reads and writes of a device, in sequence or by a distribution
+//!   program    streams of calls to a file system: Bonnie, dd, IOzone, and any other
 //!   mt19937    the generator that `PostMark` draws from
 //!   error      input that was refused: line, field, problem
 //! ```
@@ -15,5 +16,6 @@ mod error;
 pub mod fio;
 pub mod mt19937;
 pub mod postmark;
+pub mod program;
 
 pub use error::InputError;
