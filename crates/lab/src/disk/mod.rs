@@ -9,6 +9,7 @@
 //!         ──► rotation   where the platter is: a phase of the clock
 //!   capped               a volume with limits instead of a head
 //!   flash                units that work at the same time
+//!   stretch              a drive of the catalogue, larger
 //!   server               one queue with drawn times, as the closed forms have it
 //!   model                the seam: commands in, answers out, at given times
 //!   link                 a model at the other end of a network
@@ -34,3 +35,4 @@ pub mod replay;
 pub mod rotation;
 pub mod seek;
 pub mod server;
+mod stretch;

@@ -44,7 +44,12 @@ impl Volume {
                 let chunk = chunk / BLOCK;
                 (Shape::Striped { chunk }, pieces(areas, share))
             }
-            [Segment::Mirror { len, legs, .. }] => (Shape::Mirror, pieces(legs, *len)),
+            [Segment::Mirror { len, legs, .. }] => {
+                if legs.iter().zip(0..).any(|(leg, number)| leg.disk != number) {
+                    return wrong("a mirror whose copies are not on all disks, in their order,");
+                }
+                (Shape::Mirror, pieces(legs, *len))
+            }
             segments => {
                 let mut all = Vec::new();
                 for segment in segments {

@@ -235,7 +235,9 @@ impl Model<'_> {
     fn crowd(&self, service: f64) -> f64 {
         let gap = match self.load.arrivals {
             Arrivals::Closed { .. } => return 0.0,
-            Arrivals::Poisson { gap_ns } | Arrivals::Bursty { gap_ns, .. } => gap_ns as f64,
+            Arrivals::Even { gap_ns }
+            | Arrivals::Poisson { gap_ns }
+            | Arrivals::Bursty { gap_ns, .. } => gap_ns as f64,
         };
         match self.volume.shape {
             Shape::Striped { chunk } => {

@@ -155,6 +155,7 @@ impl<'a> Run<'a> {
     fn gap(&mut self) -> u64 {
         let (mean, together) = match self.load.arrivals {
             Arrivals::Closed { .. } => return 0,
+            Arrivals::Even { gap_ns } => return gap_ns,
             Arrivals::Poisson { gap_ns } => (gap_ns as f64, 0),
             Arrivals::Bursty { gap_ns, together } => (
                 gap_ns as f64 * 1000.0 / (1000 - together.min(999)) as f64,

@@ -161,11 +161,7 @@ pub fn explain(
         _ => prediction.response_ns,
     };
     let mut elasticities = Vec::new();
-    let own = match load.pattern {
-        Pattern::Sequential => OWN_SEQUENTIAL,
-        Pattern::Random { .. } => OWN_RANDOM,
-    };
-    let mut variance: f64 = own * own;
+    let mut variance: f64 = own_deviation(load).powi(2);
     for parameter in Parameter::ALL {
         if !parameter.matters(volume, above) {
             continue;
@@ -184,12 +180,7 @@ pub fn explain(
         variance += (elasticity * deviation).powi(2);
         elasticities.push((parameter, elasticity));
     }
-    let factor = exp(1.96 * variance.sqrt());
-    let around = |value: f64| Estimate {
-        value,
-        low: value / factor,
-        high: value * factor,
-    };
+    let around = |value: f64| around(value, variance.sqrt());
     let exact = |value: f64| Estimate {
         value,
         low: value,
@@ -206,7 +197,68 @@ pub fn explain(
     })
 }
 
+/// The relative standard deviation of the predictor itself under such a load.
+pub(super) fn own_deviation(load: &Load) -> f64 {
+    match load.pattern {
+        Pattern::Sequential => OWN_SEQUENTIAL,
+        Pattern::Random { .. } => OWN_RANDOM,
+    }
+}
+
+/// A value with its 95 % interval, by the deviation of its logarithm.
+pub(super) fn around(value: f64, deviation: f64) -> Estimate {
+    let factor = exp(1.96 * deviation);
+    Estimate {
+        value,
+        low: value / factor,
+        high: value * factor,
+    }
+}
+
 impl Explanation {
+    /// That of requests of which each share meets one of these; the shares are 1 together.
+    pub(super) fn mixed(mut all: Vec<(f64, Self)>) -> Self {
+        if all.len() == 1 {
+            return all.remove(0).1;
+        }
+        let sum = |of: &dyn Fn(&Self) -> f64| -> f64 {
+            all.iter().map(|(share, one)| share * of(one)).sum()
+        };
+        let response = |of: fn(&Estimate) -> f64| sum(&|one| of(&one.response_ns));
+        // What adds up is the time of a request, so that rates do as their inverse.
+        let rate = |of: fn(&Estimate) -> f64| 1.0 / sum(&|one| 1.0 / of(&one.per_second).max(1e-9));
+        let value = response(|one| one.value);
+        let (mut account, mut elasticities) = (Account::default(), Vec::new());
+        for (share, one) in &all {
+            account.add(&one.account, *share);
+        }
+        for parameter in Parameter::ALL {
+            let mut found = None;
+            for (share, one) in &all {
+                let of = one.elasticities.iter().find(|(at, _)| *at == parameter);
+                if let Some((_, elasticity)) = of {
+                    let weight = share * one.response_ns.value / value.max(1e-9);
+                    *found.get_or_insert(0.0) += weight * elasticity;
+                }
+            }
+            elasticities.extend(found.map(|found| (parameter, found)));
+        }
+        Self {
+            per_second: Estimate {
+                value: rate(|one| one.value),
+                low: rate(|one| one.low),
+                high: rate(|one| one.high),
+            },
+            response_ns: Estimate {
+                value,
+                low: response(|one| one.low),
+                high: response(|one| one.high),
+            },
+            account,
+            elasticities,
+        }
+    }
+
     /// The same as one JSON object, times in nanoseconds.
     pub fn json(&self) -> String {
         let mut text = String::from("{");

@@ -10,6 +10,8 @@ use super::subject::{Load, Pattern, Shape, Volume};
 
 /// Sample requests.
 const SAMPLES: u64 = 1024;
+/// Turns of a stripe from which on all its disks are used alike.
+const TURNS: u64 = 64;
 
 /// A part of a request on one disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +57,11 @@ impl Footprint {
             width[count - 1] += each;
             largest[count - 1] += each * used.iter().copied().max().unwrap_or(0) as f64;
         }
-        let visits = disks
+        let mut visits: Vec<f64> = disks
             .iter()
             .map(|parts| parts.len() as f64 * each)
             .collect();
+        even(&mut visits, volume, load);
         let counts = disks.iter().flatten().map(|part: &Part| part.count);
         let parts = disks.iter().map(Vec::len).sum::<usize>() as f64;
         let used = parts.min(
@@ -81,6 +84,30 @@ impl Footprint {
             width,
             excess,
         }
+    }
+}
+
+/// Stripes get the same number of parts each where many turns are used: what samples say beyond
+/// that is chance, and the disk that chance favours would seem to hold up the others.
+fn even(visits: &mut [f64], volume: &Volume, load: &Load) {
+    let Shape::Striped { chunk } = volume.shape else {
+        return;
+    };
+    let used = match load.pattern {
+        Pattern::Random {
+            hot_share,
+            hot_blocks,
+        } if hot_share > 0 => hot_blocks.min(load.region_blocks),
+        _ => load.region_blocks,
+    };
+    let count = volume.pieces.len();
+    if used / (chunk.max(1) * count as u64) < TURNS {
+        return;
+    }
+    let share = visits.iter().sum::<f64>() / count as f64;
+    visits.fill(0.0);
+    for piece in &volume.pieces {
+        visits[piece.disk] += share;
     }
 }
 

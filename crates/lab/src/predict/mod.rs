@@ -7,6 +7,8 @@
 //!
 //!   footprint ─► mechanics ─► random, sequential ─► drives, others ─► queue ─► predictor
 //!   which disk   one command   many of them          as branches       waiting   all of it
+//!
+//!   question  a job of fio on a described stack, as a subject; trial, what it does there
 //! ```
 //!
 //! A prediction may read the numbers of a profile (curve, zones, caches) but never submits a
@@ -22,12 +24,16 @@ mod mechanics;
 mod others;
 mod parameter;
 mod predictor;
+mod question;
 mod queue;
 mod random;
 mod sequential;
 pub mod subject;
+mod trial;
 
 pub use explain::{Account, Estimate, Explanation, Uncertainty, explain};
 pub use parameter::Parameter;
 pub use predictor::{Prediction, predict};
+pub use question::Question;
 pub use subject::{Above, Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
+pub use trial::{Trial, trial};

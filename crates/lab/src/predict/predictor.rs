@@ -154,6 +154,7 @@ impl<'a> Model<'a> {
         match self.load.arrivals {
             Arrivals::Closed { depth } if streams => self.stream(branches, depth),
             Arrivals::Closed { depth } => closed(branches, spread, depth),
+            Arrivals::Even { gap_ns } => open(branches, spread, 1.0 / gap_ns as f64, 0.0),
             Arrivals::Poisson { gap_ns } => open(branches, spread, 1.0 / gap_ns as f64, 1.0),
             Arrivals::Bursty { gap_ns, together } => {
                 let together = together.min(999) as f64 / 1000.0;

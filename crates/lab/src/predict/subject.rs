@@ -103,6 +103,11 @@ pub enum Arrivals {
         /// How many.
         depth: usize,
     },
+    /// One every so often, whatever was answered.
+    Even {
+        /// The gap in nanoseconds.
+        gap_ns: u64,
+    },
     /// With exponential gaps, whatever was answered.
     Poisson {
         /// The mean gap in nanoseconds.

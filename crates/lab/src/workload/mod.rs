@@ -4,6 +4,7 @@
 //!   postmark   mail server of small files: create, read, append, delete
 //!   fio        job files: reads and writes of a device, in sequence or by a distribution
 //!   program    streams of calls to a file system: Bonnie, dd, IOzone, and any other
+//!   short      names of common loads, and jobs in one word
 //!   mt19937    the generator that `PostMark` draws from
 //!   error      input that was refused: line, field, problem
 //! ```
@@ -17,5 +18,6 @@ pub mod fio;
 pub mod mt19937;
 pub mod postmark;
 pub mod program;
+pub mod short;
 
 pub use error::InputError;

@@ -23,7 +23,7 @@ mod requests;
 
 pub use distribution::{Distribution, Zone};
 pub use job::{Arrival, Direction, Job, Mix, Pattern};
-pub use parse::parse;
+pub use parse::{parse, parse_on};
 pub use requests::{Request, Requests};
 
 #[cfg(test)]

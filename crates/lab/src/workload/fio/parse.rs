@@ -12,6 +12,24 @@ const JOBS_MAX: usize = 10_000;
 /// Lines that begin with `;` or `#` are comments. An option that is not known is an error that
 /// names it and its line; so is a job that cannot be (no region, blocks larger than it).
 pub fn parse(text: &str) -> Result<Vec<Job>, InputError> {
+    let jobs = read(text)?;
+    jobs.iter().try_for_each(check)?;
+    Ok(jobs)
+}
+
+/// The same, on a device of so many bytes: a job without a size has all that is left of it.
+pub fn parse_on(text: &str, device: u64) -> Result<Vec<Job>, InputError> {
+    let mut jobs = read(text)?;
+    for job in jobs.iter_mut().filter(|job| job.size == 0) {
+        let last = u64::from(job.processes.max(1) - 1).saturating_mul(job.offset_increment);
+        job.size = device.saturating_sub(job.offset.saturating_add(last));
+    }
+    jobs.iter().try_for_each(check)?;
+    Ok(jobs)
+}
+
+/// The jobs, as they stand there.
+fn read(text: &str) -> Result<Vec<Job>, InputError> {
     let mut global = Job::default();
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = true;
@@ -59,9 +77,6 @@ pub fn parse(text: &str) -> Result<Vec<Job>, InputError> {
     }
     if jobs.is_empty() {
         return Err(InputError::new(0, "jobs", "the file has no job"));
-    }
-    for job in &jobs {
-        check(job)?;
     }
     Ok(jobs)
 }
