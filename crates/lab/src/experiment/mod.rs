@@ -17,10 +17,11 @@
 //! `spec.rs` reads experiments, `work.rs` has what an arm does, `program.rs` runs programs and
 //! `shares.rs` counts where their blocks go, `library.rs` has the experiments that come
 //! with the program, `run.rs` runs, `record.rs` writes and reads lines, `rule.rs` judges,
-//! `claims.rs` sums up by claim.
+//! `claims.rs` sums up by claim, `predicted.rs` holds formulas against runs.
 
 mod claims;
 mod library;
+mod predicted;
 mod program;
 mod record;
 mod rule;
@@ -31,6 +32,7 @@ mod work;
 
 pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
 pub use library::{find, library};
+pub use predicted::{Comparison, Predicted, Summary, compare, predicted};
 pub use program::Running;
 pub use record::{Read, Record, Session, read};
 pub use rule::{Evidence, Rule, interval, judge};

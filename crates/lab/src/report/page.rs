@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::predicted;
 use super::study::section;
 use super::text::escaped;
 use super::verdicts::{summary, table};
@@ -42,6 +43,7 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
     for experiment in experiments {
         out.push_str(&section(experiment, &results.records));
     }
+    out.push_str(&predicted::section(experiments, &results.records));
     out.push_str("<section><h2>Where these numbers come from</h2>");
     let _ = write!(out, "<p>{} runs.</p><ul>", results.records.len());
     for session in &results.sessions {

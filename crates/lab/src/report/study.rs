@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::chart::{LAYERS, TERMS, bars, dots};
+use super::predicted;
 use super::text::{escaped, metric, number};
 use super::verdicts::evidence;
 use crate::experiment::{Experiment, Record, interval, judge};
@@ -52,6 +53,7 @@ pub(super) fn section(experiment: &Experiment, records: &[Record]) -> String {
     );
     parts(&mut out, experiment, &runs);
     table(&mut out, &runs);
+    out.push_str(&predicted::table(experiment, records));
     repeat(&mut out, experiment, &runs);
     out.push_str("</section>");
     out
