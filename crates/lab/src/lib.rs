@@ -1,6 +1,7 @@
 //! What a layout costs: predicted, emulated and measured.
 //!
 //! ```text
+//!   advise     which layout of given disks suits a load
 //!   calibrate  times a disk from outside and fits a profile
 //!   disk       emulated disks in virtual time: mechanics, caches, queues
 //!   layout     stacks of storage as plain data
@@ -18,6 +19,7 @@
 //! Everything in virtual time is exact and the same on every machine: times are integer
 //! nanoseconds, and no function of the platform's mathematics library decides one.
 
+pub mod advise;
 pub mod audit;
 pub mod calibrate;
 pub mod disk;
