@@ -100,7 +100,8 @@ fn mark(svg: &mut String, choice: &Choice, column: f64, y: impl Fn(f64) -> f64) 
     let front = if choice.front { ", on the front" } else { "" };
     let _ = write!(
         svg,
-        "<g class=\"p{shape}\"><title>{}: {:.0} requests per second ({:.0} to {:.0}), {:.3} ms{front}\
+        "<g class=\"p{shape}\"><title>{}: {:.0} requests per second ({:.0} to {:.0}), \
+         {:.3} ms{front}\
          </title><line class=\"e\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{:.1}\"/>",
         escaped(&candidate.name()),
         rate.value,

@@ -5,10 +5,10 @@
 //!        load ─► predictions ─► ranks, ties, the Pareto front ─► the best few emulated
 //! ```
 //!
-//! Every candidate is predicted by formula; the best few are then run in virtual time, and the error
-//! of their predictions stands beside them. The layouts compared have the same disks, so that what
-//! is uncertain about those cancels; intervals are the predictor's own error. A candidate whose
-//! value lies in the interval of the best one is tied with it, and said to be.
+//! Every candidate is predicted by formula; the best few are then run in virtual time, and the
+//! error of their predictions stands beside them. The layouts compared have the same disks, so that
+//! what is uncertain about those cancels; intervals are the predictor's own error. A candidate
+//! whose value lies in the interval of the best one is tied with it, and said to be.
 //!
 //! Does not: try RAID, snapshots or thin volumes; mix shapes in one volume; know prices.
 //!

@@ -2,8 +2,8 @@
 //!
 //! The error is that of the requests per second where a number of requests is outstanding, and of
 //! the mean response time where requests come at a rate that the volume can keep up with (their
-//! number per second is then what was asked for). Nothing here is fitted to the runs; what cannot be
-//! predicted says why.
+//! number per second is then what was asked for). Nothing here is fitted to the runs; what cannot
+//! be predicted says why.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,9 @@
 //!
 //! The emulator builds it (`stack`), the predictor reads it; neither changes it. Positions and
 //! lengths are bytes, disks are counted from 0. A partition is nothing but a place where an area
-//! begins. `parse.rs` reads it from TOML, `word.rs` a disk from one word, `disk.rs` describes disks, `volume.rs` what is made of
-//! them, and checks it: no area past the end of its disk, none that overlaps another.
+//! begins. `parse.rs` reads it from TOML, `word.rs` a disk from one word, `disk.rs` describes
+//! disks, `volume.rs` what is made of them, and checks it: no area past the end of its disk, none
+//! that overlaps another.
 
 mod disk;
 mod parse;

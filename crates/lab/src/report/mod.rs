@@ -5,7 +5,8 @@
 //! give the same bytes. Only what is decided has a colour, and no colour is without its word.
 //!
 //! `page.rs` puts it together, `verdicts.rs` has the table of claims, `study.rs` a section for each
-//! experiment, `predicted.rs` what formulas say, `chart.rs` draws, `text.rs` escapes and rounds; `style.css` is how it looks.
+//! experiment, `predicted.rs` what formulas say, `chart.rs` draws, `text.rs` escapes and rounds;
+//! `style.css` is how it looks.
 
 mod chart;
 mod page;

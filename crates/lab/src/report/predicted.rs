@@ -15,7 +15,8 @@ pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
     if all.iter().any(|one| one.predicted.is_ok()) {
         out.push_str(
             "<div class=\"scroll\"><table><caption>Nothing in these predictions was fitted to \
-             these runs; 95 % intervals are by the errors that predictions had elsewhere</caption><thead><tr>\
+             these runs; 95 % intervals are by the errors that predictions had \
+             elsewhere</caption><thead><tr>\
              <th scope=\"col\">Layout, load, factors</th><th scope=\"col\">of</th>\
              <th scope=\"col\">predicted</th><th scope=\"col\">emulated</th>\
              <th scope=\"col\">error</th></tr></thead><tbody>",
