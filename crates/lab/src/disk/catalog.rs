@@ -238,6 +238,9 @@ pub fn wd800bd_like() -> Profile {
             segment_blocks: 512,
             write_segments: 64,
             read_ahead: ReadAhead::Segment,
+            // The bus is faster than the medium: without it a host that reads on at once would
+            // find the next block just coming, and wait for a turn; real ones stream.
+            almost_hits: Habit::Yes,
             write_policy: WritePolicy::Behind,
             ..Cache::default()
         },

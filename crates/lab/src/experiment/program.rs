@@ -34,6 +34,8 @@ use block::sim::Random;
 
 /// The file system begins its life at some moment of these nanoseconds.
 const START_NS: u64 = 10_000_000_000;
+/// Processes whose files begin at different places of their groups.
+const PROCESSES: u64 = 16;
 
 /// A program on a file system.
 #[derive(Debug, Clone)]
@@ -58,14 +60,18 @@ impl Running {
         Ok(Some(Self { program, options }))
     }
 
-    /// Runs it once; the seed decides phases and draws.
+    /// Runs it once; the seed decides phases, draws, and where a process begins to allocate.
     pub(super) fn run(&self, layout: &Layout, seed: u64) -> Result<Values> {
         // In front of each drive a queue that sorts, as kernels have it.
         let shares = Shares::new(layout);
         let sort = |disk| -> Box<dyn Model> { Box::new(Elevator::new(shares.watch(disk), 1)) };
         let volume = stack::build_behind(layout, seed, sort)?;
-        let mut system = FileSystem::new(volume, self.options.clone())?;
-        system.sleep(Random::new(seed).below(START_NS));
+        let mut random = Random::new(seed);
+        let start_ns = random.below(START_NS);
+        let mut options = self.options.clone();
+        options.process += random.below(PROCESSES) as u32;
+        let mut system = FileSystem::new(volume, options)?;
+        system.sleep(start_ns);
         let stream = self.program.stream(seed);
         let stream = stream.map_err(|error| Error::new(Kind::Impossible, error.to_string()))?;
         let outcome = program::run(&mut system, stream)?;

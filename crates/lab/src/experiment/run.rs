@@ -117,7 +117,10 @@ pub fn run(pending: &[Pending<'_>], options: &Options, progress: &mut dyn Progre
 
 impl Pending<'_> {
     fn run(&self) -> Result<Record> {
-        let values = self.arm.work.run(&self.arm.layout, self.seed)?;
+        let values = self
+            .arm
+            .work
+            .run(&self.arm.layout.moved(self.seed)?, self.seed)?;
         Ok(Record {
             experiment: self.experiment.name.clone(),
             arm: self.arm.key(),

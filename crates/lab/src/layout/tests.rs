@@ -70,6 +70,34 @@ fn pieces_are_the_same_for_one_seed_and_cover_everything() {
 }
 
 #[test]
+fn a_replicate_moves_all_of_a_volume_as_far_as_its_disks_have_room() {
+    // The same seed the same way, inside the disk, aligned; a full disk leaves no room.
+    let layout = one("disks = \"c*2\"\n\
+        volume = [{ striped = \"0..1+1M\", chunk = \"64K\", size = \"2G\" },\n\
+        { linear = \"1+9G\", size = \"1020M\" }]")
+    .expect("it is sound");
+    let mut steps = std::collections::BTreeSet::new();
+    for seed in 0..50 {
+        let moved = layout.moved(seed).expect("it has room");
+        moved.validate().expect("it is inside");
+        assert_eq!(moved, layout.moved(seed).expect("it has room"));
+        let starts = |of: &Layout| -> Vec<u64> {
+            let areas = of.volume.iter().flat_map(Segment::areas);
+            areas.map(|(area, _)| area.start).collect()
+        };
+        let (old, new) = (starts(&layout), starts(&moved));
+        let by = new[0] - old[0];
+        assert!(by <= 4 << 20 && by.is_multiple_of(4096));
+        assert!(old.iter().zip(&new).all(|(old, new)| new - old == by));
+        steps.insert(by);
+    }
+    assert!(steps.len() > 40, "seeds differ");
+    let full = one("disks = \"c\"\nvolume = [{ linear = \"0\", size = \"10G\" }]");
+    let full = full.expect("it is sound");
+    assert_eq!(full.moved(3).expect("it is sound"), full);
+}
+
+#[test]
 fn what_cannot_be_is_named_with_its_place() {
     // Overlaps, ends, unknown disks and fields.
     refused(

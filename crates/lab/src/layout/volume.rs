@@ -14,6 +14,10 @@ const DISKS_MAX: usize = 1024;
 const LOOPS_MAX: usize = 3;
 /// Sizes and places are multiples of this, in bytes.
 const BLOCK: u64 = 512;
+/// How far a replicate moves a volume at most, in bytes: over some tracks, within its zone.
+const MOVE_MAX: u64 = 16 << 20;
+/// And in which steps, so that what was aligned stays so.
+const MOVE_STEP: u64 = 4096;
 
 /// A stack of storage.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,6 +146,14 @@ impl Segment {
         }
     }
 
+    fn areas_mut(&mut self) -> &mut [Area] {
+        match self {
+            Self::Linear { area, .. } => std::slice::from_mut(area),
+            Self::Striped { areas, .. } => areas,
+            Self::Mirror { legs, .. } => legs,
+        }
+    }
+
     fn check(&self) -> std::result::Result<(), String> {
         if self.is_empty() || !self.len().is_multiple_of(BLOCK) {
             return Err(format!("{} bytes; whole blocks are needed", self.len()));
@@ -184,6 +196,25 @@ impl Layout {
     /// Bytes of the volume.
     pub fn size(&self) -> u64 {
         self.volume.iter().map(Segment::len).sum()
+    }
+
+    /// The same a little further on its disks, all of it as far, where they have room for it: what
+    /// one place on the tracks decides should not decide a comparison. The seed says how far.
+    pub fn moved(&self, seed: u64) -> Result<Self> {
+        let mut room = MOVE_MAX;
+        for (number, disk) in self.disks.iter().enumerate() {
+            let areas = self.volume.iter().flat_map(Segment::areas);
+            let here = areas.filter(|(area, _)| area.disk == number);
+            if let Some(end) = here.map(|(area, len)| area.start + len).max() {
+                room = room.min(disk.size()?.saturating_sub(end));
+            }
+        }
+        let by = Random::new(!seed).below(room / MOVE_STEP + 1) * MOVE_STEP;
+        let mut moved = self.clone();
+        for area in moved.volume.iter_mut().flat_map(Segment::areas_mut) {
+            area.start += by;
+        }
+        Ok(moved)
     }
 
     /// The segments after cutting; the seed decides shuffled orders.

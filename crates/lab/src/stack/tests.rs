@@ -139,7 +139,7 @@ fn a_stream_stays_one_on_a_mirror() {
     // platters. Two streams are read from a leg each.
     let on = |volume: &str, depth: u32, streams: u32| {
         let text = format!(
-            "[disk.d]\nprofile = \"wd800bd-like\"\nalmost_hits = true\n[layout.x]\n\
+            "[disk.d]\nprofile = \"wd800bd-like\"\n[layout.x]\n\
              disks = \"d*2\"\nvolume = [{volume}]\n"
         );
         let jobs = format!(

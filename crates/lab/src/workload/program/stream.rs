@@ -24,11 +24,15 @@ pub enum Program {
 }
 
 impl Program {
-    /// The calls of a run; the seed draws what the program draws, but for `PostMark`, which has its
-    /// own.
+    /// The calls of a run; the seed draws what the program draws. `PostMark` has a seed of its own,
+    /// which 0 leaves as it is and others count on from.
     pub fn stream(&self, seed: u64) -> Result<Stream, InputError> {
         match self {
-            Self::PostMark(settings) => super::postmark::postmark(settings),
+            Self::PostMark(settings) => {
+                let mut settings = Settings::clone(settings);
+                settings.seed = settings.seed.wrapping_add(seed as u32);
+                super::postmark::postmark(&settings)
+            }
             Self::Bonnie(bonnie) => bonnie.stream(seed),
             Self::Dd(dd) => dd.stream(),
             Self::IoZone(iozone) => iozone.stream(seed),
