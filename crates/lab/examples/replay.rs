@@ -4,8 +4,6 @@
 //! itself. A directory holds the parameter files and `NAME.trace`, as they are or with `.zst`.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use lab::disk::drive::{Drive, Operation};
@@ -13,14 +11,10 @@ use lab::disk::import::{self, Files};
 use lab::disk::replay::{self, Comparison, Outcome, Request};
 use lab::disk::rotation::Angle;
 
-/// Name, and the demerit figure that `DiskSim` publishes, in milliseconds.
-const FIXTURES: [(&str, f64); 5] = [
-    ("cheetah9LP", 0.107),
-    ("atlas10k", 0.268),
-    ("barracuda", 0.349),
-    ("hp_c2247a", 0.090),
-    ("hp_c2490a", 0.254),
-];
+#[path = "shared/fixtures.rs"]
+mod fixtures;
+
+use fixtures::{DRIVES, folder, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -30,9 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/disks");
-    for (name, published_ms) in FIXTURES {
-        judge(&fixtures, name, Some(published_ms))?;
+    for (name, published_ms) in DRIVES {
+        judge(&folder(), name, Some(published_ms))?;
     }
     Ok(())
 }
@@ -84,22 +77,4 @@ fn print(label: &str, comparison: Comparison) {
         comparison.mean_error() * 100.0,
         comparison.demerit_ns / 1e6
     );
-}
-
-/// A file as it is, or unpacked.
-fn text(directory: &Path, file: &str) -> lab::disk::error::Result<String> {
-    let failed = |error| lab::disk::error::Error::io(format!("cannot read {file}"), error);
-    let plain = directory.join(file);
-    let mut text = String::new();
-    if plain.exists() {
-        File::open(plain)
-            .and_then(|mut open| open.read_to_string(&mut text))
-            .map_err(failed)?;
-        return Ok(text);
-    }
-    let packed = File::open(directory.join(format!("{file}.zst"))).map_err(failed)?;
-    let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed)
-        .map_err(|error| failed(std::io::Error::other(error)))?;
-    decoder.read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
 }

@@ -7,47 +7,21 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
+use std::fs;
 
-use lab::disk::catalog;
-use lab::disk::import::{self, Files};
 use lab::disk::profile::Profile;
 use lab::predict::cases::{self, Case};
 use lab::predict::emulate::{self, Outcome};
 use lab::predict::{Arrivals, Load, Medium, predict};
 
-const IMPORTED: [&str; 5] = [
-    "cheetah9LP",
-    "atlas10k",
-    "barracuda",
-    "hp_c2247a",
-    "hp_c2490a",
-];
+#[path = "shared/fixtures.rs"]
+mod fixtures;
+#[path = "shared/library.rs"]
+mod library;
+
+use library::library;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-fn text(directory: &Path, file: &str) -> std::io::Result<String> {
-    let packed = File::open(directory.join(format!("{file}.zst")))?;
-    let mut text = String::new();
-    ruzstd::decoding::StreamingDecoder::new(packed)
-        .map_err(std::io::Error::other)?
-        .read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// The catalog and the five drives that were measured whole, in this order.
-fn library() -> Result<Vec<Profile>> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/disks");
-    let mut library = catalog::all();
-    for name in IMPORTED {
-        let failed = |error| lab::disk::error::Error::io("a fixture", error);
-        let files = Files::read(name, |file| text(&fixtures, file).map_err(failed))?;
-        library.push(import::profile(&files)?);
-    }
-    Ok(library)
-}
 
 /// The case as it is run, and what was seen: from `answers` where they hold it.
 fn answer(seed: u64, library: &[Profile], answers: &mut Answers) -> Result<(Case, Load, Outcome)> {

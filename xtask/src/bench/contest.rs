@@ -20,6 +20,10 @@ pub(super) enum Unit {
     Bytes,
     /// How often something happened.
     Count,
+    /// Hundredths.
+    Percent,
+    /// What its case says.
+    Number,
 }
 
 impl Unit {
@@ -30,6 +34,8 @@ impl Unit {
             Unit::BytesPerSecond => "B/s",
             Unit::Bytes => "B",
             Unit::Count => "times",
+            Unit::Percent => "%",
+            Unit::Number => "",
         }
     }
 
@@ -43,6 +49,9 @@ impl Unit {
             Unit::BytesPerSecond => format!("{:.0} MiB/s", value / f64::from(1 << 20)),
             Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
             Unit::Count => format!("{value:.0} times"),
+            Unit::Percent => format!("{value:.2} %"),
+            Unit::Number if value.fract() == 0.0 => format!("{value}"),
+            Unit::Number => format!("{value:.3}"),
         }
     }
 }

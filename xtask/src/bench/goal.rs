@@ -19,6 +19,10 @@ pub(super) enum Goal {
     SurelyAtLeast(f64),
     /// Our own value is at most this.
     OursAtMost(f64),
+    /// Our own value is at least this.
+    OursAtLeast(f64),
+    /// Our own value lies between these.
+    OursWithin(f64, f64),
 }
 
 impl Goal {
@@ -42,17 +46,27 @@ impl Goal {
                 ("ratio's lower end at least", limit, actual, actual >= limit)
             }
             Goal::OursAtMost(limit) => {
-                let (value, unit) = ours;
-                let verdict = if value <= limit { "holds" } else { "MISSED" };
-                return Some(format!(
-                    "goal: ours at most {}: {verdict}",
-                    unit.shown(limit)
-                ));
+                let what = format!("ours at most {}", ours.1.shown(limit));
+                return Some(own(&what, ours.0 <= limit));
+            }
+            Goal::OursAtLeast(limit) => {
+                let what = format!("ours at least {}", ours.1.shown(limit));
+                return Some(own(&what, ours.0 >= limit));
+            }
+            Goal::OursWithin(low, high) => {
+                let (from, to) = (ours.1.shown(low), ours.1.shown(high));
+                let holds = (low..=high).contains(&ours.0);
+                return Some(own(&format!("ours from {from} to {to}"), holds));
             }
         };
-        let verdict = if holds { "holds" } else { "MISSED" };
-        Some(format!("goal: {what} {limit:.3}: {verdict} ({actual:.3})"))
+        let goal = own(&format!("{what} {limit:.3}"), holds);
+        Some(format!("{goal} ({actual:.3})"))
     }
+}
+
+fn own(what: &str, holds: bool) -> String {
+    let verdict = if holds { "holds" } else { "MISSED" };
+    format!("goal: {what}: {verdict}")
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ fn the_worst_peer_decides() {
     assert!(holds(Goal::RatioAtMost(1.4)) && !holds(Goal::RatioAtMost(1.3)));
     assert!(holds(Goal::SurelyAtLeast(0.8)) && !holds(Goal::SurelyAtLeast(0.85)));
     assert!(holds(Goal::OursAtMost(3.0)) && !holds(Goal::OursAtMost(2.9)));
+    assert!(holds(Goal::OursAtLeast(3.0)) && !holds(Goal::OursAtLeast(3.1)));
+    assert!(holds(Goal::OursWithin(2.9, 3.0)) && !holds(Goal::OursWithin(3.1, 4.0)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::{access, cat, fuse, lvcreate, nbd, reports, start};
+use super::{access, cat, fuse, lab, lvcreate, nbd, reports, start};
 
 /// All tables.
 pub(in super::super) const TABLES: &[Table] = &[
@@ -13,4 +13,5 @@ pub(in super::super) const TABLES: &[Table] = &[
     nbd::WRITE_TABLE,
     fuse::TABLE,
     lvcreate::TABLE,
+    lab::TABLE,
 ];

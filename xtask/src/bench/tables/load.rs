@@ -161,12 +161,12 @@ impl Load {
     }
 }
 
-/// Builds one of the examples of `manager` and returns its path.
-pub(super) fn example(name: &str) -> Result<PathBuf, String> {
+/// Builds one of the examples of a package and returns its path.
+pub(super) fn example(package: &str, name: &str) -> Result<PathBuf, String> {
     let status = Command::new("cargo")
         .current_dir(root())
-        .args(["build", "--quiet", "--locked", "--release", "-p", "manager"])
-        .args(["--example", name])
+        .args(["build", "--quiet", "--locked", "--release"])
+        .args(["-p", package, "--example", name])
         .status()
         .map_err(|error| format!("cargo cannot be run: {error}"))?;
     if status.success() {

@@ -4,6 +4,7 @@ mod access;
 mod cat;
 mod content;
 mod fuse;
+mod lab;
 mod list;
 mod load;
 mod lvcreate;

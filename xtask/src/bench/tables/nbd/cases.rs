@@ -56,7 +56,7 @@ struct Field {
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("load")?);
+    let own = Client::Own(example("manager", "load")?);
     let memory = Scratch::within(Path::new(TMPFS), "nbd");
     let field = Field::on(bench, memory, reading(Caching::Cached))?;
     let mut rows = vec![
@@ -109,7 +109,7 @@ fn reading(caching: Caching) -> Mode {
 }
 
 fn run_writes(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("load")?);
+    let own = Client::Own(example("manager", "load")?);
     let mode = |caching| Mode {
         caching,
         access: Access::ReadWrite,

@@ -1,0 +1,18 @@
+//! The drives that random cases choose from.
+
+use lab::disk::catalog;
+use lab::disk::error::Result;
+use lab::disk::import::{self, Files};
+use lab::disk::profile::Profile;
+
+use crate::fixtures;
+
+/// The catalog and the five drives that were measured whole, in this order.
+pub(crate) fn library() -> Result<Vec<Profile>> {
+    let mut library = catalog::all();
+    for (name, _) in fixtures::DRIVES {
+        let files = Files::read(name, |file| fixtures::text(&fixtures::folder(), file))?;
+        library.push(import::profile(&files)?);
+    }
+    Ok(library)
+}
