@@ -109,6 +109,41 @@ impl SeekCurve {
     }
 }
 
+impl SeekCurve {
+    /// The same curve with every time multiplied.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let times = |time: u64| whole(time as f64 * factor).max(1);
+        match self {
+            Self::Constant(time) => Self::Constant(times(*time)),
+            Self::Eq7(eq7) => Self::Eq7(Eq7 {
+                split: eq7.split,
+                root_base_ns: eq7.root_base_ns * factor,
+                root_ns: eq7.root_ns * factor,
+                line_base_ns: eq7.line_base_ns * factor,
+                line_ns: eq7.line_ns * factor,
+            }),
+            Self::ThreePoint {
+                single_ns,
+                average_ns,
+                full_ns,
+            } => Self::ThreePoint {
+                single_ns: times(*single_ns),
+                average_ns: times(*average_ns),
+                full_ns: times(*full_ns),
+            },
+            Self::Table(points) => {
+                let point = |&(distance, time): &(u32, u64)| (distance, times(time));
+                Self::Table(points.iter().map(point).collect())
+            }
+            Self::Listed { first_ns, beyond } => Self::Listed {
+                first_ns: first_ns.iter().map(|&time| times(time)).collect(),
+                beyond: Box::new(beyond.scaled(factor)),
+            },
+        }
+    }
+}
+
 impl Eq7 {
     fn time_ns(&self, distance: u32) -> u64 {
         let distance_f = f64::from(distance);

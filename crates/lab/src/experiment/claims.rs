@@ -2,7 +2,9 @@
 //!
 //! `experiments/claims.toml` has a row for each: what it says, and who decides it. An experiment
 //! does by its rules, the audit by what it finds in the seed's own tables, arithmetic by a check
-//! that the tests of the lab repeat; some wait for what is not built, and say for what.
+//! that the tests of the lab repeat; some wait for what is not built, and say for what. Where rules
+//! decide a part of a claim only, it is undecided as long as they do not refute it, and its row
+//! says what is open.
 
 use super::record::Record;
 use super::rule::{Evidence, judge};
@@ -38,7 +40,11 @@ pub struct Claim {
 #[derive(Debug, Clone)]
 pub enum Deciding {
     /// The rules of experiments that name it.
-    Experiment,
+    Experiment {
+        /// What no rule decides of it, and what would; empty if they decide all of it. Then the
+        /// claim can be refuted, and not confirmed.
+        open: String,
+    },
     /// What the audit finds in the tables of a seed: a rule, and words of the field.
     Audit {
         /// The seed.
@@ -119,7 +125,9 @@ fn claim(mut table: Table) -> Result<Claim> {
     let by = table.need_text("by")?;
     let reason = table.text("reason")?.unwrap_or_default();
     let deciding = match by.as_str() {
-        "experiment" => Deciding::Experiment,
+        "experiment" => Deciding::Experiment {
+            open: table.text("open")?.unwrap_or_default(),
+        },
         "audit" => Deciding::Audit {
             study: table.need_text("study")?,
             rule: table.need_text("rule")?,
@@ -174,12 +182,16 @@ pub fn rows(experiments: &[Experiment], records: &[Record]) -> Result<Vec<Row>> 
 
 fn stand(deciding: &Deciding, evidence: &[Evidence]) -> (Standing, String) {
     match deciding {
-        Deciding::Experiment => {
+        Deciding::Experiment { open } => {
             if evidence.iter().any(|one| one.interval.is_none()) || evidence.is_empty() {
                 let what = "fewer than six replicates of an arm have been run".to_owned();
                 return (Standing::NotRun, what);
             }
-            (Standing::Judged(all(evidence)), String::new())
+            let verdict = all(evidence);
+            if open.is_empty() || verdict == Verdict::Refuted {
+                return (Standing::Judged(verdict), String::new());
+            }
+            (Standing::Judged(Verdict::Undecided), open.clone())
         }
         Deciding::Audit {
             study,

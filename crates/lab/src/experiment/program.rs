@@ -12,8 +12,10 @@
 //!
 //! What is seen is called by the phase: `rewrite_s` is its time, `rewrite_kps` its KiB a second (of
 //! reading or writing, whichever is more, as Bonnie prints it), `rewrite_ps` its calls a second,
-//! `rewrite_hits` the per cent of pages that were in memory, `rewrite_cpu` the per cent of the
-//! time that the processor computed. The whole has `elapsed_s` and the terms of Eq. 1.
+//! `rewrite_device` the bytes that the device gave in per cent of those that were read, the rest
+//! being in memory (`hits_percent` counts pages that came by read-ahead as hits), `rewrite_cpu` the
+//! per cent of the time that the processor computed. The whole has `elapsed_s` and the terms of
+//! Eq. 1.
 
 use super::record::Values;
 use super::shares::Shares;
@@ -256,9 +258,10 @@ fn values(outcome: &program::Outcome) -> Values {
                 round(bytes / 1024.0 * 1e9 / ns(measured)),
             );
         }
-        let pages = measured.account.hits + measured.account.misses;
-        if pages > 0 {
-            add(&format!("{name}_hits"), hits(measured));
+        if measured.read_bytes > 0 {
+            let device = measured.account.class(Class::FileData).read_bytes as f64;
+            let share = device * 100.0 / measured.read_bytes as f64;
+            add(&format!("{name}_device"), round(share));
         }
         let share = measured.account.processor_ns as f64 * 100.0 / ns(measured);
         add(&format!("{name}_cpu"), round(share));

@@ -92,7 +92,7 @@ fn the_library_is_sound_and_every_claim_has_a_row() {
     for claim in &claims {
         let rules = library.iter().flat_map(|experiment| &experiment.rules);
         let has = rules.filter(|rule| rule.claim == claim.id).count() > 0;
-        let decides = matches!(claim.deciding, Deciding::Experiment);
+        let decides = matches!(claim.deciding, Deciding::Experiment { .. });
         assert_eq!(has, decides, "{}", claim.id);
     }
     let known = |id: &str| claims.iter().any(|claim| claim.id == id);
@@ -105,4 +105,83 @@ fn the_library_is_sound_and_every_claim_has_a_row() {
         let open = row.standing == Standing::Judged(Verdict::Undecided);
         assert!(!(audited && open), "{}: {}", row.claim.id, row.reason);
     }
+}
+
+const COPY: &str = "title = \"t\"\nreplicates = 6\n\
+    [disk.c]\nserver = { mean_us = 1000, size = \"1G\" }\n\
+    [layout.two]\ndisks = \"c*2\"\n\
+    volume = [{ striped = \"0..1\", chunk = \"64K\", size = \"1G\" }]\n\
+    [load.copy]\nprogram = \"dd\"\nsize = \"4M\"\nbs = \"64K\"\nmemory = \"8M\"\n\
+    [load.grid]\nprogram = \"iozone\"\nfiles = [\"64K\"]\nrecords = \"4K\"\n\
+    [load.bonnie]\nprogram = \"bonnie++\"\nfile = \"1M\"\nempty_files = 10\n";
+
+#[test]
+fn programs_are_loads() {
+    // Phases are measured, shares add up, and the same seed gives the same lines.
+    let experiment = Experiment::parse("copy", COPY).expect("it is sound");
+    let text = lines(&experiment, &[]);
+    assert_eq!(text, lines(&experiment, &[]));
+    for record in read("r", &text).expect("it was just written").records {
+        let value = |name: &str| record.values[name];
+        let both = value("area1_percent") + value("area2_percent");
+        assert!((99.99..100.01).contains(&both), "{both}");
+        match record.arm.as_str() {
+            "two copy" => {
+                assert!(value("write_kps") > 0.0 && value("read_s") > 0.0);
+                assert!(value("read_device") >= 100.0, "from a cold memory");
+            }
+            "two grid" => assert!(value("reread-64K-4K_device") < 0.1, "from a warm one"),
+            _ => assert!(value("seeks_ps") > 0.0 && value("ran_stat_ps") > 0.0),
+        }
+    }
+    let refused = |from: &str, to: &str, wanted: &str| {
+        let error = Experiment::parse("x", &COPY.replace(from, to)).expect_err("refused");
+        assert!(error.to_string().contains(wanted), "{error} says {wanted}");
+    };
+    refused(
+        "\"dd\"",
+        "\"cp\"",
+        "load.copy.program: one of postmark, bonnie",
+    );
+    refused(
+        "bs = \"64K\"",
+        "bs = 0",
+        "load.copy.size: at least one block",
+    );
+    refused("records", "record", "cells; 1 to 1024");
+    refused(
+        "empty_files",
+        "emtpy",
+        "load.bonnie.emtpy: this program has no such setting",
+    );
+}
+
+#[test]
+fn what_rules_leave_open_is_not_confirmed() {
+    // Equal reads of two file systems do not confirm five; unequal ones would refute.
+    let library = library().expect("all experiments are sound");
+    let found = library.iter().find(|one| one.name == "file-systems");
+    let experiment = found.expect("it is there");
+    let standing = |ext3: f64| {
+        let mut records = Vec::new();
+        for arm in &experiment.arms {
+            let rate = if arm.load_name == "ext3" { ext3 } else { 1.0 };
+            records.extend((0..6).map(|replicate| Record {
+                experiment: experiment.name.clone(),
+                arm: arm.key(),
+                replicate,
+                seed: replicate,
+                config: arm.hash,
+                values: [("block_in_kps".to_owned(), rate)].into(),
+            }));
+        }
+        let rows = rows(std::slice::from_ref(experiment), &records).expect("rows");
+        let row = rows.into_iter().find(|row| row.claim.id == "C.6");
+        let row = row.expect("a claim");
+        (row.standing, row.reason)
+    };
+    let (word, reason) = standing(1.01);
+    assert_eq!(word, Standing::Judged(Verdict::Undecided));
+    assert!(reason.contains("XFS"), "{reason}");
+    assert_eq!(standing(0.5).0, Standing::Judged(Verdict::Refuted));
 }

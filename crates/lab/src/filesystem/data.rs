@@ -39,15 +39,16 @@ impl FileSystem {
         let most = (self.options.read_ahead_bytes / BLOCK) as u32;
         let inode = self.inodes.get_mut(number);
         let block = inode.block(page).expect("a page below the file's end");
-        let fetch = if self.cache.get(block).is_none() {
+        let missing = if self.cache.get(block).is_none() {
             self.account.misses += 1;
             Some(inode.ahead.miss(page, asked, most))
         } else {
             self.account.hits += 1;
-            inode.ahead.hit(page, most)
+            None
         };
+        let ahead = inode.ahead.hit(page, most);
         inode.ahead.read(page);
-        if let Some(fetch) = fetch {
+        for fetch in [missing, ahead].into_iter().flatten() {
             self.fetch(number, fetch);
         }
         // A page that was in memory is ours, though making room for others may have let it go.

@@ -2,8 +2,9 @@
 //!
 //! As `mm/readahead.c` does on demand since 2.6.23: reading from the start of a file, or on from
 //! the last page read, opens a window of four times the request (twice, or the most, for larger
-//! ones). Its last part carries a mark; reading the marked page fetches the next window, four times
-//! as long while it is short, then twice, up to the most. Anything else reads what was asked for.
+//! ones). Its last part carries a mark, its first page if all of it was asked for; reading the
+//! marked page fetches the next window, four times as long while it is short, then twice, up to
+//! the most. Anything else reads what was asked for.
 
 /// How a file is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +47,9 @@ impl ReadAhead {
         };
         self.size = size;
         self.end = page + size;
-        self.mark = (follows && size > asked).then(|| page + asked);
+        // A request that takes the whole window fetches the next one at once.
+        let ahead = if size > asked { asked } else { 0 };
+        self.mark = (follows && most > 0).then(|| page + ahead);
         Fetch { page, count: size }
     }
 

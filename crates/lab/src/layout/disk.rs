@@ -50,6 +50,11 @@ pub struct Overrides {
     /// Whether it waits for the block that is just being read ahead, instead of a turn. A drive
     /// whose bus is faster than its medium has to, or no host reads on in time.
     pub almost_hits: Option<Habit>,
+    /// Times of the arm, seeks and settling, in per cent of its own.
+    pub seek_percent: Option<u32>,
+    /// Blocks of a track, and so the rate of the medium, in per cent of its own; a drive with more
+    /// is larger too.
+    pub media_percent: Option<u32>,
 }
 
 impl Overrides {
@@ -66,6 +71,21 @@ impl Overrides {
         }
         if let Some(habit) = self.almost_hits {
             profile.cache.almost_hits = habit;
+        }
+        if let Some(percent) = self.seek_percent {
+            let mechanics = &mut profile.mechanics;
+            mechanics.seek = mechanics.seek.scaled(f64::from(percent) / 100.0);
+            let settle_ns = mechanics.settle_ns * u64::from(percent) / 100;
+            mechanics.settle_ns = settle_ns;
+            mechanics.write_settle_ns = mechanics.write_settle_ns * i64::from(percent) / 100;
+        }
+        if let Some(percent) = self.media_percent {
+            let times = |count: u64| count * u64::from(percent) / 100;
+            for zone in &mut profile.layout.zones {
+                zone.per_track = times(u64::from(zone.per_track)) as u32;
+                zone.track_skew_millisectors = times(zone.track_skew_millisectors);
+                zone.cylinder_skew_millisectors = times(zone.cylinder_skew_millisectors);
+            }
         }
     }
 }

@@ -101,6 +101,8 @@ fn overrides(table: &mut Table) -> Result<Overrides> {
         });
     }
     overrides.almost_hits = table.truth("almost_hits")?.then_some(Habit::Yes);
+    overrides.seek_percent = percent("seek_percent", table)?;
+    overrides.media_percent = percent("media_percent", table)?;
     overrides.depth = table.count("depth")?.map(|depth| depth as usize);
     if let Some(word) = table.text("writes")? {
         overrides.writes = Some(match word.as_str() {
@@ -110,6 +112,16 @@ fn overrides(table: &mut Table) -> Result<Overrides> {
         });
     }
     Ok(overrides)
+}
+
+/// A share of what a drive has.
+fn percent(key: &str, table: &mut Table) -> Result<Option<u32>> {
+    match table.count(key)? {
+        Some(percent) if !(10..=1000).contains(&percent) => {
+            Err(table.error(key, "10 to 1,000 per cent of the drive's own are expected"))
+        }
+        percent => Ok(percent.map(|percent| percent as u32)),
+    }
 }
 
 fn blocks(table: &mut Table) -> Result<u64> {

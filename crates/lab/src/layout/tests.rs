@@ -1,6 +1,6 @@
 //! What is read, cut and refused.
 
-use super::{Area, Cut, Layout, Order, Segment, parse};
+use super::{Area, Cut, Disk, DiskKind, Layout, Order, Segment, parse};
 use crate::disk::error::Result;
 
 const DISKS: &str = "[disk.c]\ncap = { iops = 600, size = \"10G\" }\n\
@@ -131,6 +131,36 @@ fn what_cannot_be_is_named_with_its_place() {
         error
             .to_string()
             .starts_with("d.toml line 2: disk.a.profile: there is no disk"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_drive_can_be_made_faster_in_one_respect() {
+    // More blocks on a track are a larger drive; a faster arm is not.
+    let drive = |more: &str| {
+        let text = format!(
+            "[disk.w]\nprofile = \"wd800bd-like\"\n{more}\n\
+             [layout.x]\ndisks = \"w\"\nvolume = [{{ linear = \"0\", size = \"1G\" }}]\n"
+        );
+        let layout = parse("t.toml", &text).map(|mut all| all.remove(0));
+        layout.map(|layout| layout.disks[0].clone())
+    };
+    let seek_ns = |disk: &Disk| match &disk.kind {
+        DiskKind::Drive(profile) => profile.mechanics.seek.time_ns(100, 116_000),
+        other => panic!("{other:?} is no drive"),
+    };
+    let size = |disk: &Disk| disk.size().expect("a possible drive") as f64;
+    let plain = drive("").expect("it is sound");
+    let medium = drive("media_percent = 125").expect("it is sound");
+    assert!((1.24..1.26).contains(&(size(&medium) / size(&plain))));
+    assert_eq!(seek_ns(&medium), seek_ns(&plain));
+    let arm = drive("seek_percent = 80").expect("it is sound");
+    assert_eq!(arm.size().ok(), plain.size().ok());
+    assert!(seek_ns(&arm).abs_diff(seek_ns(&plain) * 4 / 5) <= 1);
+    let error = drive("seek_percent = 5").expect_err("too fast").to_string();
+    assert!(
+        error.contains("disk.w.seek_percent: 10 to 1,000"),
         "{error}"
     );
 }

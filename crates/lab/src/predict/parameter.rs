@@ -5,7 +5,6 @@ use std::fmt;
 use super::subject::{Above, Medium, Volume};
 use crate::disk::link::Network;
 use crate::disk::profile::{AfterEach, Profile};
-use crate::disk::seek::{Eq7, SeekCurve};
 
 /// A group of numbers that are wrong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,7 +139,7 @@ fn drive(profile: &mut Profile, parameter: Parameter, factor: f64) {
     let mechanics = &mut profile.mechanics;
     match parameter {
         Parameter::Seek => {
-            mechanics.seek = curve(&mechanics.seek, factor);
+            mechanics.seek = mechanics.seek.scaled(factor);
             mechanics.settle_ns = times(mechanics.settle_ns, factor);
         }
         Parameter::Rotation => {
@@ -164,37 +163,5 @@ fn drive(profile: &mut Profile, parameter: Parameter, factor: f64) {
             bus.write_block_ns = times(bus.write_block_ns, factor);
         }
         _ => {}
-    }
-}
-
-fn curve(seek: &SeekCurve, factor: f64) -> SeekCurve {
-    match seek {
-        SeekCurve::Constant(time) => SeekCurve::Constant(times(*time, factor)),
-        SeekCurve::Eq7(eq7) => SeekCurve::Eq7(Eq7 {
-            split: eq7.split,
-            root_base_ns: eq7.root_base_ns * factor,
-            root_ns: eq7.root_ns * factor,
-            line_base_ns: eq7.line_base_ns * factor,
-            line_ns: eq7.line_ns * factor,
-        }),
-        SeekCurve::ThreePoint {
-            single_ns,
-            average_ns,
-            full_ns,
-        } => SeekCurve::ThreePoint {
-            single_ns: times(*single_ns, factor),
-            average_ns: times(*average_ns, factor),
-            full_ns: times(*full_ns, factor),
-        },
-        SeekCurve::Table(points) => SeekCurve::Table(
-            points
-                .iter()
-                .map(|&(distance, time)| (distance, times(time, factor)))
-                .collect(),
-        ),
-        SeekCurve::Listed { first_ns, beyond } => SeekCurve::Listed {
-            first_ns: first_ns.iter().map(|&time| times(time, factor)).collect(),
-            beyond: Box::new(curve(beyond, factor)),
-        },
     }
 }

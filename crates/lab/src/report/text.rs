@@ -56,6 +56,20 @@ pub(super) fn metric(name: &str) -> (&str, &'static str) {
         "mean_us" => ("mean time", "µs"),
         "p50_us" => ("median time", "µs"),
         "p99_us" => ("99th percentile", "µs"),
-        other => (other, ""),
+        other => of_phase(other).unwrap_or((other, "")),
     }
+}
+
+/// A metric of a program's phase.
+fn of_phase(name: &str) -> Option<(&str, &'static str)> {
+    let units = [
+        ("_kps", "KiB/s"),
+        ("_ps", "per second"),
+        ("_s", "s"),
+        ("_device", "% from the device"),
+        ("_cpu", "% of the processor"),
+        ("_percent", "%"),
+    ];
+    let mut named = units.into_iter();
+    named.find_map(|(suffix, unit)| Some((name.strip_suffix(suffix)?, unit)))
 }

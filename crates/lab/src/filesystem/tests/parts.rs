@@ -263,4 +263,10 @@ fn read_ahead_grows() {
         "a jump reads what was asked for"
     );
     assert_eq!(ReadAhead::default().miss(0, 1, 0).count, 1, "switched off");
+    // A request of more than the most: the next window is fetched beside the first.
+    let mut ahead = ReadAhead::default();
+    let both = [Some(ahead.miss(0, 256, 32)), ahead.hit(0, 32)];
+    let window = |page| Some(Fetch { page, count: 32 });
+    assert_eq!(both, [window(0), window(32)]);
+    assert_eq!([1, 32].map(|page| ahead.hit(page, 32)), [None, window(64)]);
 }
