@@ -13,7 +13,8 @@
 //! its thread sleeps in it: a ring that defers its work does not become readable when work is
 //! done, so it cannot be slept on from outside. A socket's watch is taken back after each sleep,
 //! since its descriptor may be closed and mean another file next time; the two completions of
-//! that are counted, so that the next sleep does not take them for news.
+//! that are counted, so that the next sleep does not take them for news. Taking back is in no
+//! hurry: it goes with the next call, and is not worth a system call of its own.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -47,6 +48,8 @@ pub(crate) struct Ring {
     /// Polls of the present sleep, by number; `None`: it is over.
     watches: Vec<Option<u32>>,
     watch_next: u32,
+    /// Entries filled in that can wait for others: they only take watches back.
+    unhurried: usize,
     /// Whether something other than the end of an old watch was reaped since the last sleep began.
     news: bool,
 }
@@ -69,6 +72,7 @@ impl Ring {
             watches_wake: false,
             watches: Vec::new(),
             watch_next: 0,
+            unhurried: 0,
             news: false,
         })
     }
@@ -129,6 +133,7 @@ impl Ring {
             }
             // Only a lack of kernel memory keeps the queue full, and that passes.
             let _ = self.uring.submit();
+            self.unhurried = 0;
         }
     }
 
@@ -137,16 +142,19 @@ impl Ring {
         if self.uring.submission().len() >= PIECE {
             // What cannot be given now is given later, at the latest by a wait, which reports it.
             let _ = self.uring.submit();
+            self.unhurried = 0;
         }
     }
 
     /// Gives what was filled in to the kernel, and lets it post what is done.
     pub(crate) fn submit(&mut self) -> io::Result<()> {
         let submission = self.uring.submission();
-        if submission.is_empty() && !submission.taskrun() && !submission.cq_overflow() {
+        let hurried = submission.len() > self.unhurried;
+        if !hurried && !submission.taskrun() && !submission.cq_overflow() {
             return Ok(());
         }
         drop(submission);
+        self.unhurried = 0;
         passing(self.uring.submit().map(drop))
     }
 
@@ -214,6 +222,7 @@ impl Ring {
             self.watches.push(Some(number));
         }
         self.news = false;
+        self.unhurried = 0;
         let Some(timeout) = timeout else {
             return self.sleep_on();
         };
@@ -248,6 +257,7 @@ impl Ring {
                 Some(number) => {
                     let remove = opcode::PollRemove::new(watch(number)).build();
                     self.enqueue(&remove.user_data(TAKE_BACK));
+                    self.unhurried += 1;
                 }
             }
         }
