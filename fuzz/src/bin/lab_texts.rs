@@ -17,6 +17,11 @@ fuzz_target!(|bytes: &[u8]| {
     if let Err(error) = fio::parse(text) {
         assert!(!error.to_string().is_empty());
     }
+    if let Ok(profile) = lab::disk::file::read("fuzz", text) {
+        let written = lab::disk::file::write(&profile);
+        let again = lab::disk::file::read("fuzz", &written);
+        assert_eq!(again.expect("what was written can be read"), profile);
+    }
     let _ = Experiment::parse("fuzz", text);
     let _ = lab::audit::audit(text);
     if let Ok(read) = lab::experiment::read("fuzz", text) {

@@ -5,7 +5,10 @@
 //! They are good for averages; where the parameter files are at hand, import them instead. The
 //! others are made from data sheets or from published equations, and say so in their `source`.
 
+use std::path::Path;
+
 use super::error::{Error, Kind, Result};
+use super::file;
 use super::geometry::{Layout, Sparing, Zone};
 use super::profile::{
     AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, Release,
@@ -25,8 +28,15 @@ pub fn all() -> Vec<Profile> {
     profiles
 }
 
-/// The drive of this name.
+/// The drive of this name, or in this file, which ends in `.toml`.
 pub fn find(name: &str) -> Result<Profile> {
+    let path = Path::new(name);
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+    {
+        return file::open(path);
+    }
     let wanted = all()
         .into_iter()
         .find(|profile| profile.name.eq_ignore_ascii_case(name));
@@ -35,7 +45,7 @@ pub fn find(name: &str) -> Result<Profile> {
         Error::new(
             Kind::Unsupported,
             format!(
-                "there is no disk '{name}' in the catalog; it has {}",
+                "there is no disk '{name}' in the catalog; it has {}, or give a file NAME.toml",
                 names.join(", ")
             ),
         )

@@ -1,7 +1,7 @@
 //! Emulated disks: pure models that a clock drives.
 //!
 //! ```text
-//!   profile ◄── import (parameter files of measured drives), catalog (known drives)
+//!   profile ◄── import (parameter files of measured drives), catalog (known drives), file
 //!      │
 //!      ▼
 //!   drive ──► geometry   which sector holds a block, at which angle
@@ -25,6 +25,7 @@ pub mod catalog;
 pub mod device;
 pub mod drive;
 pub mod error;
+pub mod file;
 pub mod flash;
 pub mod geometry;
 pub mod import;

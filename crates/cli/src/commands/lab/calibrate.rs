@@ -13,6 +13,7 @@ use lab::disk::rotation::Angle;
 use lab::stats::Interval;
 
 use super::command::{SEED, failed, number};
+use super::disk::keep;
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::Session;
 
@@ -69,7 +70,8 @@ pub(super) fn calibrated(
     };
     bar.finish_and_clear();
     let found = found.map_err(|error| Error::failed(format!("{name}: {error}")))?;
-    show(&found, session)
+    show(&found, session)?;
+    keep(&found.profile, arguments, session)
 }
 
 fn progress() -> ProgressBar {

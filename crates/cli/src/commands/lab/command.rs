@@ -41,9 +41,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         `audit FILE ...' checks published results (fio, Bonnie, Bonnie++, PostMark, tables) for \
         numbers that cannot be right together; it fails if there are any.\n\n\
         `disk list', `disk show NAME' and `disk import DIR NAME' show known disks, and read the \
-        parameter files of measured ones.\n\n\
+        parameter files of measured ones; --output keeps the profile as a file of TOML. Where a \
+        disk of the catalogue can be named, such a FILE.toml can too.\n\n\
         `calibrate DEVICE' times a disk, or disk:NAME of the catalogue, and prints a \
-        profile of it. It only reads, unless --write is given.\n\n\
+        profile of it, which --output keeps. It only reads, unless --write is given.\n\n\
         `record VG/LV --output FILE -- COMMAND ...' attaches a volume, mounts the file system on \
         it, runs a command there, and writes a trace of all requests, each labelled by what its \
         place is for. The command starts in the file system, and finds the node in $device and the \

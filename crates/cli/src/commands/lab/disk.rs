@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use lab::disk::catalog;
+use lab::disk::file;
 use lab::disk::import::{Files, profile};
 use lab::disk::profile::Profile;
 
-use super::command::{JSON, failed, quoted};
+use super::command::{JSON, OUTPUT, failed, quoted};
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
 
@@ -23,15 +24,36 @@ pub(super) fn disk(
             }
             Ok(())
         }
-        ["show", name] => show(&catalog::find(name).map_err(failed)?, arguments, session),
+        ["show", name] => {
+            let profile = catalog::find(name).map_err(failed)?;
+            show(&profile, arguments, session)?;
+            keep(&profile, arguments, session)
+        }
         ["import", folder, name] => {
             let files = Files::in_directory(Path::new(folder), name).map_err(failed)?;
-            show(&profile(&files).map_err(failed)?, arguments, session)
+            let profile = profile(&files).map_err(failed)?;
+            show(&profile, arguments, session)?;
+            keep(&profile, arguments, session)
         }
         _ => Err(Error::usage(
             "lab disk: list, show NAME or import DIR NAME is expected",
         )),
     }
+}
+
+/// Writes the profile where `--output` says, if it says.
+pub(super) fn keep(
+    profile: &Profile,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let Some(path) = arguments.value(&OUTPUT) else {
+        return Ok(());
+    };
+    std::fs::write(path, file::write(profile))
+        .map_err(|error| Error::failed(format!("{path} cannot be written: {error}")))?;
+    session.tell(&format!("{path} holds the profile."));
+    Ok(())
 }
 
 fn bytes(profile: &Profile) -> Result<u64, Error> {
