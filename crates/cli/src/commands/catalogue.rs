@@ -1,8 +1,8 @@
 //! All commands.
 
 use super::{
-    attach, cat, change, cp, demo, detach, help, history, lab, lvdisplay, lvs, lvscan, owners,
-    pvck, pvdisplay, pvs, pvscan, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
+    attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
+    owners, pvck, pvdisplay, pvs, pvscan, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::Command;
 
@@ -32,6 +32,7 @@ const USING: &[&Command] = &[
     &serve::COMMAND,
     &owners::COMMAND,
     &stop::COMMAND,
+    &explain::COMMAND,
     &lab::COMMAND,
     &demo::COMMAND,
     &help::COMMAND,

@@ -13,6 +13,7 @@ mod demo;
 mod detach;
 mod dispatch;
 mod display;
+mod explain;
 mod help;
 mod history;
 mod lab;

@@ -1,6 +1,6 @@
 //! The command, and its words.
 
-use super::{audit, calibrate, disk, list, record, report, run, trace};
+use super::{advise, audit, calibrate, disk, list, record, report, run, trace};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
@@ -29,7 +29,7 @@ pub(super) const RESULTS: &str = "ashlar-lab.jsonl";
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "lab",
     summary: "Find out what layouts cost, in virtual time",
-    operands: "run|list|report|audit|disk|calibrate|record|replay|trace [WORD ...]",
+    operands: "run|list|report|audit|advise|disk|calibrate|record|replay|trace [WORD ...]",
     description: "Runs experiments on emulated disks, through the mapping that serves volumes, and \
         gives claims about the cost of layers their verdict. Only `calibrate' and \
         `record' touch real disks.\n\n\
@@ -40,6 +40,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         `report [RESULTS]' judges the claims and writes a page of HTML that needs nothing else.\n\n\
         `audit FILE ...' checks published results (fio, Bonnie, Bonnie++, PostMark, tables) for \
         numbers that cannot be right together; it fails if there are any.\n\n\
+        `advise --workload W --disks PROFILE[xN],...' predicts every layout of these disks under a \
+        load (linear, in equal shares, striped with several chunks, mirrored, at the beginning or \
+        the end of the disks), ranks them with 95 % intervals, marks ties and the Pareto front, \
+        and checks the best few by emulation. --output writes a page (.html) or its chart (.svg).\n\n\
         `disk list', `disk show NAME' and `disk import DIR NAME' show known disks, and read the \
         parameter files of measured ones; --output keeps the profile as a file of TOML. Where a \
         disk of the catalogue can be named, such a FILE.toml can too.\n\n\
@@ -65,6 +69,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
             trace::DISK,
             trace::LAYOUT,
             trace::SELECT,
+            advise::WORKLOAD,
+            advise::DISKS,
+            advise::SIZE,
+            advise::TOP,
+            advise::EMULATE,
         ],
         open::FLAGS,
         flags::COMMON,
@@ -85,6 +94,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         Example {
             line: "ashlar lab audit results.json",
             does: "looks for impossible numbers in the output of fio",
+        },
+        Example {
+            line: "ashlar lab advise --workload oltp --disks wd800bd-likex4 --size 40G",
+            does: "ranks the layouts of four drives for a database",
         },
         Example {
             line: "ashlar lab calibrate 'disk:HP 97560'",
@@ -112,6 +125,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         "run" => run::run(rest, arguments, session),
         "list" => list::list(rest, arguments, session),
         "report" => report::report(rest, arguments, session),
+        "advise" => advise::advised(rest, arguments, session),
         "audit" => audit::audit(rest, arguments, session),
         "disk" => disk::disk(rest, arguments, session),
         "calibrate" => calibrate::calibrated(rest, arguments, session),
@@ -149,7 +163,7 @@ pub(super) fn text_of(path: &str) -> Result<String, Error> {
 }
 
 /// A JSON text.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::commands) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
