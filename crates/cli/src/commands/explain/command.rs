@@ -42,24 +42,27 @@ pub(in crate::commands) const COMMAND: Command = Command {
     name: "explain",
     summary: "Say where the time of a volume's requests goes",
     operands: "VG/LV",
-    description: "Reads from the metadata which extents of which physical volumes a volume lies on, \
-        and predicts by formula what it does under a load: requests per second and response time \
-        with 95 % intervals, and an account of the time by layer: looking up (map), loops, links, \
-        waiting (queue), the controller (overhead), seek, rotation, transfer, caches, and waiting \
-        for the slowest of several disks. Nothing of the volume is read or written.\n\n\
-        What the disks are is not in the metadata: say it with --disk. Without it every physical \
-        volume is taken for a wd800bd-like, a desktop drive of 2003, and that is said. A drive of \
-        the catalogue that is smaller than the physical volume is stretched: it gets more heads and \
-        cylinders, and is as fast as before.\n\n\
-        A load in short is RW:SIZE and then KEY=VALUE, each behind a colon. RW is read, write, rw, \
-        randread, randwrite or randrw; keys are depth (requests outstanding), jobs (processes), \
-        reads (percent), size and offset (the part of the volume that is used), rate (requests per \
-        second) with arrivals (even or poisson), and hot (80/20: four fifths of the requests go to \
-        the first fifth of the part). Jobs of a file that wait for those before them (stonewall) \
-        are explained one by one.\n\n\
-        Elasticities say what to buy: by how much the time gets shorter where a part of the disks \
-        gets a tenth better. Compare other layouts with `lab advise'.\n\n\
-        To measure: attach the volume, and run fio on its node with the job that --json prints.",
+    description: "Reads from the metadata which extents of which physical volumes a volume lies \
+        on, and predicts by formula what it does under a load: requests per second and \
+        response time with 95 % intervals, and an account of the time by layer: looking up (map), \
+        loops, \
+        links, waiting (queue), the controller (overhead), seek, rotation, transfer, caches, \
+        and waiting for the slowest of several disks. Nothing of the volume is read or \
+        written.\n\n\
+        What the disks are is not in the metadata: say it with --disk. Without it every \
+        physical volume is taken for a wd800bd-like, a desktop drive of 2003, and that is \
+        said. A drive of the catalogue that is smaller than the physical volume is stretched: \
+        it gets more heads and cylinders, and is as fast as before.\n\n\
+        A load in short is RW:SIZE and then KEY=VALUE, each behind a colon. RW is read, write, \
+        rw, randread, randwrite or randrw; keys are depth (requests outstanding), jobs \
+        (processes), reads (percent), size and offset (the part of the volume that is used), \
+        rate (requests per second) with arrivals (even or poisson), and hot (80/20: four \
+        fifths of the requests go to the first fifth of the part). Jobs of a file that wait \
+        for those before them (stonewall) are explained one by one.\n\n\
+        Elasticities say what to buy: by how much the time gets shorter where a part of the \
+        disks gets a tenth better. Compare other layouts with `lab advise'.\n\n\
+        To measure: attach the volume, and run fio on its node with the job that --json \
+        prints.",
     flags: &[&[WORKLOAD, DISK, EMULATE, JSON], flags::COMMON],
     examples: &[
         Example {

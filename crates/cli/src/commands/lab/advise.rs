@@ -217,7 +217,8 @@ fn table(advice: &Advice, rows: usize, session: &mut Session) -> Result<(), Erro
             .filter_map(|(is, word)| is.then_some(*word))
             .collect();
         session.line(&format!(
-            "{:<45} {:>10.1} {interval:<19} {:>8.2} {:>10.3} {:>8.1} {:>5} {:>8} {emulated:>18}{marks}",
+            "{:<45} {:>10.1} {interval:<19} {:>8.2} {:>10.3} {:>8.1} {:>5} {:>8} {emulated:>18}\
+             {marks}",
             candidate.name(),
             rate.value,
             advice.megabytes(rate.value),

@@ -43,7 +43,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
         `advise --workload W --disks PROFILE[xN],...' predicts every layout of these disks under a \
         load (linear, in equal shares, striped with several chunks, mirrored, at the beginning or \
         the end of the disks), ranks them with 95 % intervals, marks ties and the Pareto front, \
-        and checks the best few by emulation. --output writes a page (.html) or its chart (.svg).\n\n\
+        and checks the best few by emulation. --output writes a page (.html) or its chart \
+        (.svg).\n\n\
         `disk list', `disk show NAME' and `disk import DIR NAME' show known disks, and read the \
         parameter files of measured ones; --output keeps the profile as a file of TOML. Where a \
         disk of the catalogue can be named, such a FILE.toml can too.\n\n\

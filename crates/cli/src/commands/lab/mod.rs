@@ -1,5 +1,5 @@
-//! `lab`: what layouts cost, in virtual time: experiments, verdicts, the report, the audit, advice; and
-//! what real runs ask of volumes.
+//! `lab`: what layouts cost, in virtual time: experiments, verdicts, the report, the audit, advice;
+//! and what real runs ask of volumes.
 //!
 //! `command.rs` is the command and finds what its first word asks for; each word has its file.
 
