@@ -11,7 +11,7 @@ use crate::disk::rotation::Angle;
 use crate::filesystem::options::{Index, Journaling, Options};
 use crate::filesystem::postmark;
 use crate::filesystem::{Elevator, FileSystem, Node};
-use crate::workload::postmark::{Counts, Settings, Stream};
+use crate::workload::postmark::{Counts, Operation, Settings, Stream};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -136,4 +136,69 @@ fn a_small_log_is_emptied() {
     };
     let (outcome, _) = on_a_drive(&settings, options);
     assert!(outcome.account.checkpoints > 0);
+}
+
+/// Steps of `PostMark`, each made into calls by hand as it is drawn.
+fn by_hand(system: &mut FileSystem, settings: &Settings) {
+    let write = |system: &mut FileSystem, node: Node, mut at: u64, bytes: u64| {
+        for bytes in settings.writes(bytes) {
+            system.write(node, at, bytes).unwrap();
+            at += bytes;
+        }
+        system.close(node);
+    };
+    let mut parents = vec![Node::ROOT];
+    if settings.subdirectories > 1 {
+        let numbers = 0..settings.subdirectories;
+        let make = |number| system.mkdir(Node::ROOT, &format!("s{number}")).unwrap();
+        parents = numbers.map(make).collect();
+    }
+    for step in Stream::new(settings).unwrap() {
+        let parent = parents[step.file.subdirectory.unwrap_or(0) as usize];
+        let name = step.file.number.to_string();
+        match step.operation {
+            Operation::Create { bytes } => {
+                let node = system.create(parent, &name).unwrap();
+                write(system, node, 0, bytes);
+            }
+            Operation::Append { at, bytes } => {
+                let node = system.open(parent, &name).unwrap();
+                write(system, node, at, bytes);
+            }
+            Operation::Read { bytes } => {
+                let node = system.open(parent, &name).unwrap();
+                let mut at = 0;
+                for bytes in settings.reads(bytes) {
+                    at += system.read(node, at, bytes);
+                }
+                system.close(node);
+            }
+            Operation::Delete { .. } => system.delete(parent, &name).unwrap(),
+        }
+    }
+}
+
+/// As a program it takes the same nanoseconds and the same requests as by hand.
+#[test]
+fn postmark_as_a_program_is_postmark_by_hand() {
+    for subdirectories in [0, 5] {
+        let settings = Settings {
+            number: 600,
+            transactions: 1200,
+            size: (1000, 40_000),
+            subdirectories,
+            ..Settings::default()
+        };
+        let (outcome, system) = on_a_drive(&settings, Options::default());
+        let profile = catalog::find("wd800bd-like").unwrap();
+        let drive = Drive::new(profile, Angle::default()).unwrap();
+        let elevator = Elevator::new(Box::new(drive), 1);
+        let mut hand = FileSystem::new(Box::new(elevator), Options::default()).unwrap();
+        by_hand(&mut hand, &settings);
+        assert_eq!(system.now_ns(), hand.now_ns());
+        assert_eq!(system.account(), hand.account());
+        if subdirectories == 0 {
+            assert_eq!(outcome.account, hand.account());
+        }
+    }
 }
