@@ -19,7 +19,7 @@
 
 use super::record::Values;
 use super::shares::Shares;
-use crate::disk::drive::Model;
+use crate::disk::drive::{Model, Spent};
 use crate::disk::error::{Error, Kind, Result};
 use crate::filesystem::program::{self, Measured};
 use crate::filesystem::{
@@ -78,6 +78,7 @@ impl Running {
         let stream = stream.map_err(|error| Error::new(Kind::Impossible, error.to_string()))?;
         let outcome = program::run(&mut system, stream)?;
         let mut values = values(&outcome);
+        below(&mut values, &system.spent());
         shares.add(&mut values);
         Ok(values)
     }
@@ -267,6 +268,19 @@ fn values(outcome: &program::Outcome) -> Values {
         add(&format!("{name}_cpu"), round(share));
     }
     values
+}
+
+/// What happened below the file system, from its mount on.
+fn below(values: &mut Values, spent: &Spent) {
+    for (name, ns) in [
+        ("mapping_s", spent.mapping_ns),
+        ("head_seek_s", spent.seek_ns),
+        ("head_rotation_s", spent.rotation_ns),
+        ("head_transfer_s", spent.transfer_ns),
+    ] {
+        values.insert(name.to_owned(), seconds(ns));
+    }
+    values.insert("parts".to_owned(), spent.parts as f64);
 }
 
 fn ns(measured: &Measured) -> f64 {

@@ -40,6 +40,8 @@ pub struct Experiment {
     pub arms: Vec<Arm>,
     /// What it decides.
     pub rules: Vec<Rule>,
+    /// The file.
+    pub text: String,
 }
 
 /// One combination.
@@ -102,6 +104,7 @@ impl Experiment {
                 .clamp(1, 10_000),
             arms: Vec::new(),
             rules: Vec::new(),
+            text: text.to_owned(),
         };
         let factors = factors(&mut table)?;
         let skip = table.texts("skip")?;

@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::disk::drive::{Answer, Command, Model, Operation};
+use crate::disk::drive::{Answer, Command, Model, Operation, Spent};
 
 /// Requests of a batch.
 const BATCH: u32 = 16;
@@ -278,5 +278,9 @@ impl Model for Elevator {
     fn answer(&mut self, now_ns: u64) -> Option<Answer> {
         self.advance(now_ns);
         self.answers.pop_front()
+    }
+
+    fn account(&self, spent: &mut Spent) {
+        self.inner.account(spent);
     }
 }

@@ -23,7 +23,7 @@ use super::journal::Journal;
 use super::options::{BLOCK, Journaling, LogPlace, Options};
 use super::queue::{Purpose, Queue, Request};
 use super::writeback::WriteBack;
-use crate::disk::drive::{Model, Operation};
+use crate::disk::drive::{Model, Operation, Spent};
 use crate::disk::error::{Error, Kind, Result};
 
 /// Blocks of the directory `lost+found`.
@@ -183,6 +183,13 @@ impl FileSystem {
         account.elapsed_ns = self.now_ns;
         self.queue.settle(self.now_ns, &mut account);
         account
+    }
+
+    /// Where the device's time went until now, as far as the device knows: lookups, heads.
+    pub fn spent(&self) -> Spent {
+        let mut spent = Spent::default();
+        self.device.account(&mut spent);
+        spent
     }
 
     /// The caller computes.
