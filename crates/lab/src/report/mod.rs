@@ -4,18 +4,29 @@
 //! with intervals, where the time went by layer, and what to type to see the same. The same lines
 //! give the same bytes. Only what is decided has a colour, and no colour is without its word.
 //!
-//! `page.rs` puts it together, `verdicts.rs` has the table of claims, `study.rs` a section for each
-//! experiment, `predicted.rs` what formulas say, `chart.rs` draws, `text.rs` escapes and rounds;
-//! `style.css` is how it looks.
+//! `page.rs` puts it together, `short.rs` has what people ask first, `verdicts.rs` the table of
+//! claims, `seeds.rs` the documents' own tables (`seeds.toml`), `control.rs` the same against the
+//! same, `study.rs` a section for each experiment. `chart.rs` and `surface.rs` draw, `beside.rs` has
+//! what stands beside an emulation, `predicted.rs` how
+//! good formulas are, `configuration.rs` says what ran, `runs.rs` which runs count,
+//! `text.rs` escapes and rounds; `style.css` is how it looks.
 
+mod beside;
 mod chart;
+mod configuration;
+mod control;
 mod page;
 mod predicted;
+mod runs;
+mod seeds;
+mod short;
 mod study;
+mod surface;
 mod text;
 mod verdicts;
 
 pub use page::page;
+pub use short::{SHORT_STYLE, short};
 
 #[cfg(test)]
 mod tests;

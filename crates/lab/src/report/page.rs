@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use super::control;
 use super::predicted;
+use super::seeds;
+use super::short;
 use super::study::section;
 use super::text::escaped;
 use super::verdicts::{summary, table};
@@ -24,6 +27,20 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
          Here their experiments are run on emulated disks, in virtual time, through the mapping \
          that serves users.</p></header><main>"
     );
+    let sections: Vec<(&Experiment, String)> = experiments
+        .iter()
+        .map(|experiment| (experiment, section(experiment, results)))
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    let control = control::section(experiments, &results.records);
+    contents(&mut out, &sections, &control);
+    let answers = short::table(&rows);
+    if !answers.is_empty() {
+        let _ = write!(
+            out,
+            "<section id=\"short\"><h2>In short</h2>{answers}</section>"
+        );
+    }
     out.push_str(
         "<section><h2>What not to conclude</h2><ul>\
          <li>Nothing about a drive: <i>wd800bd-like</i> is fitted to data sheets, and capped disks \
@@ -40,12 +57,39 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
         summary(&rows),
         table(&rows)
     );
-    for experiment in experiments {
-        out.push_str(&section(experiment, &results.records));
+    out.push_str(&seeds::sections(experiments, results)?);
+    out.push_str(&control);
+    for (_, text) in &sections {
+        out.push_str(text);
     }
     out.push_str(&predicted::section(experiments, &results.records));
-    out.push_str("<section><h2>Where these numbers come from</h2>");
-    let _ = write!(out, "<p>{} runs.</p><ul>", results.records.len());
+    origin(&mut out, results);
+    out.push_str("</main></body></html>\n");
+    Ok(out)
+}
+
+/// Where what stands.
+fn contents(out: &mut String, sections: &[(&Experiment, String)], control: &str) {
+    out.push_str(
+        "<nav aria-label=\"Contents\"><a href=\"#verdicts\">The verdicts</a> \
+         <a href=\"#seeds\">The documents' tables</a> ",
+    );
+    if !control.is_empty() {
+        out.push_str("<a href=\"#control\">Controls</a> ");
+    }
+    for (experiment, _) in sections {
+        let name = escaped(&experiment.name);
+        let _ = write!(out, "<a href=\"#x-{name}\">{name}</a> ");
+    }
+    out.push_str("<a href=\"#origin\">Origin</a></nav>");
+}
+
+fn origin(out: &mut String, results: &Read) {
+    let _ = write!(
+        out,
+        "<section id=\"origin\"><h2>Where these numbers come from</h2><p>{} runs.</p><ul>",
+        results.records.len()
+    );
     for session in &results.sessions {
         let _ = write!(
             out,
@@ -60,6 +104,5 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
     for note in &results.notes {
         let _ = write!(out, "<li>{}</li>", escaped(note));
     }
-    out.push_str("</ul></section></main></body></html>\n");
-    Ok(out)
+    out.push_str("</ul></section>");
 }

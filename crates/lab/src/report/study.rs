@@ -1,29 +1,35 @@
 //! A section for each experiment.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::beside::measured;
 use super::chart::{LAYERS, TERMS, bars, dots};
+use super::configuration::words;
 use super::predicted;
+use super::runs::{Seen, main_metric, seen};
+use super::seeds::again;
+use super::surface::{ratios, surface};
 use super::text::{escaped, metric, number};
-use super::verdicts::evidence;
-use crate::experiment::{Experiment, Record, interval, judge};
+use super::verdicts::list;
+use crate::experiment::{Evidence, Experiment, Read, judge};
 use crate::stats::Interval;
 
 /// Columns of the table, besides the arm.
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 8] = [
     "iops",
     "megabytes",
+    "elapsed_s",
     "mean_us",
     "p99_us",
     "outstanding",
+    "hits_percent",
     "parts",
 ];
 
 /// The section; empty if nothing of the experiment was run.
-pub(super) fn section(experiment: &Experiment, records: &[Record]) -> String {
-    let runs = runs(experiment, records);
-    if runs.is_empty() {
+pub(super) fn section(experiment: &Experiment, results: &Read) -> String {
+    let arms = seen(experiment, &results.records);
+    if arms.is_empty() {
         return String::new();
     }
     let mut out = format!(
@@ -34,104 +40,105 @@ pub(super) fn section(experiment: &Experiment, records: &[Record]) -> String {
     for paragraph in experiment.about.split("\n\n") {
         let _ = write!(out, "<p>{}</p>", escaped(paragraph));
     }
-    for one in judge(experiment, records) {
-        let claim = escaped(&one.rule.claim);
-        let _ = write!(out, "<p class=\"c\"><a href=\"#{claim}\">{claim}</a></p>");
-        evidence(&mut out, &one);
-    }
-    let main = main_metric(experiment);
+    let evidence = judge(experiment, &results.records);
+    claims(&mut out, &evidence);
+    let main = main_metric(experiment, &arms);
     let (name, unit) = metric(main);
-    let values: Vec<(String, Interval)> = runs
+    let values: Vec<(String, Interval)> = arms
         .iter()
-        .filter_map(|(arm, runs)| Some((arm.clone(), of(runs, main)?)))
+        .filter_map(|seen| Some((seen.name.clone(), seen.of(main)?)))
         .collect();
     let title = format!("{}: {name}, {unit}, with 95 % intervals", experiment.title);
     let _ = write!(
         out,
-        "<h3>{name}, {unit}</h3>{}",
+        "<h3>{name}, {unit}</h3><div class=\"scroll\">{}</div>",
         dots(&title, unit, &values)
     );
-    parts(&mut out, experiment, &runs);
-    table(&mut out, &runs);
-    out.push_str(&predicted::table(experiment, records));
-    repeat(&mut out, experiment, &runs);
+    parts(&mut out, experiment, &arms);
+    let mut surfaces = String::new();
+    surface(&mut surfaces, &arms, main);
+    ratios(&mut surfaces, &evidence, &experiment.arms);
+    if !surfaces.is_empty() {
+        let _ = write!(out, "<h3>Surfaces</h3>{surfaces}");
+    }
+    table(&mut out, experiment, results, &arms);
+    out.push_str(&predicted::table(experiment, &results.records));
+    repeat(&mut out, experiment, &arms);
     out.push_str("</section>");
     out
 }
 
+/// What its rules came to, by claim.
+fn claims(out: &mut String, evidence: &[Evidence]) {
+    let mut at = 0;
+    while let Some(first) = evidence.get(at) {
+        let claim = &first.rule.claim;
+        let run = evidence[at..]
+            .iter()
+            .take_while(|one| one.rule.claim == *claim);
+        let count = run.count();
+        let id = escaped(claim);
+        let _ = write!(out, "<div class=\"claim\"><a href=\"#{id}\">{id}</a><div>");
+        list(out, &evidence[at..at + count]);
+        out.push_str("</div></div>");
+        at += count;
+    }
+}
+
 /// Where the time went: of requests by layer, of a program by the terms of Eq. 1.
-fn parts(out: &mut String, experiment: &Experiment, runs: &Runs<'_>) {
-    let program = runs.iter().any(|(_, runs)| mean(runs, "processor_s") > 0.0);
+fn parts(out: &mut String, experiment: &Experiment, arms: &[Seen<'_>]) {
+    let program = arms.iter().any(|seen| seen.mean("processor_s") > 0.0);
     let (names, unit, what) = if program {
         (&TERMS, "s", "Where the time of the program goes, s")
     } else {
         (&LAYERS, "µs", "Where the time of a request goes, µs")
     };
-    let part = |(arm, runs): &(String, Vec<&Record>)| {
-        (arm.clone(), names.map(|(value, _)| mean(runs, value)))
-    };
-    let rows: Vec<(String, [f64; 7])> = runs.iter().map(part).collect();
+    let part = |seen: &Seen<'_>| (seen.name.clone(), names.map(|(value, _)| seen.mean(value)));
+    let rows: Vec<(String, [f64; 7])> = arms.iter().map(part).collect();
     let title = format!("{}: {what}", experiment.title);
-    let _ = write!(out, "<h3>{what}</h3>{}", legend(names));
-    out.push_str(&bars(&title, unit, names, &rows));
-    if !program {
-        out.push_str(
-            "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, \
-             too, so that they can exceed what a request waits. Parts of a request that are at \
-             several disks count each.</p>",
-        );
+    let _ = write!(
+        out,
+        "<h3>{what}</h3>{}<div class=\"scroll\">{}</div>",
+        legend(names),
+        bars(&title, unit, names, &rows)
+    );
+    if program {
+        shares(out, &rows);
+        return;
     }
+    out.push_str(
+        "<p class=\"n\">The head's times hold what it does for reading ahead and writing back, \
+         too, so that they can exceed what a request waits. Parts of a request that are at \
+         several disks count each.</p>",
+    );
 }
 
-type Runs<'a> = Vec<(String, Vec<&'a Record>)>;
-
-/// The present runs of each arm, in the order of the experiment.
-fn runs<'a>(experiment: &Experiment, records: &'a [Record]) -> Runs<'a> {
-    let mut by_arm: BTreeMap<&str, BTreeMap<u64, &Record>> = BTreeMap::new();
-    for record in records {
-        if record.experiment == experiment.name {
-            let arm = by_arm.entry(&record.arm).or_default();
-            arm.insert(record.replicate, record);
+/// The terms of Eq. 1 as shares of the time.
+fn shares(out: &mut String, rows: &[(String, [f64; 7])]) {
+    out.push_str(
+        "<div class=\"scroll\"><table class=\"numbers\"><caption>Shares of the time, in per cent\
+         </caption><thead><tr><th scope=\"col\">Layout, load, factors</th>",
+    );
+    let named = || {
+        TERMS
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, word))| !word.is_empty())
+    };
+    for (_, (_, word)) in named() {
+        let _ = write!(out, "<th scope=\"col\">{word}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    for (name, parts) in rows {
+        let all: f64 = parts.iter().sum();
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escaped(name));
+        for (index, _) in named() {
+            let share = parts[index] * 100.0 / all.max(1e-9);
+            let _ = write!(out, "<td>{share:.1}</td>");
         }
+        out.push_str("</tr>");
     }
-    let arm = |arm: &crate::experiment::Arm| {
-        let runs = by_arm.get(arm.key().as_str())?.values();
-        let present: Vec<&Record> = runs.filter(|run| run.config == arm.hash).copied().collect();
-        (!present.is_empty()).then(|| (arm.key(), present))
-    };
-    experiment.arms.iter().filter_map(arm).collect()
-}
-
-fn of(runs: &[&Record], metric: &str) -> Option<Interval> {
-    let values: Vec<f64> = runs
-        .iter()
-        .filter_map(|run| run.values.get(metric).copied())
-        .collect();
-    let only = *values.first()?;
-    let point = Interval {
-        low: only,
-        estimate: only,
-        high: only,
-    };
-    Some(interval(&values).unwrap_or(point))
-}
-
-fn mean(runs: &[&Record], metric: &str) -> f64 {
-    let values: Vec<f64> = runs
-        .iter()
-        .filter_map(|run| run.values.get(metric).copied())
-        .collect();
-    crate::stats::mean(&values).unwrap_or(0.0)
-}
-
-/// The metric that most rules look at.
-fn main_metric(experiment: &Experiment) -> &str {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for rule in &experiment.rules {
-        *counts.entry(&rule.metric).or_default() += 1;
-    }
-    let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    most.map_or("iops", |(name, _)| name)
+    out.push_str("</tbody></table></div>");
 }
 
 fn legend(names: &[(&str, &str); 7]) -> String {
@@ -150,29 +157,54 @@ fn legend(names: &[(&str, &str); 7]) -> String {
     out
 }
 
-fn table(out: &mut String, runs: &Runs<'_>) {
-    out.push_str(
-        "<div class=\"scroll\"><table><caption>Medians of the replicates (Hodges-Lehmann), with \
-         95 % intervals; outstanding requests by Little's law</caption><thead><tr>\
-         <th scope=\"col\">Layout, load, factors</th><th scope=\"col\">n</th>",
-    );
+/// A column of the table: its heading and its cells.
+type Column = (String, Vec<Option<Interval>>);
+
+fn table(out: &mut String, experiment: &Experiment, results: &Read, arms: &[Seen<'_>]) {
+    let main = main_metric(experiment, arms);
+    let mut columns: Vec<Column> = Vec::new();
+    let mut add = |name: &str, unit: &str, cells: Vec<Option<Interval>>| {
+        if cells
+            .iter()
+            .any(|cell| cell.is_some_and(|found| found.high > 0.0))
+        {
+            columns.push((format!("{name}<br><small>{unit}</small>"), cells));
+        }
+    };
     for column in COLUMNS {
         let (name, unit) = metric(column);
-        let _ = write!(
-            out,
-            "<th scope=\"col\">{name}<br><small>{unit}</small></th>"
+        add(
+            name,
+            unit,
+            arms.iter().map(|seen| seen.of(column)).collect(),
         );
+        if column == main {
+            let real = |seen: &Seen<'_>| measured(results, &experiment.name, &seen.name, column);
+            add(
+                &format!("measured {name}"),
+                unit,
+                arms.iter().map(real).collect(),
+            );
+        }
     }
-    out.push_str("</tr></thead><tbody>");
-    for (arm, runs) in runs {
+    out.push_str(
+        "<h3>Numbers</h3><div class=\"scroll\"><table class=\"numbers\"><caption>Medians of the \
+         replicates (Hodges-Lehmann), with 95 % intervals; outstanding requests by Little's law\
+         </caption><thead><tr><th scope=\"col\">Layout, load, factors</th><th scope=\"col\">n</th>",
+    );
+    for (name, _) in &columns {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+    out.push_str("<th scope=\"col\">Seeds, configuration</th></tr></thead><tbody>");
+    for (index, seen) in arms.iter().enumerate() {
+        let count = seen.runs.len();
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td>",
-            escaped(arm),
-            runs.len()
+            "<tr><th scope=\"row\">{}</th><td>{count}</td>",
+            escaped(&seen.name)
         );
-        for column in COLUMNS {
-            let _ = match of(runs, column) {
+        for (_, cells) in &columns {
+            let _ = match cells[index] {
                 Some(one) => write!(
                     out,
                     "<td>{}<br><small>{}–{}</small></td>",
@@ -183,44 +215,41 @@ fn table(out: &mut String, runs: &Runs<'_>) {
                 None => write!(out, "<td>–</td>"),
             };
         }
-        out.push_str("</tr>");
+        let first = seen.seed();
+        let _ = write!(
+            out,
+            "<td><small>{first}–{}<br>{:016x}</small></td></tr>",
+            first + (count as u64).saturating_sub(1),
+            seen.arm.hash
+        );
     }
     out.push_str("</tbody></table></div>");
 }
 
 /// What to type to see the same, and what exactly ran.
-fn repeat(out: &mut String, experiment: &Experiment, runs: &Runs<'_>) {
-    let seeds = runs
-        .iter()
-        .flat_map(|(_, runs)| runs.iter().map(|run| run.seed));
-    let (first, count) = (
-        seeds.min().unwrap_or(1),
-        runs.iter().map(|(_, runs)| runs.len()).max(),
-    );
+fn repeat(out: &mut String, experiment: &Experiment, arms: &[Seen<'_>]) {
+    let command = again(experiment, arms).unwrap_or_default();
     let _ = write!(
         out,
-        "<p>Again: <code>ashlar lab run {} --seed {first} --replicates {}</code></p>\
-         <details><summary>What exactly ran</summary>",
-        escaped(&experiment.name),
-        count.unwrap_or(1)
+        "<p>Again: <code>{command}</code></p><details><summary>What exactly ran</summary>\
+         <div class=\"scroll\"><table><thead><tr><th scope=\"col\">Configuration</th>\
+         <th scope=\"col\">Layout</th><th scope=\"col\">Load</th></tr></thead><tbody>"
     );
-    for arm in &experiment.arms {
-        let layout = format!("{:?}", arm.layout);
+    for seen in arms {
         let _ = write!(
             out,
-            "<h4>{}</h4><p>configuration {:016x}</p><pre>{}</pre><pre>{}</pre>",
-            escaped(&arm.key()),
-            arm.hash,
-            escaped(&arm.job_file),
-            escaped(&short(&layout)),
+            "<tr><th scope=\"row\">{:016x}<br><small>{}</small></th><td>{}</td><td><pre>{}</pre>\
+             </td></tr>",
+            seen.arm.hash,
+            escaped(&seen.name),
+            escaped(&words(&seen.arm.layout)),
+            escaped(seen.arm.job_file.trim_end())
         );
     }
-    out.push_str("</details>");
-}
-
-/// A description without the tables of zones, which are the profile's.
-fn short(text: &str) -> String {
-    const LONG: usize = 1500;
-    let end = text.char_indices().nth(LONG).map(|(at, _)| at);
-    end.map_or_else(|| text.to_owned(), |at| format!("{} …", &text[..at]))
+    let _ = write!(
+        out,
+        "</tbody></table></div><p>The experiment, <code>{}.toml</code>:</p><pre>{}</pre></details>",
+        escaped(&experiment.name),
+        escaped(&experiment.text)
+    );
 }

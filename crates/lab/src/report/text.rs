@@ -56,6 +56,8 @@ pub(super) fn metric(name: &str) -> (&str, &'static str) {
         "mean_us" => ("mean time", "µs"),
         "p50_us" => ("median time", "µs"),
         "p99_us" => ("99th percentile", "µs"),
+        "parts" => ("parts at disks", "requests"),
+        "commits" => ("commits", "of the log"),
         other => of_phase(other).unwrap_or((other, "")),
     }
 }

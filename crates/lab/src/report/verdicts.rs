@@ -33,7 +33,7 @@ pub(super) fn summary(rows: &[Row]) -> String {
 /// A row for each claim.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut out = String::from(
-        "<div class=\"scroll\"><table><caption>Every claim of the five documents</caption>\
+        "<div class=\"scroll\"><table class=\"verdicts\"><caption>Every claim of the five documents</caption>\
          <thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">What it says</th>\
          <th scope=\"col\">Verdict</th><th scope=\"col\">Evidence</th></tr></thead><tbody>",
     );
@@ -48,19 +48,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             text = escaped(&row.claim.text),
             class = class(word),
         );
-        if row.standing != Standing::NotRun && row.evidence.len() > 6 {
-            let _ = write!(
-                out,
-                "<details><summary>{} comparisons</summary>",
-                row.evidence.len()
-            );
-        }
-        for one in &row.evidence {
-            evidence(&mut out, one);
-        }
-        if row.standing != Standing::NotRun && row.evidence.len() > 6 {
-            out.push_str("</details>");
-        }
+        list(&mut out, &row.evidence);
         out.push_str(&escaped(&row.reason));
         out.push_str("</td></tr>");
     }
@@ -68,39 +56,80 @@ pub(super) fn table(rows: &[Row]) -> String {
     out
 }
 
-/// One rule and what it came to, with a link to its experiment.
-pub(super) fn evidence(out: &mut String, one: &Evidence) {
-    let rule = &one.rule;
-    let word = match one.verdict {
+/// Comparisons that are listed openly; more are folded.
+const OPEN_MAX: usize = 6;
+
+/// What rules came to; many are folded behind their count.
+pub(super) fn list(out: &mut String, all: &[Evidence]) {
+    let folded = all.len() > OPEN_MAX;
+    if folded {
+        let words: Vec<String> = WORDS
+            .iter()
+            .map(|word| (word, all.iter().filter(|one| verdict(one) == *word).count()))
+            .filter(|(_, count)| *count > 0)
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        let _ = write!(
+            out,
+            "<details><summary>{} comparisons: {}</summary>",
+            all.len(),
+            words.join(", ")
+        );
+    }
+    for one in all {
+        evidence(out, one);
+    }
+    if folded {
+        out.push_str("</details>");
+    }
+}
+
+/// The word for what a rule came to.
+fn verdict(one: &Evidence) -> &'static str {
+    match one.verdict {
         _ if one.interval.is_none() => "not run",
         verdict => Standing::Judged(verdict).word(),
-    };
-    let found = one.interval.map_or_else(
-        || "not enough replicates".to_owned(),
-        |interval| {
-            format!(
-                "{} (95 %: {} to {})",
-                number(interval.estimate),
-                number(interval.low),
-                number(interval.high)
-            )
-        },
-    );
+    }
+}
+
+/// What was found, with its interval, as HTML.
+pub(super) fn finding(one: &Evidence) -> String {
+    let rule = &one.rule;
     let (name, unit) = metric(&rule.metric);
     let kind = if rule.base.is_some() {
         format!("ratio of {name}")
     } else {
         format!("{name} {unit}")
     };
+    match one.interval {
+        None => "not enough replicates".to_owned(),
+        Some(found) => format!(
+            "<b>{}</b> (95 %: {} to {}), {kind}",
+            number(found.estimate),
+            number(found.low),
+            number(found.high)
+        ),
+    }
+}
+
+/// One rule and what it came to, with a link to its experiment.
+fn evidence(out: &mut String, one: &Evidence) {
+    let (rule, word) = (&one.rule, verdict(one));
+    let arm = match &rule.base {
+        Some(base) => format!("{} over {base}", rule.other),
+        None => rule.other.clone(),
+    };
     let _ = write!(
         out,
-        "<p class=\"e\"><a href=\"#x-{0}\">{0}</a>: {1}: <b>{found}</b>, {kind}; holds from {2} to \
+        "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: {found}; holds from {2} to \
          {3}: <span class=\"{4}\">{word}</span></p>",
         escaped(&one.experiment),
         escaped(&rule.what),
         number(rule.confirm.0),
         number(rule.confirm.1),
         class(word),
+        arm = escaped(&arm),
+        found = finding(one),
     );
 }
 
