@@ -57,6 +57,7 @@ fn the_demo_shows_everything() {
         "and with disk5.img back its old copy is not believed",
         "nothing lost",
         "striped over 3  read",
+        "Do two striped disks double the requests per second?",
         "both see the same volumes, field by field",
         "Nothing is left behind",
     ];
@@ -74,7 +75,12 @@ fn the_demo_shows_everything() {
     let page = fs::read_to_string(folder.join("tour.html")).expect("the page");
     let picture = fs::read_to_string(folder.join("tour.svg")).expect("the picture");
     assert!(page.contains(&picture), "the page stands alone");
-    for words in ["both see the same volumes", "disk6.img", "<h2>11. "] {
+    for words in [
+        "both see the same volumes",
+        "disk6.img",
+        "What does each layer cost?",
+        "<h2>11. ",
+    ] {
         assert!(page.contains(words), "{words} is not in\n{page}");
     }
     assert_nothing_left(scratch.path());

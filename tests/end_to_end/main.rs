@@ -13,6 +13,7 @@ mod crashes;
 mod demo;
 mod filesystems;
 mod kernel;
+mod lab;
 mod layouts;
 mod logical;
 mod mishaps;

@@ -47,9 +47,9 @@ pub(super) fn section(experiments: &[Experiment], records: &[Record]) -> String 
     }
     format!(
         "<section id=\"control\"><h2>Controls: the same against the same</h2><p>The emulation \
-         repeats itself to the nanosecond, so its noise is that of seeds: other phases of platters, \
-         other places, other offsets. A verdict is worth something only if the same against the \
-         same, under other seeds, comes out as equal.</p>{out}</section>"
+         repeats itself to the nanosecond, so its noise is that of seeds: other phases of \
+         platters, other places, other offsets. A verdict is worth something only if the same \
+         against the same, under other seeds, comes out as equal.</p>{out}</section>"
     )
 }
 
@@ -90,8 +90,8 @@ fn planted(out: &mut String, arms: &[Seen<'_>]) {
     }
     let _ = write!(
         out,
-        "<h3>Planted layers</h3><p>Each session has {PAIRS} pairs with their control, and a zone of \
-         {} %. At least {RIGHT_OF_20} of 20 sessions have to be right. <a \
+        "<h3>Planted layers</h3><p>Each session has {PAIRS} pairs with their control, and a zone \
+         of {} %. At least {RIGHT_OF_20} of 20 sessions have to be right. <a \
          href=\"#x-{CONTROL}\">What ran</a>.</p><div class=\"scroll\"><table><thead><tr>\
          <th scope=\"col\">Planted</th><th scope=\"col\">Has to be called</th>\
          <th scope=\"col\">Right</th><th scope=\"col\">Control quiet</th>\

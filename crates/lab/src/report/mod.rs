@@ -6,16 +6,17 @@
 //!
 //! `page.rs` puts it together, `short.rs` has what people ask first, `verdicts.rs` the table of
 //! claims, `seeds.rs` the documents' own tables (`seeds.toml`), `control.rs` the same against the
-//! same, `study.rs` a section for each experiment. `chart.rs` and `surface.rs` draw, `beside.rs` has
-//! what stands beside an emulation, `predicted.rs` how
-//! good formulas are, `configuration.rs` says what ran, `runs.rs` which runs count,
-//! `text.rs` escapes and rounds; `style.css` is how it looks.
+//! same, `study.rs` a section for each experiment, `predicted.rs` what formulas say. `chart.rs` and
+//! `surface.rs` draw, `picture.rs` makes files of charts, `beside.rs` has what stands beside an
+//! emulation, `configuration.rs` says what ran, `runs.rs` which runs count, `text.rs` escapes and
+//! rounds; `style.css` is how it looks.
 
 mod beside;
 mod chart;
 mod configuration;
 mod control;
 mod page;
+mod picture;
 mod predicted;
 mod runs;
 mod seeds;
@@ -26,7 +27,8 @@ mod text;
 mod verdicts;
 
 pub use page::page;
-pub use short::{SHORT_STYLE, short};
+pub use picture::{Drawing, picture};
+pub use short::{Answer, answers, table};
 
 #[cfg(test)]
 mod tests;

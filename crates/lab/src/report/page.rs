@@ -34,7 +34,7 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
         .collect();
     let control = control::section(experiments, &results.records);
     contents(&mut out, &sections, &control);
-    let answers = short::table(&rows);
+    let answers = short::table(&short::of(&rows));
     if !answers.is_empty() {
         let _ = write!(
             out,
@@ -63,7 +63,7 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
         out.push_str(text);
     }
     out.push_str(&predicted::section(experiments, &results.records));
-    origin(&mut out, results);
+    origin(&mut out, &rest(experiments, &sections), results);
     out.push_str("</main></body></html>\n");
     Ok(out)
 }
@@ -84,7 +84,23 @@ fn contents(out: &mut String, sections: &[(&Experiment, String)], control: &str)
     out.push_str("<a href=\"#origin\">Origin</a></nav>");
 }
 
-fn origin(out: &mut String, results: &Read) {
+/// The experiments that were not run: links of verdicts lead here.
+fn rest(experiments: &[Experiment], sections: &[(&Experiment, String)]) -> String {
+    let mut out = String::new();
+    for experiment in experiments {
+        let name = escaped(&experiment.name);
+        if sections.iter().all(|(run, _)| run.name != experiment.name) {
+            let _ = write!(
+                out,
+                "<li id=\"x-{name}\">{}: not run; <code>ashlar lab run {name}</code></li>",
+                escaped(&experiment.title)
+            );
+        }
+    }
+    out
+}
+
+fn origin(out: &mut String, rest: &str, results: &Read) {
     let _ = write!(
         out,
         "<section id=\"origin\"><h2>Where these numbers come from</h2><p>{} runs.</p><ul>",
@@ -101,6 +117,7 @@ fn origin(out: &mut String, results: &Read) {
             escaped(&session.machine)
         );
     }
+    out.push_str(rest);
     for note in &results.notes {
         let _ = write!(out, "<li>{}</li>", escaped(note));
     }

@@ -1,7 +1,7 @@
 //! The short version: what people ask first, with what the results say.
 //!
-//! A question is answered by claims. It is shown with the verdict and the first comparison that
-//! led to it; questions whose experiments were not run are left out.
+//! A question is answered by claims. It is shown with the verdict and the comparison that led to
+//! it; questions whose experiments were not run are left out.
 
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ const QUESTIONS: [(&str, &[&str]); 6] = [
         &["B.1", "A.H1"],
     ),
     ("Does the number of segments cost time?", &["A.H3"]),
-    ("Do shuffled segments?", &["A.X4"]),
-    ("Does PostMark run 63 % faster without LVM?", &["A.T1a"]),
+    ("Does their order?", &["A.X4"]),
+    ("Is PostMark 63 % faster without LVM?", &["A.T1a"]),
     (
         "Do two striped disks double the requests per second?",
         &["D.1"],
@@ -29,54 +29,85 @@ const QUESTIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// The questions that these runs answer, as a table of HTML; empty if they answer none.
-pub fn short(experiments: &[Experiment], records: &[Record]) -> Result<String> {
-    Ok(table(&rows(experiments, records)?))
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What is asked.
+    pub question: &'static str,
+    /// The claim that answers it.
+    pub claim: String,
+    /// What the claim says.
+    pub says: String,
+    /// The word for what came of it.
+    pub verdict: &'static str,
+    /// What was compared.
+    pub what: String,
+    /// What was found, with its interval.
+    pub found: String,
 }
 
-/// What the table looks like, for a page that has no style for it yet.
-pub const SHORT_STYLE: &str = "
-.short td, .short th { padding: .35rem .6rem; vertical-align: top; text-align: left; }
-.short .yes, .short .no, .short .same { font-weight: 600; }
-.short .yes { color: light-dark(#0b6b3a, #7fdca4); } .short .no { color: light-dark(#9c1f1f, #ff9d95); }
-.short .same { color: light-dark(#24527a, #9cc9f5); } .short .open { color: light-dark(#5b6470, #9da7b3); }
-";
+/// The questions that these runs answer.
+pub fn answers(experiments: &[Experiment], records: &[Record]) -> Result<Vec<Answer>> {
+    Ok(of(&rows(experiments, records)?))
+}
 
-pub(super) fn table(rows: &[Row]) -> String {
-    let mut body = String::new();
+/// The answers of these verdicts.
+pub(super) fn of(rows: &[Row]) -> Vec<Answer> {
+    let mut found = Vec::new();
     for (question, claims) in QUESTIONS {
-        let known = |id: &&str| rows.iter().find(|row| row.claim.id == **id);
-        for row in claims.iter().filter_map(|id| known(id)) {
-            line(&mut body, question, row);
-        }
+        let row = |id: &&str| rows.iter().find(|row| row.claim.id == **id);
+        found.extend(
+            claims
+                .iter()
+                .filter_map(row)
+                .filter_map(|row| answer(question, row)),
+        );
     }
-    if body.is_empty() {
-        return body;
-    }
-    format!(
-        "<div class=\"scroll\"><table class=\"short\"><thead><tr><th scope=\"col\">Question</th>\
-         <th scope=\"col\">The claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">What was \
-         found</th></tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    found
 }
 
-fn line(out: &mut String, question: &str, row: &Row) {
+fn answer(question: &'static str, row: &Row) -> Option<Answer> {
     let Standing::Judged(verdict) = row.standing else {
-        return;
+        return None;
     };
     // The comparison that decided: the first that says what the whole says.
     let deciding = row.evidence.iter().find(|one| one.verdict == verdict);
-    let Some(one) = deciding.or(row.evidence.first()) else {
-        return;
-    };
-    let word = row.standing.word();
-    let _ = write!(
-        out,
-        "<tr><td>{question}</td><td>{}: {}</td><td class=\"{}\">{word}</td><td>{}: {}</td></tr>",
-        escaped(&row.claim.id),
-        escaped(&row.claim.text),
-        class(word),
-        escaped(&one.rule.what),
-        finding(one)
+    let one = deciding.or(row.evidence.first())?;
+    Some(Answer {
+        question,
+        claim: row.claim.id.clone(),
+        says: row.claim.text.clone(),
+        verdict: row.standing.word(),
+        what: one.rule.what.clone(),
+        found: finding(one),
+    })
+}
+
+/// Answers as a table of HTML; empty if there are none.
+pub fn table(answers: &[Answer]) -> String {
+    let mut out = String::new();
+    if answers.is_empty() {
+        return out;
+    }
+    out.push_str(
+        "<div class=\"scroll\"><table class=\"short\"><thead><tr><th scope=\"col\">Question</th>\
+         <th scope=\"col\">The claim</th><th scope=\"col\">Verdict</th>\
+         <th scope=\"col\">What was found</th></tr></thead><tbody>",
     );
+    for one in answers {
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td>{}: {}</td><td><span class=\"{}\">{}</span></td>\
+             <td>{}: {}</td></tr>",
+            one.question,
+            escaped(&one.claim),
+            escaped(&one.says),
+            class(one.verdict),
+            one.verdict,
+            escaped(&one.what),
+            escaped(&one.found)
+        );
+    }
+    out.push_str("</tbody></table></div>");
+    out
 }

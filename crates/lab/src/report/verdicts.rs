@@ -33,7 +33,8 @@ pub(super) fn summary(rows: &[Row]) -> String {
 /// A row for each claim.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"verdicts\"><caption>Every claim of the five documents</caption>\
+        "<div class=\"scroll\"><table class=\"verdicts\"><caption>Every claim of the five \
+         documents</caption>\
          <thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">What it says</th>\
          <th scope=\"col\">Verdict</th><th scope=\"col\">Evidence</th></tr></thead><tbody>",
     );
@@ -92,7 +93,7 @@ fn verdict(one: &Evidence) -> &'static str {
     }
 }
 
-/// What was found, with its interval, as HTML.
+/// What was found, with its interval.
 pub(super) fn finding(one: &Evidence) -> String {
     let rule = &one.rule;
     let (name, unit) = metric(&rule.metric);
@@ -104,7 +105,7 @@ pub(super) fn finding(one: &Evidence) -> String {
     match one.interval {
         None => "not enough replicates".to_owned(),
         Some(found) => format!(
-            "<b>{}</b> (95 %: {} to {}), {kind}",
+            "{} (95 %: {} to {}), {kind}",
             number(found.estimate),
             number(found.low),
             number(found.high)
@@ -121,8 +122,8 @@ fn evidence(out: &mut String, one: &Evidence) {
     };
     let _ = write!(
         out,
-        "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: {found}; holds from {2} to \
-         {3}: <span class=\"{4}\">{word}</span></p>",
+        "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: <b>{found}</b>; holds \
+         from {2} to {3}: <span class=\"{4}\">{word}</span></p>",
         escaped(&one.experiment),
         escaped(&rule.what),
         number(rule.confirm.0),

@@ -13,6 +13,7 @@
 //!   loss        a mirror loses a disk while it is written
 //!   cut         the power fails in the middle of commits
 //!   chart       one disk, linear and striped, on slow disks
+//!   cost        what layers cost, by a few of the lab's experiments
 //!   judge       stock LVM2 looks at the disks
 //!   page        the tour as a picture and as a page
 //! ```
@@ -24,6 +25,7 @@
 mod background;
 mod build;
 mod chart;
+mod cost;
 mod cut;
 mod fill;
 mod grow;

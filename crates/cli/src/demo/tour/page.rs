@@ -10,6 +10,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use lab::report::Answer;
+
 use super::chart::Bar;
 use crate::demo::picture::{Picture, escaped};
 use crate::demo::story::{Line, Story};
@@ -33,6 +35,11 @@ th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; wh
 td.bar { width: 55%; }
 .fill { display: block; height: .6rem; margin: .15rem 0; background: #0072b2; }
 .fill.write { background: #e69f00; }
+.scroll { overflow-x: auto; } .short { font-size: .9rem; }
+.short td, .short th { vertical-align: top; }
+.short th { font-weight: 600; }
+.yes, .no, .same { font-weight: 600; } .yes { color: light-dark(#0a5c2c, #7be0a0); }
+.no { color: light-dark(#9c1f1f, #ff9d95); } .same { color: light-dark(#24527a, #9cc9f5); }
 @media print {
   body { margin: 0; max-width: none; font-size: 10pt; } pre { font-size: 8pt; }
   h2 { break-after: avoid; } svg, table, tr { break-inside: avoid; }
@@ -46,6 +53,8 @@ pub(in crate::demo) struct Seen {
     pub(super) picture: Picture,
     /// What was measured.
     pub(super) bars: Vec<Bar>,
+    /// What layers cost.
+    pub(super) answers: Vec<Answer>,
 }
 
 /// Writes both into `folder`, over no file; gives their paths.
@@ -56,7 +65,7 @@ pub(in crate::demo) fn write(
 ) -> std::io::Result<[PathBuf; 2]> {
     let svg = seen.picture.svg();
     let (picture, page) = (folder.join(PICTURE), folder.join(PAGE));
-    let page_text = html(story.lines(), &svg, &seen.bars);
+    let page_text = html(story.lines(), &svg, seen);
     for (path, text) in [(&picture, &svg), (&page, &page_text)] {
         File::create_new(path)?.write_all(text.as_bytes())?;
     }
@@ -84,7 +93,7 @@ pub(in crate::demo) fn own_folder() -> std::io::Result<PathBuf> {
     }
 }
 
-fn html(lines: &[Line], svg: &str, bars: &[Bar]) -> String {
+fn html(lines: &[Line], svg: &str, seen: &Seen) -> String {
     let mut text = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -92,10 +101,14 @@ fn html(lines: &[Line], svg: &str, bars: &[Bar]) -> String {
          <h1>A tour of Ashlar</h1>\n\
          <p>Version {}. LVM2 volumes in user space: what <code>ashlar demo</code> did on this \
          machine, with the commands that do the same.</p>\n\
+         <h2>What does each layer cost?</h2>\n<p>A few of the lab's experiments, cut short, on \
+         emulated disks. <code>ashlar lab run seeds</code> and <code>ashlar lab report</code> have \
+         all of them.</p>\n{}\n\
          <h2>The disks at the end</h2>\n{svg}\n",
-        env!("CARGO_PKG_VERSION")
+        env!("CARGO_PKG_VERSION"),
+        lab::report::table(&seen.answers)
     );
-    text.push_str(&table(bars));
+    text.push_str(&table(&seen.bars));
     let mut is_open = false;
     for line in lines {
         let (class, mark, words) = match line {

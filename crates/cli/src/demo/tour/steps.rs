@@ -2,7 +2,7 @@
 
 use super::page::Seen;
 use super::world::World;
-use super::{build, chart, cut, fill, grow, judge, loss, mounted};
+use super::{build, chart, cost, cut, fill, grow, judge, loss, mounted};
 use crate::args::Error;
 use crate::demo::story::Story;
 
@@ -22,9 +22,15 @@ pub(in crate::demo) fn steps(story: &mut Story<'_>, world: &World<'_>) -> Result
     cut::cut(story, world)?;
     story.step("Compare one disk, linear and striped")?;
     let bars = chart::chart(story, world)?;
+    story.step("Ask the lab what layers cost")?;
+    let answers = cost::ask(story, world)?;
     story.step("Let stock LVM2 judge the disks")?;
     judge::judge(story, world)?;
     build::draw(story, world)?;
     let picture = build::picture(world)?;
-    Ok(Seen { picture, bars })
+    Ok(Seen {
+        picture,
+        bars,
+        answers,
+    })
 }
