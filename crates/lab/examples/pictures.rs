@@ -15,7 +15,7 @@ type Chart = (
     &'static str,
 );
 
-const CHARTS: [Chart; 6] = [
+const CHARTS: [Chart; 7] = [
     (
         "postmark.svg",
         "postmark",
@@ -34,8 +34,15 @@ const CHARTS: [Chart; 6] = [
         "causes.svg",
         "postmark-causes",
         Drawing::Parts,
-        &["plain", "no-read-ahead", "barriers", "no-journal"],
+        &["plain", "barriers", "no-journal"],
         "What slows Test 1 down: where the time goes, s",
+    ),
+    (
+        "read-ahead.svg",
+        "postmark-causes",
+        Drawing::Parts,
+        &["large", "large-alone"],
+        "Test 3 with reading ahead and without: where the time goes, s",
     ),
     (
         "segments-random.svg",

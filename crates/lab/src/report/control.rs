@@ -13,8 +13,7 @@ use super::text::{escaped, metric, number};
 use super::verdicts::class;
 use crate::experiment::{Experiment, Record};
 use crate::stats::{
-    Better, Bootstrap, Comparison, Interval, Judge, Judgement, Noise, Pair, Zone, hodges_lehmann,
-    log_ratios, real,
+    Better, Bootstrap, Comparison, Interval, Judge, Judgement, Noise, Pair, Zone, median,
 };
 
 /// The experiment of planted layers.
@@ -31,8 +30,6 @@ const PAIRS: usize = 12;
 const RIGHT_OF_20: usize = 19;
 /// The zone that sessions are judged by.
 const ZONE: f64 = 0.01;
-/// Pairs of an experiment's own control at most; more change little and take long.
-const OWN_PAIRS_MAX: usize = 48;
 const RESAMPLES: usize = 1000;
 
 /// The section; empty if nothing was run.
@@ -122,9 +119,9 @@ fn sessions(base: &[f64], layer: &[f64]) -> Vec<Judgement> {
         };
         both.map(pair).collect()
     };
-    let sessions = base
-        .chunks_exact(2 * PAIRS)
-        .zip(layer.chunks_exact(2 * PAIRS));
+    // The layer's replicates are another session's, so that its noise is not the control's.
+    let others = layer.chunks_exact(2 * PAIRS).cycle().skip(1);
+    let sessions = base.chunks_exact(2 * PAIRS).zip(others);
     let judged = |(base, layer): (&[f64], &[f64])| {
         let (pairs, control) = (halves(base, layer), halves(base, base));
         judge.judge(&pairs, &control).ok()
@@ -138,19 +135,29 @@ fn own(out: &mut String, experiments: &[Experiment], records: &[Record]) {
     for experiment in experiments.iter().filter(|one| one.name != CONTROL) {
         let arms = seen(experiment, records);
         let main = main_metric(experiment, &arms);
-        let Some((found, pairs)) = against_itself(&arms, main) else {
+        let spreads = each(&arms, main, |values| {
+            let mean = crate::stats::mean(values).filter(|mean| *mean > 0.0)?;
+            Some(crate::stats::deviation(values)? / mean * 100.0)
+        });
+        let ratios = each(&arms, main, |values| {
+            let half = |start: usize| {
+                let own: Vec<f64> = values.iter().skip(start).step_by(2).copied().collect();
+                crate::stats::mean(&own).filter(|mean| *mean > 0.0)
+            };
+            Some(half(1)? / half(0)?)
+        });
+        let (Some(spread), Some(ratio)) = (median(&spreads), median(&ratios)) else {
             continue;
         };
-        let holds = found.low <= 1.0 && 1.0 <= found.high;
-        let word = if holds { "equal" } else { "differs" };
+        let most = spreads.iter().copied().fold(0.0, f64::max);
         let _ = write!(
             rows,
-            "<tr><th scope=\"row\"><a href=\"#x-{name}\">{name}</a></th><td>{}</td><td>{pairs}</td>\
-             <td>{:.4} ({:.4} to {:.4})</td><td>{word}</td></tr>",
+            "<tr><th scope=\"row\"><a href=\"#x-{name}\">{name}</a></th><td>{}</td><td>{}</td>\
+             <td>{ratio:.4}</td><td>{}</td><td>{}</td></tr>",
             metric(main).0,
-            found.estimate,
-            found.low,
-            found.high,
+            spreads.len(),
+            number(spread),
+            number(most),
             name = escaped(&experiment.name),
         );
     }
@@ -159,35 +166,21 @@ fn own(out: &mut String, experiments: &[Experiment], records: &[Record]) {
     }
     let _ = write!(
         out,
-        "<h3>Every arm against itself</h3><p>Odd replicates over even ones, all arms together. \
-         One of twenty 95 % intervals is expected to miss 1.</p><div class=\"scroll\"><table>\
+        "<h3>Every arm against itself</h3><p>Odd replicates over even ones, and how much the \
+         replicates of an arm differ. The arms of an experiment have the same seeds, so that a \
+         ratio of two arms may be known better than either.</p><div class=\"scroll\"><table>\
          <thead><tr><th scope=\"col\">Experiment</th><th scope=\"col\">Metric</th>\
-         <th scope=\"col\">Pairs</th><th scope=\"col\">Ratio (95 %)</th>\
-         <th scope=\"col\">With 1</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th scope=\"col\">Arms</th><th scope=\"col\">Odd over even, median</th>\
+         <th scope=\"col\">Deviation, %, median</th><th scope=\"col\">Largest</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>"
     );
 }
 
-/// The ratio of odd over even replicates, and of how many pairs.
-fn against_itself(arms: &[Seen<'_>], metric: &str) -> Option<(Interval, usize)> {
-    let mut pairs = Vec::new();
-    for seen in arms {
-        let values = seen.values(metric);
-        pairs.extend(values.chunks_exact(2).map(|two| Pair {
-            base: two[0],
-            other: two[1],
-        }));
-    }
-    // What takes no time and is the same for every seed has nothing to compare.
-    pairs.retain(|pair| pair.base > 0.0 && pair.other > 0.0);
-    let step = pairs.len().div_ceil(OWN_PAIRS_MAX).max(1);
-    let pairs: Vec<Pair> = pairs.into_iter().step_by(step).collect();
-    let bootstrap = Bootstrap {
-        resamples: RESAMPLES,
-        ..Bootstrap::default()
-    };
-    let logs = log_ratios(&pairs).ok()?;
-    let [found] = bootstrap.intervals(&logs, hodges_lehmann, [0.95]).ok()?;
-    Some((found.map(real::exp), pairs.len()))
+/// Something of each arm that has at least two replicates.
+fn each(arms: &[Seen<'_>], metric: &str, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
+    let values = arms.iter().map(|seen| seen.values(metric));
+    let two = values.filter(|values| values.len() > 1);
+    two.filter_map(|values| of(&values)).collect()
 }
 
 fn range(ratios: impl Iterator<Item = Interval>) -> String {

@@ -57,8 +57,20 @@ impl Seen<'_> {
     }
 }
 
+/// Values from which the interval is that of a normal mean: many pairs of values take long.
+const MANY: usize = 50;
+
 /// The interval of values; too few to have one are shown as their median alone.
 pub(super) fn of(values: &[f64]) -> Option<Interval> {
+    if values.len() >= MANY {
+        let mean = crate::stats::mean(values)?;
+        let half = 1.96 * crate::stats::deviation(values)? / (values.len() as f64).sqrt();
+        return Some(Interval {
+            low: mean - half,
+            estimate: mean,
+            high: mean + half,
+        });
+    }
     let only = crate::stats::median(values)?;
     let point = Interval {
         low: only,

@@ -45,6 +45,14 @@ fn grouped(x: f64) -> String {
     out
 }
 
+/// A ratio: with four decimals near 1, where they matter.
+pub(super) fn ratio(x: f64) -> String {
+    if (0.9..1.1).contains(&x) {
+        return format!("{x:.4}");
+    }
+    number(x)
+}
+
 /// What a metric is called, and its unit.
 pub(super) fn metric(name: &str) -> (&str, &'static str) {
     match name {

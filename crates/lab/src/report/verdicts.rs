@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::{escaped, metric, number};
+use super::text::{escaped, metric, number, ratio};
 use crate::experiment::{Evidence, Row, Standing};
 
 /// The words that are counted, in their order.
@@ -102,13 +102,14 @@ pub(super) fn finding(one: &Evidence) -> String {
     } else {
         format!("{name} {unit}")
     };
+    let shown = if rule.base.is_some() { ratio } else { number };
     match one.interval {
         None => "not enough replicates".to_owned(),
         Some(found) => format!(
             "{} (95 %: {} to {}), {kind}",
-            number(found.estimate),
-            number(found.low),
-            number(found.high)
+            shown(found.estimate),
+            shown(found.low),
+            shown(found.high)
         ),
     }
 }
@@ -122,7 +123,7 @@ fn evidence(out: &mut String, one: &Evidence) {
     };
     let _ = write!(
         out,
-        "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: <b>{found}</b>; holds \
+        "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: {found}; holds \
          from {2} to {3}: <span class=\"{4}\">{word}</span></p>",
         escaped(&one.experiment),
         escaped(&rule.what),
