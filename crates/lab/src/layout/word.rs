@@ -5,6 +5,7 @@
 //!   wd800bd-like:size=2T               the same, stretched until it has that size
 //!   cap:iops=600:mbps=100:size=1T      limits, as clouds sell them; latency_us too
 //!   flash:size=500G                    flash; units, read_us, program_us, cache_pages too
+//!   FILE.toml                          a profile, as a calibration writes it
 //!   FILE.toml:NAME                     [disk.NAME] of a file that describes layouts
 //! ```
 
@@ -24,6 +25,7 @@ impl Disk {
     pub fn from_word(word: &str, bytes: Option<u64>) -> Result<Self> {
         let wrong = |what: String| Error::new(Kind::Syntax, format!("disk '{word}': {what}"));
         if let Some((file, name)) = word.rsplit_once(':')
+            && !name.contains('=')
             && Path::new(file)
                 .extension()
                 .is_some_and(|ext| ext.eq_ignore_ascii_case("toml"))

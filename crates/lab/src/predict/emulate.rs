@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use block::sim::Random;
 
+use super::predictor::READ_RUN;
 use super::subject::{Arrivals, Disk, Load, Medium, Pattern, Shape, Volume};
 use crate::disk::capped::Capped;
 use crate::disk::drive::{Command, Drive, Model, Operation};
@@ -69,6 +70,8 @@ struct Run<'a> {
     disks: Vec<Box<dyn Model>>,
     /// Reads under way on each leg of a mirror.
     reading: Vec<usize>,
+    /// Where the newest reads of each leg that followed each other began and ended.
+    runs: Vec<(u64, u64)>,
     requests: BTreeMap<u64, Request>,
     places: Random,
     gaps: Random,
@@ -109,6 +112,7 @@ impl<'a> Run<'a> {
             load,
             disks,
             reading: vec![0; volume.pieces.len()],
+            runs: vec![(0, 0); volume.pieces.len()],
             requests: BTreeMap::new(),
             places: random.fork(),
             gaps: random.fork(),
@@ -207,7 +211,7 @@ impl<'a> Run<'a> {
         let mut leg = None;
         let parts = match (self.volume.shape, read) {
             (Shape::Mirror, true) => {
-                let choice = (0..legs).min_by_key(|&leg| self.reading[leg]).unwrap_or(0);
+                let choice = self.leg(start);
                 self.reading[choice] += 1;
                 leg = Some(choice);
                 vec![(choice, start, self.load.blocks)]
@@ -233,6 +237,25 @@ impl<'a> Run<'a> {
             };
             self.disks[piece.disk].submit(self.now_ns, command);
         }
+    }
+
+    /// The leg that reads from `start`: the one whose stream this goes on, for a while, else the
+    /// first with the fewest reads.
+    fn leg(&mut self, start: u64) -> usize {
+        let runs = &self.runs;
+        let stays = |leg: usize| runs[leg].1 == start && start - runs[leg].0 < READ_RUN;
+        let goes_on = |leg: usize| runs[leg].1 == start;
+        let legs = 0..self.reading.len();
+        let choice = legs
+            .min_by_key(|&leg| (!stays(leg), self.reading[leg], !goes_on(leg)))
+            .unwrap_or(0);
+        let begin = if stays(choice) {
+            self.runs[choice].0
+        } else {
+            start
+        };
+        self.runs[choice] = (begin, start + self.load.blocks);
+        choice
     }
 
     fn part_done(&mut self, tag: u64) {

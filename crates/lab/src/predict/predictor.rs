@@ -16,6 +16,10 @@ use crate::disk::error::Result;
 /// Rounds between service laws and queues; they agree to a per cent after four.
 const ROUNDS: usize = 8;
 
+/// Blocks of a stream that are read from one leg of a mirror before another is chosen: 4 MiB, as
+/// the mirror that serves users does.
+pub(super) const READ_RUN: u64 = 8192;
+
 /// What a volume will do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
@@ -34,6 +38,13 @@ pub fn predict(volume: &Volume, load: &Load) -> Result<Prediction> {
 enum Prepared<'a> {
     Drive(Box<Mechanics<'a>>, Box<Option<Ways>>),
     Other,
+}
+
+/// The parts of a request that come to a leg of a mirror, and the share of reads among them: of all
+/// requests, of which a `share` are reads, it answers the reads `mine`, and all writes.
+fn leg_of(mine: f64, share: f64) -> (f64, f64) {
+    let visits = mine + 1.0 - share;
+    (visits, mine / visits.max(1e-9))
 }
 
 pub(super) struct Model<'a> {
@@ -56,15 +67,14 @@ impl<'a> Model<'a> {
             footprint.width = vec![0.0; volume.disks.len()];
             footprint.width[0] += share;
             *footprint.width.last_mut().expect("a mirror has legs") += 1.0 - share;
+            let alone = matches!(load.arrivals, Arrivals::Closed { depth: 1 });
             for (leg, reads) in reads.iter_mut().enumerate() {
-                let alone = matches!(load.arrivals, Arrivals::Closed { depth: 1 });
                 let mine = match (alone, leg) {
                     (true, 0) => share,
                     (true, _) => 0.0,
                     _ => share / legs,
                 };
-                footprint.visits[leg] = mine + 1.0 - share;
-                *reads = mine / (mine + 1.0 - share).max(1e-9);
+                (footprint.visits[leg], *reads) = leg_of(mine, share);
             }
         }
         let mut prepared = Vec::new();
@@ -79,14 +89,51 @@ impl<'a> Model<'a> {
                 _ => Prepared::Other,
             });
         }
-        Ok(Self {
+        let mut model = Self {
             volume,
             above,
             load,
             footprint,
             reads,
             prepared,
-        })
+        };
+        model.lean();
+        Ok(model)
+    }
+
+    /// Where requests are always outstanding, the legs of a mirror have as many reads each, so that
+    /// a faster one answers more of them.
+    fn lean(&mut self) {
+        let Some(depth) = self.depth().filter(|depth| *depth > 1) else {
+            return;
+        };
+        let streams = self.load.pattern == Pattern::Sequential;
+        let share = self.load.reads as f64 / 1000.0;
+        if self.volume.shape != Shape::Mirror || streams || share == 0.0 {
+            return;
+        }
+        let legs = self.volume.pieces.len();
+        let state = State {
+            queue: depth as f64 / legs as f64,
+            utilisation: 1.0,
+            response: 0.0,
+        };
+        let speed = |leg| 1.0 / self.branch(leg, &state, 0.0).undisturbed().max(1.0);
+        let speeds: Vec<f64> = (0..legs).map(speed).collect();
+        let all: f64 = speeds.iter().sum();
+        for (leg, speed) in speeds.iter().enumerate() {
+            let mine = share * speed / all;
+            (self.footprint.visits[leg], self.reads[leg]) = leg_of(mine, share);
+        }
+    }
+
+    /// Blocks of a stream that go to one disk before the next has its turn.
+    fn turn(&self) -> Option<u64> {
+        match self.volume.shape {
+            Shape::Striped { chunk } => Some(chunk),
+            Shape::Mirror if self.load.reads == 1000 => Some(READ_RUN),
+            _ => None,
+        }
     }
 
     pub(super) fn depth(&self) -> Option<usize> {
@@ -186,10 +233,10 @@ impl<'a> Model<'a> {
         } else {
             mean * parts.max(1.0).min(self.repeats())
         };
-        let shared = match self.volume.shape {
-            Shape::Linear => 1.0 / work.max(1e-9),
-            Shape::Striped { .. } => limit.min(active / work.max(1e-9)),
-            Shape::Mirror => limit,
+        let shared = match (self.volume.shape, self.turn()) {
+            (Shape::Linear, _) => 1.0 / work.max(1e-9),
+            (_, Some(_)) => limit.min(active / work.max(1e-9)),
+            (_, None) => limit,
         };
         let shared = shared.min(front.limit());
         let alone = alone + front.undisturbed();
@@ -226,10 +273,10 @@ impl<'a> Model<'a> {
     /// Disks that work at a time on a sequential stream.
     pub(super) fn active(&self, depth: f64) -> f64 {
         let disks = self.volume.disks.len() as f64;
-        match self.volume.shape {
-            Shape::Linear => 1.0,
-            Shape::Mirror => disks.min(depth),
-            Shape::Striped { chunk } => {
+        match (self.volume.shape, self.turn()) {
+            (Shape::Linear, _) => 1.0,
+            (_, None) => disks.min(depth),
+            (_, Some(chunk)) => {
                 // All that is answered goes to one disk until its chunk is full, which then works
                 // that off while the next ones get theirs.
                 let chunk = (chunk as f64 / self.load.blocks as f64).max(1.0);

@@ -54,8 +54,8 @@ pub enum Shape {
         /// Blocks of a chunk.
         chunk: u64,
     },
-    /// Each holds all of it. A read goes to the leg with the fewest reads under way, the first of
-    /// equals; a write goes to all.
+    /// Each holds all of it. A read that goes on where one ended goes to the same leg, for 4 MiB;
+    /// else to the leg with the fewest reads under way, the first of equals. A write goes to all.
     Mirror,
 }
 

@@ -21,7 +21,8 @@ const DISK: Flag = Flag::value(
     "disk",
     "[PV=]Profile",
     "What a physical volume is, or all that are not named: a drive of the catalogue (lab disk list \
-     shows them), cap:iops=600:mbps=100, flash, or FILE.toml:NAME. May be repeated.",
+     shows them), a profile FILE.toml that `lab calibrate --output' wrote, cap:iops=600:mbps=100, \
+     flash, or FILE.toml:NAME, a disk of a file of layouts. May be repeated.",
 );
 /// `--emulate`
 const EMULATE: Flag = Flag::switch(
@@ -44,11 +45,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
     operands: "VG/LV",
     description: "Reads from the metadata which extents of which physical volumes a volume lies \
         on, and predicts by formula what it does under a load: requests per second and \
-        response time with 95 % intervals, and an account of the time by layer: looking up (map), \
-        loops, \
-        links, waiting (queue), the controller (overhead), seek, rotation, transfer, caches, \
-        and waiting for the slowest of several disks. Nothing of the volume is read or \
-        written.\n\n\
+        response time with 95 % intervals, and an account of the time by layer: looking up \
+        (map), loops, links, waiting (queue), the controller (overhead), seek, rotation, \
+        transfer, caches, and waiting for the slowest of several disks. Nothing of the volume \
+        is read or written.\n\n\
         What the disks are is not in the metadata: say it with --disk. Without it every \
         physical volume is taken for a wd800bd-like, a desktop drive of 2003, and that is \
         said. A drive of the catalogue that is smaller than the physical volume is stretched: \

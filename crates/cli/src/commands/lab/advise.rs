@@ -24,8 +24,9 @@ pub(super) const WORKLOAD: Flag = Flag::value(
 pub(super) const DISKS: Flag = Flag::value(
     "disks",
     "Profile[xN],...",
-    "Of advise: the disks that there are: drives of the catalogue (lab disk list), \
-     cap:iops=600:size=1T, flash:size=500G or FILE.toml:NAME, and how many of each.",
+    "Of advise: the disks that there are: drives of the catalogue (lab disk list), profiles \
+     FILE.toml of `lab calibrate', cap:iops=600:size=1T, flash:size=500G or FILE.toml:NAME, and \
+     how many of each.",
 );
 /// `--size`
 pub(super) const SIZE: Flag = Flag::value(

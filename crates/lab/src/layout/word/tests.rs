@@ -1,5 +1,6 @@
 //! Words, and what is wrong with them.
 
+use crate::disk::catalog;
 use crate::layout::{Disk, DiskKind};
 
 /// Words are disks of their sizes.
@@ -22,6 +23,20 @@ fn words_are_disks() {
         matches!(cap.kind, DiskKind::Capped(cap) if cap.bytes == Some(100_000_000)
             && cap.latency_ns == 500_000)
     );
+}
+
+/// A profile that was kept as a file is a disk, and can be stretched.
+#[test]
+fn profiles_in_files_are_disks() {
+    let path = std::env::temp_dir().join(format!("word-{}.toml", std::process::id()));
+    let text = crate::disk::file::write(&catalog::hp97560());
+    std::fs::write(&path, text).expect("a file");
+    let word = path.display().to_string();
+    let found = Disk::from_word(&word, None).expect("a disk");
+    let large = Disk::from_word(&format!("{word}:size=20G"), None).expect("a disk");
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(found.name, "HP 97560");
+    assert!(large.size().expect("a size") >= 20 << 30);
 }
 
 /// Mistakes name what is wrong and what there is.

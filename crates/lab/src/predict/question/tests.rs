@@ -123,3 +123,19 @@ fn rates_are_kept_or_not() {
     assert!(!many.is_open().expect("known"));
     assert!((many.predict().expect("an answer").per_second - 600.0).abs() < 6.0);
 }
+
+/// Reads of a mirror: unequal legs do what they can together, and a stream stays on one leg.
+#[test]
+fn mirrors_read_by_their_legs() {
+    let mirror =
+        layout("disks = [\"s\", \"c\"]\nvolume = [{ mirror = \"0..1\", size = \"8G\" }]\n");
+    let found = rate(&mirror, "rw=randread\nsize=8G\niodepth=16");
+    assert!((found / 900.0 - 1.0).abs() < 0.03, "{found}");
+    let equal = layout("disks = \"c*2\"\nvolume = [{ mirror = \"0..1\", size = \"8G\" }]\n");
+    let found = rate(&equal, "rw=randread\nsize=8G\niodepth=16");
+    assert!((found / 1200.0 - 1.0).abs() < 0.03, "{found}");
+    let found = rate(&equal, "rw=read\nbs=16k\nsize=8G\niodepth=4");
+    assert!((found / 600.0 - 1.0).abs() < 0.05, "{found}");
+    let found = rate(&equal, "rw=write\nbs=16k\nsize=8G\niodepth=4");
+    assert!((found / 600.0 - 1.0).abs() < 0.05, "{found}");
+}
