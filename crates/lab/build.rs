@@ -1,7 +1,7 @@
 //! Makes the index of the experiments, so that adding one takes a file of data and no code.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
@@ -14,13 +14,26 @@ fn main() {
         .filter_map(|name| name.to_str()?.strip_suffix(".toml").map(str::to_owned))
         .collect();
     names.sort_unstable();
+    names.retain(|name| name != "claims");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    // What is measured on real machines is another kind of experiment.
+    let (measured, emulated): (Vec<String>, Vec<String>) = names
+        .into_iter()
+        .partition(|name| name.starts_with("measured-"));
+    for (file, names) in [("experiments.rs", emulated), ("measured.rs", measured)] {
+        let index = index(&folder, &names);
+        fs::write(out.join(file), index).expect("the index can be written");
+    }
+}
+
+/// Name and text of each, as an expression.
+fn index(folder: &Path, names: &[String]) -> String {
     let mut index = String::from("&[\n");
-    for name in names.iter().filter(|name| *name != "claims") {
+    for name in names {
         let path = folder.join(format!("{name}.toml"));
         let path = path.to_str().expect("the path of the project is text");
         writeln!(index, "    ({name:?}, include_str!({path:?})),").expect("memory takes it");
     }
     index.push_str("]\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("experiments.rs"), index).expect("the index can be written");
+    index
 }

@@ -16,6 +16,7 @@ mod kernel;
 mod lab;
 mod layouts;
 mod logical;
+mod measure;
 mod mishaps;
 mod nbd;
 mod network;

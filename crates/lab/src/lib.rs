@@ -11,6 +11,7 @@
 //!   predict    what a volume will do, by formula; random cases to judge that by
 //!   experiment questions as data, their runs, and verdicts on claims
 //!   report     one page of HTML from lines of results
+//!   measure    the real data path on this machine, beside the emulation
 //!   stats      pairs, intervals, verdicts
 //!   audit      rules that find impossible numbers in published results
 //!   trace      what a device was asked, when, and what for
@@ -26,6 +27,7 @@ pub mod disk;
 pub mod experiment;
 pub mod filesystem;
 pub mod layout;
+pub mod measure;
 pub mod predict;
 pub mod report;
 pub mod settings;

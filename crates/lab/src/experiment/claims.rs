@@ -1,16 +1,17 @@
 //! All claims of the seed documents, and where each stands.
 //!
 //! `experiments/claims.toml` has a row for each: what it says, and who decides it. An experiment
-//! does by its rules, the audit by what it finds in the seed's own tables, arithmetic by a check
-//! that the tests of the lab repeat; some wait for what is not built, and say for what. Where rules
-//! decide a part of a claim only, it is undecided as long as they do not refute it, and its row
-//! says what is open.
+//! or a measurement does by its rules, the audit by what it finds in the seed's own tables,
+//! arithmetic by a check that the tests of the lab repeat; some wait for what is not built, and say
+//! for what. Where rules decide a part of a claim only, it is undecided as long as they do not
+//! refute it, and its row says what is open.
 
-use super::record::Record;
+use super::record::Read;
 use super::rule::{Evidence, judge};
 use super::spec::Experiment;
 use crate::audit::audit;
 use crate::disk::error::Result;
+use crate::measure;
 use crate::settings::Table;
 use crate::stats::Verdict;
 
@@ -45,6 +46,8 @@ pub enum Deciding {
         /// claim can be refuted, and not confirmed.
         open: String,
     },
+    /// The rules of what is measured on real machines.
+    Measured,
     /// What the audit finds in the tables of a seed: a rule, and words of the field.
     Audit {
         /// The seed.
@@ -128,6 +131,7 @@ fn claim(mut table: Table) -> Result<Claim> {
         "experiment" => Deciding::Experiment {
             open: table.text("open")?.unwrap_or_default(),
         },
+        "measured" => Deciding::Measured,
         "audit" => Deciding::Audit {
             study: table.need_text("study")?,
             rule: table.need_text("rule")?,
@@ -141,7 +145,7 @@ fn claim(mut table: Table) -> Result<Claim> {
         },
         "waits" => Deciding::Waits { reason },
         _ => {
-            let what = "one of experiment, audit, arithmetic and waits is expected";
+            let what = "one of experiment, measured, audit, arithmetic and waits is expected";
             return Err(table.error("by", what));
         }
     };
@@ -162,10 +166,14 @@ fn verdict(table: &mut Table) -> Result<Verdict> {
     }
 }
 
-/// Where every claim stands by these records.
-pub fn rows(experiments: &[Experiment], records: &[Record]) -> Result<Vec<Row>> {
-    let judged = |experiment| judge(experiment, records);
-    let evidence: Vec<Evidence> = experiments.iter().flat_map(judged).collect();
+/// Where every claim stands by these results.
+pub fn rows(experiments: &[Experiment], results: &Read) -> Result<Vec<Row>> {
+    let judged = |experiment| judge(experiment, &results.records);
+    let mut evidence: Vec<Evidence> = experiments.iter().flat_map(judged).collect();
+    let shipped = measure::shipped();
+    for study in measure::studies()? {
+        evidence.extend(measure::evidence(&study, &results.measured, &shipped));
+    }
     let row = |claim: Claim| {
         let own = |one: &&Evidence| one.rule.claim == claim.id;
         let evidence: Vec<Evidence> = evidence.iter().filter(own).cloned().collect();
@@ -192,6 +200,13 @@ fn stand(deciding: &Deciding, evidence: &[Evidence]) -> (Standing, String) {
                 return (Standing::Judged(verdict), String::new());
             }
             (Standing::Judged(Verdict::Undecided), open.clone())
+        }
+        Deciding::Measured => {
+            if evidence.iter().any(|one| one.interval.is_none()) || evidence.is_empty() {
+                let what = "waits for a measurement on this machine: run `ashlar lab measure`";
+                return (Standing::Waits, what.to_owned());
+            }
+            (Standing::Judged(all(evidence)), String::new())
         }
         Deciding::Audit {
             study,

@@ -14,10 +14,11 @@ use std::fmt::Write;
 
 use crate::audit::json::{Node, Value};
 use crate::disk::error::{Error, Kind, Result};
+use crate::measure::Recorded;
 use crate::stack::Outcome;
 
 /// What was seen, by name.
-pub(super) type Values = BTreeMap<String, f64>;
+pub(crate) type Values = BTreeMap<String, f64>;
 
 /// One run of one arm.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +57,8 @@ pub struct Read {
     pub sessions: Vec<Session>,
     /// Its runs.
     pub records: Vec<Record>,
+    /// What was measured on real machines.
+    pub measured: Recorded,
     /// What could not be read, and why it does no harm.
     pub notes: Vec<String>,
 }
@@ -139,7 +142,8 @@ pub fn read(name: &str, text: &str) -> Result<Read> {
             continue;
         }
         let number = index + 1;
-        match one(line) {
+        match one(line, &mut found.measured) {
+            Ok(Line::Measured) => {}
             Ok(Line::Session(session)) => found.sessions.push(session),
             Ok(Line::Run(record)) => found.records.push(record),
             Err(what) if number == count && !text.ends_with('\n') => {
@@ -159,9 +163,11 @@ pub fn read(name: &str, text: &str) -> Result<Read> {
 enum Line {
     Session(Session),
     Run(Record),
+    /// It was taken to the measurements.
+    Measured,
 }
 
-fn one(line: &str) -> std::result::Result<Line, String> {
+fn one(line: &str, measured: &mut Recorded) -> std::result::Result<Line, String> {
     let node = Node::parse(line).map_err(|error| {
         let field = error.field();
         format!("{field}: {}", error.problem())
@@ -201,7 +207,10 @@ fn one(line: &str) -> std::result::Result<Line, String> {
                 values,
             }))
         }
-        other => Err(format!("kind: '{other}' is neither run nor session")),
+        other if measured.take(other, &node)? => Ok(Line::Measured),
+        other => Err(format!(
+            "kind: '{other}' is neither run nor session nor measured"
+        )),
     }
 }
 

@@ -210,7 +210,7 @@ fn combinations(factors: &[Factor]) -> Vec<Vec<(String, String)>> {
 }
 
 /// FNV-1a: enough to tell descriptions apart, and the same everywhere.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }

@@ -1,8 +1,10 @@
 //! Experiments are read, run, resumed and judged.
 
 use super::{
-    Deciding, Experiment, Options, Record, Standing, claims, judge, library, read, rows, run, runs,
+    Deciding, Experiment, Options, Read, Record, Standing, claims, judge, library, read, rows, run,
+    runs,
 };
+use crate::measure::studies;
 use crate::stats::Verdict;
 
 const SMALL: &str = "title = \"t\"\nreplicates = 6\n[factors]\ndepth = [1, 8]\n\
@@ -87,6 +89,7 @@ fn what_is_wrong_in_an_experiment_is_named() {
 fn the_library_is_sound_and_every_claim_has_a_row() {
     // 78 claims; those that an experiment decides have rules, and no rule names an unknown claim.
     let library = library().expect("all experiments are sound");
+    let studies = studies().expect("all studies are sound");
     let claims = claims().expect("all rows are sound");
     assert_eq!(claims.len(), 78);
     for claim in &claims {
@@ -94,12 +97,17 @@ fn the_library_is_sound_and_every_claim_has_a_row() {
         let has = rules.filter(|rule| rule.claim == claim.id).count() > 0;
         let decides = matches!(claim.deciding, Deciding::Experiment { .. });
         assert_eq!(has, decides, "{}", claim.id);
+        let measured = studies
+            .iter()
+            .any(|study| study.claims().contains(&&*claim.id));
+        let decides = matches!(claim.deciding, Deciding::Measured);
+        assert_eq!(measured, decides, "{}", claim.id);
     }
     let known = |id: &str| claims.iter().any(|claim| claim.id == id);
     for rule in library.iter().flat_map(|experiment| &experiment.rules) {
         assert!(known(&rule.claim), "{}", rule.claim);
     }
-    let rows = rows(&library, &[]).expect("rows");
+    let rows = rows(&library, &Read::default()).expect("rows");
     for row in rows {
         let audited = matches!(row.claim.deciding, Deciding::Audit { .. });
         let open = row.standing == Standing::Judged(Verdict::Undecided);
@@ -175,7 +183,11 @@ fn what_rules_leave_open_is_not_confirmed() {
                 values: [("block_in_kps".to_owned(), rate)].into(),
             }));
         }
-        let rows = rows(std::slice::from_ref(experiment), &records).expect("rows");
+        let results = Read {
+            records,
+            ..Read::default()
+        };
+        let rows = rows(std::slice::from_ref(experiment), &results).expect("rows");
         let row = rows.into_iter().find(|row| row.claim.id == "C.6");
         let row = row.expect("a claim");
         (row.standing, row.reason)

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::control;
+use super::measured::measured;
 use super::predicted;
 use super::seeds;
 use super::short;
@@ -16,7 +17,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// The page of these results.
 pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
-    let rows = rows(experiments, &results.records)?;
+    let rows = rows(experiments, results)?;
     let mut out = format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
@@ -63,6 +64,7 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
         out.push_str(text);
     }
     out.push_str(&predicted::section(experiments, &results.records));
+    out.push_str(&measured(results)?);
     origin(&mut out, &rest(experiments, &sections), results);
     out.push_str("</main></body></html>\n");
     Ok(out)
@@ -81,7 +83,7 @@ fn contents(out: &mut String, sections: &[(&Experiment, String)], control: &str)
         let name = escaped(&experiment.name);
         let _ = write!(out, "<a href=\"#x-{name}\">{name}</a> ");
     }
-    out.push_str("<a href=\"#origin\">Origin</a></nav>");
+    out.push_str("<a href=\"#measured\">Measured</a> <a href=\"#origin\">Origin</a></nav>");
 }
 
 /// The experiments that were not run: links of verdicts lead here.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::text::escaped;
 use super::verdicts::{class, finding};
 use crate::disk::error::Result;
-use crate::experiment::{Experiment, Record, Row, Standing, rows};
+use crate::experiment::{Experiment, Read, Row, Standing, rows};
 
 /// Questions, and the claims that answer them.
 const QUESTIONS: [(&str, &[&str]); 6] = [
@@ -47,8 +47,8 @@ pub struct Answer {
 }
 
 /// The questions that these runs answer.
-pub fn answers(experiments: &[Experiment], records: &[Record]) -> Result<Vec<Answer>> {
-    Ok(of(&rows(experiments, records)?))
+pub fn answers(experiments: &[Experiment], results: &Read) -> Result<Vec<Answer>> {
+    Ok(of(&rows(experiments, results)?))
 }
 
 /// The answers of these verdicts.

@@ -66,6 +66,10 @@ pub(super) fn metric(name: &str) -> (&str, &'static str) {
         "p99_us" => ("99th percentile", "µs"),
         "parts" => ("parts at disks", "requests"),
         "commits" => ("commits", "of the log"),
+        "cpu_us" => ("processor time of a request", "µs"),
+        "added_p50_us" => ("added to the median time", "µs"),
+        "added_cpu_us" => ("added processor time", "µs"),
+        "steps" => ("times the first step", ""),
         other => of_phase(other).unwrap_or((other, "")),
     }
 }

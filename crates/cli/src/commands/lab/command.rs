@@ -1,6 +1,6 @@
 //! The command, and its words.
 
-use super::{advise, audit, calibrate, disk, list, record, report, run, trace};
+use super::{advise, audit, calibrate, disk, list, measure, record, report, run, trace};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
@@ -29,13 +29,17 @@ pub(super) const RESULTS: &str = "ashlar-lab.jsonl";
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "lab",
     summary: "Find out what layouts cost, in virtual time",
-    operands: "run|list|report|audit|advise|disk|calibrate|record|replay|trace [WORD ...]",
+    operands: "run|measure|list|report|audit|advise|disk|calibrate|record|replay|trace [WORD ...]",
     description: "Runs experiments on emulated disks, through the mapping that serves volumes, and \
-        gives claims about the cost of layers their verdict. Only `calibrate' and \
+        gives claims about the cost of layers their verdict. Only `measure', `calibrate' and \
         `record' touch real disks.\n\n\
         `run [EXPERIMENT ...|seeds]' runs experiments, all of them as `seeds' or without a name, \
         and appends a line for each run to a file of results. What the file has already is not run \
         again, so a command that was interrupted goes on when it is repeated.\n\n\
+        `measure [EXPERIMENT ...]' measures the real data path on this machine beside its image \
+        file: volumes, loop devices, NBD, FUSE; on images of its own in memory and in a folder, in \
+        some minutes. Needs root for loop devices and FUSE, and says what it leaves out. Its lines \
+        go to the same file, and it goes on as `run' does.\n\n\
         `list' shows the experiments and which claims they decide.\n\n\
         `report [RESULTS]' judges the claims and writes a page of HTML that needs nothing else.\n\n\
         `audit FILE ...' checks published results (fio, Bonnie, Bonnie++, PostMark, tables) for \
@@ -65,6 +69,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
             REPLICATES,
             OUTPUT,
             JSON,
+            measure::FOLDER,
+            measure::QUICK,
             calibrate::WRITE,
             record::MOUNT,
             trace::DISK,
@@ -87,6 +93,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         Example {
             line: "ashlar lab run striping --replicates 6",
             does: "runs one, a little shorter",
+        },
+        Example {
+            line: "ashlar lab measure --folder /srv",
+            does: "measures the real data path, with images on the disk of /srv",
         },
         Example {
             line: "ashlar lab report --output costs.html",
@@ -124,6 +134,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     match word.as_str() {
         "run" => run::run(rest, arguments, session),
+        "measure" => measure::measured(rest, arguments, session),
         "list" => list::list(rest, arguments, session),
         "report" => report::report(rest, arguments, session),
         "advise" => advise::advised(rest, arguments, session),

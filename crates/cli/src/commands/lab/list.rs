@@ -1,6 +1,7 @@
 //! `lab list`: the experiments, and the claims that they decide.
 
 use lab::experiment::library;
+use lab::measure::studies;
 
 use super::command::{JSON, failed, quoted};
 use crate::args::{Arguments, Error};
@@ -32,6 +33,23 @@ pub(super) fn list(
             session.line(&format!("{:16} {}", experiment.name, experiment.title))?;
             let claims = claims.join(" ");
             session.line(&format!("{:16} {runs} runs; decides {claims}", ""))?;
+        }
+    }
+    for study in studies().map_err(failed)? {
+        let claims = study.claims();
+        let rounds = study.rounds * (study.media.len() * study.loads.len()) as u64;
+        if arguments.has(&JSON) {
+            let claims: Vec<String> = claims.iter().map(|claim| quoted(claim)).collect();
+            session.print(&format!(
+                "{{\"measured\":{},\"title\":{},\"rounds\":{rounds},\"claims\":[{}]}}\n",
+                quoted(&study.name),
+                quoted(&study.title),
+                claims.join(",")
+            ))?;
+        } else {
+            session.line(&format!("{:16} {}", study.name, study.title))?;
+            let claims = claims.join(" ");
+            session.line(&format!("{:16} {rounds} rounds; measures {claims}", ""))?;
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ mod calibrate;
 mod command;
 mod disk;
 mod list;
+mod measure;
 mod record;
 mod report;
 mod run;

@@ -26,7 +26,7 @@ pub(super) fn report(
         session.tell(note);
     }
     let experiments = library().map_err(failed)?;
-    let rows = rows(&experiments, &results.records).map_err(failed)?;
+    let rows = rows(&experiments, &results).map_err(failed)?;
     if arguments.has(&JSON) {
         for row in &rows {
             session.print(&line(row))?;

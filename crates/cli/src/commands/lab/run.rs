@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::experiment::{self, Experiment, Options, Record, find, library};
+use lab::experiment::{self, Experiment, Options, Read as Found, Record, find, library};
 
 use super::command::{OUTPUT, REPLICATES, RESULTS, SEED, failed, number};
 use crate::args::{Arguments, Error};
@@ -26,7 +26,8 @@ pub(super) fn run(
         return Err(Error::usage("lab: --replicates: at least one is needed"));
     }
     let path = arguments.value(&OUTPUT).unwrap_or(RESULTS);
-    let (mut file, finished) = open(path, session)?;
+    let (mut file, found) = open(path, session)?;
+    let finished = found.records;
     let pending = experiment::runs(&experiments, &options, &finished);
     if pending.is_empty() {
         return Ok(session.line(&format!("{path} has all of these runs already."))?);
@@ -74,7 +75,7 @@ fn chosen(names: &[String]) -> Result<Vec<Experiment>, Error> {
 }
 
 /// Opens the results to append, and what they hold; a last line that was cut off is ended.
-fn open(path: &str, session: &mut Session) -> Result<(File, Vec<Record>), Error> {
+pub(super) fn open(path: &str, session: &mut Session) -> Result<(File, Found), Error> {
     let problem = |error| Error::failed(format!("{path} cannot be used: {error}"));
     let mut file = OpenOptions::new()
         .read(true)
@@ -97,7 +98,7 @@ fn open(path: &str, session: &mut Session) -> Result<(File, Vec<Record>), Error>
     } else if !text.is_empty() && !text.ends_with('\n') {
         file.write_all(b"\n").map_err(problem)?;
     }
-    Ok((file, found.records))
+    Ok((file, found))
 }
 
 /// What this runs on; only for the record.

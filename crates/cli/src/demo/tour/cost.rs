@@ -1,6 +1,6 @@
 //! What layers cost: a few of the lab's experiments, cut short, in virtual time.
 
-use lab::experiment::{self, Experiment, Options, Record, Work};
+use lab::experiment::{self, Experiment, Options, Read, Record, Work};
 use lab::report::{Answer, answers};
 
 use super::world::World;
@@ -40,7 +40,11 @@ pub(super) fn ask(story: &mut Story<'_>, world: &World<'_>) -> Result<Vec<Answer
          ashlar lab run seeds takes minutes, and its report has 78 claims.",
         records.len()
     ))?;
-    let found = answers(&experiments, &records).map_err(failed)?;
+    let results = Read {
+        records,
+        ..Read::default()
+    };
+    let found = answers(&experiments, &results).map_err(failed)?;
     for one in &found {
         story.say(&format!(
             "{}\n  {}: {}: {}",
