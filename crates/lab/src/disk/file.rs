@@ -7,7 +7,7 @@
 //!   [overheads]  [cache]  [bus]  [queue]
 //! ```
 //!
-//! Each field is described once, by [`all`], which a [`Pen`] follows in either direction; so
+//! Each field is described once, by `all`, which a `Pen` follows in either direction; so
 //! nothing can be written that is not read. Fields have the names and units of [`Profile`]. What
 //! a text leaves out is as in a drive without it; what it has too much is an error with its line.
 
