@@ -9,7 +9,7 @@ use crate::fixtures;
 
 /// The catalog and the five drives that were measured whole, in this order.
 pub(crate) fn library() -> Result<Vec<Profile>> {
-    let mut library = catalog::all();
+    let mut library = catalog::library();
     for (name, _) in fixtures::DRIVES {
         let files = Files::read(name, |file| fixtures::text(&fixtures::folder(), file))?;
         library.push(import::profile(&files)?);

@@ -21,6 +21,14 @@ const MEASURED: &str = include_str!("../../fixtures/disks/measured.csv");
 
 /// All drives of the catalog.
 pub fn all() -> Vec<Profile> {
+    let mut profiles = library();
+    profiles.extend(period_pair());
+    profiles
+}
+
+/// The drives that random questions to the predictor are about; the list does not grow, so that a
+/// seed stays the same question.
+pub fn library() -> Vec<Profile> {
     let mut profiles: Vec<Profile> =
         measured().expect("the list of measured drives is part of the program");
     profiles.push(wd800bd_like());
@@ -263,6 +271,59 @@ pub fn wd800bd_like() -> Profile {
             release: Release::AtMediumDone,
         },
     }
+}
+
+/// Two desktop drives with the same arm and the same speed of rotation, of which one has three
+/// times as many bits on a track: the third seed document's older one of 8 GB, 12 MB/s at the outer
+/// edge, and its newer one of 30 GB, 35 MB/s. Made to fit these numbers and the data sheets of the
+/// years (5400 rpm, seeks of 2, 9.5 and 18 ms), not validated against real ones.
+pub fn period_pair() -> [Profile; 2] {
+    let eq7 = Eq7 {
+        split: 2352,
+        root_base_ns: 1_893_000.0,
+        root_ns: 107_000.0,
+        line_base_ns: 5_592_800.0,
+        line_ns: 633.05,
+    };
+    let drive = |name: &str, heads, blocks, outer, inner| {
+        let desktop = wd800bd_like();
+        let seek = SeekCurve::Eq7(eq7);
+        let summary = Summary {
+            heads,
+            cylinders: 19_600,
+            blocks,
+            rpm: 5400,
+            zones: 12,
+            outer,
+            inner,
+        };
+        Profile {
+            name: name.to_owned(),
+            source: "the third seed document and data sheets of the class; spec-fitted, not \
+                     validated"
+                .to_owned(),
+            layout: summary.layout(1_000_000, seek.time_ns(1, 2)),
+            mechanics: Mechanics {
+                rpm: summary.rpm,
+                settle_ns: settle_of(&seek),
+                seek,
+                head_switch_ns: 1_000_000,
+                write_settle_ns: 1_000_000,
+                write_seek_min_ns: 0,
+            },
+            cache: Cache {
+                almost_hits: Habit::Yes,
+                ..desktop.cache
+            },
+            // ATA at 66 MB/s.
+            bus: bus(7_750),
+            ..desktop
+        }
+    };
+    [
+        drive("ide-8gb-like", 4, 15_625_000, 260, 139),
+        drive("ide-30gb-like", 5, 58_593_750, 760, 436),
+    ]
 }
 
 /// The HP 97560 of 1991, by the equations of Ruemmler and Wilkes (1994) as several simulators have

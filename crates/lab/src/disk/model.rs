@@ -30,6 +30,31 @@ impl Spent {
         let head = self.seek_ns + self.rotation_ns + self.transfer_ns;
         self.disk_ns.saturating_sub(head)
     }
+
+    /// What was spent since `earlier`, of the same model.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.each(earlier, |now, then| now - then)
+    }
+
+    /// What was spent in both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.each(other, |one, two| one + two)
+    }
+
+    fn each(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            link_ns: join(self.link_ns, other.link_ns),
+            loop_ns: join(self.loop_ns, other.loop_ns),
+            mapping_ns: join(self.mapping_ns, other.mapping_ns),
+            disk_ns: join(self.disk_ns, other.disk_ns),
+            seek_ns: join(self.seek_ns, other.seek_ns),
+            rotation_ns: join(self.rotation_ns, other.rotation_ns),
+            transfer_ns: join(self.transfer_ns, other.transfer_ns),
+            parts: join(self.parts, other.parts),
+        }
+    }
 }
 
 /// Anything that takes commands and answers them in its own time: a drive, a capped volume.

@@ -45,6 +45,8 @@ pub enum Deciding {
         /// What no rule decides of it, and what would; empty if they decide all of it. Then the
         /// claim can be refuted, and not confirmed.
         open: String,
+        /// What has to be known beside the verdict; may be empty.
+        reason: String,
     },
     /// The rules of what is measured on real machines.
     Measured,
@@ -130,6 +132,7 @@ fn claim(mut table: Table) -> Result<Claim> {
     let deciding = match by.as_str() {
         "experiment" => Deciding::Experiment {
             open: table.text("open")?.unwrap_or_default(),
+            reason,
         },
         "measured" => Deciding::Measured,
         "audit" => Deciding::Audit {
@@ -190,16 +193,18 @@ pub fn rows(experiments: &[Experiment], results: &Read) -> Result<Vec<Row>> {
 
 fn stand(deciding: &Deciding, evidence: &[Evidence]) -> (Standing, String) {
     match deciding {
-        Deciding::Experiment { open } => {
+        Deciding::Experiment { open, reason } => {
             if evidence.iter().any(|one| one.interval.is_none()) || evidence.is_empty() {
                 let what = "fewer than six replicates of an arm have been run".to_owned();
                 return (Standing::NotRun, what);
             }
             let verdict = all(evidence);
             if open.is_empty() || verdict == Verdict::Refuted {
-                return (Standing::Judged(verdict), String::new());
+                return (Standing::Judged(verdict), reason.clone());
             }
-            (Standing::Judged(Verdict::Undecided), open.clone())
+            let end = if reason.is_empty() { "" } else { "; " };
+            let reason = format!("{reason}{end}{open}");
+            (Standing::Judged(Verdict::Undecided), reason)
         }
         Deciding::Measured => {
             if evidence.iter().any(|one| one.interval.is_none()) || evidence.is_empty() {

@@ -17,9 +17,11 @@
 //! `spec.rs` reads experiments, `work.rs` has what an arm does, `program.rs` runs programs and
 //! `shares.rs` counts where their blocks go, `library.rs` has the experiments that come
 //! with the program, `run.rs` runs, `record.rs` writes and reads lines, `rule.rs` judges,
-//! `claims.rs` sums up by claim, `predicted.rs` holds formulas against runs.
+//! `group.rs` judges several arms together, `claims.rs` sums up by claim, `predicted.rs` holds
+//! formulas against runs.
 
 mod claims;
+mod group;
 mod library;
 mod predicted;
 mod program;
@@ -31,6 +33,7 @@ mod spec;
 mod work;
 
 pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
+pub use group::{Group, Over};
 pub use library::{find, library};
 pub use predicted::{Comparison, Predicted, Summary, compare, predicted};
 pub use program::Running;

@@ -4,18 +4,26 @@
 //!   [load.bonnie]  program = "bonnie"  file = "1G"  phases = ["block_out", "rewrite"]
 //!   [load.copy]    program = "dd"      size = "1G"  bs = "64K"  direct = true
 //!   [load.grid]    program = "iozone"  files = ["64K", "1M"]  records = ["4K", "64K"]
-//!   [load.mail]    program = "postmark"  test = 2             (or postmark = 2)
+//!   [load.mail]    program = "postmark"  test = 2            (or postmark = 2)
+//!   [load.server]  program = "dbench"  operations = 20000  clients = 4   (or load = "client.txt")
+//!   [load.pack]    program = "tar"     files = 2000  sync = true         (or "untar")
+//!   [load.build]   program = "compile" files = 500  compute_ms = 400
 //! ```
 //!
 //! Any of them takes what the file system and its kernel are: `memory`, `read_ahead`,
-//! `no_journal`, `barrier`, `no_access_time`, `linear_directories`, `log` (`"start"`, `"middle"`).
+//! `no_journal` or `file_system` (`"ext2"`, `"ext3"`), `barrier`, `no_access_time`,
+//! `log` (`"start"` or `"middle"`), `linear_directories`,
+//! `directories` (`"near"` their parents, or in the `"emptiest"` group as before Linux 2.6),
+//! `processor_slower` (so many times as slow as one of 2008).
 //!
 //! What is seen is called by the phase: `rewrite_s` is its time, `rewrite_kps` its KiB a second (of
 //! reading or writing, whichever is more, as Bonnie prints it), `rewrite_ps` its calls a second,
 //! `rewrite_device` the bytes that the device gave in per cent of those that were read, the rest
 //! being in memory (`hits_percent` counts pages that came by read-ahead as hits), `rewrite_cpu` the
-//! per cent of the time that the processor computed. The whole has `elapsed_s` and the terms of
-//! Eq. 1.
+//! per cent of the time that the processor computed. The whole has `elapsed_s`, the terms of Eq. 1,
+//! what the heads did, and the blocks that were moved.
+
+use std::sync::Arc;
 
 use super::record::Values;
 use super::shares::Shares;
@@ -23,21 +31,29 @@ use crate::disk::drive::{Model, Spent};
 use crate::disk::error::{Error, Kind, Result};
 use crate::filesystem::program::{self, Measured};
 use crate::filesystem::{
-    AccessTime, Barrier, Class, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
+    AccessTime, BLOCK, Barrier, Class, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
+    Spread,
 };
 use crate::layout::Layout;
 use crate::settings::{Table, size};
 use crate::stack;
+use crate::workload::dbench::{self, Dbench, MIX, Requests, Writes};
 use crate::workload::postmark::Settings;
 use crate::workload::program::{
     Bonnie, BonnieStyle, Copying, Dd, Ending, IoZone, Path, Program, Warmth,
 };
+use crate::workload::source::{self, Building};
 use block::sim::Random;
 
 /// The file system begins its life at some moment of these nanoseconds.
 const START_NS: u64 = 10_000_000_000;
 /// Processes whose files begin at different places of their groups.
 const PROCESSES: u64 = 16;
+
+/// Bytes of a load file of dbench at most; the real one has 26 MB.
+const LOAD_BYTES_MAX: u64 = 256 << 20;
+/// What a compiler computes for a source, unless a load says so.
+const COMPUTE_NS: u64 = 400_000_000;
 
 /// A program on a file system.
 #[derive(Debug, Clone)]
@@ -78,7 +94,7 @@ impl Running {
         let stream = stream.map_err(|error| Error::new(Kind::Impossible, error.to_string()))?;
         let outcome = program::run(&mut system, stream)?;
         let mut values = values(&outcome);
-        below(&mut values, &system.spent());
+        below(&mut values, &outcome.total.account.spent);
         shares.add(&mut values);
         Ok(values)
     }
@@ -96,14 +112,45 @@ fn options(table: &mut Table) -> Result<Options> {
     if table.truth("no_journal")? {
         options.journaling = Journaling::None;
     }
+    if let Some(name) = table.text("file_system")? {
+        options.journaling = match name.as_str() {
+            "ext2" => Journaling::None,
+            "ext3" => Journaling::Ordered,
+            _ => {
+                let what = format!("'{name}' is not modelled; ext2 and ext3 are");
+                return Err(table.error("file_system", what));
+            }
+        };
+    }
     if table.truth("barrier")? {
         options.barrier = Barrier::On;
     }
     if table.truth("no_access_time")? {
         options.access_time = AccessTime::Ignored;
     }
+    if let Some(place) = table.text("directories")? {
+        options.spread = match place.as_str() {
+            "near" => Spread::Orlov,
+            "emptiest" => Spread::Emptiest,
+            _ => return Err(table.error("directories", "near or emptiest is expected")),
+        };
+    }
     if table.truth("linear_directories")? {
         options.index = Index::Linear;
+    }
+    // A slower processor than the default's of 2008.
+    if let Some(times) = table.count("processor_slower")? {
+        let costs = &mut options.costs;
+        for cost in [
+            &mut costs.call_ns,
+            &mut costs.page_ns,
+            &mut costs.allocate_ns,
+            &mut costs.create_ns,
+            &mut costs.delete_ns,
+            &mut costs.search_ns,
+        ] {
+            *cost *= times.clamp(1, 1000);
+        }
     }
     if let Some(place) = table.text("log")? {
         options.log_place = match place.as_str() {
@@ -125,21 +172,28 @@ fn program_of(name: &str, table: &mut Table) -> Result<Program> {
         "bonnie++" => bonnie(BonnieStyle::PlusPlus, table),
         "dd" => dd(table),
         "iozone" => iozone(table),
+        "dbench" => dbench(table),
+        "tar" | "untar" | "compile" => building(name, table),
         _ => {
-            let what = "one of postmark, bonnie, bonnie++, dd and iozone is expected";
+            let what = "one of postmark, bonnie, bonnie++, dd, iozone, dbench, tar, untar and \
+                compile is expected";
             Err(table.error("program", what))
         }
     }
 }
 
-fn postmark(test: u64, field: &str, table: &Table) -> Result<Program> {
-    let settings = match test {
+fn postmark(test: u64, field: &str, table: &mut Table) -> Result<Program> {
+    let mut settings = match test {
         1 => Settings::pm1(),
         2 => Settings::pm2(),
         3 => Settings::pm3(),
         _ => return Err(table.error(field, "1, 2 or 3 is expected: a test of the study")),
     };
-    Ok(Program::PostMark(Box::new(settings)))
+    if let Some(count) = table.count("transactions")? {
+        settings.transactions = u32::try_from(count)
+            .map_err(|_| table.error("transactions", "at most four thousand million"))?;
+    }
+    checked(Program::PostMark(Box::new(settings)), table)
 }
 
 fn path(table: &mut Table) -> Result<Path> {
@@ -213,6 +267,61 @@ fn iozone(table: &mut Table) -> Result<Program> {
     checked(Program::IoZone(iozone), table)
 }
 
+fn dbench(table: &mut Table) -> Result<Program> {
+    let requests = match table.text("load")? {
+        Some(path) => Requests::Loaded(Arc::new(load(&path, table)?)),
+        None => Requests::Synthetic(table.count("operations")?.unwrap_or(MIX.requests)),
+    };
+    let clients = table.count("clients")?.unwrap_or(1).min(1 << 16) as u32;
+    let writes = if table.truth("fsync")? {
+        Writes::Synced
+    } else {
+        Writes::Cached
+    };
+    let dbench = Dbench {
+        requests,
+        clients,
+        writes,
+    };
+    checked(Program::Dbench(dbench), table)
+}
+
+/// A load file of dbench.
+fn load(path: &str, table: &Table) -> Result<dbench::Load> {
+    let unread = |error| table.error("load", format!("{path}: {error}"));
+    let size = std::fs::metadata(path).map_err(unread)?.len();
+    if size > LOAD_BYTES_MAX {
+        let what = format!("{path}: longer than {LOAD_BYTES_MAX} bytes");
+        return Err(table.error("load", what));
+    }
+    let text = std::fs::read(path).map_err(unread)?;
+    let load = dbench::parse(&String::from_utf8_lossy(&text));
+    load.map_err(|error| table.error("load", format!("{path} {error}")))
+}
+
+/// tar or a compiler on a tree of source files.
+fn building(name: &str, table: &mut Table) -> Result<Program> {
+    let files = table
+        .count("files")?
+        .ok_or_else(|| table.missing("files"))?;
+    let ending = if table.truth("fsync")? {
+        source::Ending::EachSynced
+    } else if table.truth("sync")? {
+        source::Ending::Synced
+    } else {
+        source::Ending::Cached
+    };
+    let work = match name {
+        "tar" => source::Work::Create(ending),
+        "untar" => source::Work::Extract(ending),
+        _ => source::Work::Compile {
+            source_ns: table.time("compute_ms", 1e6)?.unwrap_or(COMPUTE_NS),
+        },
+    };
+    let files = files.min(u64::from(u32::MAX)) as u32;
+    checked(Program::Building(Building { files, work }), table)
+}
+
 fn sizes(key: &str, table: &mut Table) -> Result<Vec<u64>> {
     let texts = table.texts(key)?;
     let sizes = texts.iter().map(|text| size(text));
@@ -241,10 +350,18 @@ fn values(outcome: &program::Outcome) -> Values {
     add("hits_percent", hits(total));
     add("commits", account.commits as f64);
     add("flushes", account.flushes as f64);
+    let mut blocks = [0, 0];
     for class in Class::ALL {
         let name = class.name().replace(' ', "_") + "_s";
-        add(&name, seconds(account.class(class).waited_ns));
+        let tally = account.class(class);
+        add(&name, seconds(tally.waited_ns));
+        let data = usize::from(class == Class::FileData);
+        blocks[data] += (tally.read_bytes + tally.written_bytes) / BLOCK;
     }
+    add("metadata_blocks", blocks[0] as f64);
+    add("data_blocks", blocks[1] as f64);
+    let share = account.processor_ns as f64 * 100.0 / ns(total);
+    add("processor_percent", round(share));
     for phase in &outcome.phases {
         let (name, measured) = (&phase.name, &phase.measured);
         add(&format!("{name}_s"), seconds(measured.elapsed_ns));
@@ -270,7 +387,7 @@ fn values(outcome: &program::Outcome) -> Values {
     values
 }
 
-/// What happened below the file system, from its mount on.
+/// What happened below the file system while the program was measured.
 fn below(values: &mut Values, spent: &Spent) {
     for (name, ns) in [
         ("mapping_s", spent.mapping_ns),
@@ -281,6 +398,9 @@ fn below(values: &mut Values, spent: &Spent) {
         values.insert(name.to_owned(), seconds(ns));
     }
     values.insert("parts".to_owned(), spent.parts as f64);
+    let heads = spent.seek_ns + spent.rotation_ns + spent.transfer_ns;
+    let share = spent.seek_ns as f64 * 100.0 / heads.max(1) as f64;
+    values.insert("seek_percent".to_owned(), round(share));
 }
 
 fn ns(measured: &Measured) -> f64 {

@@ -2,10 +2,12 @@
 //!
 //! A rule takes a metric of one arm, or its ratio to that of a base arm in the same replicate. The
 //! interval is the 95 % bootstrap interval of the logarithms' Hodges-Lehmann estimate. A rule that
-//! leaves a factor open stands for one rule for each of its values.
+//! leaves a factor open stands for one rule for each of its values, unless it is about all of them
+//! together: see `group.rs`.
 
 use std::collections::BTreeMap;
 
+use super::group::{Group, Over};
 use super::record::Record;
 use super::spec::{Arm, Experiment};
 use crate::disk::error::Result;
@@ -27,7 +29,7 @@ pub struct Rule {
     pub claim: String,
     /// What is compared, in words.
     pub what: String,
-    /// The arm.
+    /// The arm; the words that name several, if they are judged together.
     pub other: String,
     /// The arm that it is compared with; `None`: the number itself counts.
     pub base: Option<String>,
@@ -39,6 +41,8 @@ pub struct Rule {
     pub refute: Option<(f64, f64)>,
     /// Differences that do not matter.
     pub zone: f64,
+    /// The arms that are judged together.
+    pub group: Option<Group>,
 }
 
 /// What a rule came to.
@@ -63,41 +67,54 @@ impl Rule {
         let what = table.need_text("what")?;
         let other = table.need_text("other")?;
         let base = table.text("base")?;
+        let over = Over::read(&mut table, base.is_some())?;
         let metric = table.need_text("metric")?;
         let confirm = region(&mut table, "confirm")?.ok_or_else(|| table.missing("confirm"))?;
         let refute = region(&mut table, "refute")?;
         let zone = table.number("zone")?.unwrap_or(ZONE);
         let checked = Zone::of_share(zone);
         checked.map_err(|error| table.error("zone", error))?;
-        let mut rules = Vec::new();
         let others =
             Experiment::named(arms, &other).map_err(|error| table.error("other", error))?;
+        let mut pairs = Vec::new();
         for arm in others {
             let base = match &base {
                 None => None,
                 Some(words) => Some(partner(&table, arms, words, arm, &other)?),
             };
-            rules.push(Self {
-                claim: claim.clone(),
-                what: what.clone(),
-                other: arm.key(),
-                base,
-                metric: metric.clone(),
-                confirm,
-                refute,
-                zone,
-            });
+            pairs.push((arm.key(), base));
         }
         table.finish()?;
-        Ok(rules)
+        let rule = |other, base, group| Self {
+            claim: claim.clone(),
+            what: what.clone(),
+            other,
+            base,
+            metric: metric.clone(),
+            confirm,
+            refute,
+            zone,
+            group,
+        };
+        Ok(match over {
+            Some(over) => vec![rule(other.clone(), base, Some(Group { over, pairs }))],
+            None => pairs
+                .into_iter()
+                .map(|(other, base)| rule(other, base, None))
+                .collect(),
+        })
     }
 
     /// Judges by the runs of each arm and replicate.
     fn judge(&self, experiment: &Experiment, runs: &Runs<'_>) -> Evidence {
         let value = |record: &Record| record.values.get(&self.metric).copied();
         let mut pairs = Vec::new();
+        if let Some(group) = &self.group {
+            let pair = |other| Pair { base: 1.0, other };
+            pairs.extend(group.values(&self.metric, runs).into_iter().map(pair));
+        }
         for ((arm, replicate), record) in runs {
-            if *arm != self.other {
+            if *arm != self.other || self.group.is_some() {
                 continue;
             }
             let base = match &self.base {
@@ -155,7 +172,7 @@ pub fn interval(values: &[f64]) -> Option<Interval> {
     intervals(&pairs).map(|both| both[0])
 }
 
-type Runs<'a> = BTreeMap<(&'a str, u64), &'a Record>;
+pub(super) type Runs<'a> = BTreeMap<(&'a str, u64), &'a Record>;
 
 /// What the rules of an experiment come to, by records of it; of several runs of one arm and
 /// replicate the last one counts, and only those of its present description.
@@ -186,7 +203,8 @@ fn region(table: &mut Table, key: &str) -> Result<Option<(f64, f64)>> {
     }
 }
 
-/// The base arm of `arm`: what the words name, with the other factors as `arm` has them.
+/// The base arm of `arm`: what the words name, with the other factors, the load and the layout as
+/// `arm` has them where the words leave a choice.
 fn partner(table: &Table, arms: &[Arm], words: &str, arm: &Arm, other: &str) -> Result<String> {
     let mut found = Experiment::named(arms, words).map_err(|error| table.error("base", error))?;
     if found.len() > 1 {
@@ -196,6 +214,12 @@ fn partner(table: &Table, arms: &[Arm], words: &str, arm: &Arm, other: &str) -> 
             both.all(|(base, own)| base == own || named(&base.0))
         };
         found.retain(same);
+    }
+    if found.len() > 1 {
+        found.retain(|base| base.load_name == arm.load_name);
+    }
+    if found.len() > 1 {
+        found.retain(|base| base.layout_name == arm.layout_name);
     }
     if let [base] = found.as_slice() {
         return Ok(base.key());

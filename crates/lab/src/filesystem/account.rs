@@ -10,6 +10,8 @@
 //! anything is outstanding; the time between two answers belongs to the request of the later one,
 //! and is shared by bytes where several are answered at once, as merged ones are.
 
+use crate::disk::drive::Spent;
+
 /// What a block is to the file system; the terms of Eq. 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -95,6 +97,8 @@ pub struct Account {
     pub checkpoints: u64,
     /// Flushes sent to the device.
     pub flushes: u64,
+    /// Where the time of requests went below the file system.
+    pub spent: Spent,
 }
 
 impl Account {
@@ -126,6 +130,7 @@ impl Account {
         account.commits -= earlier.commits;
         account.checkpoints -= earlier.checkpoints;
         account.flushes -= earlier.flushes;
+        account.spent = self.spent.since(&earlier.spent);
         account
     }
 
@@ -147,6 +152,7 @@ impl Account {
         self.commits += other.commits;
         self.checkpoints += other.checkpoints;
         self.flushes += other.flushes;
+        self.spent = self.spent.and(&other.spent);
     }
 
     /// What must always hold.

@@ -10,12 +10,14 @@
 //!
 //! Inodes: those of files in the group of their directory, else where a hash of the directory says,
 //! else anywhere; directories of the root in the group with the fewest directories among those
-//! better than the average (Orlov, without its debts), others near their parent.
+//! better than the average (Orlov, without its debts), others near their parent; before 2.6 each in
+//! the emptiest group.
 
 use std::collections::BTreeMap;
 
 use super::bits::Bits;
 use super::geometry::{FIRST, Geometry, ROOT};
+use super::options::Spread;
 
 /// Blocks of a file's first window.
 const WINDOW_MIN: u32 = 8;
@@ -248,8 +250,16 @@ impl Allocator {
     }
 
     /// Takes an inode for a directory in the directory `parent`.
-    pub(super) fn allocate_directory(&mut self, geometry: &Geometry, parent: u32) -> Option<u32> {
-        let group = self.group_of_directory(geometry, parent)?;
+    pub(super) fn allocate_directory(
+        &mut self,
+        geometry: &Geometry,
+        parent: u32,
+        spread: Spread,
+    ) -> Option<u32> {
+        let group = match spread {
+            Spread::Orlov => self.group_of_directory(geometry, parent)?,
+            Spread::Emptiest => self.emptiest_group(geometry)?,
+        };
         self.directories[group as usize] += 1;
         self.allocate_inode(geometry, group)
     }
@@ -306,6 +316,16 @@ impl Allocator {
             })
         };
         best.or_else(|| near.find(|&group| self.free_inodes[group as usize] > 0))
+    }
+
+    /// The group with the most free blocks of those with inodes enough; the first of several.
+    fn emptiest_group(&self, geometry: &Geometry) -> Option<u32> {
+        let average = self.free_inodes() / u64::from(geometry.groups);
+        let groups = (0..geometry.groups).rev().filter(|&group| {
+            let free = self.free_inodes[group as usize];
+            free > 0 && u64::from(free) >= average
+        });
+        groups.max_by_key(|&group| self.free[group as usize])
     }
 
     /// Whether a block is used.

@@ -182,6 +182,7 @@ impl FileSystem {
         let mut account = self.account;
         account.elapsed_ns = self.now_ns;
         self.queue.settle(self.now_ns, &mut account);
+        account.spent = self.spent();
         account
     }
 

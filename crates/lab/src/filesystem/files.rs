@@ -97,7 +97,9 @@ impl FileSystem {
         }
         self.begin_handle();
         let found = if inode.directory {
-            self.allocator.allocate_directory(&self.geometry, parent.0)
+            let spread = self.options.spread;
+            self.allocator
+                .allocate_directory(&self.geometry, parent.0, spread)
         } else {
             self.allocator.allocate_file(&self.geometry, parent.0)
         };
@@ -173,6 +175,43 @@ impl FileSystem {
         self.compute(self.options.costs.call_ns);
         let node = self.find(parent, name)?;
         Ok(self.inodes.get(node.0).size)
+    }
+
+    /// Whether there is such a name.
+    pub fn exists(&mut self, parent: Node, name: &str) -> Result<bool> {
+        self.compute(self.options.costs.call_ns);
+        Ok(self.lookup(parent, name)?.is_some())
+    }
+
+    /// Gives a file another name; a file that has it already is removed.
+    pub fn rename(
+        &mut self,
+        parent: Node,
+        name: &str,
+        new_parent: Node,
+        new_name: &str,
+    ) -> Result<()> {
+        self.compute(self.options.costs.call_ns);
+        let node = self.find(parent, name)?;
+        if self.directories.contains_key(&node.0) {
+            return refused(format!("'{name}' is a directory: it keeps its name here"));
+        }
+        match self.lookup(new_parent, new_name)? {
+            Some(same) if same == node => return Ok(()),
+            Some(_) => self.delete(new_parent, new_name)?,
+            None => {}
+        }
+        self.begin_handle();
+        for (place, old) in [(parent, Some(name)), (new_parent, None)] {
+            let directory = self.directories.get_mut(&place.0).expect("looked at");
+            let changed = match old {
+                Some(name) => directory.remove(name).expect("a name that was found"),
+                None => directory.insert(new_name, node.0)?,
+            };
+            self.change_directory(place, &changed)?;
+        }
+        self.modify_inode(node.0);
+        Ok(())
     }
 
     /// Reads a directory: its names.

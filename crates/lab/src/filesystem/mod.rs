@@ -48,7 +48,9 @@ pub use elevator::Elevator;
 pub use engine::FileSystem;
 pub use files::Node;
 pub use geometry::Geometry;
-pub use options::{AccessTime, BLOCK, Barrier, Costs, Index, Journaling, LogPlace, Options};
+pub use options::{
+    AccessTime, BLOCK, Barrier, Costs, Index, Journaling, LogPlace, Options, Spread,
+};
 
 #[cfg(test)]
 mod tests;

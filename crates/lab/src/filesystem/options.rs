@@ -57,6 +57,15 @@ pub enum AccessTime {
     Ignored,
 }
 
+/// Where a new directory goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// One of the root away from others, any other near its parent: since Linux 2.6.
+    Orlov,
+    /// Into the emptiest group, wherever its parent is: before.
+    Emptiest,
+}
+
 /// Where the log lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogPlace {
@@ -98,6 +107,8 @@ pub struct Options {
     pub inode_bytes: u64,
     /// How directories are searched.
     pub index: Index,
+    /// Where directories go.
+    pub spread: Spread,
     /// Whether reading writes.
     pub access_time: AccessTime,
     /// Flushes or none.
@@ -135,6 +146,7 @@ impl Default for Options {
             inode_ratio: 16_384,
             inode_bytes: 256,
             index: Index::Tree,
+            spread: Spread::Orlov,
             access_time: AccessTime::Kept,
             barrier: Barrier::Off,
             memory_bytes: 512 << 20,

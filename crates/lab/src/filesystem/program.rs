@@ -218,6 +218,22 @@ impl Runner<'_> {
                 let parent = self.directory(parent)?;
                 self.system.delete(parent, &name)?;
             }
+            Call::Rename {
+                parent,
+                name,
+                new_parent,
+                new_name,
+            } => {
+                let parent = self.directory(parent)?;
+                let new_parent = self.directory(new_parent)?;
+                self.system.rename(parent, &name, new_parent, &new_name)?;
+            }
+            Call::Miss { parent, name } => {
+                let parent = self.directory(parent)?;
+                if self.system.exists(parent, &name)? {
+                    return refused(format!("'{name}' is there"));
+                }
+            }
             Call::Stat { parent, name } => {
                 let parent = self.directory(parent)?;
                 self.system.stat(parent, &name)?;

@@ -4,3 +4,4 @@ mod calls;
 mod oracles;
 mod parts;
 mod programs;
+mod shapes;

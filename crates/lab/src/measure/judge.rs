@@ -172,6 +172,7 @@ fn told(
             confirm: rule.confirm,
             refute: rule.refute.first().copied(),
             zone: study.zone,
+            group: None,
         },
         interval,
         verdict,

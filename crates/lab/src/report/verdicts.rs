@@ -97,7 +97,9 @@ fn verdict(one: &Evidence) -> &'static str {
 pub(super) fn finding(one: &Evidence) -> String {
     let rule = &one.rule;
     let (name, unit) = metric(&rule.metric);
-    let kind = if rule.base.is_some() {
+    let kind = if let Some(group) = &rule.group {
+        format!("{} of {name}", group.over().name())
+    } else if rule.base.is_some() {
         format!("ratio of {name}")
     } else {
         format!("{name} {unit}")

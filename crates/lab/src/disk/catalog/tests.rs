@@ -62,3 +62,18 @@ fn the_desktop_drive_is_fitted() {
     assert!((rate(zones[0].per_track) / 55.0 - 1.0).abs() < 0.01);
     assert!((rate(zones[29].per_track) / 28.0 - 1.0).abs() < 0.01);
 }
+
+/// The two drives of the third seed document differ in nothing but the bits on a track.
+#[test]
+fn the_pair_has_one_arm_and_two_rates() {
+    let [older, newer] = super::period_pair().map(|it| Drive::new(it, Angle::default()).unwrap());
+    for (drive, bytes, rate) in [(&older, 8e9, 12.0), (&newer, 30e9, 35.0)] {
+        assert!((drive.geometry().blocks() as f64 * 512.0 - bytes).abs() < 512.0);
+        let average = drive.arm().average_seek_ns() as f64 / 1e6;
+        assert!((average / 9.5 - 1.0).abs() < 0.02, "{average} ms");
+        let outer = f64::from(drive.geometry().zones()[0].per_track) * 512.0 * 90.0 / 1e6;
+        assert!((outer / rate - 1.0).abs() < 0.02, "{outer} MB/s");
+    }
+    assert_eq!(older.arm().average_seek_ns(), newer.arm().average_seek_ns());
+    assert_eq!(super::library().len() + 2, all().len());
+}

@@ -43,7 +43,7 @@ fn random(volume: &Volume, depth: usize) -> Load {
 /// Whatever the case, the layers add up to the response time, and the value is in its interval.
 #[test]
 fn accounts_add_up() {
-    let library = catalog::all();
+    let library = catalog::library();
     for seed in 1..=30 {
         let case = cases::case(seed, &library).unwrap();
         let uncertainty = Uncertainty {

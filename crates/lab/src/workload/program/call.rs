@@ -129,6 +129,24 @@ pub enum Call {
         /// Its name there.
         name: String,
     },
+    /// Gives a file that is not open another name, which may be that of another file.
+    Rename {
+        /// Where it is.
+        parent: Directory,
+        /// Its name there.
+        name: String,
+        /// Where it will be.
+        new_parent: Directory,
+        /// Its name there.
+        new_name: String,
+    },
+    /// Looks for something that is not there.
+    Miss {
+        /// Where.
+        parent: Directory,
+        /// Its name there.
+        name: String,
+    },
     /// Looks at a file or a directory.
     Stat {
         /// Where.

@@ -13,8 +13,9 @@
 //! what a call answered: a stream is known before it runs.
 //!
 //! `call.rs` has the calls; each program has a file: `bonnie.rs` (Bonnie and Bonnie++), `dd.rs`,
-//! `iozone.rs`, `postmark.rs`. A new one is a file, a variant of [`Program`] with its arms, and an
-//! arm where experiments read programs.
+//! `iozone.rs`, `postmark.rs`, or a folder: `workload::dbench`, `workload::source` (tar and a
+//! compiler). A new one is a file, a variant of [`Program`] with its arms, and an arm where
+//! experiments read programs.
 
 mod bonnie;
 mod call;

@@ -5,7 +5,9 @@ use super::call::{Call, File};
 use super::dd::Dd;
 use super::iozone::IoZone;
 use crate::workload::InputError;
+use crate::workload::dbench::Dbench;
 use crate::workload::postmark::Settings;
+use crate::workload::source::Building;
 
 /// A program's calls, in order.
 pub type Stream = Box<dyn Iterator<Item = Call>>;
@@ -21,6 +23,10 @@ pub enum Program {
     Dd(Dd),
     /// `IOzone`'s grid.
     IoZone(IoZone),
+    /// dbench.
+    Dbench(Dbench),
+    /// tar or a compiler on a tree of source files.
+    Building(Building),
 }
 
 impl Program {
@@ -36,6 +42,8 @@ impl Program {
             Self::Bonnie(bonnie) => bonnie.stream(seed),
             Self::Dd(dd) => dd.stream(),
             Self::IoZone(iozone) => iozone.stream(seed),
+            Self::Dbench(dbench) => dbench.stream(seed),
+            Self::Building(building) => building.stream(seed),
         }
     }
 }
