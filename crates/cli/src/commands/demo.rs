@@ -30,9 +30,9 @@ pub(super) const COMMAND: Command = Command {
         volume; writes them and reads them back; extends one while it is written over \
         NBD, and one while a file system on it is mounted; takes a disk \
         away from the mirror while it is written; cuts the power in the middle of commits on \
-        simulated disks, in every way there is; compares layouts on slow disks; and asks stock \
-        LVM2 what it thinks of the disks. A picture (SVG) and a page (HTML) of all that stay. \
-        Says what it does, with the commands that do the same.\n\n\
+        simulated disks, in every way there is; compares layouts on slow disks; asks the lab what \
+        layers cost; and asks stock LVM2 what it thinks of the disks. A picture (SVG) and a page \
+        (HTML) of all that stay. Says what it does, with the commands that do the same.\n\n\
         Mounting the file system needs root; others get the volume as a file. What the machine \
         does not allow is left out, and said. Nothing else is left behind, also when it is \
         interrupted.",

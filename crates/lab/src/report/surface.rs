@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::runs::Seen;
-use super::text::{escaped, metric, number};
+use super::text::{escaped, metric, number, ratio};
 use crate::experiment::{Arm, Evidence};
 use crate::stats::real::ln;
 
@@ -41,8 +41,8 @@ pub(super) fn surface(out: &mut String, seen: &[Seen<'_>], of: &str) {
     };
     let cells = seen.iter().map(|seen| (seen.arm, cell(seen)));
     let (name, unit) = metric(of);
-    let caption = format!("{name}, {unit}: darker is more, each load for itself");
-    grid(out, &caption, &across, cells);
+    let caption = format!("{name}, {unit}: a stronger colour is more, each load for itself");
+    grid(out, &caption, &across, number, cells);
 }
 
 /// Surfaces of the ratios that one rule asks for at many places of a grid.
@@ -75,7 +75,7 @@ pub(super) fn ratios(out: &mut String, evidence: &[Evidence], arms: &[Arm]) {
         };
         let cells = found.iter().map(|(arm, ratio)| (*arm, cell(*ratio)));
         let caption = format!("{claim}: {what}: ratios; blue is below 1, brown above");
-        grid(out, &caption, &across, cells);
+        grid(out, &caption, &across, ratio, cells);
     }
 }
 
@@ -96,6 +96,7 @@ fn grid<'a>(
     out: &mut String,
     caption: &str,
     across: &str,
+    shown: fn(f64) -> String,
     cells: impl Iterator<Item = (&'a Arm, (f64, String))>,
 ) {
     let (mut columns, mut rows): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -137,7 +138,7 @@ fn grid<'a>(
         for column in 0..columns.len() {
             let _ = match at.get(&(index, column)) {
                 Some((value, shade)) => {
-                    write!(out, "<td class=\"{shade}\">{}</td>", number(*value))
+                    write!(out, "<td class=\"{shade}\">{}</td>", shown(*value))
                 }
                 None => write!(out, "<td>–</td>"),
             };

@@ -17,7 +17,7 @@ pub(super) fn ask(story: &mut Story<'_>, world: &World<'_>) -> Result<Vec<Answer
     let failed = |error: lab::disk::error::Error| Error::failed(error.to_string());
     story.command("ashlar lab run one-disk segments striping")?;
     story.command("ashlar lab report")?;
-    let requests = world.choose(1000, 300);
+    let requests = world.choose(6000, 2000);
     let mut experiments = Vec::new();
     for name in EXPERIMENTS {
         experiments.push(short(experiment::find(name).map_err(failed)?, requests));
