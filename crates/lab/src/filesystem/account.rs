@@ -120,7 +120,9 @@ impl Account {
             tally.writes -= before.writes;
             tally.written_bytes -= before.written_bytes;
             tally.waited_ns -= before.waited_ns;
-            tally.busy_ns -= before.busy_ns;
+            // What is under way was accounted to its class until now; the answer may share it out
+            // otherwise, and then the earlier account had lent this class more than it got.
+            tally.busy_ns = tally.busy_ns.saturating_sub(before.busy_ns);
         }
         account.elapsed_ns -= earlier.elapsed_ns;
         account.processor_ns -= earlier.processor_ns;
