@@ -3,16 +3,22 @@
 //! Volumes below volumes are looked through: what remains are runs of bytes on physical volumes,
 //! linear, striped or mirrored. Runs that go on where the last one ended are one. What the lab has
 //! no model of (RAID, snapshots, thin volumes) is refused by its name.
+//!
+//! The metadata is not believed: each volume is looked through once, loops and ends are refused,
+//! and so is what would take more than [`STEPS_MAX`] steps.
+
+use std::collections::HashMap;
 
 use lab::layout::{Area, Segment};
 use lvm::Extents;
-use lvm::model::{self, LvId, Mirror, PvId, SegmentType, Striped};
-use manager::scan::FoundVg;
+use lvm::model::{self, LvId, Mirror, PvId, SegmentType, Striped, VolumeGroup};
 
 use crate::args::Error;
 
 /// Volumes below volumes at most.
 const DEPTH_MAX: usize = 32;
+/// Runs and pieces looked at for one volume: a second's work.
+const STEPS_MAX: u64 = 50_000_000;
 /// Runs of one volume at most.
 const RUNS_MAX: usize = 1 << 16;
 
@@ -28,16 +34,24 @@ pub(super) struct Mapping {
 type Run = (Area, u64);
 
 struct Walk<'a> {
-    group: &'a FoundVg,
+    model: &'a VolumeGroup,
+    /// What people call the group.
+    name: &'a str,
     disks: Vec<PvId>,
+    /// Volumes that were looked through, and, as `None`, those that have been begun.
+    made: HashMap<LvId, Option<Vec<Segment>>>,
+    steps: u64,
 }
 
 impl Mapping {
-    /// Of a logical volume.
-    pub(super) fn of(group: &FoundVg, lv: LvId) -> Result<Self, Error> {
+    /// Of a logical volume of the group called `name`.
+    pub(super) fn of(model: &VolumeGroup, name: &str, lv: LvId) -> Result<Self, Error> {
         let mut walk = Walk {
-            group,
+            model,
+            name,
             disks: Vec::new(),
+            made: HashMap::new(),
+            steps: 0,
         };
         let segments = walk.volume(lv, 0)?;
         if segments.is_empty() {
@@ -52,15 +66,12 @@ impl Mapping {
 
 impl Walk<'_> {
     fn refused(&self, lv: LvId, why: &str) -> Error {
-        let name = self.group.model.lv(lv).name();
-        Error::failed(format!(
-            "{}/{name} cannot be explained: {why}",
-            self.group.name
-        ))
+        let name = self.model.lv(lv).name();
+        Error::failed(format!("{}/{name} cannot be explained: {why}", self.name))
     }
 
     fn bytes(&self, lv: LvId, extents: Extents) -> Result<u64, Error> {
-        let sectors = extents.to_sectors(self.group.model.extent_size);
+        let sectors = extents.to_sectors(self.model.extent_size);
         let bytes = sectors.and_then(lvm::Sectors::to_bytes);
         let bytes = bytes.filter(|bytes| bytes.0 < 1 << 62);
         bytes
@@ -68,13 +79,32 @@ impl Walk<'_> {
             .ok_or_else(|| self.refused(lv, "it is larger than any disk"))
     }
 
-    fn volume(&mut self, lv: LvId, depth: usize) -> Result<Vec<Segment>, Error> {
-        if depth > DEPTH_MAX {
-            return Err(self.refused(lv, "it stands on itself or on too many volumes; see vgck"));
+    /// Counts steps, and ends where there are too many.
+    fn step(&mut self, lv: LvId, count: usize) -> Result<(), Error> {
+        self.steps = self.steps.saturating_add(count as u64);
+        if self.steps > STEPS_MAX {
+            return Err(self.refused(lv, "it stands on too many pieces of volumes"));
         }
-        let group = self.group;
+        Ok(())
+    }
+
+    fn volume(&mut self, lv: LvId, depth: usize) -> Result<Vec<Segment>, Error> {
+        match self.made.get(&lv) {
+            Some(Some(made)) => {
+                let made = made.clone();
+                self.step(lv, made.len())?;
+                return Ok(made);
+            }
+            Some(None) => return Err(self.refused(lv, "it stands on itself; see vgck")),
+            None if depth > DEPTH_MAX => {
+                return Err(self.refused(lv, "it stands on too many volumes; see vgck"));
+            }
+            None => {}
+        }
+        self.made.insert(lv, None);
+        let model = self.model;
         let mut found: Vec<Segment> = Vec::new();
-        for segment in &group.model.lv(lv).segments {
+        for segment in &model.lv(lv).segments {
             let len = self.bytes(lv, segment.length)?;
             let more = match &segment.kind {
                 SegmentType::Striped(striped) => self.striped(lv, segment, striped, len, depth)?,
@@ -87,6 +117,7 @@ impl Walk<'_> {
                     return Err(self.refused(lv, &why));
                 }
             };
+            self.step(lv, more.len())?;
             for one in more {
                 append(&mut found, one);
             }
@@ -94,6 +125,7 @@ impl Walk<'_> {
                 return Err(self.refused(lv, "it is in more than 65536 pieces"));
             }
         }
+        self.made.insert(lv, Some(found.clone()));
         Ok(found)
     }
 
@@ -149,7 +181,9 @@ impl Walk<'_> {
         ends.dedup();
         let mut begin = 0;
         let mut found = Vec::new();
+        let pieces: usize = copies.iter().map(Vec::len).sum();
         for end in ends {
+            self.step(lv, pieces)?;
             let legs = copies.iter().map(|copy| place(copy, begin)).collect();
             found.push(Segment::Mirror {
                 len: end - begin,
@@ -172,10 +206,9 @@ impl Walk<'_> {
         match area {
             model::Area::Pv { pv, start } => {
                 let first = self
-                    .group
                     .model
                     .pv(pv)
-                    .extent_start(start, self.group.model.extent_size)
+                    .extent_start(start, self.model.extent_size)
                     .and_then(lvm::Sectors::to_bytes)
                     .filter(|first| first.0 < 1 << 62)
                     .ok_or_else(|| self.refused(lv, "it uses extents past any disk's end"))?;
@@ -210,7 +243,7 @@ impl Walk<'_> {
             let (from, until) = (start.max(at), end.min(at + segment.len()));
             if from < until {
                 let Segment::Linear { area, .. } = &segment else {
-                    let name = self.group.model.lv(below).name();
+                    let name = self.model.lv(below).name();
                     let why = format!("{name}, on which it stands, is not linear");
                     return Err(self.refused(lv, &why));
                 };
@@ -356,3 +389,6 @@ pub(super) fn told(segments: &[Segment], names: &[String]) -> Vec<String> {
     flush(&mut lines, &mut linear);
     lines
 }
+
+#[cfg(test)]
+mod tests;

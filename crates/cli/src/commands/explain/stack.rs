@@ -30,7 +30,7 @@ impl Stack {
         let (group, lv) = scan
             .find_volume(name)
             .map_err(|error| Error::failed(error.to_string()))?;
-        let mapping = Mapping::of(group, lv)?;
+        let mapping = Mapping::of(&group.model, &group.name, lv)?;
         let choices = Choices::of(words);
         let (mut disks, mut names, mut assumed) = (Vec::new(), Vec::new(), Vec::new());
         for pv in &mapping.disks {
