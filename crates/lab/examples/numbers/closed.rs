@@ -187,19 +187,34 @@ fn averages(profile: &Profile, count: u64) -> Result<(f64, f64)> {
     }
     let mut spent = Spent::default();
     drive.account(&mut spent);
-    let n = cylinders as f64;
-    let curve = &profile.mechanics.seek;
-    // Every distance d comes with 2 (n - d) of n² pairs.
-    let share = |distance: u32| 2.0 * (n - f64::from(distance)) / (n * n);
-    let average: f64 = (1..cylinders as u32)
-        .map(|distance| share(distance) * curve.time_ns(distance, cylinders as u32) as f64)
-        .sum();
+    let average = average_seek(profile, cylinders as u32, heads as f64);
     let half_turn = 30e9 / f64::from(profile.mechanics.rpm);
     let mean = |ns: u64| ns as f64 / count as f64;
     Ok((
         worse(0.0, mean(spent.seek_ns), average),
         worse(0.0, mean(spent.rotation_ns), half_turn),
     ))
+}
+
+/// The average over all pairs of tracks: every distance d comes with 2 (n - d) of n² pairs of
+/// cylinders, 1 of n is none; another head has to be switched to meanwhile.
+fn average_seek(profile: &Profile, cylinders: u32, heads: f64) -> f64 {
+    let mechanics = &profile.mechanics;
+    let n = f64::from(cylinders);
+    let mean = |distance: u32| {
+        let seek = match distance {
+            0 => 0,
+            _ => mechanics.seek.time_ns(distance, cylinders),
+        };
+        let [same, other] = [seek, seek.max(mechanics.head_switch_ns)]
+            .map(|time| time.max(mechanics.settle_ns) as f64);
+        same / heads + other * (heads - 1.0) / heads
+    };
+    let share = |distance: u32| 2.0 * (n - f64::from(distance)) / (n * n);
+    let moves: f64 = (1..cylinders)
+        .map(|distance| share(distance) * mean(distance))
+        .sum();
+    moves + mean(0) / n
 }
 
 /// The worst error of the rates of the zones: tracks, and the skews between them.

@@ -10,9 +10,12 @@ use super::mechanics::{Came, Mechanics};
 use super::predictor::Model;
 use super::queue::{Branch, State, Station};
 use super::random::{Law, Waiting, Ways, host_write};
-use super::sequential::{Pace, Stream, pace};
+use super::sequential::{Arriving, Moments, Pace, Stream, arriving, pace};
 use super::subject::{Arrivals, Shape};
 use crate::disk::profile::WritePolicy;
+
+/// Commands at a drive whose queue is never empty.
+const FEW: f64 = 4.0;
 
 impl Model<'_> {
     /// A drive under random commands.
@@ -130,7 +133,7 @@ impl Model<'_> {
         disk: usize,
         mechanics: &Mechanics<'_>,
         reads: f64,
-        (rate, state): (f64, &State),
+        rate: f64,
     ) -> Branch {
         let depth = self.depth();
         let active = self.active(depth.unwrap_or(1) as f64);
@@ -152,6 +155,13 @@ impl Model<'_> {
             away,
             jumps: self.jumps(disk),
             jump: self.jump(disk, mechanics),
+            near: self.near(disk),
+            wide: if depth == Some(1) { self.wide() } else { 1.0 },
+            turns: if depth == Some(1) {
+                turns
+            } else {
+                f64::INFINITY
+            },
         };
         // Where others have their turn only now and then, most parts follow one another.
         let apart = match self.volume.shape {
@@ -160,13 +170,33 @@ impl Model<'_> {
         };
         let found = self.paced(disk, mechanics, stream, apart);
         let block = mechanics.per_block();
-        let (service, variation, deviation) = if depth.is_some() {
-            (found.period, 0.0, 0.0)
-        } else {
-            let service = self.coming(disk, mechanics, stream, (&found, state.utilisation));
-            let deviation = mechanics.turn * 0.29 * found.colds.sqrt();
-            (service, (deviation / service.max(1.0)).powi(2), deviation)
+        let (head, deviation, aside) = match self.gap(visits) {
+            None => (Station::once(found.period, 0.0), 0.0, 0.0),
+            Some(gap) => {
+                let coming = arriving(mechanics, &self.footprint.disks[disk], stream, gap);
+                let Arriving {
+                    first,
+                    queued,
+                    delay,
+                } = coming;
+                // What waits is served no more slowly than under a closed load of a few.
+                let few = Stream {
+                    depth: FEW,
+                    away: 0.0,
+                    ..stream
+                };
+                let limit = pace(mechanics, &self.footprint.disks[disk], few).period;
+                let queued = queued.at_most(limit);
+                let spread = |of: Moments| (of.square - of.mean.powi(2)).max(0.0);
+                let variation = spread(queued) / queued.mean.max(1.0).powi(2);
+                let head = Station {
+                    first: Some((first.mean, first.square)),
+                    ..Station::once(queued.mean, variation)
+                };
+                (head, spread(first).sqrt(), delay)
+            }
         };
+        let service = aside + head.first.map_or(head.service, |first| first.0);
         let transfer = service.min(found.media.max(found.host));
         let account = Account {
             transfer,
@@ -174,14 +204,29 @@ impl Model<'_> {
             ..Account::default()
         };
         Branch {
-            stations: vec![Station::once(service, variation)],
+            delay: aside + self.crowd(head.service),
+            stations: vec![head],
             deviation,
             block,
             account,
-            delay: self.crowd(service),
             burst: self.burst(visits),
             ..Branch::default()
         }
+    }
+
+    /// The mean gap before a part of a stream that comes of itself, while it is the disk's turn.
+    fn gap(&self, visits: f64) -> Option<f64> {
+        let gap = match self.load.arrivals {
+            Arrivals::Closed { .. } => return None,
+            Arrivals::Even { gap_ns }
+            | Arrivals::Poisson { gap_ns }
+            | Arrivals::Bursty { gap_ns, .. } => gap_ns as f64,
+        };
+        Some(match self.volume.shape {
+            Shape::Linear => gap,
+            Shape::Striped { chunk } if chunk > self.load.blocks => gap,
+            _ => gap / visits,
+        })
     }
 
     /// The pace of a stream of whose parts a share `apart` comes after a pause.
@@ -197,29 +242,6 @@ impl Model<'_> {
         } else {
             near
         }
-    }
-
-    /// The service of a part that comes of itself to a drive that is busy for a share of the time.
-    fn coming(
-        &self,
-        disk: usize,
-        mechanics: &Mechanics<'_>,
-        stream: Stream,
-        (found, busy): (&Pace, f64),
-    ) -> f64 {
-        let alone = found.host + found.colds * (found.cold - found.host).max(0.0);
-        // What waits for the platter misses a turn where it follows another at once; what is in a
-        // cache does not.
-        let through = mechanics.profile.cache.write_policy == WritePolicy::Through;
-        if !through || stream.reads >= 0.5 {
-            return alone;
-        }
-        let queued = Stream {
-            depth: 2.0,
-            ..stream
-        };
-        let queued = pace(mechanics, &self.footprint.disks[disk], queued);
-        (1.0 - busy) * alone + busy * queued.period
     }
 
     /// How much faster the parts of a stream come to a disk while it is its turn.
@@ -257,6 +279,19 @@ impl Model<'_> {
                 (self.load.blocks as f64 / chunk as f64).min(1.0)
             }
             _ => 0.0,
+        }
+    }
+
+    /// The share of a disk's commands that it chooses from: those of one piece, as long as there
+    /// are any; of a mirror not those that only another leg has still to serve.
+    fn near(&self, disk: usize) -> f64 {
+        let pieces = self.volume.pieces.iter();
+        let mine = pieces.filter(|piece| piece.disk == disk).count();
+        match self.volume.shape {
+            Shape::Striped { .. } => 1.0 / mine.max(1) as f64,
+            // The last of two takes 4/3 of the mean of each.
+            Shape::Mirror => 0.75,
+            Shape::Linear => 1.0,
         }
     }
 

@@ -49,11 +49,13 @@ pub(super) fn served(server: &ServerProfile) -> Branch {
     }
 }
 
-/// A flash disk: units beside each other, and one bus that answers in order.
+/// A flash disk: units beside each other, and one bus that answers in order. A share `stale` of the
+/// pages is not in its cache because it was just written.
 pub(super) fn flashed(
     flash: &FlashProfile,
     parts: &[Part],
     reads: f64,
+    stale: f64,
     (depth, state): (Option<usize>, &State),
 ) -> Branch {
     let size = u64::from(flash.page_blocks);
@@ -76,8 +78,8 @@ pub(super) fn flashed(
     let grown = flash.amplification_thousandths as f64 / 1000.0;
     let erase = flash.erase_ns as f64 * grown / flash.erase_pages as f64;
     let program = flash.program_ns as f64 * grown + erase;
-    let program = program + cut / pages * flash.read_ns as f64;
-    let read = serial * flash.read_ns as f64;
+    let program = program + cut / pages * stale * flash.read_ns as f64;
+    let read = serial * stale * flash.read_ns as f64;
     let write = serial * program;
     let cached = flash.cache_pages > 0;
     let service = reads * read + if cached { 0.0 } else { (1.0 - reads) * write };
@@ -102,7 +104,12 @@ pub(super) fn flashed(
         None => busy,
     };
     let held = if cached && reads < 1.0 {
-        let behind = busy * write / (2.0 * (1.0 - busy));
+        // A stream comes back to a unit when its programs have ended.
+        let behind = if stale < 1.0 {
+            0.0
+        } else {
+            busy * write / (2.0 * (1.0 - busy))
+        };
         reads * (read + behind) * others.min(1.0) / (1.0 + others * reads)
     } else {
         0.0

@@ -12,6 +12,7 @@ use super::queue::{Branch, Solution, Spread, State, closed, open};
 use super::random::Ways;
 use super::subject::{Above, Arrivals, Load, Medium, Pattern, Shape, Volume};
 use crate::disk::error::Result;
+use crate::disk::flash::FlashProfile;
 
 /// Rounds between service laws and queues; they agree to a per cent after four.
 const ROUNDS: usize = 8;
@@ -287,6 +288,18 @@ impl<'a> Model<'a> {
         }
     }
 
+    /// The share of a stream's requests whose page was not written by one before it in the page,
+    /// and is not in the cache of a flash disk therefore.
+    fn stale(&self, flash: &FlashProfile) -> f64 {
+        let page = f64::from(flash.page_blocks) / self.load.blocks as f64;
+        let reads = self.load.reads as f64 / 1000.0;
+        let streams = self.load.pattern == Pattern::Sequential;
+        if !streams || flash.cache_pages == 0 || page <= 1.0 || reads >= 1.0 {
+            return 1.0;
+        }
+        (1.0 - reads.powi(page as i32)) / (page * (1.0 - reads))
+    }
+
     fn branch(&self, disk: usize, state: &State, rate: f64) -> Branch {
         let parts = &self.footprint.disks[disk];
         if parts.is_empty() || self.footprint.visits[disk] <= 0.0 {
@@ -299,10 +312,12 @@ impl<'a> Model<'a> {
         let mut branch = match (&subject.medium, &self.prepared[disk]) {
             (Medium::Drive(_), Prepared::Drive(mechanics, ways)) => match ways.as_ref() {
                 Some(ways) => self.random(mechanics, ways, (reads, count), state),
-                None => self.sequential(disk, mechanics, reads, (rate, state)),
+                None => self.sequential(disk, mechanics, reads, rate),
             },
             (Medium::Capped(cap), _) => capped(cap, count),
-            (Medium::Flash(flash), _) => flashed(flash, parts, reads, (depth, state)),
+            (Medium::Flash(flash), _) => {
+                flashed(flash, parts, reads, self.stale(flash), (depth, state))
+            }
             (Medium::Server(server), _) => served(server),
             (Medium::Drive(_), Prepared::Other) => Branch::default(),
         };

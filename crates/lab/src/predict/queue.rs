@@ -31,6 +31,9 @@ pub(super) struct Station {
     /// Work per visit that goes on behind the requests, and the mean length of a piece of it.
     pub(super) background: f64,
     pub(super) piece: f64,
+    /// The mean and the second moment of the service of one that comes to it idle, where that is
+    /// another.
+    pub(super) first: Option<(f64, f64)>,
 }
 
 /// A disk as requests see it.
@@ -95,7 +98,23 @@ impl Station {
             parallel: 1.0,
             background: 0.0,
             piece: 0.0,
+            first: None,
         }
+    }
+
+    /// Under an open load of `flow` whose waiting is `wait`: the mean service, and the waiting, where
+    /// the first of a busy period is served otherwise (Welch, 1964).
+    fn begun(&self, flow: f64, wait: f64) -> (f64, f64) {
+        let Some((mean, square)) = self.first else {
+            return (self.service, wait);
+        };
+        let usual = self.service.powi(2) * (1.0 + self.variation);
+        let busy = (flow * self.service).min(0.98);
+        let growth = 1.0 - busy + flow * mean;
+        let idle = ((1.0 - busy) / growth).clamp(0.0, 1.0);
+        let more = flow * (square - usual) / (2.0 * growth);
+        let service = idle * mean + (1.0 - idle) * self.service;
+        (service, (wait + more).max(0.0))
     }
 
     /// Services at each copy for a visit of the branch.
@@ -254,14 +273,15 @@ pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64
             let work = flow * station.service.powi(2) * (variation + station.variation);
             let behind = flow * station.background * station.piece;
             let wait = (work + behind) / (2.0 * (1.0 - busy));
+            let (service, wait) = station.begun(flow, wait);
             // Of two queues the shorter one: as with one queue for two servers.
             let wait = wait * (1.0 - branch.chosen + branch.chosen * busy / (1.0 + busy));
-            time += station.visits * (station.service + wait);
+            time += station.visits * (service + wait);
             let own = station.variation / (1.0 + station.variation);
             square += wait * wait * (1.0 - together + together * own);
             if at == 0 {
                 state.utilisation = (flow * (station.service + station.background)).min(1.0);
-                state.queue = flow * (station.service + wait) * station.copies;
+                state.queue = flow * (service + wait) * station.copies;
             }
         }
         state.response = time;

@@ -6,7 +6,13 @@
 //!                          again when the host has caught up: a few turns for each segment
 //!   no read-ahead, writes  the next command comes after its first sector has passed: the passage
 //!                          and a whole number of turns
+//!   the nearest first      the head takes every s-th of those that wait, and the ones between in
+//!                          the next turns: of W that wait, 2 W / (s + 1) in a turn
 //! ```
+
+mod arriving;
+
+pub(super) use arriving::{Arriving, Moments, arriving};
 
 use super::footprint::Part;
 use super::mechanics::{Came, Cost, Mechanics, Way};
@@ -32,6 +38,12 @@ pub(super) struct Stream {
     /// The share of parts before which the arm moves to another piece of the disk, and how long.
     pub(super) jumps: f64,
     pub(super) jump: f64,
+    /// The share of the commands at the drive that it may choose from for one piece of the disk.
+    pub(super) near: f64,
+    /// For one request at a time: the disks that it uses, and how many requests there are from one
+    /// of a disk to the next.
+    pub(super) wide: f64,
+    pub(super) turns: f64,
 }
 
 /// What a part costs.
@@ -127,7 +139,12 @@ impl<'a> Place<'a> {
         let share = stream.reads;
         // What comes after another kind finds its sector passed.
         let mixed = 2.0 * share * (1.0 - share);
-        let cold_read = self.turned_read(stream) + stream.jumps * stream.jump;
+        let cold_read = match self.mechanics.profile.cache.write_policy {
+            // What is written meanwhile goes on in order.
+            WritePolicy::BehindWhenIdle => self.turned_read(stream),
+            _ => self.passed_read(stream),
+        };
+        let cold_read = cold_read + stream.jumps * stream.jump;
         let read =
             reads.period + (cold_read - reads.period).max(0.0) * mixed / share.max(1e-9) / 2.0;
         Pace {
@@ -168,6 +185,26 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// The same where the drive may choose another one first.
+    fn passed_read(&self, stream: Stream) -> f64 {
+        let turned = self.turned_read(stream);
+        let settle = self.settle(Direction::Read);
+        let cost = self
+            .mechanics
+            .read(&self.read, settle, 0.0, self.came, stream.reads);
+        let besides = cost.busy - cost.medium + cost.overhead + settle;
+        self.chosen(besides, stream)
+            .map_or(turned, |time| time.min(turned))
+    }
+
+    /// The time of a command where the drive takes the nearest of several first.
+    fn chosen(&self, besides: f64, stream: Stream) -> Option<f64> {
+        let queue = &self.mechanics.profile.queue;
+        let waiting = stream.depth.min(queue.depth as f64);
+        let chooses = queue.scheduler == Scheduler::Sptf && waiting > 1.0;
+        chooses.then(|| self.wave(besides, waiting * stream.near))
+    }
+
     /// The time from one command to the next, where the first sector of the next comes when the
     /// last one of this has passed, and again a turn later.
     fn turned(&self, settle: f64, cost: impl Fn(f64) -> Cost) -> f64 {
@@ -206,7 +243,7 @@ impl<'a> Place<'a> {
             let period = if stream.away > 0.0 {
                 cold
             } else {
-                self.turned_read(stream)
+                self.passed_read(stream)
             };
             return Pace {
                 period,
@@ -340,7 +377,7 @@ impl<'a> Place<'a> {
                 // Nothing is written back while the next write comes in.
                 let taken = host_write(self.mechanics, self.count, Came::Busy, stream.reads);
                 Pace {
-                    period: self.skip(settle + taken, window).max(host),
+                    period: self.wave(settle + taken, window * stream.near).max(host),
                     host,
                     media: self.media,
                     cold: host,
@@ -359,17 +396,12 @@ impl<'a> Place<'a> {
         };
         let first = write(0.0);
         let extra = first.busy - first.medium + first.overhead + settle;
-        let window = match self.mechanics.profile.queue.scheduler {
-            Scheduler::Sptf => stream.depth - 1.0,
-            _ => 0.0,
-        };
         let turned = self.turned(settle, write);
         let period = if stream.away > extra {
-            cold
-        } else if window > 0.0 {
-            self.skip(extra, window).min(turned)
+            self.round(cold, stream)
         } else {
-            turned
+            let chosen = self.chosen(extra, stream);
+            chosen.map_or(turned, |time| time.min(turned))
         };
         Pace {
             period: period + stream.jumps * (cold - period).max(0.0),
@@ -380,15 +412,25 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A part of those that `window` others follow, where the head needs `besides` between two: it
-    /// takes the next that it can reach, or waits for the turn.
-    fn skip(&self, besides: f64, window: f64) -> f64 {
+    /// The time of a part where the head needs `besides` between two, and `waiting` can be chosen
+    /// from. It takes each that it can still reach, every `step`-th, and comes back for the others
+    /// turn by turn; what came in one turn is worked off in the next `step` ones, so that on average
+    /// half of it waits.
+    fn wave(&self, besides: f64, waiting: f64) -> f64 {
         let step = (besides / self.media).ceil() + 1.0;
         let turned = self.turns(besides, self.media);
-        if window >= step - 1.0 {
-            (step * self.media).min(turned)
-        } else {
-            turned
-        }
+        let in_a_turn = (2.0 * waiting / (step + 1.0)).max(1.0);
+        (self.mechanics.turn / in_a_turn)
+            .max(step * self.media)
+            .min(turned)
+    }
+
+    /// A part of one request at a time that goes to each disk in its turn. The platters' phases do
+    /// not change, so that a round of all disks takes whole turns: on average half a turn more than
+    /// what the last of the disks of a request needs each time.
+    fn round(&self, cold: f64, stream: Stream) -> f64 {
+        let turn = self.mechanics.turn;
+        let last = stream.wide / (stream.wide + 1.0) - 0.5;
+        cold + turn * last.max(0.0) + turn / (2.0 * stream.turns.max(1.0))
     }
 }

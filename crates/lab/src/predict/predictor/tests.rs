@@ -3,8 +3,10 @@
 
 use super::predict;
 use crate::disk::catalog;
+use crate::disk::profile::Scheduler;
 use crate::predict::cases;
 use crate::predict::emulate;
+use crate::predict::subject::{Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
 
 /// The middle of fifteen errors is small.
 #[test]
@@ -29,4 +31,47 @@ fn predictions_are_near() {
     errors.sort_by(f64::total_cmp);
     assert!(errors[7] < 0.1, "{errors:?}");
     assert!(errors[12] < 0.4, "{errors:?}");
+}
+
+/// Writes in order that a drive may reorder, or that come of themselves, cost turns as emulated.
+#[test]
+fn streams_of_writes_take_their_turns() {
+    let profile = catalog::find("Seagate Cheetah 9LP ST39102LW").unwrap();
+    for (scheduler, blocks, arrivals) in [
+        (Scheduler::Sptf, 2, Arrivals::Closed { depth: 16 }),
+        (Scheduler::Sptf, 1, Arrivals::Closed { depth: 32 }),
+        (Scheduler::Fcfs, 8, Arrivals::Closed { depth: 4 }),
+        (Scheduler::Fcfs, 8, Arrivals::Poisson { gap_ns: 20_000_000 }),
+    ] {
+        let mut profile = profile.clone();
+        profile.queue.scheduler = scheduler;
+        let medium = Medium::Drive(Box::new(profile));
+        let all = medium.blocks().unwrap();
+        let volume = Volume {
+            disks: vec![Disk { medium, link: None }],
+            pieces: vec![Piece {
+                disk: 0,
+                start: 0,
+                blocks: all,
+            }],
+            shape: Shape::Linear,
+        };
+        let load = Load {
+            pattern: Pattern::Sequential,
+            region_start: 0,
+            region_blocks: all,
+            reads: 0,
+            blocks,
+            grain: blocks,
+            arrivals,
+            warm_up: 500,
+            counted: 3000,
+        };
+        let seen = emulate::run(&volume, &load, 1).unwrap().response_ns;
+        let told = predict(&volume, &load).unwrap().response_ns;
+        assert!(
+            (told / seen - 1.0).abs() < 0.2,
+            "{load:?}: {told} for {seen}"
+        );
+    }
 }

@@ -120,3 +120,34 @@ fn the_last_of_several() {
         assert!((mean - largest(count)).abs() < 0.02, "{count} {mean}");
     }
 }
+
+/// A queue whose busy periods begin with a longer service, against one played through.
+#[test]
+fn a_first_service_of_its_own_is_waited_for() {
+    let (usual, first, gap) = (1e6, 4e6, 3e6);
+    let mut random = Random::new(3);
+    let (mut at, mut free, mut sum) = (0.0, 0.0, 0.0);
+    let count = 400_000;
+    for _ in 0..count {
+        let number = ((random.number() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        at -= number.ln() * gap;
+        let service = if at >= free { first } else { usual };
+        free = at.max(free) + service;
+        sum += free - at;
+    }
+    let played = sum / f64::from(count);
+    let branch = Branch {
+        visits: 1.0,
+        stations: vec![Station {
+            first: Some((first, first * first)),
+            ..Station::once(usual, 0.0)
+        }],
+        ..Branch::default()
+    };
+    let above = Branch {
+        visits: 1.0,
+        ..Branch::default()
+    };
+    let told = open(&[branch, above], ONE, 1.0 / gap, 1.0).response;
+    assert!((told / played - 1.0).abs() < 0.01, "{told} for {played}");
+}
