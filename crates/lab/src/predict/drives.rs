@@ -172,29 +172,7 @@ impl Model<'_> {
         let block = mechanics.per_block();
         let (head, deviation, aside) = match self.gap(visits) {
             None => (Station::once(found.period, 0.0), 0.0, 0.0),
-            Some(gap) => {
-                let coming = arriving(mechanics, &self.footprint.disks[disk], stream, gap);
-                let Arriving {
-                    first,
-                    queued,
-                    delay,
-                } = coming;
-                // What waits is served no more slowly than under a closed load of a few.
-                let few = Stream {
-                    depth: FEW,
-                    away: 0.0,
-                    ..stream
-                };
-                let limit = pace(mechanics, &self.footprint.disks[disk], few).period;
-                let queued = queued.at_most(limit);
-                let spread = |of: Moments| (of.square - of.mean.powi(2)).max(0.0);
-                let variation = spread(queued) / queued.mean.max(1.0).powi(2);
-                let head = Station {
-                    first: Some((first.mean, first.square)),
-                    ..Station::once(queued.mean, variation)
-                };
-                (head, spread(first).sqrt(), delay)
-            }
+            Some(gap) => self.coming(disk, mechanics, stream, gap),
         };
         let service = aside + head.first.map_or(head.service, |first| first.0);
         let transfer = service.min(found.media.max(found.host));
@@ -212,6 +190,37 @@ impl Model<'_> {
             burst: self.burst(visits),
             ..Branch::default()
         }
+    }
+
+    /// The head under parts that come of themselves, the deviation of the time of one that finds it
+    /// idle, and what the controller does meanwhile.
+    fn coming(
+        &self,
+        disk: usize,
+        mechanics: &Mechanics<'_>,
+        stream: Stream,
+        gap: f64,
+    ) -> (Station, f64, f64) {
+        let parts = &self.footprint.disks[disk];
+        let Arriving {
+            first,
+            queued,
+            delay,
+        } = arriving(mechanics, parts, stream, gap);
+        // What waits is served no more slowly than under a closed load of a few.
+        let few = Stream {
+            depth: FEW,
+            away: 0.0,
+            ..stream
+        };
+        let queued = queued.at_most(pace(mechanics, parts, few).period);
+        let spread = |of: Moments| (of.square - of.mean.powi(2)).max(0.0);
+        let variation = spread(queued) / queued.mean.max(1.0).powi(2);
+        let head = Station {
+            first: Some((first.mean, first.square)),
+            ..Station::once(queued.mean, variation)
+        };
+        (head, spread(first).sqrt(), delay)
     }
 
     /// The mean gap before a part of a stream that comes of itself, while it is the disk's turn.

@@ -49,15 +49,9 @@ pub(super) fn served(server: &ServerProfile) -> Branch {
     }
 }
 
-/// A flash disk: units beside each other, and one bus that answers in order. A share `stale` of the
-/// pages is not in its cache because it was just written.
-pub(super) fn flashed(
-    flash: &FlashProfile,
-    parts: &[Part],
-    reads: f64,
-    stale: f64,
-    (depth, state): (Option<usize>, &State),
-) -> Branch {
+/// Of an average part: pages, those of them that it covers only in part, blocks, and services that
+/// follow each other on a unit.
+fn pages(flash: &FlashProfile, parts: &[Part]) -> [f64; 4] {
     let size = u64::from(flash.page_blocks);
     let units = flash.units as f64;
     let (mut pages, mut cut, mut count, mut serial) = (0.0, 0.0, 0.0, 0.0);
@@ -71,9 +65,20 @@ pub(super) fn flashed(
         cut += all - whole;
         count += part.count as f64;
     }
-    let each = 1.0 / parts.len() as f64;
-    let (pages, cut, count) = (pages * each, cut * each, count * each);
-    let serial = serial * each;
+    [pages, cut, count, serial].map(|sum| sum / parts.len() as f64)
+}
+
+/// A flash disk: units beside each other, and one bus that answers in order. A share `stale` of the
+/// pages is not in its cache because it was just written.
+pub(super) fn flashed(
+    flash: &FlashProfile,
+    parts: &[Part],
+    reads: f64,
+    stale: f64,
+    (depth, state): (Option<usize>, &State),
+) -> Branch {
+    let units = flash.units as f64;
+    let [pages, cut, count, serial] = pages(flash, parts);
     let parallel = pages / serial;
     let grown = flash.amplification_thousandths as f64 / 1000.0;
     let erase = flash.erase_ns as f64 * grown / flash.erase_pages as f64;

@@ -102,8 +102,8 @@ impl Station {
         }
     }
 
-    /// Under an open load of `flow` whose waiting is `wait`: the mean service, and the waiting, where
-    /// the first of a busy period is served otherwise (Welch, 1964).
+    /// Under an open load of `flow` whose waiting is `wait`: the mean service, and the waiting,
+    /// where the first of a busy period is served otherwise (Welch, 1964).
     fn begun(&self, flow: f64, wait: f64) -> (f64, f64) {
         let Some((mean, square)) = self.first else {
             return (self.service, wait);

@@ -414,8 +414,8 @@ impl<'a> Place<'a> {
 
     /// The time of a part where the head needs `besides` between two, and `waiting` can be chosen
     /// from. It takes each that it can still reach, every `step`-th, and comes back for the others
-    /// turn by turn; what came in one turn is worked off in the next `step` ones, so that on average
-    /// half of it waits.
+    /// turn by turn; what came in one turn is worked off in the next `step` ones, so that on
+    /// average half of it waits.
     fn wave(&self, besides: f64, waiting: f64) -> f64 {
         let step = (besides / self.media).ceil() + 1.0;
         let turned = self.turns(besides, self.media);

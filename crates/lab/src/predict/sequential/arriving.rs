@@ -1,9 +1,9 @@
 //! Parts of a stream that come of themselves, after pauses that nobody chose.
 //!
-//! The platter knows where the last part ended: its sector's end passed the head then, and each turn
-//! since. So what a part that finds the drive idle waits for the platter follows from the gap before
-//! it, and one that had to wait for another begins right behind that one's end. The two are told
-//! apart, since a queue of such parts is one whose first service is another than the following ones.
+//! The platter knows where the last part ended: its sector's end passed the head then, and each
+//! turn since. So what a part that finds the drive idle waits for the platter follows from the gap
+//! before it, and one that had to wait for another begins right behind that one's end. The two are
+//! told apart, since a queue of such parts has a first service that is not like the others.
 //!
 //! ```text
 //!   write, or read without its data   overhead, settling, and until the sector comes round again
