@@ -55,7 +55,9 @@ impl Load {
     /// What it is on a layout, and how people would write it.
     pub(super) fn on(&self, layout: &Layout) -> Result<(Work, String)> {
         if let Some(running) = &self.program {
-            let text = format!("{:?} on\n{:?}\n", running.program, running.options);
+            let command = running.program.command().unwrap_or_default();
+            let (program, options) = (&running.program, &running.options);
+            let text = format!("{command}{program:?} on\n{options:?}\n");
             return Ok((Work::Program(Box::new(running.clone())), text));
         }
         let all = layout.size().to_string();

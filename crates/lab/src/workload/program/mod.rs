@@ -19,6 +19,7 @@
 
 mod bonnie;
 mod call;
+mod command;
 mod dd;
 mod iozone;
 mod postmark;

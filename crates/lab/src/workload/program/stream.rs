@@ -46,6 +46,17 @@ impl Program {
             Self::Building(building) => building.stream(seed),
         }
     }
+
+    /// What people would type to have the real program do the same, if there is a short way.
+    pub fn command(&self) -> Option<String> {
+        match self {
+            Self::PostMark(settings) => Some(super::command::postmark(settings)),
+            Self::Bonnie(bonnie) => Some(bonnie.command()),
+            Self::Dd(dd) => Some(dd.command()),
+            Self::IoZone(iozone) => Some(iozone.command()),
+            Self::Dbench(_) | Self::Building(_) => None,
+        }
+    }
 }
 
 /// How bytes go between program and device.

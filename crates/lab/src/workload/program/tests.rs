@@ -244,3 +244,39 @@ fn postmark_as_calls_moves_the_bytes_of_its_report() {
     let written: u64 = phases.iter().map(|phase| phase.written).sum();
     assert_eq!((read, written), (counts.bytes_read, counts.bytes_written));
 }
+
+#[test]
+fn the_real_programs_are_told_the_same() {
+    // As their manuals have it; what they cannot be told is left out.
+    let told = |program: Program| program.command().expect("a command");
+    let mut settings = Settings::pm2();
+    settings.seed = 42;
+    let text = told(Program::PostMark(Box::new(settings)));
+    assert!(
+        text.contains("set size 1 1000\nset seed 42\nrun\n"),
+        "{text}"
+    );
+    let plus = Bonnie::new(BonnieStyle::PlusPlus, 256 << 20);
+    assert_eq!(
+        told(Program::Bonnie(plus)),
+        "bonnie++ -d . -s 256M:8192 -n 16\n"
+    );
+    let dd = Dd {
+        bytes: 1 << 20,
+        block: 4096,
+        path: Path::Direct,
+        copying: Copying::Write,
+        ending: Ending::Synced,
+    };
+    let text = "dd if=/dev/zero of=dd bs=4096 count=256 oflag=direct conv=fsync\n";
+    assert_eq!(told(Program::Dd(dd)), text);
+    let iozone = IoZone {
+        files: vec![64 << 10],
+        records: vec![4 << 10],
+        path: Path::Direct,
+        warmth: Warmth::Warm,
+        ending: Ending::Closed,
+    };
+    let text = "iozone -i 0 -i 1 -i 2 -s 64 -r 4 -I\n";
+    assert_eq!(told(Program::IoZone(iozone)), text);
+}
