@@ -178,7 +178,7 @@ fn averages(profile: &Profile, count: u64) -> Result<(f64, f64)> {
     while done < count {
         let cylinder = (next(&mut state) % cylinders) as u32;
         let head = (next(&mut state) % heads) as u32;
-        let sector = (next(&mut state) % 64) as u32;
+        let sector = (next(&mut state) % 32) as u32;
         let Some(block) = drive.geometry().block_at(cylinder, head, sector) else {
             continue;
         };
