@@ -1,6 +1,7 @@
-//! What stands beside the emulation of an arm: what a formula says, and what a real machine did.
+//! What stands beside the emulation of an arm: what a formula says. What a real machine did is not
+//! an arm of an emulated drive, and has its own section (`measured.rs`).
 
-use crate::experiment::{self, Arm, Read};
+use crate::experiment::{self, Arm};
 use crate::stats::Interval;
 
 /// The prediction of a metric of an arm with its 95 % interval; `None` where there is no formula.
@@ -12,14 +13,4 @@ pub(super) fn predicted(arm: &Arm, metric: &str) -> Option<Interval> {
         estimate: of.value,
         high: of.high,
     })
-}
-
-/// What was measured of a metric of an arm of an experiment; `None` where nothing was.
-pub(super) fn measured(
-    _results: &Read,
-    _experiment: &str,
-    _arm: &str,
-    _metric: &str,
-) -> Option<Interval> {
-    None
 }

@@ -12,7 +12,7 @@
 
 use std::fmt::Write;
 
-use super::beside::{measured, predicted};
+use super::beside::predicted;
 use super::runs::{Seen, of, seen};
 use super::text::{escaped, number};
 use crate::disk::error::Result;
@@ -59,7 +59,6 @@ struct Source {
 struct Found {
     predicted: Option<Interval>,
     emulated: Option<Interval>,
-    measured: Option<Interval>,
     /// What ran: replicates, first seed, configuration, depth reached, hits.
     origin: String,
     outstanding: Option<f64>,
@@ -73,7 +72,8 @@ pub(super) fn sections(experiments: &[Experiment], results: &Read) -> Result<Str
          printed, and what came of the same question here. The error compares the emulation with \
          the printed number. It is no verdict: no document describes its machine completely, so \
          that ratios within a table say more than the numbers. A row without a number here names \
-         the claim that it belongs to.</p>",
+         the claim that it belongs to. What was measured on a real machine has <a \
+         href=\"#measured\">a section of its own</a>.</p>",
     );
     for table in read(TEXT)? {
         show(&mut out, &table, experiments, results);
@@ -174,11 +174,9 @@ impl Source {
         // Of ratios only the emulation's is shown: a prediction of both says no more.
         let single = self.base.is_none();
         let formula = single.then(|| predicted(arm.arm, &self.metric)).flatten();
-        let real = single.then(|| measured(results, &experiment.name, &arm.name, &self.metric));
         Found {
             predicted: formula.map(|found| self.turned(found)),
             emulated: of(&values),
-            measured: real.flatten().map(|found| self.turned(found)),
             origin: self.origin(experiment, arm),
             outstanding: some(arm.mean("outstanding")),
             hits: some(arm.mean("hits_percent")),
@@ -257,7 +255,7 @@ struct Column {
 }
 
 const EMULATED: &str = "Emulated";
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 4] = [
     Column {
         name: "Predicted",
         of: |found| found.predicted.as_ref().map(shown),
@@ -265,10 +263,6 @@ const COLUMNS: [Column; 5] = [
     Column {
         name: EMULATED,
         of: |found| found.emulated.as_ref().map(shown),
-    },
-    Column {
-        name: "Measured",
-        of: |found| found.measured.as_ref().map(shown),
     },
     Column {
         name: "Outstanding",

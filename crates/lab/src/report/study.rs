@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::beside::measured;
 use super::chart::{LAYERS, TERMS, bars, dots};
 use super::configuration::words;
 use super::predicted;
@@ -61,7 +60,7 @@ pub(super) fn section(experiment: &Experiment, results: &Read) -> String {
     if !surfaces.is_empty() {
         let _ = write!(out, "<h3>Surfaces</h3>{surfaces}");
     }
-    table(&mut out, experiment, results, &arms);
+    table(&mut out, &arms);
     out.push_str(&predicted::table(experiment, &results.records));
     repeat(&mut out, experiment, &arms);
     out.push_str("</section>");
@@ -160,8 +159,7 @@ fn legend(names: &[(&str, &str); 7]) -> String {
 /// A column of the table: its heading and its cells.
 type Column = (String, Vec<Option<Interval>>);
 
-fn table(out: &mut String, experiment: &Experiment, results: &Read, arms: &[Seen<'_>]) {
-    let main = main_metric(experiment, arms);
+fn table(out: &mut String, arms: &[Seen<'_>]) {
     let mut columns: Vec<Column> = Vec::new();
     let mut add = |name: &str, unit: &str, cells: Vec<Option<Interval>>| {
         if cells
@@ -178,14 +176,6 @@ fn table(out: &mut String, experiment: &Experiment, results: &Read, arms: &[Seen
             unit,
             arms.iter().map(|seen| seen.of(column)).collect(),
         );
-        if column == main {
-            let real = |seen: &Seen<'_>| measured(results, &experiment.name, &seen.name, column);
-            add(
-                &format!("measured {name}"),
-                unit,
-                arms.iter().map(real).collect(),
-            );
-        }
     }
     out.push_str(
         "<h3>Numbers</h3><div class=\"scroll\"><table class=\"numbers\"><caption>Medians of the \
