@@ -25,9 +25,10 @@
 //! `spec.rs` reads studies, `stand.rs` builds what is measured, `folder.rs` holds its images,
 //! `loader.rs` asks a device and `sample.rs` has what came of it, `cpu.rs` counts processor time,
 //! `run.rs` does the rounds, `record.rs` writes and reads lines, `judge.rs` has tables and
-//! evidence, `machine.rs` says where all of that was.
+//! evidence, `drive.rs` runs real programs, `machine.rs` says where all of that was.
 
 mod cpu;
+mod drive;
 mod folder;
 mod judge;
 mod loader;
@@ -38,6 +39,7 @@ mod sample;
 mod spec;
 mod stand;
 
+pub use drive::{Driven, drive};
 pub use judge::{Cell, Comparing, Line, evidence, tables};
 pub use machine::{date, machine, revision};
 pub use record::{Block, Measuring, Recorded, shipped};

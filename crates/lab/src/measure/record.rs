@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use super::drive::Driven;
 use super::spec::{Medium, Study};
 use crate::audit::json::{Node, Value};
 use crate::experiment::{Values, hash, quoted};
@@ -72,6 +73,8 @@ pub struct Recorded {
     pub measuring: Vec<Measuring>,
     /// In the order of their lines.
     pub blocks: Vec<Block>,
+    /// Real programs, in the order of their lines.
+    pub driven: Vec<Driven>,
 }
 
 impl Measuring {
@@ -192,6 +195,7 @@ impl Recorded {
         match kind {
             "measuring" => self.measuring.push(Measuring::read(node)?),
             "measured" => self.blocks.push(Block::read(node)?),
+            "driven" => self.driven.push(driven(node)?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -228,10 +232,21 @@ pub fn shipped() -> Recorded {
         .map_or_else(|_| Recorded::default(), |found| found.measured)
 }
 
-fn texts(texts: &BTreeMap<String, String>) -> String {
+pub(super) fn texts(texts: &BTreeMap<String, String>) -> String {
     let text = |(name, text): (&String, &String)| format!("{}:{}", quoted(name), quoted(text));
     let texts: Vec<String> = texts.iter().map(text).collect();
     format!("{{{}}}", texts.join(","))
+}
+
+fn driven(node: &Node) -> Result<Driven, String> {
+    Ok(Driven {
+        command: text(node, "command")?,
+        elapsed_s: number(node, "elapsed_s")?,
+        cpu_s: number(node, "cpu_s")?,
+        date: number(node, "date")? as u64,
+        about: read_texts(node, "about")?,
+        output: text(node, "output")?,
+    })
 }
 
 fn read_texts(node: &Node, name: &str) -> Result<BTreeMap<String, String>, String> {

@@ -10,8 +10,8 @@ use block::sim::Random;
 use super::loader::{Asking, ask};
 use super::sample::{Mark, Sample};
 use super::{
-    Contestant, Load, Measuring, Medium, Recorded, Study, Subject, date, evidence, pending, rounds,
-    shipped, studies, study, tables,
+    Contestant, Load, Measuring, Medium, Recorded, Study, Subject, date, drive, evidence, pending,
+    rounds, shipped, studies, study, tables,
 };
 use crate::disk::error::Result;
 use crate::experiment::read;
@@ -301,4 +301,20 @@ fn the_recording_that_comes_with_the_program_fits_its_studies() {
             assert!(table.rounds >= 6 && table.lines.len() == study.subjects.len());
         }
     }
+}
+
+#[test]
+fn what_a_program_printed_is_kept_and_checked() {
+    // Through its line and back, with everything that needs escapes; then a program that fails.
+    let folder = std::env::temp_dir();
+    let words = ["-c".to_owned(), "printf 'a\\t\"b\"\\\\\\n'".to_owned()];
+    let found = drive(&folder, ("sh", &words)).expect("sh runs");
+    assert_eq!(found.output, "a\t\"b\"\\\n");
+    assert!(found.about["formats"].starts_with("none"), "{found:?}");
+    let recorded = recorded(&found.to_line());
+    assert_eq!(recorded.driven, [found]);
+    let error = drive(&folder, ("false", &[]))
+        .expect_err("it fails")
+        .to_string();
+    assert!(error.contains("false ended with"), "{error}");
 }

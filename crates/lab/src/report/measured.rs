@@ -6,7 +6,7 @@ use super::text::{escaped, number};
 use super::verdicts::{class, list};
 use crate::disk::error::Result;
 use crate::experiment::Read;
-use crate::measure::{self, Cell, Comparing, Line, Measuring, Recorded, Study, date};
+use crate::measure::{self, Cell, Comparing, Driven, Line, Measuring, Recorded, Study, date};
 use crate::stats::{Comparison, Noise};
 
 /// All studies that were measured, by these results or by what comes with the program.
@@ -47,6 +47,7 @@ pub(super) fn measured(results: &Read) -> Result<String> {
         out.push_str("</section>");
     }
     kept(&mut out, &results.measured);
+    programs(&mut out, &results.measured.driven);
     Ok(out)
 }
 
@@ -204,4 +205,31 @@ fn kept(out: &mut String, recorded: &Recorded) {
             recorded.blocks.len()
         );
     }
+}
+
+/// Real programs that were run, and what the audit thinks of what they printed.
+fn programs(out: &mut String, driven: &[Driven]) {
+    if driven.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"driven\"><h2>Real programs</h2>");
+    for one in driven {
+        let _ = write!(
+            out,
+            "<h3><code>{}</code></h3><p>{}: {} s by the clock, {} s of the processor</p><ul>",
+            escaped(&one.command),
+            date(one.date),
+            number(one.elapsed_s),
+            number(one.cpu_s)
+        );
+        for (name, text) in &one.about {
+            let _ = write!(out, "<li>{}: {}</li>", escaped(name), escaped(text));
+        }
+        let _ = write!(
+            out,
+            "</ul><details><summary>What it printed</summary><pre>{}</pre></details>",
+            escaped(&one.output)
+        );
+    }
+    out.push_str("</section>");
 }

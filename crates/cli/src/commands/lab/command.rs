@@ -1,6 +1,6 @@
 //! The command, and its words.
 
-use super::{advise, audit, calibrate, disk, list, measure, record, report, run, trace};
+use super::{advise, audit, calibrate, disk, drive, list, measure, record, report, run, trace};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
@@ -29,7 +29,8 @@ pub(super) const RESULTS: &str = "ashlar-lab.jsonl";
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "lab",
     summary: "Find out what layouts cost, in virtual time",
-    operands: "run|measure|list|report|audit|advise|disk|calibrate|record|replay|trace [WORD ...]",
+    operands: "run|measure|drive|list|report|audit|advise|disk|calibrate|record|replay|trace \
+        [WORD ...]",
     description: "Runs experiments on emulated disks, through the mapping that serves volumes, and \
         gives claims about the cost of layers their verdict. Only `measure', `calibrate' and \
         `record' touch real disks.\n\n\
@@ -40,6 +41,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
         file: volumes, loop devices, NBD, FUSE; on images of its own in memory and in a folder, in \
         some minutes. Needs root for loop devices and FUSE, and says what it leaves out. Its lines \
         go to the same file, and it goes on as `run' does.\n\n\
+        `drive [--mount FOLDER] -- COMMAND ...' runs a real program, such as PostMark, Bonnie++, \
+        dbench, tar or fio, in a folder of a mounted volume, checks what it prints as `audit' \
+        does, and keeps it with its times.\n\n\
         `list' shows the experiments and which claims they decide.\n\n\
         `report [RESULTS]' judges the claims and writes a page of HTML that needs nothing else.\n\n\
         `audit FILE ...' checks published results (fio, Bonnie, Bonnie++, PostMark, tables) for \
@@ -135,6 +139,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     match word.as_str() {
         "run" => run::run(rest, arguments, session),
         "measure" => measure::measured(rest, arguments, session),
+        "drive" => drive::driven(rest, arguments, session),
         "list" => list::list(rest, arguments, session),
         "report" => report::report(rest, arguments, session),
         "advise" => advise::advised(rest, arguments, session),

@@ -8,6 +8,7 @@ mod audit;
 mod calibrate;
 mod command;
 mod disk;
+mod drive;
 mod list;
 mod measure;
 mod record;
