@@ -9,8 +9,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
+use lab::component::Component;
 use lab::disk::capped::{Cap, Capped};
-use lab::filesystem::{BLOCK, Class, FileSystem, LogPlace, Node, Options};
+use lab::filesystem::{BLOCK, FileSystem, LogPlace, Node, Options};
 
 const PHASES: [&str; 5] = ["create", "append", "delete", "again", "read"];
 
@@ -151,11 +152,12 @@ fn main() {
         }
         system.sync();
         let account = system.account().since(&before);
-        let sum = |of: &dyn Fn(Class) -> u64| Class::ALL.into_iter().map(of).sum::<u64>() / BLOCK;
-        let read = |class: Class| account.class(class).read_bytes;
-        let written = |class: Class| account.class(class).written_bytes;
+        let sum =
+            |of: &dyn Fn(Component) -> u64| Component::ALL.into_iter().map(of).sum::<u64>() / BLOCK;
+        let read = |class: Component| account.class(class).read_bytes;
+        let written = |class: Component| account.class(class).written_bytes;
         print!("{phase:8} {:9} {:9}  ", sum(&read), sum(&written));
-        for class in Class::ALL {
+        for class in Component::ALL {
             print!(
                 " {} {}+{}",
                 class.name(),

@@ -10,11 +10,12 @@
 
 use std::collections::BTreeMap;
 
+use lab::component::Component;
 use lab::disk::catalog;
 use lab::disk::drive::Model;
 use lab::filesystem::postmark::{self, Outcome};
 use lab::filesystem::{
-    AccessTime, BLOCK, Barrier, Class, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
+    AccessTime, BLOCK, Barrier, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
 };
 use lab::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
 use lab::stack;
@@ -161,7 +162,7 @@ fn print_account(outcome: &Outcome) {
         account.hits,
         account.hits + account.misses,
     );
-    for class in Class::ALL {
+    for class in Component::ALL {
         let tally = account.class(class);
         println!(
             "    {:5} {:10} reads {:8} {:9} blocks, writes {:8} {:9} blocks, \

@@ -23,7 +23,9 @@
 pub mod advise;
 pub mod audit;
 pub mod calibrate;
+pub mod component;
 pub mod disk;
+pub mod error;
 pub mod experiment;
 pub mod filesystem;
 pub mod layout;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Bytes of a text at most: descriptions are small.
 const TEXT_MAX: usize = 4 << 20;

@@ -2,10 +2,8 @@
 
 use lab::disk::catalog;
 use lab::disk::drive::{Command, Drive, Model, Operation, Spent};
-use lab::disk::geometry::{Layout, Zone};
-use lab::disk::profile::{AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue};
+use lab::disk::profile::{Cache, Profile};
 use lab::disk::rotation::{Angle, SLACK_NS};
-use lab::disk::seek::SeekCurve;
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row, worse};
@@ -44,53 +42,6 @@ pub(crate) fn rows(effort: Effort) -> Result<()> {
     Ok(())
 }
 
-/// A drive for sums by hand: a turn takes 10 ms, 100 sectors per track, 2 heads, seeks of 5 ms,
-/// head switches of 1 ms, overheads of 0.5 ms, no cache.
-fn plain() -> Profile {
-    let each = AfterEach::both(MS / 2);
-    Profile {
-        name: "plain".to_owned(),
-        source: "made up".to_owned(),
-        layout: Layout {
-            heads: 2,
-            cylinders: 1000,
-            zones: vec![Zone {
-                last_cylinder: 999,
-                per_track: 100,
-                track_skew_millisectors: 20_000,
-                cylinder_skew_millisectors: 60_000,
-                ..Zone::default()
-            }],
-            ..Layout::default()
-        },
-        mechanics: Mechanics {
-            rpm: 6000,
-            seek: SeekCurve::Constant(5 * MS),
-            head_switch_ns: MS,
-            settle_ns: 0,
-            write_settle_ns: 0,
-            write_seek_min_ns: 0,
-        },
-        overheads: Overheads {
-            read_hit: each,
-            read_miss: each,
-            write_hit: each,
-            write_miss: each,
-            ..Overheads::default()
-        },
-        cache: Cache {
-            segments: 0,
-            ..Cache::default()
-        },
-        bus: Bus {
-            read_block_ns: BLOCK,
-            write_block_ns: BLOCK,
-            hold_for_read: Habit::Yes,
-        },
-        queue: Queue::default(),
-    }
-}
-
 /// Gives the drive a command and returns when it is answered.
 fn one(drive: &mut Drive, now_ns: u64, operation: Operation, start: u64, count: u32) -> u64 {
     let tag = 0;
@@ -121,7 +72,7 @@ fn next(state: &mut u64) -> u64 {
 
 /// The worst error of single blocks read and written anywhere, in nanoseconds.
 fn single(count: usize) -> Result<u64> {
-    let mut drive = Drive::new(plain(), Angle::default())?;
+    let mut drive = Drive::new(catalog::plain(), Angle::default())?;
     let (mut at, mut now, mut state, mut worst) = ((0, 0), 0, 7, 0);
     for _ in 0..count {
         let block = next(&mut state) % 200_000;

@@ -1,9 +1,9 @@
 //! The drives that random cases choose from.
 
 use lab::disk::catalog;
-use lab::disk::error::Result;
 use lab::disk::import::{self, Files};
 use lab::disk::profile::Profile;
+use lab::error::Result;
 
 use crate::fixtures;
 

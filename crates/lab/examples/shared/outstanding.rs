@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use lab::disk::drive::{Command, Drive, Operation};
-use lab::disk::error::Result;
 use lab::disk::profile::{Profile, Scheduler};
 use lab::disk::rotation::Angle;
+use lab::error::Result;
 
 /// Keeps `depth` random requests of 8 blocks outstanding, half of them writes, until `count` are
 /// answered; emulated and wall seconds.

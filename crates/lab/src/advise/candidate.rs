@@ -5,7 +5,7 @@
 //! are fastest at their beginning; what their end would do is tried too, to say what the place is
 //! worth. Disks of one kind are alike, so only how many of each kind are used is varied.
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
 use crate::workload::fio::Job;
 

@@ -1,7 +1,7 @@
 //! Predictions of candidates, in order; ties; the Pareto front; emulations of the best few.
 
 use super::candidate::{Candidate, Wish, candidates};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::predict::{Estimate, Question, Trial, trial};
 
 /// What candidates are ordered by.

@@ -1,7 +1,7 @@
 //! What the cache does: how fast it answers, how many places it remembers, how far it reads ahead.
 
 use super::probe::Probe;
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::stats::{Bootstrap, Interval, median};
 
 /// Reads of each kind.

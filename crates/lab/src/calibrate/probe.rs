@@ -7,7 +7,7 @@ use block::clock::Clock;
 use block::sim::Random;
 use block::{BlockingDevice, Device, Driver};
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 const BLOCK: u64 = 512;
 /// Tries to read a block from the medium, each after the cache was filled with other places.

@@ -1,7 +1,7 @@
 //! The time of a revolution: ends of reads of one block are whole revolutions apart.
 
 use super::probe::Probe;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::stats::Interval;
 use crate::stats::real::student_point;
 

@@ -10,12 +10,12 @@ use super::rotation;
 use super::seeks::{self, Move};
 use super::tracks::{self, Heads, Track};
 use super::zones::{self, Cylinders, ZoneFit};
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::geometry::{Layout, Sparing, Zone};
 use crate::disk::profile::{
     AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, WritePolicy,
 };
 use crate::disk::seek::SeekCurve;
+use crate::error::{Error, Kind, Result};
 use crate::stats::Interval;
 
 /// Blocks that are written to learn of the write cache.

@@ -7,7 +7,7 @@
 use super::probe::Probe;
 use super::tracks::{self, Track};
 use super::zones::Cylinders;
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::stats::Interval;
 
 /// Starting sectors of each distance: the true time is up to a sector below each.

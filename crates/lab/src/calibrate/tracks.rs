@@ -1,7 +1,7 @@
 //! Tracks: how many sectors they have, where they end, how much the next one is turned.
 
 use super::probe::Probe;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// The first distance over which a sector's time is taken.
 const SHORT: u64 = 16;

@@ -2,7 +2,7 @@
 
 use super::probe::Probe;
 use super::tracks;
-use crate::disk::error::Result;
+use crate::error::Result;
 
 /// Places at which the length of tracks is taken first.
 const PLACES: u64 = 48;

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use super::drive::{Answer, Command, Model, Operation, Served};
-use super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Bytes of a block.
 const BLOCK: u64 = 512;

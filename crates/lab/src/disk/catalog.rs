@@ -7,7 +7,6 @@
 
 use std::path::Path;
 
-use super::error::{Error, Kind, Result};
 use super::file;
 use super::geometry::{Layout, Sparing, Zone};
 use super::profile::{
@@ -15,6 +14,7 @@ use super::profile::{
     Scheduler, WritePolicy,
 };
 use super::seek::{Eq7, SeekCurve, settle_of};
+use crate::error::{Error, Kind, Result};
 
 /// The measured sets: one line each, milliseconds and counts, as published with their source.
 const MEASURED: &str = include_str!("../../fixtures/disks/measured.csv");
@@ -324,6 +324,54 @@ pub fn period_pair() -> [Profile; 2] {
         drive("ide-8gb-like", 4, 15_625_000, 260, 139),
         drive("ide-30gb-like", 5, 58_593_750, 760, 436),
     ]
+}
+
+/// A drive for sums by hand: 6,000 rpm (a turn takes 10 ms), 100 sectors per track (0.1 ms each),
+/// 2 heads, seeks of 5 ms, head switches of 1 ms with a skew of 20 sectors, overheads of 0.5 ms,
+/// a bus of 0.01 ms per block, no cache. Not among [`all`].
+pub fn plain() -> Profile {
+    let each = AfterEach::both(500_000);
+    Profile {
+        name: "plain".to_owned(),
+        source: "made up".to_owned(),
+        layout: Layout {
+            heads: 2,
+            cylinders: 1000,
+            zones: vec![Zone {
+                last_cylinder: 999,
+                per_track: 100,
+                track_skew_millisectors: 20_000,
+                cylinder_skew_millisectors: 60_000,
+                ..Zone::default()
+            }],
+            ..Layout::default()
+        },
+        mechanics: Mechanics {
+            rpm: 6000,
+            seek: SeekCurve::Constant(5_000_000),
+            head_switch_ns: 1_000_000,
+            settle_ns: 0,
+            write_settle_ns: 0,
+            write_seek_min_ns: 0,
+        },
+        overheads: Overheads {
+            read_hit: each,
+            read_miss: each,
+            write_hit: each,
+            write_miss: each,
+            ..Overheads::default()
+        },
+        cache: Cache {
+            segments: 0,
+            ..Cache::default()
+        },
+        bus: Bus {
+            read_block_ns: 10_000,
+            write_block_ns: 10_000,
+            hold_for_read: Habit::Yes,
+        },
+        queue: Queue::default(),
+    }
 }
 
 /// The HP 97560 of 1991, by the equations of Ruemmler and Wilkes (1994) as several simulators have

@@ -27,11 +27,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use super::error::Result;
 use super::geometry::{Geometry, Place};
 use super::profile::{Profile, WritePolicy};
 use super::rotation::{Angle, Rotation};
 use super::seek::{Arm, Direction};
+use crate::error::Result;
 
 mod ahead;
 mod bus;

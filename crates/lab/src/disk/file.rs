@@ -15,13 +15,13 @@ mod pen;
 
 use std::path::Path;
 
-use super::error::{Error, Kind, Result};
 use super::geometry::{Layout, Serpentine, Sparing, Zone};
 use super::profile::{
     AfterEach, Bus, Cache, ExtraDisconnect, Mechanics, Overheads, Profile, Queue, ReadAhead,
     Release, Scheduler, WritePolicy, ZeroLatency,
 };
 use super::seek::{Eq7, SeekCurve};
+use crate::error::{Error, Kind, Result};
 use crate::settings::Table;
 use pen::Pen;
 

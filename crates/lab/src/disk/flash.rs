@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::drive::{Answer, Command, Model, Operation, Served};
-use super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Units that a profile may claim.
 const UNITS_MAX: usize = 1 << 16;

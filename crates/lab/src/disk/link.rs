@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::drive::{Answer, Command, Model, Operation, Spent};
-use super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Bytes of a block.
 const BLOCK: u64 = 512;

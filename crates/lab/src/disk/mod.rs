@@ -24,7 +24,6 @@ pub mod capped;
 pub mod catalog;
 pub mod device;
 pub mod drive;
-pub mod error;
 pub mod file;
 pub mod flash;
 pub mod geometry;

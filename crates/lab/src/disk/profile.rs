@@ -5,10 +5,10 @@
 //! later drives have: a queue, and a volatile write cache that fills while the arm is busy.
 //! [`super::import`] reads profiles from parameter files, [`super::catalog`] holds known drives.
 
-use super::error::{Error, Kind, Result};
 use super::geometry::Layout;
 use super::rotation::RPM_MAX;
 use super::seek::SeekCurve;
+use crate::error::{Error, Kind, Result};
 
 /// Segments that a cache may have.
 const SEGMENTS_MAX: usize = 4096;

@@ -10,8 +10,8 @@
 //! that of the sorted times. Square roots are exact; the sums are of integers.
 
 use super::drive::{Answer, Command, Drive, Operation, Served};
-use super::error::{Error, Kind, Result};
 use super::import;
+use crate::error::{Error, Kind, Result};
 
 /// Requests of a trace, at most.
 const REQUESTS_MAX: usize = 10_000_000;

@@ -17,7 +17,7 @@
 //! since it may not miss the track (the extra time may be negative where the curve was measured
 //! with writes). Staying on the track costs nothing.
 
-use super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// A seek may not take longer than this, which no arm does.
 const SEEK_MAX_NS: u64 = 1_000_000_000;

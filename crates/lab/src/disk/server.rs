@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use block::sim::Random;
 
 use super::drive::{Answer, Command, Model, Served};
-use super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::stats::real::ln;
 
 /// How service times are drawn.

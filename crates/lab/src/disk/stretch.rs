@@ -6,10 +6,10 @@
 //! many times faster per cylinder: rates of zones, and seek times by the share of the stroke, stay
 //! what they were.
 
-use super::error::{Error, Kind, Result};
 use super::geometry::Sparing;
 use super::profile::Profile;
 use super::seek::{Eq7, SeekCurve};
+use crate::error::{Error, Kind, Result};
 
 /// Heads that a drive gets before it gets more cylinders.
 const HEADS_MAX: u64 = 32;

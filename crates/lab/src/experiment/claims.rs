@@ -10,7 +10,7 @@ use super::record::Read;
 use super::rule::{Evidence, judge};
 use super::spec::Experiment;
 use crate::audit::audit;
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::measure;
 use crate::settings::Table;
 use crate::stats::Verdict;

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use super::record::Record;
 use super::rule::Runs;
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::settings::Table;
 use crate::stats::real::{exp, ln};
 

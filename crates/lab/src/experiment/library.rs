@@ -1,7 +1,7 @@
 //! The experiments that come with the program.
 
 use super::spec::Experiment;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Name and text of each, by name; made from the folder when the program is built.
 const TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));

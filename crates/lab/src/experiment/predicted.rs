@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::record::Record;
 use super::spec::{Arm, Experiment};
 use super::work::Work;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::predict::{Estimate, Question};
 use crate::stats::median;
 

@@ -27,12 +27,12 @@ use std::sync::Arc;
 
 use super::record::Values;
 use super::shares::Shares;
+use crate::component::Component;
 use crate::disk::drive::{Model, Spent};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::filesystem::program::{self, Measured};
 use crate::filesystem::{
-    AccessTime, BLOCK, Barrier, Class, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
-    Spread,
+    AccessTime, BLOCK, Barrier, Elevator, FileSystem, Index, Journaling, LogPlace, Options, Spread,
 };
 use crate::layout::Layout;
 use crate::settings::{Table, size};
@@ -351,11 +351,11 @@ fn values(outcome: &program::Outcome) -> Values {
     add("commits", account.commits as f64);
     add("flushes", account.flushes as f64);
     let mut blocks = [0, 0];
-    for class in Class::ALL {
+    for class in Component::ALL {
         let name = class.name().replace(' ', "_") + "_s";
         let tally = account.class(class);
         add(&name, seconds(tally.waited_ns));
-        let data = usize::from(class == Class::FileData);
+        let data = usize::from(class == Component::FileData);
         blocks[data] += (tally.read_bytes + tally.written_bytes) / BLOCK;
     }
     add("metadata_blocks", blocks[0] as f64);
@@ -377,7 +377,7 @@ fn values(outcome: &program::Outcome) -> Values {
             );
         }
         if measured.read_bytes > 0 {
-            let device = measured.account.class(Class::FileData).read_bytes as f64;
+            let device = measured.account.class(Component::FileData).read_bytes as f64;
             let share = device * 100.0 / measured.read_bytes as f64;
             add(&format!("{name}_device"), round(share));
         }

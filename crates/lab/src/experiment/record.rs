@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::audit::json::{Node, Value};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::measure::Recorded;
 use crate::stack::Outcome;
 

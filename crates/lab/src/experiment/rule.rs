@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::group::{Group, Over};
 use super::record::Record;
 use super::spec::{Arm, Experiment};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::settings::Table;
 use crate::stats::real::exp;
 use crate::stats::{

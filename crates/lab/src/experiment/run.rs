@@ -7,7 +7,7 @@ use std::thread;
 
 use super::record::Record;
 use super::spec::{Arm, Experiment};
-use crate::disk::error::Result;
+use crate::error::Result;
 
 /// How to run.
 #[derive(Debug, Clone, Copy)]

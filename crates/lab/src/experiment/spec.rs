@@ -16,7 +16,7 @@ use std::fmt::Write;
 
 use super::rule::Rule;
 use super::work::{Load, Work};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::layout::{Layout, disks, layouts};
 use crate::settings::Table;
 

@@ -2,7 +2,7 @@
 
 use super::program::Running;
 use super::record::Values;
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::layout::Layout;
 use crate::settings::Table;
 use crate::stack::{self, Plan};

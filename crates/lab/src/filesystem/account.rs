@@ -12,53 +12,7 @@
 
 use crate::disk::drive::Spent;
 
-/// What a block is to the file system; the terms of Eq. 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Blocks of directories: `T_DO`.
-    Directory,
-    /// Inode tables, indirect blocks, superblock, group descriptors: `T_MO`.
-    Metadata,
-    /// Bitmaps of blocks and inodes: `T_FL`.
-    FreeList,
-    /// Contents of files: `T_DFA`.
-    FileData,
-    /// The log: `T_J`.
-    Journal,
-}
-
-impl Class {
-    /// All, in the order of Eq. 1.
-    pub const ALL: [Self; 5] = [
-        Self::Directory,
-        Self::Metadata,
-        Self::FreeList,
-        Self::FileData,
-        Self::Journal,
-    ];
-
-    /// Its term in Eq. 1.
-    pub fn term(self) -> &'static str {
-        match self {
-            Self::Directory => "T_DO",
-            Self::Metadata => "T_MO",
-            Self::FreeList => "T_FL",
-            Self::FileData => "T_DFA",
-            Self::Journal => "T_J",
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Directory => "directory",
-            Self::Metadata => "metadata",
-            Self::FreeList => "free list",
-            Self::FileData => "file data",
-            Self::Journal => "journal",
-        }
-    }
-}
+use crate::component::Component;
 
 /// What was done for one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,7 +34,7 @@ pub struct Tally {
 /// The account of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
-    tallies: [Tally; Class::ALL.len()],
+    tallies: [Tally; Component::ALL.len()],
     /// From mount until now.
     pub elapsed_ns: u64,
     /// What the caller computed.
@@ -103,11 +57,11 @@ pub struct Account {
 
 impl Account {
     /// What was done for `class`.
-    pub fn class(&self, class: Class) -> &Tally {
+    pub fn class(&self, class: Component) -> &Tally {
         &self.tallies[class as usize]
     }
 
-    pub(super) fn class_mut(&mut self, class: Class) -> &mut Tally {
+    pub(super) fn class_mut(&mut self, class: Component) -> &mut Tally {
         &mut self.tallies[class as usize]
     }
 

@@ -12,12 +12,12 @@
 
 use std::collections::VecDeque;
 
-use super::account::Class;
 use super::cache::DEVICE;
 use super::engine::{Blame, FileSystem};
 use super::journal::{Committing, Stage, Transaction};
 use super::options::{Barrier, Journaling};
 use super::queue::Purpose;
+use crate::component::Component;
 use crate::disk::drive::Operation;
 
 impl FileSystem {
@@ -204,7 +204,7 @@ impl FileSystem {
 
     fn log_write(&mut self, operation: Operation, block: u32) {
         self.queue
-            .add(Purpose::Commit, operation, Class::Journal, block);
+            .add(Purpose::Commit, operation, Component::Journal, block);
     }
 
     /// The transaction is committed: its blocks may go to their places, what it freed may be used.
@@ -248,7 +248,7 @@ impl FileSystem {
         };
         if large(self) {
             let number = self.request_commit();
-            let blame = Blame::Class(Class::Journal);
+            let blame = Blame::Component(Component::Journal);
             self.wait(blame, |system| {
                 let running = system.journal.running.as_ref();
                 running.is_none_or(|running| running.number != number)
@@ -264,7 +264,7 @@ impl FileSystem {
     /// Writes what keeps the oldest transaction in the log, and the log's superblock.
     fn checkpoint(&mut self) {
         self.account.checkpoints += 1;
-        let blame = Blame::Class(Class::Journal);
+        let blame = Blame::Component(Component::Journal);
         if !self.journal.trim() {
             let Some(oldest) = self.journal.old.front().map(|old| old.number) else {
                 // Only what is committing holds the log.
@@ -302,7 +302,7 @@ impl FileSystem {
             self.journal.trim();
         }
         let superblock = self.journal.superblock();
-        let class = Class::Journal;
+        let class = Component::Journal;
         self.queue
             .add(Purpose::Checkpoint, Operation::Write, class, superblock);
         self.wait(blame, |system| system.queue.count(Purpose::Checkpoint) == 0);

@@ -4,17 +4,17 @@
 //! has the page and it is not even on its way to the device, the writer waits for it, as in jbd:
 //! its old contents must be there first. Writing past the end (holes) is not modelled.
 
-use super::account::Class;
 use super::engine::{Blame, FileSystem};
 use super::files::Node;
 use super::inode;
 use super::options::{AccessTime, BLOCK, Journaling, SECOND_NS};
 use super::queue::Purpose;
 use super::readahead::Fetch;
+use crate::component::Component;
 use crate::disk::drive::Operation;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
-const DATA: Blame = Blame::Class(Class::FileData);
+const DATA: Blame = Blame::Component(Component::FileData);
 
 impl FileSystem {
     /// Reads so many bytes of an open file, less at its end; how many were read.
@@ -80,7 +80,7 @@ impl FileSystem {
             self.cache.insert(block, number, page);
             self.cache.get_mut(block).expect("just inserted").reading = true;
             self.queue
-                .add(Purpose::Read, Operation::Read, Class::FileData, block);
+                .add(Purpose::Read, Operation::Read, Component::FileData, block);
         }
     }
 
@@ -205,7 +205,7 @@ impl FileSystem {
     }
 
     /// Writes a file's dirty pages, and waits for them.
-    pub(super) fn write_out(&mut self, number: u32, class: Class) {
+    pub(super) fn write_out(&mut self, number: u32, class: Component) {
         let dirty: Vec<u32> = self.inodes.get(number).dirty.iter().copied().collect();
         let block_of = |system: &Self, page: u32| {
             let block = system.inodes.get(number).block(page);
@@ -218,11 +218,11 @@ impl FileSystem {
         let mut written = Vec::new();
         for page in dirty {
             if !self.queue.has_room() {
-                self.wait(Blame::Class(class), |system| system.queue.has_room());
+                self.wait(Blame::Component(class), |system| system.queue.has_room());
             }
             let block = block_of(self, page);
             if self.cache.is_writing(block) {
-                self.wait(Blame::Class(class), |system| {
+                self.wait(Blame::Component(class), |system| {
                     !system.cache.is_writing(block)
                 });
             }
@@ -232,14 +232,14 @@ impl FileSystem {
             written.push(block);
         }
         for block in written {
-            self.wait(Blame::Class(class), |system| {
+            self.wait(Blame::Component(class), |system| {
                 !system.cache.is_writing(block)
             });
         }
     }
 
     /// Writes a block of metadata if it is dirty, and waits for it.
-    pub(super) fn write_block(&mut self, block: u32, class: Class) {
+    pub(super) fn write_block(&mut self, block: u32, class: Component) {
         if self
             .cache
             .get(block)
@@ -247,7 +247,7 @@ impl FileSystem {
         {
             self.write_page(Purpose::WriteBack, block);
         }
-        self.wait(Blame::Class(class), |system| {
+        self.wait(Blame::Component(class), |system| {
             !system.cache.is_writing(block)
         });
     }

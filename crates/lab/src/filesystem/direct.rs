@@ -4,15 +4,15 @@
 //! blocks go between device and caller, and the call returns when they have arrived. Blocks that a
 //! file does not have yet are allocated, so growing a file this way still changes metadata.
 
-use super::account::Class;
 use super::engine::{Blame, FileSystem};
 use super::files::Node;
 use super::options::{BLOCK, SECOND_NS};
 use super::queue::Purpose;
+use crate::component::Component;
 use crate::disk::drive::Operation;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
-const DATA: Blame = Blame::Class(Class::FileData);
+const DATA: Blame = Blame::Component(Component::FileData);
 
 impl FileSystem {
     /// Reads so many bytes of an open file, less at its end; how many were read.
@@ -76,7 +76,7 @@ impl FileSystem {
                 self.wait(DATA, |system| system.queue.has_room());
             }
             self.queue
-                .add(Purpose::Direct, operation, Class::FileData, block);
+                .add(Purpose::Direct, operation, Component::FileData, block);
         }
         self.wait(DATA, |system| system.queue.count(Purpose::Direct) == 0);
     }

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use super::options::{BLOCK, Index};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Hashes that the first block of a tree lists.
 const ROOT_ENTRIES: usize = (BLOCK as usize - 32) / 8;

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::account::{Account, Class};
+use super::account::Account;
 use super::allocator::Allocator;
 use super::cache::{Cache, DEVICE};
 use super::directory::Directory;
@@ -23,8 +23,9 @@ use super::journal::Journal;
 use super::options::{BLOCK, Journaling, LogPlace, Options};
 use super::queue::{Purpose, Queue, Request};
 use super::writeback::WriteBack;
+use crate::component::Component;
 use crate::disk::drive::{Model, Operation, Spent};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Blocks of the directory `lost+found`.
 const LOST_BLOCKS: u32 = 4;
@@ -35,7 +36,7 @@ const TURNS_MAX: u32 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blame {
     /// For blocks of this class.
-    Class(Class),
+    Component(Component),
     /// For others' requests to be done: whatever the device serves.
     Served,
 }
@@ -220,7 +221,7 @@ impl FileSystem {
             self.now_ns = self.now_ns.max(next_ns);
             self.settle();
             let class = match blame {
-                Blame::Class(class) => class,
+                Blame::Component(class) => class,
                 Blame::Served => self.queue.served(),
             };
             self.account.class_mut(class).waited_ns += self.now_ns - before_ns;
@@ -263,7 +264,7 @@ impl FileSystem {
 
     /// Notes that the blocks of a request are where they should be.
     fn answered(&mut self, request: &Request) {
-        if request.class == Class::Journal {
+        if request.class == Component::Journal {
             return;
         }
         for block in request.start..request.start + request.count {
@@ -289,16 +290,16 @@ impl FileSystem {
     }
 
     /// What a block is.
-    pub(super) fn class_of(&self, block: u32) -> Class {
+    pub(super) fn class_of(&self, block: u32) -> Component {
         if let Some(class) = self.geometry.class_of(block) {
             return class;
         }
         if self.directory_blocks.contains(&block) {
-            return Class::Directory;
+            return Component::Directory;
         }
         match self.cache.get(block) {
-            Some(page) if page.inode != DEVICE => Class::FileData,
-            _ => Class::Metadata,
+            Some(page) if page.inode != DEVICE => Component::FileData,
+            _ => Component::Metadata,
         }
     }
 
@@ -335,7 +336,9 @@ impl FileSystem {
         self.cache.touch(block);
         if !self.cache.is_ready(block) {
             let class = self.class_of(block);
-            self.wait(Blame::Class(class), |system| system.cache.is_ready(block));
+            self.wait(Blame::Component(class), |system| {
+                system.cache.is_ready(block)
+            });
         }
     }
 

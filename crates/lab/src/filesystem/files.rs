@@ -4,13 +4,13 @@
 //! not in memory, changes metadata in the running transaction, leaves data dirty in the cache.
 //! Names that were used once are known without looking into the directory; inodes once read stay.
 
-use super::account::Class;
 use super::directory::{Changed, Directory};
 use super::engine::FileSystem;
 use super::geometry::ROOT;
 use super::inode::Inode;
 use super::options::{BLOCK, SECOND_NS};
-use crate::disk::error::{Error, Kind, Result};
+use crate::component::Component;
+use crate::error::{Error, Kind, Result};
 
 /// A file or a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -262,12 +262,12 @@ impl FileSystem {
     /// Writes what is dirty of a file, and commits it.
     pub fn fsync(&mut self, node: Node) {
         self.compute(self.options.costs.call_ns);
-        self.write_out(node.0, Class::FileData);
+        self.write_out(node.0, Component::FileData);
         if self.options.journaling == super::options::Journaling::Ordered {
             self.commit_and_wait();
         } else {
             let block = self.geometry.table_block(node.0);
-            self.write_block(block, Class::Metadata);
+            self.write_block(block, Component::Metadata);
         }
     }
 
@@ -281,13 +281,13 @@ impl FileSystem {
         let files: Vec<u32> = files.map(|(number, _)| number).collect();
         for number in files {
             if number != super::cache::DEVICE {
-                self.write_out(number, Class::FileData);
+                self.write_out(number, Component::FileData);
             }
         }
         if self.options.journaling == super::options::Journaling::Ordered {
             self.commit_and_wait();
         }
-        self.write_out(super::cache::DEVICE, Class::Metadata);
+        self.write_out(super::cache::DEVICE, Component::Metadata);
     }
 
     /// Writes everything, and empties the memory, as unmounting and mounting again does.

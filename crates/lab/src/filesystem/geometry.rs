@@ -8,9 +8,9 @@
 //! Blocks of 4 KiB, groups of 32,768 blocks, no `flex_bg`: what `mkfs.ext3` makes. Reserved are the
 //! descriptors' blocks for growing 1,024 times, as `resize_inode` has them.
 
-use super::account::Class;
 use super::options::{BLOCK, Options};
-use crate::disk::error::{Error, Kind, Result};
+use crate::component::Component;
+use crate::error::{Error, Kind, Result};
 
 /// Blocks of a group: bits of a bitmap's block.
 pub(super) const PER_GROUP: u32 = 32_768;
@@ -167,15 +167,15 @@ impl Geometry {
     }
 
     /// What a block of the fixed layout is; `None` where files and the log may be.
-    pub fn class_of(&self, block: u32) -> Option<Class> {
+    pub fn class_of(&self, block: u32) -> Option<Component> {
         let group = self.group_of(block);
         let bitmap = self.block_bitmap(group);
         if block < bitmap {
-            Some(Class::Metadata)
+            Some(Component::Metadata)
         } else if block < bitmap + 2 {
-            Some(Class::FreeList)
+            Some(Component::FreeList)
         } else if block < bitmap + 2 + self.table_blocks {
-            Some(Class::Metadata)
+            Some(Component::Metadata)
         } else {
             None
         }

@@ -9,13 +9,13 @@
 //!
 //! Without a log a changed block is dirty at once.
 
-use super::account::Class;
 use super::cache::DEVICE;
 use super::engine::{Blame, FileSystem};
 use super::inode::{self, PAGES_MAX};
 use super::journal::Stage;
 use super::options::Journaling;
-use crate::disk::error::{Error, Kind, Result};
+use crate::component::Component;
+use crate::error::{Error, Kind, Result};
 
 /// Parts of a group over which processes spread their files.
 const COLOURS: u32 = 16;
@@ -35,7 +35,7 @@ impl FileSystem {
         }
         if self.cache.is_writing(block) {
             let class = self.class_of(block);
-            self.wait(Blame::Class(class), |system| {
+            self.wait(Blame::Component(class), |system| {
                 !system.cache.is_writing(block)
             });
         }
@@ -46,7 +46,9 @@ impl FileSystem {
                 && committing.is_some_and(|committing| matches!(committing.stage, Stage::Log(_)))
         };
         if copying(self) {
-            self.wait(Blame::Class(Class::Journal), |system| !copying(system));
+            self.wait(Blame::Component(Component::Journal), |system| {
+                !copying(system)
+            });
         }
         // While time passed the page may have become free to go, and gone.
         if self.cache.get(block).is_none() {

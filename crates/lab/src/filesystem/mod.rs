@@ -43,7 +43,7 @@ mod readahead;
 mod together;
 mod writeback;
 
-pub use account::{Account, Class, Tally};
+pub use account::{Account, Tally};
 pub use elevator::Elevator;
 pub use engine::FileSystem;
 pub use files::Node;

@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::engine::FileSystem;
 use super::program;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::workload::postmark::{Counts, Report, Seconds, Settings, Stream};
 
 /// What a run came to.

@@ -6,7 +6,7 @@ use super::account::Account;
 use super::engine::FileSystem;
 use super::files::Node;
 use super::together::Flight;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::workload::program::{Access, AccessKind, Call, Directory, File};
 
 /// What was done in some time.

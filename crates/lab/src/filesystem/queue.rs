@@ -5,8 +5,9 @@
 //! reads are few, since one caller makes them. Sorting them is the device's business: the
 //! [`super::Elevator`] in front of a drive does it, below any mapping, as in the kernel.
 
-use super::account::{Account, Class};
+use super::account::Account;
 use super::options::BLOCK;
+use crate::component::Component;
 use crate::disk::drive::{Command, Model, Operation};
 
 /// 512-byte blocks of a block of the file system.
@@ -36,7 +37,7 @@ impl Purpose {
 pub(super) struct Request {
     pub(super) purpose: Purpose,
     pub(super) operation: Operation,
-    pub(super) class: Class,
+    pub(super) class: Component,
     pub(super) start: u32,
     pub(super) count: u32,
 }
@@ -57,7 +58,7 @@ pub(super) struct Queue {
     most_writes: usize,
     most_blocks: u32,
     /// Whose request was answered last.
-    served: Class,
+    served: Component,
 }
 
 impl Queue {
@@ -72,7 +73,7 @@ impl Queue {
             accounted_ns: 0,
             most_writes: most_writes.max(1),
             most_blocks: (most_bytes / BLOCK).max(1) as u32,
-            served: Class::FileData,
+            served: Component::FileData,
         }
     }
 
@@ -87,12 +88,18 @@ impl Queue {
     }
 
     /// Whose request was answered last.
-    pub(super) fn served(&self) -> Class {
+    pub(super) fn served(&self) -> Component {
         self.served
     }
 
     /// Hands a block in.
-    pub(super) fn add(&mut self, purpose: Purpose, operation: Operation, class: Class, block: u32) {
+    pub(super) fn add(
+        &mut self,
+        purpose: Purpose,
+        operation: Operation,
+        class: Component,
+        block: u32,
+    ) {
         if let Some(last) = self.staged.last_mut()
             && (last.purpose, last.operation, last.class) == (purpose, operation, class)
             && last.start + last.count == block

@@ -8,12 +8,12 @@
 //! The processor is one: what a process computes, or waits for while it writes, the others wait
 //! too; so does reading the blocks that list a file's blocks, which are in memory after the first.
 
-use super::account::Class;
 use super::engine::{Blame, FileSystem};
 use super::files::Node;
 use super::options::BLOCK;
 use super::readahead::Fetch;
-use crate::disk::error::Result;
+use crate::component::Component;
+use crate::error::Result;
 use crate::workload::program::AccessKind;
 
 /// An access, and what it waits for once it is under way.
@@ -60,7 +60,7 @@ impl FileSystem {
             if under_way.is_empty() {
                 return Ok(read);
             }
-            self.wait(Blame::Class(Class::FileData), |system| {
+            self.wait(Blame::Component(Component::FileData), |system| {
                 under_way.iter().any(|flight| flight.is_ready(system))
             });
             let ready = under_way.iter().position(|flight| flight.is_ready(self));

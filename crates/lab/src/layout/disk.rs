@@ -4,12 +4,12 @@ use block::sim::Random;
 
 use crate::disk::capped::{Cap, Capped};
 use crate::disk::drive::{Drive, Model, SharedBus};
-use crate::disk::error::Result;
 use crate::disk::flash::{Flash, FlashProfile};
 use crate::disk::link::{Linked, Network};
 use crate::disk::profile::{Habit, Profile, Scheduler, WritePolicy};
 use crate::disk::rotation::{Angle, CIRCLE};
 use crate::disk::server::{Server, ServerProfile};
+use crate::error::Result;
 
 /// Bytes of a block.
 const BLOCK: u64 = 512;

@@ -26,11 +26,11 @@ use super::disk::{Disk, DiskKind, Overrides};
 use super::volume::{Area, Buses, Cut, Layout, Loop, Order, Segment};
 use crate::disk::capped::Cap;
 use crate::disk::catalog;
-use crate::disk::error::Result;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
 use crate::disk::profile::{Habit, Scheduler, WritePolicy};
 use crate::disk::server::{Law, ServerProfile};
+use crate::error::Result;
 use crate::settings::{Table, size};
 
 /// Disks in one word.

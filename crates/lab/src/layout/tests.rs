@@ -1,7 +1,7 @@
 //! What is read, cut and refused.
 
 use super::{Area, Cut, Disk, DiskKind, Layout, Order, Segment, parse};
-use crate::disk::error::Result;
+use crate::error::Result;
 
 const DISKS: &str = "[disk.c]\ncap = { iops = 600, size = \"10G\" }\n\
                      [disk.w]\nprofile = \"wd800bd-like\"\nscheduler = \"sptf\"\n";

@@ -3,8 +3,8 @@
 use block::sim::Random;
 
 use super::disk::Disk;
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::link::Network;
+use crate::error::{Error, Kind, Result};
 
 /// Segments of a volume at most, after cutting.
 const SEGMENTS_MAX: u64 = 1 << 16;

@@ -14,7 +14,7 @@ use std::path::Path;
 use super::disk::{Disk, DiskKind};
 use super::parse::disks;
 use crate::disk::catalog;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::settings::{Table, size};
 
 const BLOCK: u64 = 512;

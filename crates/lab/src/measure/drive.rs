@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::machine::{file_system, machine};
 use super::record::texts;
 use crate::audit::audit;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::experiment::quoted;
 
 /// Ticks of a second in `/proc/PID/stat`, the same on all machines that Linux runs on today.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use block::sim::Random;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::disk::error::{Error, Result};
+use crate::error::{Error, Result};
 
 const PREFIX: &str = "ashlar-measure-";
 /// Where FUSE mounts a volume, if it does.

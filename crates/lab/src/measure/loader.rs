@@ -12,7 +12,7 @@ use block::{Buffer, Completion, Driver, Durability, Queue, Request};
 use super::cpu::{Workers, process_ns};
 use super::sample::{Mark, Sample, WINDOWS};
 use super::spec::{Load, Operation, Order};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// A device that does not answer within this is given up.
 const ANSWER_MAX: Duration = Duration::from_secs(20);

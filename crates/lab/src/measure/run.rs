@@ -7,7 +7,7 @@ use block::sim::Random;
 use super::record::{Block, Recorded};
 use super::sample::Sample;
 use super::spec::{CONTROL, Load, Medium, NATIVE, Study};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Something to be measured.
 pub trait Subject {

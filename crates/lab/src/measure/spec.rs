@@ -12,7 +12,7 @@
 //! `as` is `ratio`, `difference`, or `steps`: the difference over that of `first = [other, base]`.
 //! What a subject *states* is what emulations are told that it costs a request.
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::experiment::hash;
 use crate::settings::Table;
 

@@ -35,7 +35,7 @@ use super::machine::file_system;
 use super::run::{Contestant, Subject};
 use super::sample::Sample;
 use super::spec::{Load, Medium, NATIVE, Over, Study, SubjectSpec, Way};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// What the metadata of a group may take of an image, in bytes.
 const BESIDE: u64 = 8 << 20;

@@ -13,7 +13,7 @@ use super::{
     Contestant, Load, Measuring, Medium, Recorded, Study, Subject, date, drive, evidence, pending,
     rounds, shipped, studies, study, tables,
 };
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::experiment::read;
 use crate::stats::real::{exp, normal_point};
 use crate::stats::{Comparison, Histogram, Noise, Verdict};

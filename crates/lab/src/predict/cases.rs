@@ -15,10 +15,10 @@ use block::sim::Random;
 
 use super::subject::{Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
 use crate::disk::capped::Cap;
-use crate::disk::error::Result;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
 use crate::disk::profile::{Profile, Scheduler, WritePolicy};
+use crate::error::Result;
 
 /// Seeds that parameters of the predictor may be fitted to.
 pub const TUNING: std::ops::RangeInclusive<u64> = 1..=200;

@@ -5,7 +5,7 @@
 //! name, since a formula that passed over it would be wrong in silence.
 
 use super::subject::{Above, Disk, Medium, Piece, Shape, Volume};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::layout::{Area, Buses, DiskKind, Layout, Segment};
 
 /// Bytes of a block.

@@ -12,11 +12,11 @@ use super::predictor::READ_RUN;
 use super::subject::{Arrivals, Disk, Load, Medium, Pattern, Shape, Volume};
 use crate::disk::capped::Capped;
 use crate::disk::drive::{Command, Drive, Model, Operation};
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::flash::Flash;
 use crate::disk::link::Linked;
 use crate::disk::rotation::{Angle, CIRCLE};
 use crate::disk::server::Server;
+use crate::error::{Error, Kind, Result};
 use crate::stats::real::ln;
 
 /// Requests under way above which an open load is more than the volume can take.

@@ -18,7 +18,7 @@ use std::fmt::{self, Write};
 use super::parameter::{Parameter, scaled};
 use super::predictor::{Model, Prediction};
 use super::subject::{Above, Load, Pattern, Volume};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::stats::real::{exp, ln};
 
 /// The relative standard deviation of the predictor itself: half of the 95th percentile of its

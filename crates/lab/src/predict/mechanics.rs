@@ -10,11 +10,11 @@
 //! samples. Times are nanoseconds, as `f64`.
 
 use super::footprint::Part;
-use crate::disk::error::Result;
 use crate::disk::geometry::Geometry;
 use crate::disk::profile::{AfterEach, Profile, Release, ZeroLatency};
 use crate::disk::rotation::CIRCLE;
 use crate::disk::seek::{Arm, Direction};
+use crate::error::Result;
 
 /// Tracks that are walked one by one; what is longer goes on at their rate.
 const WALKED_MAX: usize = 64;

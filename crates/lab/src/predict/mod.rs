@@ -27,6 +27,8 @@ mod predictor;
 mod question;
 mod queue;
 mod random;
+#[cfg(test)]
+mod samples;
 mod sequential;
 pub mod subject;
 mod trial;

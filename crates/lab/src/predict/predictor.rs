@@ -11,8 +11,8 @@ use super::others::{above, capped, flashed, linked, served};
 use super::queue::{Branch, Solution, Spread, State, closed, open};
 use super::random::Ways;
 use super::subject::{Above, Arrivals, Load, Medium, Pattern, Shape, Volume};
-use crate::disk::error::Result;
 use crate::disk::flash::FlashProfile;
+use crate::error::Result;
 
 /// Rounds between service laws and queues; they agree to a per cent after four.
 const ROUNDS: usize = 8;

@@ -17,7 +17,7 @@
 use super::explain::{Estimate, Explanation, Uncertainty, around, explain, own_deviation};
 use super::predictor::{Model, Prediction};
 use super::subject::{Above, Arrivals, Load, Pattern, Volume};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::layout::{Area, Layout, Segment};
 use crate::workload::fio::{Arrival, Distribution, Job, Mix, Pattern as Order};
 

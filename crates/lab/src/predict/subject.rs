@@ -147,7 +147,7 @@ pub struct Load {
 
 impl Medium {
     /// Blocks that it offers, where it can be built.
-    pub fn blocks(&self) -> crate::disk::error::Result<u64> {
+    pub fn blocks(&self) -> crate::error::Result<u64> {
         Ok(match self {
             Self::Drive(profile) => profile.layout.clone().build()?.blocks(),
             Self::Capped(cap) => cap.blocks,

@@ -4,7 +4,7 @@
 //! virtual time. A random job is run until it is in its stride and then for [`COUNTED`] requests; a
 //! stream, which has other speeds in other zones, is looked at in [`PLACES`] places of its region.
 
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::layout::Layout;
 use crate::stack::{self, Plan};
 use crate::workload::fio::{Job, Pattern};

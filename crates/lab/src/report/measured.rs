@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::text::{escaped, number};
+use super::text::{cell, escaped, number};
 use super::verdicts::{class, list};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::experiment::Read;
-use crate::measure::{self, Cell, Comparing, Driven, Line, Measuring, Recorded, Study, date};
+use crate::measure::{self, Comparing, Driven, Line, Measuring, Recorded, Study, date};
 use crate::stats::{Comparison, Noise};
 
 /// All studies that were measured, by these results or by what comes with the program.
@@ -147,19 +147,6 @@ fn row(out: &mut String, table: &Comparing, line: &Line) {
     };
     cell(out, line.cpu);
     out.push_str("</tr>");
-}
-
-fn cell(out: &mut String, cell: Cell) {
-    let _ = match cell {
-        Some(one) => write!(
-            out,
-            "<td>{}<br><small>{}–{}</small></td>",
-            number(one.estimate),
-            number(one.low),
-            number(one.high)
-        ),
-        None => write!(out, "<td>–</td>"),
-    };
 }
 
 /// What a comparison says, for people.

@@ -10,7 +10,7 @@ use super::short;
 use super::study::section;
 use super::text::escaped;
 use super::verdicts::{summary, table};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::experiment::{Experiment, Read, rows};
 
 const STYLE: &str = include_str!("style.css");

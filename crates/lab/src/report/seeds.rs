@@ -15,7 +15,7 @@ use std::fmt::Write;
 use super::beside::predicted;
 use super::runs::{Seen, of, seen};
 use super::text::{escaped, number};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::experiment::{Experiment, Read};
 use crate::settings::Table;
 use crate::stats::Interval;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::text::escaped;
 use super::verdicts::{class, finding};
-use crate::disk::error::Result;
+use crate::error::Result;
 use crate::experiment::{Experiment, Read, Row, Standing, rows};
 
 /// Questions, and the claims that answer them.

@@ -8,7 +8,7 @@ use super::predicted;
 use super::runs::{Seen, main_metric, seen};
 use super::seeds::again;
 use super::surface::{ratios, surface};
-use super::text::{escaped, metric, number};
+use super::text::{cell, escaped, metric};
 use super::verdicts::list;
 use crate::experiment::{Evidence, Experiment, Read, judge};
 use crate::stats::Interval;
@@ -194,16 +194,7 @@ fn table(out: &mut String, arms: &[Seen<'_>]) {
             escaped(&seen.name)
         );
         for (_, cells) in &columns {
-            let _ = match cells[index] {
-                Some(one) => write!(
-                    out,
-                    "<td>{}<br><small>{}–{}</small></td>",
-                    number(one.estimate),
-                    number(one.low),
-                    number(one.high)
-                ),
-                None => write!(out, "<td>–</td>"),
-            };
+            cell(out, cells[index]);
         }
         let first = seen.seed();
         let _ = write!(

@@ -1,5 +1,9 @@
 //! Text for HTML, numbers for people.
 
+use std::fmt::Write;
+
+use crate::stats::Interval;
+
 /// Escapes a text.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -31,6 +35,21 @@ pub(super) fn number(x: f64) -> String {
         0.0 => "0".to_owned(),
         _ => format!("{x:.4}"),
     }
+}
+
+/// A cell of a table: a number and where it may lie, or a dash.
+pub(super) fn cell(out: &mut String, cell: Option<Interval>) {
+    // Writing to memory does not fail.
+    let _ = match cell {
+        Some(one) => write!(
+            out,
+            "<td>{}<br><small>{}–{}</small></td>",
+            number(one.estimate),
+            number(one.low),
+            number(one.high)
+        ),
+        None => write!(out, "<td>–</td>"),
+    };
 }
 
 fn grouped(x: f64) -> String {

@@ -9,8 +9,8 @@ use super::copies::Copies;
 use super::loops::Looped;
 use super::volume::{Leaf, Volume};
 use crate::disk::drive::{Model, SharedBus};
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::link::Linked;
+use crate::error::{Error, Kind, Result};
 use crate::layout::{Area, Buses, Layout, Segment};
 
 /// A leaf of a table, which knows its size and is never asked.

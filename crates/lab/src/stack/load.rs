@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::disk::drive::{Command, Model, Operation, Spent};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::stats::Histogram;
 use crate::workload::fio::{Direction, Job, Request, Requests};
 

@@ -9,7 +9,7 @@
 
 use super::fields::{Fields, put_from_base, put_number};
 use super::record::{Certainty, Class, Header, Label, Operation, Record, TimeSource, Trace};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 const MAGIC: &[u8; 8] = b"ASHTRACE";
 const VERSION: u16 = 1;

@@ -26,9 +26,7 @@ pub use depend::find_dependencies;
 pub use export::to_iolog;
 pub use format::{Partial, read, read_whole_part, write};
 pub use layer::from_layer;
-pub use record::{
-    Certainty, Class, Component, Header, Label, Operation, Record, TimeSource, Trace,
-};
+pub use record::{Certainty, Class, Header, Label, Operation, Record, TimeSource, Trace};
 
 pub use replay::{Moment, Outcome, Share, replay};
 

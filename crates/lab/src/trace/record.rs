@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::component::Component;
+use crate::error::{Error, Kind, Result};
 
 /// All that is known of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -178,54 +179,6 @@ classes! {
     Free 12 "free" Nothing,
     /// Not a part of the file system: before its first block or behind its last.
     Outside 13 "outside" Nothing,
-}
-
-/// What Eq. 1 adds up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Component {
-    /// `T_DO`.
-    Directory,
-    /// `T_MO`.
-    Metadata,
-    /// `T_FL`.
-    FreeList,
-    /// `T_DFA`.
-    FileData,
-    /// `T_J`.
-    Journal,
-}
-
-impl Component {
-    /// All of them, in the order of the equation.
-    pub const ALL: [Self; 5] = [
-        Self::Directory,
-        Self::Metadata,
-        Self::FreeList,
-        Self::FileData,
-        Self::Journal,
-    ];
-
-    /// The symbol of its time.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Directory => "T_DO",
-            Self::Metadata => "T_MO",
-            Self::FreeList => "T_FL",
-            Self::FileData => "T_DFA",
-            Self::Journal => "T_J",
-        }
-    }
-
-    /// What people read.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Directory => "directories",
-            Self::Metadata => "metadata",
-            Self::FreeList => "free lists",
-            Self::FileData => "file data",
-            Self::Journal => "journal",
-        }
-    }
 }
 
 impl Operation {

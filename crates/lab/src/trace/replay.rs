@@ -15,10 +15,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::record::{Certainty, Class, Component, Operation, Record, Trace};
+use super::record::{Certainty, Class, Operation, Record, Trace};
+use crate::component::Component;
 use crate::disk::drive::{Command, Model, Operation as Order};
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::replay::Comparison;
+use crate::error::{Error, Kind, Result};
 
 /// Blocks of one command; longer requests are split.
 const COMMAND_MAX: u64 = 1 << 16;

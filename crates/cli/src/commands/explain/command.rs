@@ -154,7 +154,7 @@ fn explained(
                 .to_owned(),
         )
     } else {
-        let ask = || -> lab::disk::error::Result<(Explanation, usize, bool)> {
+        let ask = || -> lab::error::Result<(Explanation, usize, bool)> {
             let question = Question::new(layout, std::slice::from_ref(job), None, SEED)?;
             let told = question.explain(&Uncertainty::default())?;
             Ok((told, question.runs(), question.is_open()?))

@@ -35,7 +35,7 @@ pub(super) fn run(
     let head = experiment::Session {
         command: format!("ashlar {}", arguments.line()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: machine(),
+        machine: lab::measure::machine(),
         seed: options.seed,
     };
     let unwritable = |error| Error::failed(format!("{path} cannot be written: {error}"));
@@ -99,20 +99,6 @@ pub(super) fn open(path: &str, session: &mut Session) -> Result<(File, Found), E
         file.write_all(b"\n").map_err(problem)?;
     }
     Ok((file, found))
-}
-
-/// What this runs on; only for the record.
-fn machine() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let processor = read("/proc/cpuinfo");
-    let model = processor
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
-    let model = model.map_or("unknown processor", |text| {
-        text.trim_start_matches([' ', '\t', ':'])
-    });
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("{cores} x {model}")
 }
 
 fn progress(count: u64) -> ProgressBar {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lab::component::Component;
 use lab::disk::catalog;
 use lab::disk::drive::{Drive, Model};
 use lab::disk::rotation::Angle;
 use lab::trace::import::{blktrace, iolog};
 use lab::trace::label::{Labels, Map};
-use lab::trace::{Certainty, Class, Component, Operation, Trace, read_whole_part, replay, write};
+use lab::trace::{Certainty, Class, Operation, Trace, read_whole_part, replay, write};
 use lab::{layout, stack};
 
 use super::command::{OUTPUT, SEED, failed, number, text_of};
@@ -100,7 +101,7 @@ pub(super) fn replayed(
         let share = outcome.component(component);
         session.line(&format!(
             "{:5} {:12} {:9} {:12} {:12.3} {:12.3}",
-            component.symbol(),
+            component.term(),
             component.name(),
             share.count,
             share.blocks / 2,

@@ -14,7 +14,7 @@ const REPLICATES: u64 = 6;
 
 /// Runs them, and says what they answer.
 pub(super) fn ask(story: &mut Story<'_>, world: &World<'_>) -> Result<Vec<Answer>, Error> {
-    let failed = |error: lab::disk::error::Error| Error::failed(error.to_string());
+    let failed = |error: lab::error::Error| Error::failed(error.to_string());
     story.command("ashlar lab run one-disk segments striping")?;
     story.command("ashlar lab report")?;
     let requests = world.choose(6000, 2000);

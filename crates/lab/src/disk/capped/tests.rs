@@ -2,7 +2,7 @@
 
 use super::{Cap, Capped};
 use crate::disk::drive::{Command, Model, Operation};
-use crate::disk::error::Kind;
+use crate::error::Kind;
 
 const CAP: Cap = Cap {
     blocks: 1_000_000,

@@ -3,63 +3,14 @@
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 
 use super::{Answer, Command, Drive, Operation, Served, SharedBus};
-use crate::disk::geometry::{Layout, Zone};
+use crate::disk::catalog::plain;
 use crate::disk::profile::{
-    AfterEach, Bus, Cache, Habit, Mechanics, Overheads, Profile, Queue, ReadAhead, Release,
-    Scheduler, WritePolicy, ZeroLatency,
+    Bus, Cache, Habit, Profile, Queue, ReadAhead, Release, Scheduler, WritePolicy, ZeroLatency,
 };
 use crate::disk::rotation::Angle;
 use crate::disk::seek::SeekCurve;
 
 const MS: u64 = 1_000_000;
-
-/// A drive for sums by hand: 6,000 rpm (a turn takes 10 ms), 100 sectors per track (0.1 ms each),
-/// 2 heads, seeks of 5 ms, head switches of 1 ms with a skew of 20 sectors, overheads of 0.5 ms,
-/// a bus of 0.01 ms per block, no cache.
-fn plain() -> Profile {
-    let each = AfterEach::both(MS / 2);
-    Profile {
-        name: "plain".to_owned(),
-        source: "made up".to_owned(),
-        layout: Layout {
-            heads: 2,
-            cylinders: 1000,
-            zones: vec![Zone {
-                last_cylinder: 999,
-                per_track: 100,
-                track_skew_millisectors: 20_000,
-                cylinder_skew_millisectors: 60_000,
-                ..Zone::default()
-            }],
-            ..Layout::default()
-        },
-        mechanics: Mechanics {
-            rpm: 6000,
-            seek: SeekCurve::Constant(5 * MS),
-            head_switch_ns: MS,
-            settle_ns: 0,
-            write_settle_ns: 0,
-            write_seek_min_ns: 0,
-        },
-        overheads: Overheads {
-            read_hit: each,
-            read_miss: each,
-            write_hit: each,
-            write_miss: each,
-            ..Overheads::default()
-        },
-        cache: Cache {
-            segments: 0,
-            ..Cache::default()
-        },
-        bus: Bus {
-            read_block_ns: 10_000,
-            write_block_ns: 10_000,
-            hold_for_read: Habit::Yes,
-        },
-        queue: Queue::default(),
-    }
-}
 
 fn drive(profile: Profile) -> Drive {
     Drive::new(profile, Angle::default()).unwrap()

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::disk::error::{Error, Kind, Result};
 use crate::disk::profile::Habit;
+use crate::error::{Error, Kind, Result};
 use crate::settings::Table;
 
 /// Reads into fields what a table has, or writes what the fields have.

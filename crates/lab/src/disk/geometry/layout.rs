@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Extent, Geometry, SlipShift};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Extents that a map may have; drives have thousands, per-track sparing has one for each track.
 const EXTENTS_MAX: usize = 8 << 20;

@@ -3,8 +3,8 @@
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 
 use super::{Geometry, Layout, Serpentine, Sparing, Zone};
-use crate::disk::error::Kind;
 use crate::disk::rotation::CIRCLE;
+use crate::error::Kind;
 
 /// The slot of every block, by the plainest walk: slot after slot, range after range.
 fn oracle(layout: &Layout, zone: &Zone) -> Vec<u64> {

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::error::{Error, Kind, Result};
 use super::super::profile::{
     AfterEach, Bus, Cache, ExtraDisconnect, Habit, Overheads, Profile, Queue, ReadAhead, Release,
     Scheduler, WritePolicy, ZeroLatency,
 };
 use super::model::{layout, mechanics};
 use super::params::{Block, Content, parse};
+use crate::error::{Error, Kind, Result};
 
 /// A parameter file may not be longer, in bytes.
 const FILE_MAX: u64 = 16 << 20;

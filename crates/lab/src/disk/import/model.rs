@@ -1,11 +1,11 @@
 //! The mechanical model of a `.model` file: zones, spares, skews, seek curve.
 
-use super::super::error::{Error, Kind, Result};
 use super::super::geometry::{Layout, Serpentine, Sparing, Zone};
 use super::super::profile::Mechanics;
 use super::super::seek::{Eq7, SeekCurve, settle_of};
 use super::disksim::{Files, amount, count, unsupported};
 use super::params::{Block, Value, decimal};
+use crate::error::{Error, Kind, Result};
 
 /// Zones, slips and seek points that a file may list.
 const LIST_MAX: usize = 1 << 20;

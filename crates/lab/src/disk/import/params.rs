@@ -12,7 +12,7 @@
 //! Statements between blocks (`instantiate`, `topology`, `source`) are read over. Input is not
 //! trusted: nesting has a limit, and errors name the line.
 
-use super::super::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// How deep blocks and lists may nest.
 const DEPTH_MAX: usize = 16;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::{Comparison, Request, compare, parse, run};
 use crate::disk::drive::Drive;
-use crate::disk::error::Kind;
 use crate::disk::import::{Files, profile};
 use crate::disk::rotation::Angle;
+use crate::error::Kind;
 
 fn fixture(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,7 +1,7 @@
 //! Seek curves against published points and closed forms.
 
 use super::{Arm, Direction, Eq7, SeekCurve};
-use crate::disk::error::Kind;
+use crate::error::Kind;
 
 const EQ7: Eq7 = Eq7 {
     split: 384,

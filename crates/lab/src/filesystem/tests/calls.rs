@@ -1,9 +1,10 @@
 //! Calls of which each outcome is known.
 
 use super::parts::Recorder;
+use crate::component::Component;
 use crate::disk::drive::Operation;
 use crate::filesystem::options::{Barrier, Journaling, Options};
-use crate::filesystem::{BLOCK, Class, FileSystem, LogPlace, Node};
+use crate::filesystem::{BLOCK, FileSystem, LogPlace, Node};
 
 pub(super) fn small(options: &Options) -> FileSystem {
     let options = Options {
@@ -51,13 +52,13 @@ fn a_files_life() {
     let account = system.account();
     assert_eq!((account.hits, account.misses), (25, 0));
     assert_eq!(
-        account.class(Class::FileData).writes,
+        account.class(Component::FileData).writes,
         0,
         "nothing is written yet"
     );
     system.sleep(6_000_000_000);
     let account = system.account();
-    let data = account.class(Class::FileData);
+    let data = account.class(Component::FileData);
     assert_eq!(
         data.written_bytes,
         25 * BLOCK,
@@ -103,10 +104,10 @@ fn fsync_commits() {
         system.fsync(file);
         let account = system.account();
         assert_eq!((account.commits, account.flushes), (1, flushes));
-        assert_eq!(account.class(Class::FileData).written_bytes, 3 * BLOCK);
+        assert_eq!(account.class(Component::FileData).written_bytes, 3 * BLOCK);
         // Descriptor, record; inode bitmap, descriptors, table, directory, block bitmap (the
         // directory's inode is in the same block of the table).
-        assert_eq!(account.class(Class::Journal).written_bytes, 7 * BLOCK);
+        assert_eq!(account.class(Component::Journal).written_bytes, 7 * BLOCK);
         system.check();
     }
 }
@@ -125,9 +126,9 @@ fn without_a_log() {
     system.close(file);
     system.sync();
     let account = system.account();
-    assert_eq!(account.class(Class::Journal).writes, 0);
-    assert_eq!(account.class(Class::Directory).written_bytes, 2 * BLOCK);
-    assert!(account.class(Class::FreeList).written_bytes >= 2 * BLOCK);
+    assert_eq!(account.class(Component::Journal).writes, 0);
+    assert_eq!(account.class(Component::Directory).written_bytes, 2 * BLOCK);
+    assert!(account.class(Component::FreeList).written_bytes >= 2 * BLOCK);
     assert!(system.delete(Node::ROOT, "d").is_err(), "not empty");
     system.delete(directory, "a").unwrap();
     system.delete(Node::ROOT, "d").unwrap();

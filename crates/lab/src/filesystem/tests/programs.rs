@@ -1,11 +1,12 @@
 //! Programs on devices of which each time is known, and against a follower of names and sizes.
 
 use super::calls::small;
+use crate::component::Component;
 use crate::disk::capped::{Cap, Capped};
 use crate::disk::drive::Model;
 use crate::disk::server::{Law, Server, ServerProfile};
 use crate::filesystem::program::{Outcome, run};
-use crate::filesystem::{AccessTime, Class, FileSystem, Options};
+use crate::filesystem::{AccessTime, FileSystem, Options};
 use crate::workload::program::tests::follow;
 use crate::workload::program::{
     Access, AccessKind, Bonnie, BonnieStyle, Call, Copying, Dd, Directory, Ending, File, IoZone,
@@ -123,9 +124,9 @@ fn direct_reads_wait_for_each_request() {
     let outcome = on(server(), program.stream(1).unwrap());
     let account = &outcome.total.account;
     let waited = |class| account.class(class).waited_ns;
-    assert_eq!(waited(Class::Directory), MS);
-    assert_eq!(waited(Class::Metadata), MS);
-    assert_eq!(waited(Class::FileData), 12 * MS);
+    assert_eq!(waited(Component::Directory), MS);
+    assert_eq!(waited(Component::Metadata), MS);
+    assert_eq!(waited(Component::FileData), 12 * MS);
     assert_eq!(outcome.total.elapsed_ns, 14 * MS + account.processor_ns);
     assert_eq!((account.hits, account.misses), (0, 0), "past the cache");
 }

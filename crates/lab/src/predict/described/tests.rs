@@ -1,30 +1,22 @@
 //! Descriptions as questions.
 
 use crate::layout::parse;
-use crate::predict::subject::{Above, Arrivals, Load, Pattern, Shape, Volume};
+use crate::predict::samples::random;
+use crate::predict::subject::{Above, Load, Shape, Volume};
 use crate::predict::{Uncertainty, explain};
 
 const DISKS: &str = "[disk.c]\ncap = { iops = 600, size = \"100G\" }\n";
 
-fn described(layout: &str) -> crate::disk::error::Result<(Volume, Above)> {
+fn described(layout: &str) -> crate::error::Result<(Volume, Above)> {
     let text = format!("{DISKS}[layout.x]\n{layout}");
     Volume::described(&parse("t.toml", &text)?[0], 1)
 }
 
-fn load(volume: &Volume, depth: usize) -> Load {
+fn load(volume: &Volume) -> Load {
     Load {
-        pattern: Pattern::Random {
-            hot_share: 0,
-            hot_blocks: 0,
-        },
-        region_start: 0,
-        region_blocks: volume.blocks(),
-        reads: 500,
         blocks: 32,
         grain: 32,
-        arrivals: Arrivals::Closed { depth },
-        warm_up: 0,
-        counted: 1000,
+        ..random(volume, 640)
     }
 }
 
@@ -37,13 +29,13 @@ fn six_capped_disks() {
     let (volume, above) = described(text).unwrap();
     assert_eq!(volume.shape, Shape::Striped { chunk: 128 });
     let uncertainty = Uncertainty::default();
-    let told = explain(&volume, &above, &load(&volume, 640), &uncertainty).unwrap();
+    let told = explain(&volume, &above, &load(&volume), &uncertainty).unwrap();
     assert!((3400.0..3601.0).contains(&told.per_second.value), "{told}");
     let text = "disks = \"c*6\"\nvolume = [{ linear = \"0..5\", size = \"48G\" }]\n\
                 mapping_ns = 20\nloops = [{ request_us = 6.2 }]\n";
     let (volume, above) = described(text).unwrap();
     assert_eq!((above.mapping_ns, above.loops.len()), (20, 1));
-    let mut load = load(&volume, 640);
+    let mut load = load(&volume);
     load.region_blocks = 10 << 20;
     let told = explain(&volume, &above, &load, &uncertainty).unwrap();
     assert!((590.0..610.0).contains(&told.per_second.value), "{told}");

@@ -13,7 +13,7 @@ fn layout(text: &str) -> Layout {
     parse("t.toml", &text).expect("it is sound").remove(0)
 }
 
-fn ask(on: &Layout, options: &str) -> crate::disk::error::Result<Question> {
+fn ask(on: &Layout, options: &str) -> crate::error::Result<Question> {
     let text = format!("[job]\n{options}");
     let jobs = fio::parse(&text).expect("a job");
     Question::new(on, &jobs, None, 1)

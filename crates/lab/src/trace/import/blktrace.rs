@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::trace::depend::find_dependencies;
 use crate::trace::record::{Header, Operation, Record, Trace};
 

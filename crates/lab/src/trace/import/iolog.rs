@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::trace::record::{Header, Operation, Record, Trace};
 
 /// Files that a message names.

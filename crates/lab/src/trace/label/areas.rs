@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::trace::record::Class;
 
 /// Areas of a map, at most; a file system has some per file.

@@ -14,7 +14,7 @@ use super::extents::{Found, Wanted, walk_extents, walk_indirect};
 use super::map::{Area, Map};
 use super::source::Source;
 use super::superblock::{SUPERBLOCK, Superblock, half, word};
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::trace::record::Class;
 
 /// What may be read beyond the size of the file system, and at most, in bytes.

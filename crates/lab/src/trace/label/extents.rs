@@ -6,7 +6,7 @@
 
 use super::ext::Volume;
 use super::superblock::{half, word};
-use crate::disk::error::Result;
+use crate::error::Result;
 
 const EXTENT_MAGIC: u64 = 0xf30a;
 /// The kernel makes no deeper trees.

@@ -2,7 +2,7 @@
 
 use super::ext;
 use super::source::Source;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::trace::record::{Certainty, Class, Label, Trace};
 
 /// Consecutive blocks of 512 bytes that are for the same.

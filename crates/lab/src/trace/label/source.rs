@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use block::BlockingDevice;
 
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// The bytes of a volume.
 pub trait Source {

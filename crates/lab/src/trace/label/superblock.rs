@@ -3,7 +3,7 @@
 //! What later code multiplies, divides or allocates by is checked here, once.
 
 use super::map::FileSystem;
-use crate::disk::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 
 /// Where it is, and how long.
 pub(super) const SUPERBLOCK: (u64, usize) = (1024, 1024);

@@ -1,9 +1,10 @@
 //! Replays keep what waited for what.
 
+use crate::component::Component;
 use crate::disk::catalog;
 use crate::disk::drive::Drive;
 use crate::disk::rotation::Angle;
-use crate::trace::{Class, Component, Label, Operation, Record, Trace, find_dependencies, replay};
+use crate::trace::{Class, Label, Operation, Record, Trace, find_dependencies, replay};
 
 fn timed(time_ns: u64, duration_ns: u64, operation: Operation, start: u64) -> Record {
     let count = if operation == Operation::Flush { 0 } else { 8 };

@@ -3,7 +3,7 @@
 use proptest::proptest;
 
 use super::{Content, decimal, parse};
-use crate::disk::error::Kind;
+use crate::error::Kind;
 
 /// Blocks, lists, comments and statements between blocks.
 #[test]

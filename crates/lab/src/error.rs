@@ -1,8 +1,8 @@
-//! What can go wrong with a profile or a trace, in the few kinds that a caller acts on.
+//! What can go wrong with a description, a result or a trace, in the few kinds a caller acts on.
 
 use std::fmt;
 
-/// The result of reading a description of a disk.
+/// The result of what can fail so.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What a caller can tell apart.
@@ -10,9 +10,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Kind {
     /// The text is not of the format it should have; the message names line and field.
     Syntax,
-    /// A value is missing, or no disk can have it.
+    /// A value is missing, or nothing can have it.
     Impossible,
-    /// The file asks for something that this model does not have.
+    /// What is asked for is something that the lab does not have.
     Unsupported,
     /// A file could not be read.
     Io,
