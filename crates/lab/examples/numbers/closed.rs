@@ -138,7 +138,13 @@ fn averages(profile: &Profile, count: u64) -> Result<(f64, f64)> {
     }
     let mut spent = Spent::default();
     drive.account(&mut spent);
-    let average = average_seek(profile, cylinders as u32, heads as f64);
+    // A drive may keep its last cylinders for spares: nobody seeks to them.
+    let is_used = |&cylinder: &u32| drive.geometry().block_at(cylinder, 0, 0).is_some();
+    let used = (0..cylinders as u32)
+        .rev()
+        .find(is_used)
+        .map_or(0, |last| last + 1);
+    let average = average_seek(profile, used, heads as f64);
     let half_turn = 30e9 / f64::from(profile.mechanics.rpm);
     let mean = |ns: u64| ns as f64 / count as f64;
     Ok((
@@ -147,11 +153,11 @@ fn averages(profile: &Profile, count: u64) -> Result<(f64, f64)> {
     ))
 }
 
-/// The average over all pairs of tracks: every distance d comes with 2 (n - d) of n² pairs of
+/// The average over all pairs of tracks of the first `used` cylinders: every distance d comes with 2 (n - d) of n² pairs of
 /// cylinders, 1 of n is none; another head has to be switched to meanwhile.
-fn average_seek(profile: &Profile, cylinders: u32, heads: f64) -> f64 {
-    let mechanics = &profile.mechanics;
-    let n = f64::from(cylinders);
+fn average_seek(profile: &Profile, used: u32, heads: f64) -> f64 {
+    let (mechanics, cylinders) = (&profile.mechanics, profile.layout.cylinders);
+    let n = f64::from(used);
     let mean = |distance: u32| {
         let seek = match distance {
             0 => 0,
@@ -162,7 +168,7 @@ fn average_seek(profile: &Profile, cylinders: u32, heads: f64) -> f64 {
         same / heads + other * (heads - 1.0) / heads
     };
     let share = |distance: u32| 2.0 * (n - f64::from(distance)) / (n * n);
-    let moves: f64 = (1..cylinders)
+    let moves: f64 = (1..used)
         .map(|distance| share(distance) * mean(distance))
         .sum();
     moves + mean(0) / n
