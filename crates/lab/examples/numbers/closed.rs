@@ -153,8 +153,9 @@ fn averages(profile: &Profile, count: u64) -> Result<(f64, f64)> {
     ))
 }
 
-/// The average over all pairs of tracks of the first `used` cylinders: every distance d comes with 2 (n - d) of n² pairs of
-/// cylinders, 1 of n is none; another head has to be switched to meanwhile.
+/// The average over all pairs of tracks of the first `used` cylinders: every distance d comes with
+/// 2 (n - d) of n² pairs of cylinders, 1 of n is none; another head has to be switched to
+/// meanwhile.
 fn average_seek(profile: &Profile, used: u32, heads: f64) -> f64 {
     let (mechanics, cylinders) = (&profile.mechanics, profile.layout.cylinders);
     let n = f64::from(used);
