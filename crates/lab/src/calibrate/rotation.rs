@@ -5,9 +5,10 @@ use crate::error::{Error, Kind, Result};
 use crate::stats::Interval;
 use crate::stats::real::student_point;
 
-/// Reads, and how many of them the first guess is made of.
+/// Reads, and how many of them the first guess is made of: it is two revolutions where all but two
+/// of these happen to be an even number of them apart, once in 30,000 disks.
 const SAMPLES: usize = 60;
-const FIRST: usize = 12;
+const FIRST: usize = 24;
 /// Revolutions are looked for from 3,000 to 20,000 per minute.
 const LONGEST_NS: f64 = 20_000_000.0;
 const SHORTEST_NS: f64 = 3_000_000.0;

@@ -73,6 +73,10 @@ pub(super) fn track(probe: &mut Probe, turn_ns: f64, place: u64) -> Result<Track
     let (first, mut sector_ns) = sector(probe, turn_ns, place)?;
     let mut same = 2 * SHORT;
     let limit = |sector_ns: f64| (turn_ns / sector_ns).round() as u64;
+    if limit(sector_ns) < same {
+        let what = format!("the sectors at block {place} take too long for their revolution");
+        return Err(Error::new(Kind::Unsupported, what));
+    }
     let mut other = loop {
         let next = (same * 2).min(limit(sector_ns));
         match follows(probe, turn_ns, (first, next), sector_ns)? {
