@@ -66,7 +66,7 @@ fn parameters(found: &Calibration, truth: &Profile) -> Result<f64> {
     }
     let arm = |profile: &Profile| {
         let seek = &profile.mechanics.seek;
-        Arm::new(seek, truth.layout.cylinders, 0, 0, 0)
+        Arm::new(seek, truth.layout.cylinders, 0, 0)
     };
     let (real, fitted) = (arm(truth)?, arm(&found.profile)?);
     for point in &found.seeks {

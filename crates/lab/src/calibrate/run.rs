@@ -212,6 +212,7 @@ impl Learnt {
                 head_switch_ns: head_switch_ns.estimate as u64,
                 settle_ns: settle_ns.estimate as u64,
                 write_settle_ns: 0,
+                write_switch_ns: 0,
                 write_seek_min_ns: 0,
             },
             overheads: self.overheads(),

@@ -66,7 +66,7 @@ fn compare(found: &Calibration, truth: &Profile) {
     );
     let arm = |profile: &Profile| {
         let seek = &profile.mechanics.seek;
-        Arm::new(seek, truth.layout.cylinders, 0, 0, 0).unwrap()
+        Arm::new(seek, truth.layout.cylinders, 0, 0).unwrap()
     };
     let (real, fitted) = (arm(truth), arm(&found.profile));
     for point in &found.seeks {

@@ -160,6 +160,13 @@ struct Dirty {
     data: media::Arrival,
 }
 
+impl Dirty {
+    /// The block after the last one.
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.count)
+    }
+}
+
 /// An emulated drive.
 #[derive(Debug, Clone)]
 pub struct Drive {
@@ -199,13 +206,7 @@ impl Drive {
         profile.validate()?;
         let mechanics = &profile.mechanics;
         let geometry = Arc::new(profile.layout.clone().build()?);
-        let arm = Arc::new(Arm::new(
-            &mechanics.seek,
-            profile.layout.cylinders,
-            mechanics.head_switch_ns,
-            mechanics.settle_ns,
-            mechanics.write_settle_ns,
-        )?);
+        let arm = Arc::new(mechanics.arm(profile.layout.cylinders)?);
         let rotation = Rotation::new(mechanics.rpm, phase);
         let segments = Segments::new(&profile.cache);
         Ok(Self {

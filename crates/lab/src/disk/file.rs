@@ -51,6 +51,7 @@ pub fn read(file: &str, text: &str) -> Result<Profile> {
             head_switch_ns: 0,
             settle_ns: 0,
             write_settle_ns: 0,
+            write_switch_ns: 0,
             write_seek_min_ns: 0,
         },
         overheads: Overheads::default(),
@@ -170,6 +171,7 @@ fn mechanics(pen: &mut Pen, mechanics: &mut Mechanics) -> Result<()> {
     pen.count("head_switch_ns", &mut mechanics.head_switch_ns)?;
     pen.count("settle_ns", &mut mechanics.settle_ns)?;
     pen.signed("write_settle_ns", &mut mechanics.write_settle_ns)?;
+    pen.signed("write_switch_ns", &mut mechanics.write_switch_ns)?;
     pen.count("write_seek_min_ns", &mut mechanics.write_seek_min_ns)?;
     pen.section("seek", |pen| seek(pen, &mut mechanics.seek, CURVES_MAX))
 }

@@ -7,7 +7,7 @@
 
 use super::geometry::Layout;
 use super::rotation::RPM_MAX;
-use super::seek::SeekCurve;
+use super::seek::{Arm, SeekCurve};
 use crate::error::{Error, Kind, Result};
 
 /// Segments that a cache may have.
@@ -46,8 +46,12 @@ pub struct Mechanics {
     /// To settle on the track after a head switch, or where the head waited on it; within a
     /// transfer that goes on, the head need not.
     pub settle_ns: u64,
-    /// What a write waits longer than a read after a move; may be negative.
+    /// What a write waits longer than a read after a seek to its begin; may be negative.
     pub write_settle_ns: i64,
+    /// What a write waits longer than a read on its way to the next track of a transfer; may be
+    /// negative. Where it is measured it is mostly the same; data sheets that add milliseconds to
+    /// the average seek of a write add nothing, or little, to the one from track to track.
+    pub write_switch_ns: i64,
     /// A seek for a write that does not continue the last one takes at least this.
     pub write_seek_min_ns: u64,
 }
@@ -254,6 +258,15 @@ pub enum Release {
     AtCompletion,
     /// When the medium is done, while data still goes over the bus.
     AtMediumDone,
+}
+
+impl Mechanics {
+    /// The arm over `cylinders`; fails if one of its times is longer than a second.
+    pub fn arm(&self, cylinders: u32) -> Result<Arm> {
+        let (switch_ns, settle_ns) = (self.head_switch_ns, self.settle_ns);
+        Arm::new(&self.seek, cylinders, switch_ns, settle_ns)?
+            .writing(self.write_settle_ns, self.write_switch_ns)
+    }
 }
 
 impl ExtraDisconnect {

@@ -15,7 +15,8 @@
 //!
 //! A move takes the longer of seek and head switch; a write waits longer for the arm to settle,
 //! since it may not miss the track (the extra time may be negative where the curve was measured
-//! with writes). Staying on the track costs nothing.
+//! with writes). How much longer is one time for a seek and another for the way to the next track
+//! in a transfer, which the skew has to cover. Staying on the track costs nothing.
 
 use crate::error::{Error, Kind, Result};
 
@@ -77,6 +78,7 @@ pub struct Arm {
     head_switch_ns: u64,
     settle_ns: u64,
     write_settle_ns: i64,
+    write_switch_ns: i64,
 }
 
 impl SeekCurve {
@@ -189,14 +191,25 @@ fn interpolate(points: &[(u32, u64)], distance: u32) -> u64 {
     }
 }
 
+/// Fails if a time is longer than an arm may take.
+fn within_a_second(waits: [u64; 2]) -> Result<()> {
+    if waits.iter().any(|&wait| wait > SEEK_MAX_NS) {
+        return Err(Error::new(
+            Kind::Impossible,
+            "switching or settling takes over a second",
+        ));
+    }
+    Ok(())
+}
+
 impl Arm {
-    /// An arm over `cylinders`; fails if a time is longer than a second.
+    /// An arm over `cylinders` that moves alike for reads and writes; fails if a time is longer
+    /// than a second.
     pub fn new(
         curve: &SeekCurve,
         cylinders: u32,
         head_switch_ns: u64,
         settle_ns: u64,
-        write_settle_ns: i64,
     ) -> Result<Self> {
         if let SeekCurve::Table(points) = curve
             && points.windows(2).any(|pair| pair[0].0 >= pair[1].0)
@@ -217,18 +230,24 @@ impl Arm {
             }
             seek_ns.push(time as u32);
         }
-        let waits = [head_switch_ns, settle_ns, write_settle_ns.unsigned_abs()];
-        if waits.iter().any(|&wait| wait > SEEK_MAX_NS) {
-            return Err(Error::new(
-                Kind::Impossible,
-                "switching or settling takes over a second",
-            ));
-        }
+        within_a_second([head_switch_ns, settle_ns])?;
         Ok(Self {
             seek_ns,
             head_switch_ns,
             settle_ns,
+            write_settle_ns: 0,
+            write_switch_ns: 0,
+        })
+    }
+
+    /// The same arm, where writes wait longer than reads after a seek, and on the way to the next
+    /// track of a transfer; fails if it is over a second.
+    pub fn writing(self, write_settle_ns: i64, write_switch_ns: i64) -> Result<Self> {
+        within_a_second([write_settle_ns, write_switch_ns].map(i64::unsigned_abs))?;
+        Ok(Self {
             write_settle_ns,
+            write_switch_ns,
+            ..self
         })
     }
 
@@ -237,8 +256,19 @@ impl Arm {
         u64::from(self.seek_ns[distance as usize])
     }
 
-    /// The time until a track can be read, or written, from another (cylinder, head).
+    /// The time until a transfer goes on at another (cylinder, head).
     pub fn reach_ns(&self, from: (u32, u32), to: (u32, u32), direction: Direction) -> u64 {
+        self.move_ns(from, to, direction, self.write_switch_ns)
+    }
+
+    /// The time of a move, where a write waits so much longer.
+    fn move_ns(
+        &self,
+        from: (u32, u32),
+        to: (u32, u32),
+        direction: Direction,
+        longer_ns: i64,
+    ) -> u64 {
         let seek = self.seek_ns(from.0.abs_diff(to.0));
         let switch = if from.1 == to.1 {
             0
@@ -247,15 +277,16 @@ impl Arm {
         };
         let time = seek.max(switch);
         match direction {
-            Direction::Write if time != 0 => time.saturating_add_signed(self.write_settle_ns),
+            Direction::Write if time != 0 => time.saturating_add_signed(longer_ns),
             _ => time,
         }
     }
 
-    /// The time to begin on a track, as [`Arm::reach_ns`], where the head may be on it already: at
+    /// The time until a transfer begins at a (cylinder, head), where the head may be already: at
     /// least the time to settle.
     pub fn begin_ns(&self, from: (u32, u32), to: (u32, u32), direction: Direction) -> u64 {
-        self.reach_ns(from, to, direction).max(self.settle_ns)
+        self.move_ns(from, to, direction, self.write_settle_ns)
+            .max(self.settle_ns)
     }
 
     /// The average over all pairs of cylinders: the sum of 2(C-d)/C² · t(d).

@@ -78,6 +78,7 @@ impl Overrides {
             let settle_ns = mechanics.settle_ns * u64::from(percent) / 100;
             mechanics.settle_ns = settle_ns;
             mechanics.write_settle_ns = mechanics.write_settle_ns * i64::from(percent) / 100;
+            mechanics.write_switch_ns = mechanics.write_switch_ns * i64::from(percent) / 100;
         }
         if let Some(percent) = self.media_percent {
             let times = |count: u64| count * u64::from(percent) / 100;

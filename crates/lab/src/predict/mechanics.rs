@@ -79,13 +79,7 @@ impl<'a> Mechanics<'a> {
         let mechanics = &profile.mechanics;
         Ok(Self {
             geometry: profile.layout.clone().build()?,
-            arm: Arm::new(
-                &mechanics.seek,
-                profile.layout.cylinders,
-                mechanics.head_switch_ns,
-                mechanics.settle_ns,
-                mechanics.write_settle_ns,
-            )?,
+            arm: mechanics.arm(profile.layout.cylinders)?,
             turn: CIRCLE as f64 / f64::from(mechanics.rpm),
             profile,
         })

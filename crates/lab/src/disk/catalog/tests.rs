@@ -77,3 +77,16 @@ fn the_pair_has_one_arm_and_two_rates() {
     assert_eq!(older.arm().average_seek_ns(), newer.arm().average_seek_ns());
     assert_eq!(super::library().len() + 2, all().len());
 }
+
+/// The skews of a summary are those of a parameter file, within 2 % of a turn.
+#[test]
+fn skews_cover_writes() {
+    let atlas = find("Quantum Atlas 10K (Tornado)").unwrap();
+    let zone = &atlas.layout.zones[0];
+    // The parameter file: 63 and 113 of the 334 sectors of its outer zone.
+    let turned = |millisectors: u64| millisectors as f64 / 1000.0 / f64::from(zone.per_track);
+    let tracks = turned(zone.track_skew_millisectors) - 63.0 / 334.0;
+    let cylinders = turned(zone.cylinder_skew_millisectors) - 113.0 / 334.0;
+    assert!(tracks.abs() < 0.02, "{tracks} of a turn");
+    assert!(cylinders.abs() < 0.02, "{cylinders} of a turn");
+}

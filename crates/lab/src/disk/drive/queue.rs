@@ -6,6 +6,10 @@
 //! under the head first (SPTF), seek, settling and rotation included. A command that has waited
 //! longer than the age limit goes before all. A flush is a fence: nothing behind it passes it.
 //!
+//! A cached write that begins where the head has just stopped writing is the next to be written
+//! back: the head goes on without leaving the track, even while the controller takes more data in.
+//! Otherwise the one that the head can reach first is, or what it continues, from its begin.
+//!
 //! SPTF looks at each command of the queue, O(depth); the place of each was worked out when it
 //! came, so that a look costs a load from the seek table and a multiplication.
 
@@ -33,10 +37,10 @@ impl Drive {
         if self.waiting.is_empty() && self.dirty.is_empty() {
             return Pick::Nothing;
         }
-        if now_ns < self.front_free_ns {
-            return Pick::Later(self.front_free_ns);
-        }
         let depth = self.candidates();
+        if now_ns < self.front_free_ns {
+            return self.pick_meanwhile(now_ns, depth);
+        }
         if let Some(index) = self.without_head(now_ns, depth) {
             return Pick::Command(index);
         }
@@ -46,12 +50,11 @@ impl Drive {
         if depth == 0 {
             return self.pick_dirty(now_ns);
         }
-        let first = &self.waiting[0];
-        let flush = first.command.operation == Operation::Flush;
-        let stuck = !self.dirty.is_empty() && (flush || self.lacks_room(now_ns, first));
-        if stuck {
+        if self.stuck(now_ns) {
             return self.pick_dirty(now_ns);
         }
+        let first = &self.waiting[0];
+        let flush = first.command.operation == Operation::Flush;
         let aged = self
             .profile
             .queue
@@ -70,6 +73,39 @@ impl Drive {
         } else {
             Pick::Command(index)
         }
+    }
+
+    /// What the head does while the controller is busy: it goes on with what it writes, unless
+    /// somebody else waits for it.
+    fn pick_meanwhile(&self, now_ns: u64, depth: usize) -> Pick {
+        let front = Pick::Later(self.front_free_ns);
+        let Some(next) = self.continuation() else {
+            return front;
+        };
+        let needs_head = |waiting: &Waiting| {
+            matches!(
+                waiting.command.operation,
+                Operation::Read | Operation::WriteThrough
+            )
+        };
+        if !self.stuck(now_ns) && self.waiting.iter().take(depth).any(needs_head) {
+            return front;
+        }
+        if self.writes_until(now_ns) {
+            Pick::Destage(next)
+        } else if now_ns < self.head_free_ns {
+            Pick::Later(self.front_free_ns.min(self.head_free_ns))
+        } else {
+            front
+        }
+    }
+
+    /// Whether the first command waits for cached writes to reach the medium.
+    fn stuck(&self, now_ns: u64) -> bool {
+        !self.dirty.is_empty()
+            && self.waiting.front().is_some_and(|first| {
+                first.command.operation == Operation::Flush || self.lacks_room(now_ns, first)
+            })
     }
 
     /// How many commands the scheduler may choose from: up to the queue depth, and to a flush.
@@ -126,18 +162,59 @@ impl Drive {
     /// Whether a write continues what the head is writing.
     pub(super) fn appends(&self, waiting: &Waiting) -> bool {
         waiting.command.operation == Operation::Write
-            && self.profile.cache.combine_writes.is_yes()
-            && self.stream.as_ref().is_some_and(|stream| {
-                stream.direction() == Direction::Write && stream.next() == waiting.command.start
-            })
+            && self.written_on() == Some(waiting.command.start)
     }
 
-    fn pick_dirty(&mut self, now_ns: u64) -> Pick {
+    /// The block at which a write goes on with what the head writes, if the drive combines writes.
+    fn written_on(&self) -> Option<u64> {
+        let stream = self.stream.as_ref()?;
+        let combines = self.profile.cache.combine_writes.is_yes();
+        (combines && stream.direction() == Direction::Write).then(|| stream.next())
+    }
+
+    /// The cached write that goes on with what the head writes.
+    fn continuation(&self) -> Option<usize> {
+        let next = self.written_on()?;
+        self.dirty.iter().position(|dirty| dirty.start == next)
+    }
+
+    /// Whether the head stops writing just now.
+    fn writes_until(&self, now_ns: u64) -> bool {
+        self.stream
+            .as_ref()
+            .is_some_and(|stream| stream.end_ns() == now_ns)
+    }
+
+    /// Whether the head, which has written until now, goes on at block `start`.
+    pub(super) fn goes_on(&self, now_ns: u64, start: u64) -> bool {
+        self.written_on() == Some(start) && self.writes_until(now_ns)
+    }
+
+    fn pick_dirty(&self, now_ns: u64) -> Pick {
+        if self.writes_until(now_ns)
+            && let Some(next) = self.continuation()
+        {
+            return Pick::Destage(next);
+        }
         let track = self.track_at(now_ns);
         let nearest = (0..self.dirty.len()).min_by_key(|&index| {
             self.reach(now_ns, track, &self.dirty[index].place, Direction::Write)
         });
-        nearest.map_or(Pick::Later(self.head_free_ns), Pick::Destage)
+        nearest.map_or(Pick::Later(self.head_free_ns), |index| {
+            Pick::Destage(self.first_of(index))
+        })
+    }
+
+    /// The first of the cached writes that run on to this one, if the drive combines writes.
+    fn first_of(&self, mut index: usize) -> usize {
+        if !self.profile.cache.combine_writes.is_yes() {
+            return index;
+        }
+        let before = |start| self.dirty.iter().position(|dirty| dirty.end() == start);
+        while let Some(earlier) = before(self.dirty[index].start) {
+            index = earlier;
+        }
+        index
     }
 
     /// Where the head is.

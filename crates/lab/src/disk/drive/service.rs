@@ -375,10 +375,12 @@ impl Drive {
 
     /// Writes cached data back.
     pub(super) fn destage(&mut self, now_ns: u64, dirty: Dirty) {
-        let end = dirty.start + u64::from(dirty.count);
-        self.begin_stream(Direction::Write, now_ns, now_ns, dirty.start);
+        if !self.goes_on(now_ns, dirty.start) {
+            self.begin_stream(Direction::Write, now_ns, now_ns, dirty.start);
+        }
         let stream = self.stream.as_mut().expect("a stream was begun");
-        stream.write_to(&self.mechanism, end, dirty.data, 0);
+        stream.write_to(&self.mechanism, dirty.end(), dirty.data, 0);
+        stream.trim();
         self.head_free_ns = stream.end_ns();
         self.destaging_until_ns = self.head_free_ns;
     }

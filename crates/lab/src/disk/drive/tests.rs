@@ -10,6 +10,8 @@ use crate::disk::profile::{
 use crate::disk::rotation::Angle;
 use crate::disk::seek::SeekCurve;
 
+mod destage;
+
 const MS: u64 = 1_000_000;
 
 fn drive(profile: Profile) -> Drive {

@@ -30,6 +30,7 @@ fn what_no_drive_of_the_catalog_has_comes_back_too() {
     });
     profile.queue.age_limit_ns = Some(100_000_000);
     profile.mechanics.write_settle_ns = -5;
+    profile.mechanics.write_switch_ns = -3;
     profile.mechanics.seek = SeekCurve::Listed {
         first_ns: vec![900_000, 950_000],
         beyond: Box::new(SeekCurve::Table(vec![(3, 1_000_000), (50_000, 9_000_000)])),

@@ -136,13 +136,15 @@ pub(super) fn mechanics(
     }
     let rpm = mech.need("Rotation speed (in rpms)")?;
     let seek = seek(mech, cylinders, files)?;
+    let write_settle_ns = mech.nanoseconds("Add. write settling delay")?;
     Ok(Mechanics {
         settle_ns: settle_of(&seek),
         // Whole revolutions are exact in the model; half a revolution in thousands is not seen.
         rpm: u32::try_from((rpm.scaled("Rotation speed (in rpms)", 3)? + 500) / 1000).unwrap_or(0),
         seek,
         head_switch_ns: mech.duration_ns("Head switch time")?,
-        write_settle_ns: mech.nanoseconds("Add. write settling delay")?,
+        write_settle_ns,
+        write_switch_ns: write_settle_ns,
         write_seek_min_ns: disk.duration_ns("Minimum seek delay")?,
     })
 }

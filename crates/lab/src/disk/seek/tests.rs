@@ -29,7 +29,7 @@ fn three_points_keep_their_average() {
         average_ns: 9_000_000,
         full_ns: 18_000_000,
     };
-    let arm = Arm::new(&curve, 10_000, 0, 0, 0).unwrap();
+    let arm = Arm::new(&curve, 10_000, 0, 0).unwrap();
     assert_eq!(arm.seek_ns(1), 2_000_000);
     let near = |time: u64, wanted: f64| (time as f64 / wanted - 1.0).abs() < 0.01;
     assert!(
@@ -58,12 +58,14 @@ fn tables_are_linear() {
 /// A move takes the longer of seek and head switch; only writes settle, and only after a move.
 #[test]
 fn moves_settle() {
-    let arm = Arm::new(&SeekCurve::Constant(500), 10, 800, 300, 70).unwrap();
+    let arm = Arm::new(&SeekCurve::Constant(500), 10, 800, 300).unwrap();
+    let arm = arm.writing(70, 20).unwrap();
     let read = |from, to| arm.reach_ns(from, to, Direction::Read);
     assert_eq!(read((1, 0), (1, 0)), 0);
     assert_eq!(read((1, 0), (2, 0)), 500);
     assert_eq!(read((1, 0), (2, 1)), 800);
-    assert_eq!(arm.reach_ns((1, 0), (2, 1), Direction::Write), 870);
+    assert_eq!(arm.begin_ns((1, 0), (2, 1), Direction::Write), 870);
+    assert_eq!(arm.reach_ns((1, 0), (2, 1), Direction::Write), 820);
     assert_eq!(arm.reach_ns((1, 0), (1, 0), Direction::Write), 0);
     assert_eq!(arm.begin_ns((1, 0), (1, 0), Direction::Read), 300);
     assert_eq!(arm.begin_ns((1, 0), (2, 0), Direction::Read), 500);
@@ -72,7 +74,7 @@ fn moves_settle() {
 /// The average over all pairs, against the plain double loop.
 #[test]
 fn the_average_is_over_all_pairs() {
-    let arm = Arm::new(&SeekCurve::Eq7(EQ7), 300, 0, 0, 0).unwrap();
+    let arm = Arm::new(&SeekCurve::Eq7(EQ7), 300, 0, 0).unwrap();
     let mut sum = 0_u64;
     for from in 0..300_u32 {
         for to in 0..300 {
@@ -85,9 +87,9 @@ fn the_average_is_over_all_pairs() {
 /// Curves that no arm has are refused.
 #[test]
 fn impossible_curves_are_refused() {
-    let slow = Arm::new(&SeekCurve::Constant(2_000_000_000), 10, 0, 0, 0);
-    let shuffled = Arm::new(&SeekCurve::Table(vec![(3, 1), (2, 2)]), 10, 0, 0, 0);
-    let switch = Arm::new(&SeekCurve::Constant(1), 10, 2_000_000_000, 0, 0);
+    let slow = Arm::new(&SeekCurve::Constant(2_000_000_000), 10, 0, 0);
+    let shuffled = Arm::new(&SeekCurve::Table(vec![(3, 1), (2, 2)]), 10, 0, 0);
+    let switch = Arm::new(&SeekCurve::Constant(1), 10, 2_000_000_000, 0);
     for arm in [slow, shuffled, switch] {
         assert_eq!(arm.unwrap_err().kind(), Kind::Impossible);
     }
