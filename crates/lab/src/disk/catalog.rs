@@ -19,6 +19,9 @@ use crate::error::{Error, Kind, Result};
 /// The measured sets: one line each, milliseconds and counts, as published with their source.
 const MEASURED: &str = include_str!("../../fixtures/disks/measured.csv");
 
+/// A head switch of the desktop drives, which their data sheets do not tell.
+const HEAD_SWITCH_NS: u64 = 1_000_000;
+
 /// All drives of the catalog.
 pub fn all() -> Vec<Profile> {
     let mut profiles = library();
@@ -107,6 +110,20 @@ impl Summary {
             zones,
             sparing,
             ..Layout::default()
+        }
+    }
+
+    /// The moving parts of a drive that only data sheets tell of. They give one time from track to
+    /// track; that writes are slower they say of the average seek.
+    fn desktop_mechanics(&self, seek: SeekCurve, write_settle_ns: i64) -> Mechanics {
+        Mechanics {
+            rpm: self.rpm,
+            settle_ns: settle_of(&seek),
+            seek,
+            head_switch_ns: HEAD_SWITCH_NS,
+            write_settle_ns,
+            write_switch_ns: 0,
+            write_seek_min_ns: 0,
         }
     }
 
@@ -248,17 +265,9 @@ pub fn wd800bd_like() -> Profile {
     Profile {
         name: "wd800bd-like".to_owned(),
         source: "data sheets of the class; spec-fitted, not validated".to_owned(),
-        layout: summary.layout(1_000_000, seek.time_ns(1, 2)),
-        mechanics: Mechanics {
-            rpm: summary.rpm,
-            settle_ns: settle_of(&seek),
-            seek,
-            head_switch_ns: 1_000_000,
-            // Writes average 10.9 ms instead of 8.9; from track to track both take 2.0 ms.
-            write_settle_ns: 2_000_000,
-            write_switch_ns: 0,
-            write_seek_min_ns: 0,
-        },
+        layout: summary.layout(HEAD_SWITCH_NS, seek.time_ns(1, 2)),
+        // Writes average 10.9 ms instead of 8.9.
+        mechanics: summary.desktop_mechanics(seek, 2_000_000),
         overheads: overheads(300_000),
         cache: Cache {
             segments: 8,
@@ -311,20 +320,8 @@ pub fn period_pair() -> [Profile; 2] {
             source: "the third seed document and data sheets of the class; spec-fitted, not \
                      validated"
                 .to_owned(),
-            layout: summary.layout(1_000_000, seek.time_ns(1, 2)),
-            mechanics: Mechanics {
-                rpm: summary.rpm,
-                settle_ns: settle_of(&seek),
-                seek,
-                head_switch_ns: 1_000_000,
-                write_settle_ns: 1_000_000,
-                write_switch_ns: 0,
-                write_seek_min_ns: 0,
-            },
-            cache: Cache {
-                almost_hits: Habit::Yes,
-                ..desktop.cache
-            },
+            layout: summary.layout(HEAD_SWITCH_NS, seek.time_ns(1, 2)),
+            mechanics: summary.desktop_mechanics(seek, 1_000_000),
             // ATA at 66 MB/s.
             bus: bus(7_750),
             ..desktop
