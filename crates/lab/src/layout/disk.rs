@@ -6,7 +6,7 @@ use crate::disk::capped::{Cap, Capped};
 use crate::disk::drive::{Drive, Model, SharedBus};
 use crate::disk::flash::{Flash, FlashProfile};
 use crate::disk::link::{Linked, Network};
-use crate::disk::profile::{Habit, Profile, Scheduler, WritePolicy};
+use crate::disk::profile::{Profile, Scheduler, WritePolicy};
 use crate::disk::rotation::{Angle, CIRCLE};
 use crate::disk::server::{Server, ServerProfile};
 use crate::error::Result;
@@ -47,9 +47,6 @@ pub struct Overrides {
     pub depth: Option<usize>,
     /// When it reports writes.
     pub writes: Option<WritePolicy>,
-    /// Whether it waits for the block that is just being read ahead, instead of a turn. A drive
-    /// whose bus is faster than its medium has to, or no host reads on in time.
-    pub almost_hits: Option<Habit>,
     /// Times of the arm, seeks and settling, in per cent of its own.
     pub seek_percent: Option<u32>,
     /// Blocks of a track, and so the rate of the medium, in per cent of its own; a drive with more
@@ -68,9 +65,6 @@ impl Overrides {
         }
         if let Some(writes) = self.writes {
             profile.cache.write_policy = writes;
-        }
-        if let Some(habit) = self.almost_hits {
-            profile.cache.almost_hits = habit;
         }
         if let Some(percent) = self.seek_percent {
             let mechanics = &mut profile.mechanics;

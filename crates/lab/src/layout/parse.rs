@@ -28,7 +28,7 @@ use crate::disk::capped::Cap;
 use crate::disk::catalog;
 use crate::disk::flash::FlashProfile;
 use crate::disk::link::Network;
-use crate::disk::profile::{Habit, Scheduler, WritePolicy};
+use crate::disk::profile::{Scheduler, WritePolicy};
 use crate::disk::server::{Law, ServerProfile};
 use crate::error::Result;
 use crate::settings::{Table, size};
@@ -100,7 +100,6 @@ fn overrides(table: &mut Table) -> Result<Overrides> {
             _ => return Err(table.error("scheduler", "one of fcfs, look, sptf is expected")),
         });
     }
-    overrides.almost_hits = table.truth("almost_hits")?.then_some(Habit::Yes);
     overrides.seek_percent = percent("seek_percent", table)?;
     overrides.media_percent = percent("media_percent", table)?;
     overrides.depth = table.count("depth")?.map(|depth| depth as usize);
