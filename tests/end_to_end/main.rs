@@ -7,6 +7,7 @@ mod advice;
 mod attach;
 mod bench;
 mod changes;
+mod classes;
 mod clients;
 mod commands;
 mod crashes;

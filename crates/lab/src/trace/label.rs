@@ -16,5 +16,5 @@ mod map;
 mod source;
 mod superblock;
 
-pub use map::{Area, FileSystem, Labels, Map};
+pub use map::{Area, FileSystem, Labels, Map, Touched};
 pub use source::Source;

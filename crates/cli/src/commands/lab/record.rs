@@ -14,7 +14,7 @@ use block::{BlockingDevice, Device};
 use export::fuse::Access;
 use export::pressure;
 use lab::trace::label::{Labels, Map};
-use lab::trace::{Header, from_layer, write};
+use lab::trace::{Header, Trace, from_layer, write};
 use lvm::model::dm_name;
 use manager::apply::HostDisks;
 use manager::live::Use;
@@ -24,7 +24,7 @@ use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
 use super::command::{OUTPUT, failed};
-use super::trace::{save, summary};
+use super::trace::{places, save, summary};
 use crate::args::{Arguments, Error, Flag};
 use crate::attachment::{Place, Runtime, Server, Source};
 use crate::commands::open::Opener;
@@ -98,14 +98,30 @@ pub(super) fn record(
             layer.forgotten()
         ));
     }
-    match after {
-        Ok(Some(after)) => Labels::new(before.ok(), after).apply(&mut trace),
-        Ok(None) => {}
-        Err(error) => session.fail_later(&format!("the requests are not labelled: {error}")),
-    }
-    save(output, &write(&trace).map_err(failed)?)?;
-    summary(&trace, session)?;
+    let labels = match after {
+        Ok(after) => after.map(|after| Labels::new(before.ok(), after)),
+        Err(error) => {
+            session.fail_later(&format!("the requests are not labelled: {error}"));
+            None
+        }
+    };
+    keep(&mut trace, labels.as_ref(), output, session)?;
     ended.and(ran)
+}
+
+/// Labels the trace, writes it and says what is in it.
+fn keep(
+    trace: &mut Trace,
+    labels: Option<&Labels>,
+    output: &str,
+    session: &mut Session,
+) -> Result<(), Error> {
+    if let Some(labels) = labels {
+        labels.apply(trace);
+    }
+    save(output, &write(trace).map_err(failed)?)?;
+    summary(trace, session)?;
+    labels.map_or(Ok(()), |labels| places(labels, trace, session))
 }
 
 /// Of a trace of `volume`, of so many bytes, that begins now.

@@ -60,7 +60,8 @@ pub(super) fn trace(
             let before = before.first().map(|before| layout_of(before, session));
             let labels = Labels::new(before.transpose()?, layout_of(image, session)?);
             labels.apply(&mut trace);
-            save(output(arguments)?, &write(&trace).map_err(failed)?)
+            save(output(arguments)?, &write(&trace).map_err(failed)?)?;
+            places(&labels, &trace, session)
         }
         _ => Err(Error::usage(USAGE)),
     }
@@ -226,6 +227,24 @@ fn import(files: &[&str], arguments: &Arguments, session: &mut Session) -> Resul
 fn show(file: &str, session: &mut Session) -> Result<(), Error> {
     let trace = open(file, session)?;
     summary(&trace, session)
+}
+
+/// What the requests of a trace read and wrote of places of each class: exact, where a request has
+/// one class for all its blocks.
+pub(super) fn places(labels: &Labels, trace: &Trace, session: &mut Session) -> Result<(), Error> {
+    session.line(&format!(
+        "{:18} {:>12} {:>12}",
+        "place", "read KiB", "written KiB"
+    ))?;
+    for (class, touched) in labels.count(trace) {
+        session.line(&format!(
+            "{:18} {:12} {:12}",
+            class.name(),
+            touched.read / 2,
+            touched.written / 2
+        ))?;
+    }
+    Ok(())
 }
 
 /// What is in a trace, by operation and by class.

@@ -1,9 +1,11 @@
 //! Which places are for what, and what that says of a request.
 
+use std::collections::BTreeMap;
+
 use super::ext;
 use super::source::Source;
 use crate::error::{Error, Kind, Result};
-use crate::trace::record::{Certainty, Class, Label, Trace};
+use crate::trace::record::{Certainty, Class, Label, Operation, Trace};
 
 /// Consecutive blocks of 512 bytes that are for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,15 @@ pub struct Map {
 pub struct Labels {
     before: Option<Map>,
     after: Map,
+}
+
+/// Blocks of 512 bytes that were read and written; those that were asked for twice count twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Touched {
+    /// Read.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
 }
 
 impl Map {
@@ -108,6 +119,18 @@ impl Labels {
 
     /// What `count` blocks from `start` are for: the class of most of them.
     pub fn label(&self, start: u64, count: u64) -> Label {
+        let shares = self.shares(start, count);
+        let Some(&(mut label, _)) = shares.iter().rev().max_by_key(|share| share.1) else {
+            return Label::default();
+        };
+        if shares.iter().any(|share| share.0.class != label.class) {
+            label.certainty = Certainty::Mixed;
+        }
+        label
+    }
+
+    /// The labels of `count` blocks from `start`, and how many blocks have each.
+    fn shares(&self, start: u64, count: u64) -> Vec<(Label, u64)> {
         let end = start.saturating_add(count);
         let mut shares: Vec<(Label, u64)> = Vec::new();
         let mut at = start;
@@ -124,13 +147,30 @@ impl Labels {
             }
             at = border;
         }
-        let Some(&(mut label, _)) = shares.iter().rev().max_by_key(|share| share.1) else {
-            return Label::default();
-        };
-        if shares.iter().any(|share| share.0.class != label.class) {
-            label.certainty = Certainty::Mixed;
+        shares
+    }
+
+    /// The blocks of 512 bytes of each class that requests of a trace read and wrote, each block by
+    /// its own place. The label of a request that touched places of several classes is that of
+    /// most; this is exact.
+    pub fn count(&self, trace: &Trace) -> BTreeMap<Class, Touched> {
+        let mut counts: BTreeMap<Class, Touched> = BTreeMap::new();
+        for record in trace.records.iter().filter(|record| !record.failed) {
+            let reads = match record.operation {
+                Operation::Read => true,
+                Operation::Write | Operation::WriteZeroes => false,
+                Operation::Discard | Operation::Flush => continue,
+            };
+            for (label, blocks) in self.shares(record.start, record.count) {
+                let touched = counts.entry(label.class).or_default();
+                if reads {
+                    touched.read += blocks;
+                } else {
+                    touched.written += blocks;
+                }
+            }
         }
-        label
+        counts
     }
 
     /// Labels all requests of a trace, and notes which file system it was.

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::trace::label::{FileSystem, Labels, Map};
+use crate::trace::label::{FileSystem, Labels, Map, Touched};
 use crate::trace::{Certainty, Class, Label, Operation, Record, Trace};
 
 /// A folder that is removed in the end.
@@ -347,6 +347,17 @@ fn labels_say_how_sure_they_are() {
     let border = labels.label(journal - 2, 8);
     assert_eq!(border, label(Class::Journal, Certainty::Mixed));
     assert_eq!(labels.label(u64::MAX - 1, 8).class, Class::Outside);
+    let mut mixed = Trace::default();
+    for operation in [Operation::Read, Operation::Write, Operation::Discard] {
+        let record = Record::new(0, operation, journal - 2, 8);
+        mixed.records.push(record);
+    }
+    mixed.records[1].count = 4;
+    let counts = labels.count(&mixed);
+    let other = labels.label(journal - 2, 2).class;
+    let touched = |read, written| Touched { read, written };
+    let expected = [(Class::Journal, touched(6, 2)), (other, touched(2, 2))];
+    assert_eq!(counts, expected.into(), "each block by its own place");
     let mut trace = Trace::default();
     trace
         .records

@@ -15,7 +15,8 @@
 //! `call.rs` has the calls; each program has a file: `bonnie.rs` (Bonnie and Bonnie++), `dd.rs`,
 //! `iozone.rs`, `postmark.rs`, or a folder: `workload::dbench`, `workload::source` (tar and a
 //! compiler). A new one is a file, a variant of [`Program`] with its arms, and an arm where
-//! experiments read programs.
+//! experiments read programs. `small.rs` is for comparing file systems, not for experiments;
+//! `real.rs` makes calls in a folder.
 
 mod bonnie;
 mod call;
@@ -23,6 +24,8 @@ mod command;
 mod dd;
 mod iozone;
 mod postmark;
+mod real;
+mod small;
 mod stream;
 
 pub use bonnie::{Bonnie, BonnieStyle, Ending};
@@ -30,6 +33,8 @@ pub use call::{Access, AccessKind, Call, Directory, File};
 pub use dd::{Copying, Dd};
 pub use iozone::IoZone;
 pub use postmark::postmark;
+pub use real::Folder;
+pub use small::SmallFiles;
 pub use stream::{Path, Program, Stream, Warmth};
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    AccessKind, Bonnie, BonnieStyle, Call, Copying, Dd, Directory, Ending, File, IoZone, Path,
-    Program, Warmth,
+    AccessKind, Bonnie, BonnieStyle, Call, Copying, Dd, Directory, Ending, File, Folder, IoZone,
+    Path, Program, SmallFiles, Warmth,
 };
 use crate::workload::postmark::{Counts, Settings, Stream as Steps};
 
@@ -279,4 +279,54 @@ fn the_real_programs_are_told_the_same() {
     };
     let text = "iozone -i 0 -i 1 -i 2 -s 64 -r 4 -I\n";
     assert_eq!(told(Program::IoZone(iozone)), text);
+}
+
+#[test]
+fn small_files_are_on_a_folder_what_they_are_in_numbers() {
+    // The calls are lawful, count as settings say, and leave in a real folder the files that are
+    // read in the last phase.
+    let program = SmallFiles {
+        files: 90,
+        bytes_max: 9000,
+        append_max: 3000,
+        directories: 4,
+    };
+    let asked = follow(program.stream(7).into_iter());
+    let asked: Vec<&Asked> = asked
+        .iter()
+        .filter(|phase| !phase.name.is_empty())
+        .collect();
+    let calls: Vec<u64> = asked.iter().map(|phase| phase.calls).collect();
+    assert_eq!(
+        calls,
+        [4 + 90 * 3 + 1, 45 * 3 + 1, 45 + 1, 30 * 3 + 1, 75 * 3 + 1]
+    );
+
+    let root = std::env::temp_dir().join(format!("ashlar-lab-small-{}", std::process::id()));
+    std::fs::create_dir(&root).unwrap();
+    let phases = program.phases(7);
+    Folder::new(&root).make(&phases[0]).unwrap();
+    let mut folder = Folder::new(&root);
+    folder.remember(&phases[0]).unwrap();
+    for calls in &phases[1..] {
+        folder.make(calls).unwrap();
+    }
+    let (mut files, mut bytes, mut folders) = (0, 0, vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else {
+                (files, bytes) = (files + 1, bytes + metadata.len());
+            }
+        }
+    }
+    let refused = folder.make(&[Call::DropCaches]).unwrap_err();
+    let gone = folder.make(&phases[2]).unwrap_err();
+    std::fs::remove_dir_all(&root).unwrap();
+    assert_eq!((files, bytes), (75, asked[4].read));
+    assert!(refused.to_string().contains("DropCaches"), "{refused}");
+    assert!(gone.to_string().starts_with("call 1, Delete"), "{gone}");
 }
