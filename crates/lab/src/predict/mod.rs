@@ -19,6 +19,7 @@ mod described;
 mod drives;
 pub mod emulate;
 mod explain;
+mod flash;
 mod footprint;
 mod mechanics;
 mod others;

@@ -5,9 +5,10 @@
 //! in turns until they agree.
 
 use super::explain::Account;
+use super::flash::{Asked, Come, flashed, hottest};
 use super::footprint::Footprint;
 use super::mechanics::Mechanics;
-use super::others::{above, capped, flashed, linked, served};
+use super::others::{above, capped, linked, served};
 use super::queue::{Branch, Solution, Spread, State, closed, open};
 use super::random::Ways;
 use super::subject::{Above, Arrivals, Load, Medium, Pattern, Shape, Volume};
@@ -35,9 +36,11 @@ pub fn predict(volume: &Volume, load: &Load) -> Result<Prediction> {
     Ok(Model::new(volume, &Above::default(), load)?.predict().0)
 }
 
-/// A drive, as far as it is prepared for a load.
+/// A disk, as far as it is prepared for a load.
 enum Prepared<'a> {
     Drive(Box<Mechanics<'a>>, Box<Option<Ways>>),
+    /// How many times the mean of all units the busiest one has to do.
+    Flash(f64),
     Other,
 }
 
@@ -79,8 +82,12 @@ impl<'a> Model<'a> {
             }
         }
         let mut prepared = Vec::new();
-        for (disk, (parts, reads)) in volume.disks.iter().zip(footprint.disks.iter().zip(&reads)) {
+        let used = footprint.disks.iter().zip(&reads);
+        for (number, (disk, (parts, reads))) in volume.disks.iter().zip(used).enumerate() {
             prepared.push(match &disk.medium {
+                Medium::Flash(flash) if !parts.is_empty() => {
+                    Prepared::Flash(hottest(volume, load, number, flash))
+                }
                 Medium::Drive(profile) if !parts.is_empty() => {
                     let mechanics = Mechanics::new(profile)?;
                     let ways = (load.pattern != Pattern::Sequential)
@@ -300,6 +307,51 @@ impl<'a> Model<'a> {
         (1.0 - reads.powi(page as i32)) / (page * (1.0 - reads))
     }
 
+    /// A flash disk, which serves all parts of a request at the same time.
+    fn flash(&self, disk: usize, flash: &FlashProfile, hottest: f64) -> Branch {
+        let repeats = self.repeats();
+        let visits = self.footprint.visits[disk] / repeats;
+        let streams = self.load.pattern == Pattern::Sequential;
+        let reads = self.reads[disk];
+        let come = match self.load.arrivals {
+            Arrivals::Closed { depth } if streams => Come::Closed {
+                depth: (depth as f64 * self.wide() / self.active(depth as f64)).max(1.0),
+                aside: self.linked_aside(disk),
+            },
+            Arrivals::Closed { depth } => Come::Closed {
+                depth: depth as f64 * visits,
+                aside: self.linked_aside(disk),
+            },
+            Arrivals::Even { gap_ns }
+            | Arrivals::Poisson { gap_ns }
+            | Arrivals::Bursty { gap_ns, .. } => Come::Open {
+                gap: gap_ns as f64 / visits,
+            },
+        };
+        let asked = Asked {
+            parts: &self.footprint.disks[disk],
+            repeats,
+            reads,
+            stale: self.stale(flash),
+            hottest,
+            streams,
+            come,
+        };
+        flashed(flash, &asked)
+    }
+
+    /// What a command of a disk spends on the network.
+    fn linked_aside(&self, disk: usize) -> f64 {
+        let mut branch = Branch::default();
+        linked(
+            &self.volume.disks[disk],
+            &mut branch,
+            self.reads[disk],
+            self.load.blocks as f64,
+        );
+        branch.undisturbed()
+    }
+
     fn branch(&self, disk: usize, state: &State, rate: f64) -> Branch {
         let parts = &self.footprint.disks[disk];
         if parts.is_empty() || self.footprint.visits[disk] <= 0.0 {
@@ -315,17 +367,20 @@ impl<'a> Model<'a> {
                 None => self.sequential(disk, mechanics, reads, rate),
             },
             (Medium::Capped(cap), _) => capped(cap, count),
-            (Medium::Flash(flash), _) => {
-                flashed(flash, parts, reads, self.stale(flash), (depth, state))
-            }
+            (Medium::Flash(flash), Prepared::Flash(hottest)) => self.flash(disk, flash, *hottest),
             (Medium::Server(server), _) => served(server),
-            (Medium::Drive(_), Prepared::Other) => Branch::default(),
+            _ => Branch::default(),
         };
         branch.visits = self.footprint.visits[disk];
+        let mut together = 1.0;
+        if matches!(subject.medium, Medium::Flash(_)) {
+            together = self.repeats();
+            branch.visits /= together;
+        }
         if self.volume.shape == Shape::Mirror && depth != Some(1) {
             branch.chosen = reads;
         }
-        linked(subject, &mut branch, reads, count);
+        linked(subject, &mut branch, reads, count * together);
         branch
     }
 }
