@@ -180,24 +180,66 @@ impl Parser<'_> {
         }
     }
 
-    /// A string; escapes are kept as they are written, since no name of interest has one.
+    /// A string, with its escapes replaced by what they stand for.
     fn string(&mut self) -> Result<String, InputError> {
         self.at += 1;
-        let start = self.at;
+        let mut string = String::new();
+        let mut start = self.at;
         while let Some(byte) = self.bytes.get(self.at) {
             match byte {
                 b'"' => {
-                    let string = self.text.get(start..self.at).unwrap_or_default().to_owned();
+                    string.push_str(&self.text[start..self.at]);
                     self.at += 1;
                     return Ok(string);
                 }
-                b'\\' => self.at += 2,
+                b'\\' => {
+                    string.push_str(&self.text[start..self.at]);
+                    string.push(self.escape()?);
+                    start = self.at;
+                }
                 b'\n' => return Err(self.wrong("the line ends inside a string")),
                 _ => self.at += 1,
             }
         }
-        self.at = self.bytes.len();
         Err(self.wrong("the text ends inside a string"))
+    }
+
+    /// What the escape here stands for (RFC 8259, 7).
+    fn escape(&mut self) -> Result<char, InputError> {
+        let known = match self.bytes.get(self.at + 1) {
+            Some(b'u') => return self.code(),
+            Some(&byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            _ => return Err(self.wrong("an unknown escape")),
+        };
+        self.at += 2;
+        Ok(known)
+    }
+
+    /// The character of `\uHHHH`, or of two of them that are a surrogate pair.
+    fn code(&mut self) -> Result<char, InputError> {
+        let (code, len) = match (self.unit_at(self.at), self.unit_at(self.at + 6)) {
+            (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
+                (0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), 12)
+            }
+            (Some(code), _) => (code, 6),
+            (None, _) => return Err(self.wrong("four hexadecimal digits are expected")),
+        };
+        let found = char::from_u32(code);
+        let found = found.ok_or_else(|| self.wrong("half of a pair of surrogates"))?;
+        self.at += len;
+        Ok(found)
+    }
+
+    /// The number in `\uHHHH` at byte `at`.
+    fn unit_at(&self, at: usize) -> Option<u32> {
+        let digits = self.text.get(at..at + 6)?.strip_prefix("\\u")?;
+        let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        all.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
     }
 
     fn word(&mut self, word: &str) -> Result<Value, InputError> {
@@ -230,3 +272,6 @@ impl Parser<'_> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -254,14 +254,14 @@ fn read_texts(node: &Node, name: &str) -> Result<BTreeMap<String, String>, Strin
         .get(name)
         .ok_or_else(|| format!("{name}: is missing"))?;
     let text = |(key, node): &(String, Node)| match &node.value {
-        Value::Text(text) => Ok((unquoted(key), unquoted(text))),
+        Value::Text(text) => Ok((key.clone(), text.clone())),
         _ => Err(format!("{name}.{key}: a text is expected")),
     };
     inner.members().iter().map(text).collect()
 }
 
 fn text(node: &Node, name: &str) -> Result<String, String> {
-    let found = node.text(name).map(unquoted);
+    let found = node.text(name).map(str::to_owned);
     found.ok_or_else(|| format!("{name}: a text is expected"))
 }
 
@@ -275,26 +275,4 @@ fn number(node: &Node, name: &str) -> Result<f64, String> {
 fn digits(node: &Node, name: &str) -> Result<u64, String> {
     let found = u64::from_str_radix(&text(node, name)?, 16);
     found.map_err(|_| format!("{name}: 16 hexadecimal digits are expected"))
-}
-
-/// A text as it was before [`quoted`]: the reader of results leaves escapes as they are written.
-fn unquoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('\\') {
-        out.push_str(before);
-        let code = behind.strip_prefix('u').and_then(|digits| digits.get(..4));
-        let code = code.and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
-        rest = if let Some(c) = code {
-            out.push(c);
-            &behind[5..]
-        } else {
-            // A character that stands for itself; what else JSON has, [`quoted`] does not write.
-            let length = behind.chars().next().map_or(0, char::len_utf8);
-            out.push_str(&behind[..length]);
-            &behind[length..]
-        };
-    }
-    out.push_str(rest);
-    out
 }
