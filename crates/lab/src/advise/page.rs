@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{chart, escaped};
-use super::rank::{Advice, Choice, Metric};
+use super::rank::{Advice, Choice};
 
 const STYLE: &str = ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#5b6470;\
 --line:#d5dae0}@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e6e9ed;--soft:#9da7b3;\
@@ -65,16 +65,10 @@ pub fn page(advice: &Advice, asked: &str, command: &str) -> String {
 
 fn row(out: &mut String, advice: &Advice, choice: &Choice) {
     let (candidate, rate) = (&choice.candidate, choice.per_second);
-    let emulated = match (choice.emulated, choice.error()) {
-        (Some(found), Some(error)) => {
-            let value = match choice.metric {
-                Metric::PerSecond => format!("{:.1}", found.per_second),
-                Metric::Response => format!("{:.3} ms", found.response_ns / 1e6),
-            };
-            format!("{value}<br><small>{:+.1} %</small>", error * 100.0)
-        }
-        _ => "–".to_owned(),
-    };
+    let emulated = choice.emulated_text().map_or_else(
+        || "–".to_owned(),
+        |(value, error)| format!("{value}<br><small>{:+.1} %</small>", error * 100.0),
+    );
     let marks: Vec<&str> = [(choice.tied, "tied"), (choice.front, "front")]
         .into_iter()
         .filter_map(|(is, word)| is.then_some(word))

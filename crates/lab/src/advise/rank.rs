@@ -148,6 +148,16 @@ impl Choice {
         both.all(|(own, its)| own >= its) && own.iter().zip(&its).any(|(own, its)| own > its)
     }
 
+    /// What the emulation found of what it is ordered by, and the relative error of the prediction.
+    pub fn emulated_text(&self) -> Option<(String, f64)> {
+        let found = self.emulated?;
+        let text = match self.metric {
+            Metric::PerSecond => format!("{:.1}", found.per_second),
+            Metric::Response => format!("{:.3} ms", found.response_ns / 1e6),
+        };
+        Some((text, self.error()?))
+    }
+
     /// The relative error of the prediction, where it was emulated.
     pub fn error(&self) -> Option<f64> {
         let found = self.emulated?;

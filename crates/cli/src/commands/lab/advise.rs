@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lab::advise::{Advice, Choice, Metric, Wish, advise, chart, page};
+use lab::advise::{Advice, Choice, Wish, advise, chart, page};
 use lab::disk::catalog;
 use lab::layout::Disk;
 use lab::settings::size;
@@ -202,16 +202,10 @@ fn table(advice: &Advice, rows: usize, session: &mut Session) -> Result<(), Erro
         let rate = choice.per_second;
         let interval = format!("({:.1} to {:.1})", rate.low, rate.high);
         let candidate = &choice.candidate;
-        let emulated = match (choice.emulated, choice.error()) {
-            (Some(found), Some(error)) => {
-                let value = match choice.metric {
-                    Metric::PerSecond => format!("{:.1}", found.per_second),
-                    Metric::Response => format!("{:.3} ms", found.response_ns / 1e6),
-                };
-                format!("{value} {:+.1} %", error * 100.0)
-            }
-            _ => String::new(),
-        };
+        let emulated = choice
+            .emulated_text()
+            .map(|(value, error)| format!("{value} {:+.1} %", error * 100.0))
+            .unwrap_or_default();
         let marks = [(choice.tied, " tied"), (choice.front, " front")];
         let marks: String = marks
             .iter()
