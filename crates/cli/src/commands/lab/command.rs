@@ -4,6 +4,8 @@ use super::{advise, audit, calibrate, disk, drive, list, measure, record, report
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
+pub(in crate::commands) use crate::output::report::quoted;
+
 pub(super) const SEED: Flag = Flag::value(
     "seed",
     "Number",
@@ -177,23 +179,4 @@ pub(super) fn text_of(path: &str) -> Result<String, Error> {
     let bytes = std::fs::read(path);
     let bytes = bytes.map_err(|error| Error::failed(format!("{path} cannot be read: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Error::failed(format!("{path} is not text")))
-}
-
-/// A JSON text.
-pub(in crate::commands) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if c < ' ' => {
-                use std::fmt::Write;
-                // Writing to memory does not fail.
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
