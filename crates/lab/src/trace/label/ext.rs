@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use super::areas::Canvas;
 use super::extents::{Found, Wanted, walk_extents, walk_indirect};
-use super::map::{Area, Map};
+use super::journal::{Logged, Reader};
+use super::map::{Area, Log, Map};
 use super::source::Source;
 use super::superblock::{SUPERBLOCK, Superblock, half, word};
 use crate::error::{Error, Kind, Result};
@@ -42,6 +43,7 @@ pub(super) struct Volume<'a> {
     left: u64,
     /// What was odd, and how often.
     odd: BTreeMap<&'static str, u64>,
+    logged: Option<Logged>,
 }
 
 struct Group {
@@ -67,6 +69,7 @@ pub(super) fn read(source: &mut dyn Source) -> Result<Map> {
         source,
         superblock,
         odd: BTreeMap::new(),
+        logged: None,
     };
     let mut canvas = Canvas::default();
     let groups = volume.groups()?;
@@ -310,17 +313,49 @@ impl Volume<'_> {
             return Ok(());
         }
         let wanted = content.map_or(Wanted::Pointers, |_| Wanted::All);
+        let mut log = Vec::new();
         let mut each = |start: u64, count: u64, found: Found| match found {
             Found::Pointers => canvas.paint(start, start + 1, Class::BlockMap),
             Found::Content => {
+                if content == Some(Class::Journal) {
+                    log.push((start, count));
+                }
                 canvas.paint(start, start + count, content.unwrap_or(Class::FileData))
             }
         };
         let root = &inode[0x28..0x28 + 60];
         match flags & HAS_EXTENTS {
-            0 => walk_indirect(self, root, wanted, &mut each),
-            _ => walk_extents(self, root, wanted, &mut each),
+            0 => walk_indirect(self, root, wanted, &mut each)?,
+            _ => walk_extents(self, root, wanted, &mut each)?,
         }
+        self.read_log(&log)
+    }
+
+    /// Reads the log, whose blocks are these runs.
+    fn read_log(&mut self, runs: &[(u64, u64)]) -> Result<()> {
+        let Some(&(first, _)) = runs.first() else {
+            return Ok(());
+        };
+        let size = self.superblock.block_size;
+        let blocks: u64 = runs.iter().map(|run| run.1).sum();
+        let head = self.block(first)?;
+        let Some(mut reader) = Reader::new(&head, blocks.min(self.superblock.blocks)) else {
+            self.odd("journal");
+            return Ok(());
+        };
+        let mut place = 0;
+        for &(start, count) in runs {
+            let step = PIECE / size;
+            for from in (0..count).step_by(step as usize) {
+                let piece = self.bytes((start + from) * size, step.min(count - from) * size)?;
+                for content in piece.chunks_exact(size as usize) {
+                    reader.take(place, content);
+                    place += 1;
+                }
+            }
+        }
+        self.logged = Some(reader.finish());
+        Ok(())
     }
 
     fn finish(self, canvas: Canvas) -> Map {
@@ -348,6 +383,7 @@ impl Volume<'_> {
             uuid: superblock.uuid,
             remarks,
             areas: canvas.finish().into_iter().map(area).collect(),
+            log: self.logged.map(|logged| Log { logged, sectors }),
         }
     }
 }

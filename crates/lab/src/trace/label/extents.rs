@@ -35,7 +35,8 @@ pub(super) enum Wanted {
     Pointers,
 }
 
-/// Tells `each` the blocks that the 60 bytes `root` of an inode with extents lead to.
+/// Tells `each` the blocks that the 60 bytes `root` of an inode with extents lead to, in the order
+/// of the file.
 pub(super) fn walk_extents(
     volume: &mut Volume<'_>,
     root: &[u8],
@@ -50,12 +51,13 @@ pub(super) fn walk_extents(
             volume.odd("extent tree");
             continue;
         }
+        let mut below = Vec::new();
         for entry in node.chunks_exact(ENTRY).skip(1).take(entries as usize) {
             if depth > 0 {
                 let block = word(entry, 4) | half(entry, 8) << 32;
                 if volume.has(block, 1) {
                     each(block, 1, Found::Pointers)?;
-                    nodes.push((volume.block(block)?, depth));
+                    below.push((volume.block(block)?, depth));
                 } else {
                     volume.odd("extent tree");
                 }
@@ -73,6 +75,7 @@ pub(super) fn walk_extents(
                 }
             }
         }
+        nodes.extend(below.into_iter().rev());
     }
     Ok(())
 }
@@ -80,7 +83,8 @@ pub(super) fn walk_extents(
 /// Who is told of blocks.
 pub(super) type Each<'a> = dyn FnMut(u64, u64, Found) -> Result<()> + 'a;
 
-/// Tells `each` the blocks that the 60 bytes `root` of an inode without extents lead to.
+/// Tells `each` the blocks that the 60 bytes `root` of an inode without extents lead to, in the
+/// order of the file.
 pub(super) fn walk_indirect(
     volume: &mut Volume<'_>,
     root: &[u8],
@@ -92,6 +96,7 @@ pub(super) fn walk_indirect(
         let depth = index.saturating_sub(DIRECT - 1) as u32;
         nodes.push((word(pointer, 0), depth));
     }
+    nodes.reverse();
     while let Some((block, depth)) = nodes.pop() {
         if block == 0 {
             continue;
@@ -114,6 +119,7 @@ pub(super) fn walk_indirect(
         nodes.extend(
             content
                 .chunks_exact(4)
+                .rev()
                 .map(|pointer| (word(pointer, 0), depth - 1)),
         );
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ext;
+use super::journal::Logged;
 use super::source::Source;
 use crate::error::{Error, Kind, Result};
 use crate::trace::record::{Certainty, Class, Label, Operation, Trace};
@@ -39,6 +40,15 @@ pub struct Map {
     /// What was odd about it.
     pub remarks: Vec<String>,
     pub(super) areas: Vec<Area>,
+    pub(super) log: Option<Log>,
+}
+
+/// What the journal of a file system has copies of.
+#[derive(Debug, Clone)]
+pub(super) struct Log {
+    pub(super) logged: Logged,
+    /// Blocks of 512 bytes in one of the file system.
+    pub(super) sectors: u64,
 }
 
 /// What the places of a volume are for, while a trace was taken.
@@ -46,6 +56,24 @@ pub struct Map {
 pub struct Labels {
     before: Option<Map>,
     after: Map,
+}
+
+/// Which way the bytes of a request go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From the device, or nowhere.
+    Read,
+    /// To it.
+    Written,
+}
+
+impl Way {
+    fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::Write | Operation::WriteZeroes => Self::Written,
+            Operation::Read | Operation::Discard | Operation::Flush => Self::Read,
+        }
+    }
 }
 
 /// Blocks of 512 bytes that were read and written; those that were asked for twice count twice.
@@ -103,12 +131,14 @@ impl Labels {
     }
 
     /// What one place is for, and how sure that is.
-    fn at(&self, block: u64) -> Label {
+    fn at(&self, block: u64, way: Way) -> Label {
         let after = self.after.class_at(block);
         let before = self.before.as_ref().map(|map| map.class_at(block));
         let (class, certainty) = match before {
             // Whatever was there was made and removed within the run.
-            Some(Class::Free) | None if after == Class::Free => (after, Certainty::Sometimes),
+            Some(Class::Free) | None if after == Class::Free => {
+                (self.passing(block, way), Certainty::Sometimes)
+            }
             Some(class) if class == after => (after, Certainty::Always),
             Some(class) if after == Class::Free => (class, Certainty::Sometimes),
             Some(_) => (after, Certainty::Sometimes),
@@ -117,9 +147,45 @@ impl Labels {
         Label { class, certainty }
     }
 
-    /// What `count` blocks from `start` are for: the class of most of them.
+    /// What a place was for that is free before and after: the log knows metadata, and only what
+    /// was in use is written.
+    fn passing(&self, block: u64, way: Way) -> Class {
+        let Some(log) = &self.after.log else {
+            return Class::Free;
+        };
+        match (log.logged.class(block / log.sectors, self.since()), way) {
+            (Some(class), _) => class,
+            (None, Way::Written) => Class::FileData,
+            (None, Way::Read) => Class::Free,
+        }
+    }
+
+    /// The first transaction of the run.
+    fn since(&self) -> Option<u32> {
+        let log = self.before.as_ref()?.log.as_ref()?;
+        Some(log.logged.next)
+    }
+
+    /// Where what the log knows may change after `at`.
+    fn log_border_after(&self, at: u64) -> u64 {
+        let Some(log) = &self.after.log else {
+            return u64::MAX;
+        };
+        let block = at / log.sectors;
+        match log.logged.next(block) {
+            Some(next) if next == block => (block + 1).saturating_mul(log.sectors),
+            Some(next) => next.saturating_mul(log.sectors),
+            None => u64::MAX,
+        }
+    }
+
+    /// What `count` blocks from `start` that are read are for: the class of most of them.
     pub fn label(&self, start: u64, count: u64) -> Label {
-        let shares = self.shares(start, count);
+        self.most(start, count, Way::Read)
+    }
+
+    fn most(&self, start: u64, count: u64, way: Way) -> Label {
+        let shares = self.shares(start, count, way);
         let Some(&(mut label, _)) = shares.iter().rev().max_by_key(|share| share.1) else {
             return Label::default();
         };
@@ -130,17 +196,18 @@ impl Labels {
     }
 
     /// The labels of `count` blocks from `start`, and how many blocks have each.
-    fn shares(&self, start: u64, count: u64) -> Vec<(Label, u64)> {
+    fn shares(&self, start: u64, count: u64, way: Way) -> Vec<(Label, u64)> {
         let end = start.saturating_add(count);
         let mut shares: Vec<(Label, u64)> = Vec::new();
         let mut at = start;
         while at < end {
-            let label = self.at(at);
+            let label = self.at(at, way);
             let before = self
                 .before
                 .as_ref()
                 .map_or(u64::MAX, |map| map.border_after(at));
-            let border = self.after.border_after(at).min(before).min(end);
+            let log = self.log_border_after(at);
+            let border = self.after.border_after(at).min(before).min(log).min(end);
             match shares.iter_mut().find(|share| share.0 == label) {
                 Some(share) => share.1 += border - at,
                 None => shares.push((label, border - at)),
@@ -156,17 +223,15 @@ impl Labels {
     pub fn count(&self, trace: &Trace) -> BTreeMap<Class, Touched> {
         let mut counts: BTreeMap<Class, Touched> = BTreeMap::new();
         for record in trace.records.iter().filter(|record| !record.failed) {
-            let reads = match record.operation {
-                Operation::Read => true,
-                Operation::Write | Operation::WriteZeroes => false,
-                Operation::Discard | Operation::Flush => continue,
-            };
-            for (label, blocks) in self.shares(record.start, record.count) {
+            if matches!(record.operation, Operation::Discard | Operation::Flush) {
+                continue;
+            }
+            let way = Way::of(record.operation);
+            for (label, blocks) in self.shares(record.start, record.count, way) {
                 let touched = counts.entry(label.class).or_default();
-                if reads {
-                    touched.read += blocks;
-                } else {
-                    touched.written += blocks;
+                match way {
+                    Way::Read => touched.read += blocks,
+                    Way::Written => touched.written += blocks,
                 }
             }
         }
@@ -176,7 +241,8 @@ impl Labels {
     /// Labels all requests of a trace, and notes which file system it was.
     pub fn apply(&self, trace: &mut Trace) {
         for record in &mut trace.records {
-            record.label = self.label(record.start, record.count);
+            let way = Way::of(record.operation);
+            record.label = self.most(record.start, record.count, way);
         }
         trace.header.file_system = Some(self.after.uuid);
     }

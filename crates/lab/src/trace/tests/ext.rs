@@ -356,7 +356,12 @@ fn labels_say_how_sure_they_are() {
     let counts = labels.count(&mixed);
     let other = labels.label(journal - 2, 2).class;
     let touched = |read, written| Touched { read, written };
-    let expected = [(Class::Journal, touched(6, 2)), (other, touched(2, 2))];
+    // Of what is free before and after, only what was in use is written.
+    let expected = [
+        (Class::Journal, touched(6, 2)),
+        (Class::FileData, touched(0, 2)),
+        (other, touched(2, 0)),
+    ];
     assert_eq!(counts, expected.into(), "each block by its own place");
     let mut trace = Trace::default();
     trace
@@ -367,4 +372,65 @@ fn labels_say_how_sure_they_are() {
     let classes: Vec<Class> = trace.records.iter().map(|one| one.label.class).collect();
     assert_eq!(classes, [Class::InodeTable, Class::Unknown]);
     assert_eq!(trace.header.file_system, Some(labels.after().uuid));
+}
+
+#[test]
+fn the_log_says_what_was_made_and_removed() {
+    // debugfs writes transactions of every format; what they copied has the class that its content
+    // shows, and only in those of the run.
+    let folder = Folder::new("log");
+    let formats: [(&[&str], &str); 5] = [
+        (&["-O", "^metadata_csum,^64bit"], ""),
+        (&["-O", "^metadata_csum,64bit"], ""),
+        (&["-O", "metadata_csum,^64bit"], "-c -v 2"),
+        (&["-O", "metadata_csum,64bit"], "-c -v 2"),
+        (&["-O", "metadata_csum,64bit"], "-c -v 3"),
+    ];
+    for (options, sums) in formats {
+        let mut all = vec!["-b", "1024", "-N", "1024"];
+        all.extend(options);
+        let image = make(&folder.0, "mkfs.ext4", &all, "24M");
+        let image_text = image.to_str().unwrap();
+        let read = || Map::read("image", &mut File::open(&image).unwrap()).unwrap();
+        let free = read();
+        let area = free.areas().iter().rev();
+        let mut area = area.filter(|area| area.class == Class::Free);
+        let first = area.next().unwrap().start / 2 + 3;
+        // A directory that has one record, and numbers of blocks.
+        let names = [&[0, 0, 0, 0, 0, 4, 0, 0][..], &[0; 1016]].concat();
+        let numbers: Vec<u8> = (0..256_u32).flat_map(|at| (at * 7).to_le_bytes()).collect();
+        let contents = folder.0.join("contents");
+        fs::write(&contents, [names, numbers].concat()).unwrap();
+        let commands = folder.0.join("commands");
+        let mut text = String::new();
+        let blocks = format!("{first},{}", first + 9);
+        let _ = writeln!(text, "jo {sums}\njw -b {blocks} {}\njc", contents.display());
+        fs::write(&commands, text).unwrap();
+        output(
+            "debugfs",
+            &["-w", "-f", commands.to_str().unwrap(), image_text],
+        );
+        let labels = Labels::new(Some(free.clone()), read());
+        let what = format!("{options:?} {sums}");
+        let class = |block: u64| labels.label(block * 2, 2).class;
+        assert_eq!(class(first), Class::Directory, "{what}");
+        assert_eq!(class(first + 9), Class::BlockMap, "{what}");
+        assert_eq!(class(first + 8), Class::Free, "{what}");
+        let mut trace = Trace::default();
+        for (operation, start) in [(Operation::Write, 8), (Operation::Write, 9)] {
+            trace
+                .records
+                .push(Record::new(0, operation, (first + start) * 2, 2));
+        }
+        labels.apply(&mut trace);
+        let classes: Vec<Class> = trace.records.iter().map(|one| one.label.class).collect();
+        assert_eq!(classes, [Class::FileData, Class::BlockMap], "{what}");
+        let all = Certainty::Sometimes;
+        assert!(trace.records.iter().all(|one| one.label.certainty == all));
+        let mixed = labels.label(first * 2, 20);
+        assert_eq!(
+            (mixed.class, mixed.certainty),
+            (Class::Free, Certainty::Mixed)
+        );
+    }
 }
