@@ -26,6 +26,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("mkfs.btrfs", "btrfs-progs"),
     ("strace", "strace"),
     ("fio", "fio"),
+    ("dbench", "dbench"),
     ("nbdinfo", "libnbd-bin"),
     ("nbdcopy", "libnbd-bin"),
     ("nbdkit", "nbdkit"),
