@@ -26,6 +26,7 @@ const HEAD_SWITCH_NS: u64 = 1_000_000;
 pub fn all() -> Vec<Profile> {
     let mut profiles = library();
     profiles.extend(period_pair());
+    profiles.push(desktop_500gb_like());
     profiles
 }
 
@@ -331,6 +332,45 @@ pub fn period_pair() -> [Profile; 2] {
         drive("ide-8gb-like", 4, 15_625_000, 260, 139),
         drive("ide-30gb-like", 5, 58_593_750, 760, 436),
     ]
+}
+
+/// A desktop drive of 500 GB, as the fourth and fifth seed documents' machines may have had: made
+/// to fit what Hitachi published of its Deskstar 7K500 (five platters, 7200 rpm, 8.5 ms for the
+/// average seek, 64.8 to 31 MB/s sustained over 30 zones, 16 MB of cache, 300 MB/s). The curve of
+/// its seeks is that of [`wd800bd_like`], over its own cylinders and shorter by the ratio of their
+/// averages. Not validated against a real one.
+pub fn desktop_500gb_like() -> Profile {
+    let desktop = wd800bd_like();
+    let seek = SeekCurve::Eq7(Eq7 {
+        split: 12_840,
+        root_base_ns: 1_883_000.0,
+        root_ns: 25_560.0,
+        line_base_ns: 2_697_000.0,
+        line_ns: 162.2,
+    });
+    // A track of so many blocks takes a turn and a skew, 9.8 ms in all.
+    let summary = Summary {
+        heads: 10,
+        cylinders: 107_000,
+        blocks: 976_773_168,
+        rpm: 7200,
+        zones: 30,
+        outer: 1239,
+        inner: 592,
+    };
+    Profile {
+        name: "desktop-500gb-like".to_owned(),
+        layout: summary.layout(HEAD_SWITCH_NS, seek.time_ns(1, 2)),
+        mechanics: summary.desktop_mechanics(seek, 1_000_000),
+        cache: Cache {
+            segments: 16,
+            segment_blocks: 2048,
+            ..desktop.cache
+        },
+        // 300 MB/s.
+        bus: bus(1707),
+        ..desktop
+    }
 }
 
 /// A drive for sums by hand: 6,000 rpm (a turn takes 10 ms), 100 sectors per track (0.1 ms each),

@@ -1,7 +1,7 @@
 //! The catalog against what was published of its drives.
 
 use super::{all, find};
-use crate::disk::drive::Drive;
+use crate::disk::drive::{Command, Drive, Operation};
 use crate::disk::rotation::Angle;
 
 /// The measured drives have their capacity, and their average seek within 1 % of the published.
@@ -75,7 +75,39 @@ fn the_pair_has_one_arm_and_two_rates() {
         assert!((outer / rate - 1.0).abs() < 0.02, "{outer} MB/s");
     }
     assert_eq!(older.arm().average_seek_ns(), newer.arm().average_seek_ns());
-    assert_eq!(super::library().len() + 2, all().len());
+    assert_eq!(super::library().len() + 3, all().len());
+}
+
+/// The larger desktop drive reads at the sustained rates of its data sheet, outside and inside.
+#[test]
+fn the_larger_desktop_drive_keeps_its_data_sheet() {
+    let profile = super::desktop_500gb_like();
+    let mut drive = Drive::new(profile, Angle::default()).unwrap();
+    let blocks = drive.geometry().blocks();
+    assert_eq!(blocks, 976_773_168);
+    let average = drive.arm().average_seek_ns() as f64 / 1e6;
+    assert!((average / 8.5 - 1.0).abs() < 0.02, "{average} ms");
+    let mut now = 0;
+    for (first, rate) in [(0, 64.8), (blocks - 400_000, 31.0)] {
+        let begin = now;
+        for tag in 0..800 {
+            let command = Command {
+                tag,
+                operation: Operation::Read,
+                start: first + tag * 256,
+                count: 256,
+            };
+            drive.submit(now, command);
+            while drive.answer(now).is_none() {
+                now = drive.wake().unwrap();
+            }
+        }
+        let found = 800.0 * 256.0 * 512.0 * 1e3 / (now - begin) as f64;
+        assert!(
+            (found / rate - 1.0).abs() < 0.02,
+            "{found} MB/s, not {rate}"
+        );
+    }
 }
 
 /// The skews of a summary are those of a parameter file, within 2 % of a turn.
