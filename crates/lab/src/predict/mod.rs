@@ -9,6 +9,7 @@
 //!   which disk   one command   many of them          as branches       waiting   all of it
 //!
 //!   question  a job of fio on a described stack, as a subject; trial, what it does there
+//!   files     a program on a file system: Eq. 1's terms
 //! ```
 //!
 //! A prediction may read the numbers of a profile (curve, zones, caches) but never submits a
@@ -19,6 +20,7 @@ mod described;
 mod drives;
 pub mod emulate;
 mod explain;
+pub mod files;
 mod flash;
 mod footprint;
 mod mechanics;
