@@ -11,34 +11,39 @@ use block::{Buffer, Completion, Driver, Durability, Queue, Request};
 
 use super::cpu::{Workers, process_ns};
 use super::sample::{Mark, Sample, WINDOWS};
-use super::spec::{Load, Operation, Order};
+use super::source::Source;
+use super::spec::Operation;
 use crate::error::{Error, Kind, Result};
 
 /// A device that does not answer within this is given up.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
 
-/// What is asked, of which bytes.
+/// How it is asked.
 pub(super) struct Asking<'a> {
-    pub(super) load: &'a Load,
-    /// Where the bytes begin, and how many they are.
-    pub(super) region: (u64, u64),
+    /// Bytes of a request.
+    pub(super) size: u32,
+    /// Requests under way.
+    pub(super) depth: u32,
     pub(super) slice_ns: u64,
-    pub(super) seed: u64,
     /// Loop devices on the way, by name.
     pub(super) loops: &'a [String],
 }
 
-/// Asks for a slice.
-pub(super) fn ask(queue: &mut dyn Queue, driver: &Driver, asking: &Asking<'_>) -> Result<Sample> {
-    let depth = asking.load.depth as usize;
+/// Asks for a slice what `source` decides; `told` hears after each window which share is over.
+pub(super) fn ask(
+    queue: &mut dyn Queue,
+    driver: &Driver,
+    asking: &Asking<'_>,
+    source: &mut dyn Source,
+    told: &mut dyn FnMut(f64),
+) -> Result<Sample> {
+    let depth = asking.depth as usize;
     let mut run = Run {
-        asking,
-        random: Random::new(asking.seed),
-        next: 0,
+        source,
         begun: vec![0; depth],
         start: Instant::now(),
     };
-    let length = asking.load.size as usize;
+    let length = asking.size as usize;
     let buffers: Vec<Buffer> = (0..depth).map(|_| filled(length)).collect();
     let workers = Workers::look(asking.loops);
     run.start = Instant::now();
@@ -77,6 +82,7 @@ pub(super) fn ask(queue: &mut dyn Queue, driver: &Driver, asking: &Asking<'_>) -
         if !is_over && now >= due {
             marks.push(run.mark(latencies.len()));
             due = now + step;
+            told((now as f64 / asking.slice_ns.max(1) as f64).min(1.0));
             is_over = now >= asking.slice_ns && marks.len() > 2;
         }
     }
@@ -85,9 +91,7 @@ pub(super) fn ask(queue: &mut dyn Queue, driver: &Driver, asking: &Asking<'_>) -
 }
 
 struct Run<'a> {
-    asking: &'a Asking<'a>,
-    random: Random,
-    next: u64,
+    source: &'a mut dyn Source,
     /// When each request under way was asked, in nanoseconds since the start.
     begun: Vec<u64>,
     start: Instant,
@@ -107,20 +111,10 @@ impl Run<'_> {
     }
 
     fn submit(&mut self, queue: &mut dyn Queue, tag: u64, buffer: Buffer) {
-        let load = self.asking.load;
-        let size = u64::from(load.size);
-        let (start, length) = self.asking.region;
-        let block = match load.order {
-            Order::Random => self.random.below(length / size),
-            Order::Sequential => {
-                self.next += 1;
-                self.next % (length / size)
-            }
-        };
-        let at = start + block * size;
-        let request = match load.operation {
-            Operation::Read => Request::read(tag, at, buffer),
-            Operation::Write => Request::write(tag, at, Durability::Volatile, buffer),
+        let asked = self.source.next(tag);
+        let request = match asked.operation {
+            Operation::Read => Request::read(tag, asked.at, buffer),
+            Operation::Write => Request::write(tag, asked.at, Durability::Volatile, buffer),
         };
         self.begun[tag as usize] = self.now();
         queue.submit(request);

@@ -23,23 +23,27 @@
 //! removes them.
 //!
 //! `spec.rs` reads studies, `stand.rs` builds what is measured, `folder.rs` holds its images,
-//! `loader.rs` asks a device and `sample.rs` has what came of it, `cpu.rs` counts processor time,
+//! `loader.rs` asks a device what `source.rs` decides and `sample.rs` has what came of it, `job.rs`
+//! does that for a job of fio on a volume of others, `cpu.rs` counts processor time,
 //! `run.rs` does the rounds, `record.rs` writes and reads lines, `judge.rs` has tables and
 //! evidence, `drive.rs` runs real programs, `machine.rs` says where all of that was.
 
 mod cpu;
 mod drive;
 mod folder;
+mod job;
 mod judge;
 mod loader;
 mod machine;
 mod record;
 mod run;
 mod sample;
+mod source;
 mod spec;
 mod stand;
 
 pub use drive::{Driven, drive};
+pub use job::{JobMeasured, job};
 pub use judge::{Cell, Comparing, Line, evidence, tables};
 pub use machine::{date, machine, revision};
 pub use record::{Block, Measuring, Recorded, shipped};

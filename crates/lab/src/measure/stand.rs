@@ -34,6 +34,7 @@ use super::loader::{Asking, ask, failed};
 use super::machine::file_system;
 use super::run::{Contestant, Subject};
 use super::sample::Sample;
+use super::source::Blocks;
 use super::spec::{Load, Medium, NATIVE, Over, Study, SubjectSpec, Way};
 use crate::error::{Error, Kind, Result};
 
@@ -218,13 +219,19 @@ struct DeviceSubject {
 impl Subject for DeviceSubject {
     fn measure(&mut self, load: &Load, slice_ns: u64, seed: u64) -> Result<Sample> {
         let asking = Asking {
-            load,
-            region: self.region,
+            size: load.size,
+            depth: load.depth,
             slice_ns,
-            seed,
             loops: &self.loops,
         };
-        ask(&mut *self.queue, &self.driver, &asking)
+        let mut source = Blocks::new(load, self.region, seed);
+        ask(
+            &mut *self.queue,
+            &self.driver,
+            &asking,
+            &mut source,
+            &mut |_| {},
+        )
     }
 }
 

@@ -7,8 +7,10 @@ use std::rc::Rc;
 use block::Device;
 use block::sim::Random;
 
+use super::job::job;
 use super::loader::{Asking, ask};
 use super::sample::{Mark, Sample};
+use super::source::Blocks;
 use super::{
     Contestant, Load, Measuring, Medium, Recorded, Study, Subject, date, drive, evidence, pending,
     rounds, shipped, studies, study, tables,
@@ -241,17 +243,62 @@ fn the_loader_asks_what_the_load_says() {
     let mut queue = device.open_queue(&driver).expect("a queue");
     for load in study("path").expect("it is part of the program").loads {
         let asking = Asking {
-            load: &load,
-            region: (1 << 19, 1 << 19),
+            size: load.size,
+            depth: load.depth,
             slice_ns: 2_000_000,
-            seed: 1,
             loops: &[],
         };
-        let sample = ask(&mut *queue, &driver, &asking).expect("memory answers");
+        let mut source = Blocks::new(&load, (1 << 19, 1 << 19), 1);
+        let mut shares = Vec::new();
+        let mut told = |share: f64| shares.push(share);
+        let sample = ask(&mut *queue, &driver, &asking, &mut source, &mut told);
+        let sample = sample.expect("memory answers");
+        assert!(
+            shares.is_sorted() && shares.last() <= Some(&1.0),
+            "{shares:?}"
+        );
         assert!(sample.answers > 0, "{sample:?}");
         assert_eq!(sample.answers, sample.latency.count());
         assert!(sample.elapsed_ns > 0 && sample.cut_ns < 1_000_000_000);
     }
+}
+
+/// A job of fio on a device: its numbers agree by Little's law, writes arrive, and what the loader
+/// does not do is refused.
+#[test]
+fn jobs_are_measured() {
+    let device = block::memory::MemoryDevice::new("memory", 1 << 20);
+    let parsed = |text: &str| {
+        let jobs = crate::workload::fio::parse_on(&format!("[x]\n{text}\n"), 1 << 20);
+        jobs.expect("a job").remove(0)
+    };
+    let reads = parsed("rw=randread\niodepth=4\nnumjobs=2\nbs=8k");
+    let found = job(&device, &reads, 20_000_000, &mut |_| {}).expect("memory answers");
+    assert!(found.per_second > 0.0 && found.sample.answers > 0);
+    assert!((1.0..8.5).contains(&found.outstanding), "{found:?}");
+    let writes = parsed("rw=write\nbs=4k\noffset=512k\nsize=256k");
+    job(&device, &writes, 5_000_000, &mut |_| {}).expect("memory answers");
+    let mut io = block::BlockingDevice::open(&device).expect("a device");
+    let mut bytes = vec![0; 1 << 20];
+    io.read_at(&mut bytes, 0).expect("bytes");
+    assert!(bytes[..512 << 10].iter().all(|byte| *byte == 0));
+    assert!(bytes[512 << 10..768 << 10].iter().any(|byte| *byte != 0));
+    assert!(bytes[768 << 10..].iter().all(|byte| *byte == 0));
+    for (text, wanted) in [
+        ("rw=read\nrate_iops=100", "keeps a rate"),
+        ("rw=read\nthinktime=100", "thinks"),
+        ("rw=write\nfsync=4", "flushes"),
+        ("rw=randrw\nbs=4k,8k", "different sizes"),
+        ("rw=read\nbs=100", "whole blocks"),
+    ] {
+        let error = job(&device, &parsed(text), 1_000_000, &mut |_| {});
+        let error = error.expect_err(text).to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+    let mut beyond = reads;
+    beyond.offset = 1 << 19;
+    let error = job(&device, &beyond, 1_000_000, &mut |_| {}).expect_err("too far");
+    assert!(error.to_string().contains("ends behind"), "{error}");
 }
 
 #[test]
