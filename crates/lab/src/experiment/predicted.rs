@@ -2,27 +2,37 @@
 //!
 //! The error is that of the requests per second where a number of requests is outstanding, and of
 //! the mean response time where requests come at a rate that the volume can keep up with (their
-//! number per second is then what was asked for). Nothing here is fitted to the runs; what cannot
-//! be predicted says why.
+//! number per second is then what was asked for), and of a program's time. Nothing here is fitted
+//! to the runs; what cannot be predicted says why.
 
 use std::collections::BTreeMap;
 
+use super::program::Running;
 use super::record::Record;
 use super::spec::{Arm, Experiment};
 use super::work::Work;
+use crate::component::Component;
 use crate::error::{Error, Kind, Result};
+use crate::layout::Layout;
+use crate::predict::files::Files;
 use crate::predict::{Estimate, Question};
 use crate::stats::median;
+use crate::workload::program::Program;
 
 /// The seed that shuffled orders are predicted with; what is predicted is a mean.
 const SEED: u64 = 1;
-/// Nanoseconds of a microsecond.
+/// Nanoseconds of a microsecond, and of a second.
 const MICROSECOND: f64 = 1e3;
+const SECOND: f64 = 1e9;
+
+/// The metric of the whole time of a program.
+const ELAPSED: &str = "elapsed_s";
 
 /// A number that was predicted, in the unit of the metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Predicted {
-    /// `iops`, or `mean_us` where requests come at a rate.
+    /// `iops`, `mean_us` where requests come at a rate, or `elapsed_s` of a program; of its terms
+    /// of Eq. 1 what the results call them.
     pub metric: &'static str,
     /// The value and its 95 % interval.
     pub estimate: Estimate,
@@ -37,6 +47,8 @@ pub struct Comparison {
     pub predicted: std::result::Result<Predicted, String>,
     /// What was emulated, the median of the replicates, in the unit of the prediction.
     pub emulated: Option<f64>,
+    /// Of a program: the terms of Eq. 1, each with what was emulated.
+    pub terms: Vec<(Predicted, Option<f64>)>,
 }
 
 /// How good predictions are.
@@ -54,13 +66,13 @@ pub struct Summary {
     pub without: BTreeMap<String, usize>,
 }
 
-/// What the formulas say of an arm.
-pub fn predicted(arm: &Arm) -> Result<Predicted> {
-    let Work::Jobs { jobs, requests_max } = &arm.work else {
-        let what = "a program on a file system, not requests on a volume";
-        return Err(Error::new(Kind::Unsupported, what));
+/// What the formulas say of an arm, and of a program the terms of Eq. 1 besides.
+pub fn predicted(arm: &Arm) -> Result<(Predicted, Vec<Predicted>)> {
+    let (jobs, requests_max) = match &arm.work {
+        Work::Jobs { jobs, requests_max } => (jobs, *requests_max),
+        Work::Program(running) => return of_program(&arm.layout, running),
     };
-    let question = Question::new(&arm.layout, jobs, Some(*requests_max), SEED)?;
+    let question = Question::new(&arm.layout, jobs, Some(requests_max), SEED)?;
     let found = question.predict()?;
     let (metric, value) = if question.is_open()? {
         ("mean_us", found.response_ns / MICROSECOND)
@@ -69,7 +81,38 @@ pub fn predicted(arm: &Arm) -> Result<Predicted> {
     };
     // The disks are what they say: what is uncertain is the predictor alone.
     let estimate = question.own_interval(value);
-    Ok(Predicted { metric, estimate })
+    Ok((Predicted { metric, estimate }, Vec::new()))
+}
+
+/// What the formulas for files say of a program, in seconds.
+fn of_program(layout: &Layout, running: &Running) -> Result<(Predicted, Vec<Predicted>)> {
+    let Program::PostMark(settings) = &running.program else {
+        let what = "a program on a file system other than PostMark";
+        return Err(Error::new(Kind::Unsupported, what));
+    };
+    let found = Files::new(layout, settings, &running.options, SEED)?.predict()?;
+    let seconds = |metric, of: Estimate| Predicted {
+        metric,
+        estimate: Estimate {
+            value: of.value / SECOND,
+            low: of.low / SECOND,
+            high: of.high / SECOND,
+        },
+    };
+    let terms = Component::ALL.into_iter().zip(found.terms);
+    let terms = terms.map(|(class, term)| seconds(metric_of(class), term));
+    Ok((seconds(ELAPSED, found.elapsed_ns), terms.collect()))
+}
+
+/// What the results call the time that a program waits for a class.
+fn metric_of(class: Component) -> &'static str {
+    match class {
+        Component::Directory => "directory_s",
+        Component::Metadata => "metadata_s",
+        Component::FreeList => "free_list_s",
+        Component::FileData => "file_data_s",
+        Component::Journal => "journal_s",
+    }
 }
 
 /// Every arm of an experiment that was run.
@@ -84,15 +127,16 @@ pub fn compare(experiment: &Experiment, records: &[Record]) -> Vec<Comparison> {
     let arms = experiment.arms.iter().filter_map(|arm| {
         let key = arm.key();
         let of = runs.get(&(key.as_str(), arm.hash))?;
-        let predicted = predicted(arm).map_err(|error| reason(&error, arm));
-        let emulated = predicted
-            .as_ref()
-            .ok()
-            .and_then(|found| emulated(of, found.metric));
+        let seen = |found: &Predicted| emulated(of, found.metric);
+        let (predicted, terms) = match predicted(arm) {
+            Ok((found, terms)) => (Ok(found), terms),
+            Err(error) => (Err(reason(&error, arm)), Vec::new()),
+        };
         Some(Comparison {
-            arm: key,
+            arm: key.clone(),
+            emulated: predicted.as_ref().ok().and_then(seen),
+            terms: terms.iter().map(|term| (*term, seen(term))).collect(),
             predicted,
-            emulated,
         })
     });
     arms.collect()
@@ -116,6 +160,12 @@ fn emulated(runs: &[&Record], metric: &str) -> Option<f64> {
 }
 
 impl Comparison {
+    /// Whether it is of a program, and not of requests.
+    pub fn is_program(&self) -> bool {
+        let found = self.predicted.as_ref();
+        found.is_ok_and(|found| found.metric == ELAPSED)
+    }
+
     /// The relative error of the prediction.
     pub fn error(&self) -> Option<f64> {
         let found = self.predicted.as_ref().ok()?;

@@ -6,9 +6,10 @@ use crate::stats::Interval;
 
 /// The prediction of a metric of an arm with its 95 % interval; `None` where there is no formula.
 pub(super) fn predicted(arm: &Arm, metric: &str) -> Option<Interval> {
-    let found = experiment::predicted(arm).ok()?;
-    let of = found.estimate;
-    (found.metric == metric).then_some(Interval {
+    let (whole, terms) = experiment::predicted(arm).ok()?;
+    let mut all = std::iter::once(whole).chain(terms);
+    let of = all.find(|found| found.metric == metric)?.estimate;
+    Some(Interval {
         low: of.low,
         estimate: of.value,
         high: of.high,

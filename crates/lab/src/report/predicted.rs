@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::text::{escaped, metric, number};
-use crate::experiment::{Comparison, Experiment, Record, Summary, compare};
+use crate::experiment::{Comparison, Experiment, Predicted, Record, Summary, compare};
 
 /// A table for an experiment; empty if nothing of it was run.
 pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
@@ -26,7 +26,17 @@ pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
         }
         out.push_str("</tbody></table></div>");
     }
-    let _ = write!(out, "<p>{}</p>", words(&Summary::of(&all)));
+    let _ = write!(out, "<p>{}</p>", both(&all));
+    out
+}
+
+/// How good predictions are: of requests and of programs apart.
+fn both(all: &[Comparison]) -> String {
+    let (programs, requests): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.is_program());
+    let mut out = words(&Summary::of(requests));
+    if !programs.is_empty() {
+        let _ = write!(out, " Programs: {}", words(&Summary::of(programs)));
+    }
     out
 }
 
@@ -34,15 +44,23 @@ fn row(out: &mut String, one: &Comparison) {
     let Ok(found) = &one.predicted else {
         return;
     };
+    cells(out, &one.arm, *found, one.emulated);
+    for (term, emulated) in &one.terms {
+        cells(out, &one.arm, *term, *emulated);
+    }
+}
+
+fn cells(out: &mut String, arm: &str, found: Predicted, emulated: Option<f64>) {
     let (name, unit) = metric(found.metric);
     let of = found.estimate;
-    let emulated = one.emulated.map_or_else(|| "–".to_owned(), number);
-    let error = one.error().map_or_else(|| "–".to_owned(), signed);
+    let seen = emulated.filter(|value| *value > 0.0);
+    let error = seen.map_or_else(|| "–".to_owned(), |seen| signed(of.value / seen - 1.0));
+    let emulated = emulated.map_or_else(|| "–".to_owned(), number);
     let _ = write!(
         out,
         "<tr><th scope=\"row\">{}</th><td>{name}<br><small>{unit}</small></td>\
          <td>{}<br><small>{}–{}</small></td><td>{emulated}</td><td>{error}</td></tr>",
-        escaped(&one.arm),
+        escaped(arm),
         number(of.value),
         number(of.low),
         number(of.high),
@@ -68,9 +86,9 @@ pub(super) fn section(experiments: &[Experiment], records: &[Record]) -> String 
     format!(
         "<section id=\"predicted\"><h2>Predicted and emulated</h2><p>Each arm that formulas can \
          answer has a prediction beside its emulation: requests per second where a number of \
-         requests is outstanding, the mean response time where they come at a rate. {}</p>\
-         </section>",
-        words(&Summary::of(&all))
+         requests is outstanding, the mean response time where they come at a rate, the time of \
+         PostMark and the terms of Eq. 1. {}</p></section>",
+        both(&all)
     )
 }
 

@@ -1,7 +1,7 @@
 //! Arms have a prediction or a reason, and errors add up to a summary.
 
 use super::{Comparison, Predicted, Summary, compare, predicted};
-use crate::experiment::{Record, find};
+use crate::experiment::{Arm, Experiment, Record, find};
 use crate::predict::Estimate;
 
 fn comparison(value: f64, emulated: f64) -> Comparison {
@@ -17,6 +17,7 @@ fn comparison(value: f64, emulated: f64) -> Comparison {
             estimate,
         }),
         emulated: Some(emulated),
+        terms: Vec::new(),
     }
 }
 
@@ -31,32 +32,60 @@ fn capped_arms_have_their_closed_forms() {
         ("linear6 hot depth=64", 600.0),
     ] {
         let arm = experiment.arms.iter().find(|arm| arm.is_named(words));
-        let found = predicted(arm.expect(words)).expect(words);
+        let (found, terms) = predicted(arm.expect(words)).expect(words);
+        assert!(terms.is_empty());
         assert_eq!(found.metric, "iops");
         let value = found.estimate.value;
         assert!((value / wanted - 1.0).abs() < 0.06, "{words}: {value}");
     }
 }
 
-/// What has no formula says so, once for all arms.
-#[test]
-fn programs_have_no_prediction() {
-    let experiment = find("postmark").expect("it is part of the program");
-    let arm = &experiment.arms[0];
-    let record = Record {
+/// A record of an arm whose metrics are all 1.
+fn recorded(experiment: &Experiment, arm: &Arm, metrics: &[&str]) -> Record {
+    let values = metrics.iter().map(|name| ((*name).to_owned(), 1.0));
+    Record {
         experiment: experiment.name.clone(),
         arm: arm.key(),
         replicate: 0,
         seed: 1,
         config: arm.hash,
-        values: std::iter::once(("elapsed_s".to_owned(), 1.0)).collect(),
-    };
+        values: values.collect(),
+    }
+}
+
+/// What has no formula says so, once for all arms.
+#[test]
+fn programs_without_formulas_say_so() {
+    let experiment = find("bonnie").expect("it is part of the program");
+    let record = recorded(&experiment, &experiment.arms[0], &["elapsed_s"]);
     let all = compare(&experiment, &[record]);
     assert_eq!(all.len(), 1);
     let summary = Summary::of(&all);
     assert_eq!((summary.count, summary.without.len()), (0, 1));
     let reason = summary.without.keys().next().expect("a reason");
-    assert!(reason.contains("file system"), "{reason}");
+    assert!(reason.contains("other than PostMark"), "{reason}");
+}
+
+/// `PostMark` has a prediction of its time and of Eq. 1's terms, which with the processor's time
+/// are the whole, each beside what was emulated.
+#[test]
+fn postmark_has_terms() {
+    let experiment = find("postmark").expect("it is part of the program");
+    let words = "native test2";
+    let arm = experiment.arms.iter().find(|arm| arm.is_named(words));
+    let metrics = ["elapsed_s", "file_data_s", "journal_s"];
+    let record = recorded(&experiment, arm.expect(words), &metrics);
+    let all = compare(&experiment, &[record]);
+    let [one] = &all[..] else {
+        panic!("one arm");
+    };
+    assert!(one.is_program() && one.error().is_some());
+    let whole = one.predicted.as_ref().expect("a prediction").estimate.value;
+    let terms: f64 = one.terms.iter().map(|(term, _)| term.estimate.value).sum();
+    assert_eq!(one.terms.len(), 5);
+    assert!(terms < whole && terms > whole * 0.9, "{terms} of {whole}");
+    let seen = one.terms.iter().filter(|(_, seen)| *seen == Some(1.0));
+    assert_eq!(seen.count(), 2);
 }
 
 /// Median and 95th percentile are those of the absolute errors.
