@@ -16,17 +16,20 @@
 //!
 //! `settings.rs` reads and checks the configuration, `stream.rs` draws the operations from
 //! the slots that `free.rs` knows, `calls.rs`
-//! cuts them into system calls, `report.rs` counts them and prints.
+//! cuts them into system calls, `report.rs` counts them and prints, `short.rs` reads what people
+//! type.
 
 mod calls;
 mod free;
 mod report;
 mod settings;
+mod short;
 mod stream;
 
 pub use calls::Calls;
 pub use report::{Counts, Report, Seconds};
 pub use settings::{Buffering, Location, Settings};
+pub use short::Short;
 pub use stream::{Ending, File, Operation, Phase, Step, Stream};
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 //! of its system calls: C create, R read, A append, D delete, path, bytes moved.
 
 use super::free::Free;
-use super::{Buffering, Counts, Ending, Operation, Phase, Report, Seconds, Settings, Step, Stream};
+use super::{
+    Buffering, Counts, Ending, Operation, Phase, Report, Seconds, Settings, Short, Step, Stream,
+};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use std::collections::HashMap;
@@ -352,5 +354,43 @@ proptest! {
         if let Ok(settings) = Settings::parse(&text) {
             prop_assert!(settings.check().is_ok());
         }
+    }
+}
+
+/// Short forms set what they name, and what is not one is refused by its key.
+#[test]
+fn short_forms_are_read() {
+    assert!(Short::is_meant("postmark") && Short::is_meant("postmark:test=1"));
+    assert!(!Short::is_meant("postmarks") && !Short::is_meant("oltp"));
+    let plain = Short::parse("postmark").unwrap();
+    assert_eq!(plain.settings, Settings::default());
+    let short = Short::parse("postmark:test=1:transactions=900,reads=7:memory=1G").unwrap();
+    let wanted = Settings {
+        transactions: 900,
+        bias_read: Some(7),
+        ..Settings::pm1()
+    };
+    assert_eq!((short.settings, short.memory), (wanted, 1 << 30));
+    let own = Short::parse("postmark:files=70:size=1K-2K:seed=9:creations=4").unwrap();
+    let wanted = Settings {
+        number: 70,
+        size: (1024, 2048),
+        seed: 9,
+        bias_create: Some(4),
+        ..Settings::default()
+    };
+    assert_eq!(own.settings, wanted);
+    for (word, field) in [
+        ("postmark:test=4", "test"),
+        ("postmark:files=many", "files"),
+        ("postmark:size=5", "size"),
+        ("postmark:size=1-99999999999", "size"),
+        ("postmark:reads=11", "reads"),
+        ("postmark:memory=much", "memory"),
+        ("postmark:colour=red", "colour"),
+        ("postmark:transactions=1", "transactions"),
+    ] {
+        let error = Short::parse(word).unwrap_err().to_string();
+        assert!(error.contains(field), "{word}: {error}");
     }
 }
