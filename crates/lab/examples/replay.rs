@@ -2,6 +2,10 @@
 //!
 //! Without arguments it judges the five drives of the fixtures, beside what `DiskSim` says of
 //! itself. A directory holds the parameter files and `NAME.trace`, as they are or with `.zst`.
+//!
+//! `replay --leave-one-out` chooses the model's one constant that was chosen on these traces, the
+//! share of the shortest seek that settling takes, on four of the five drives, from a grid, and
+//! judges by it the fifth, which had no part in the choice.
 
 use std::error::Error;
 use std::path::Path;
@@ -17,7 +21,10 @@ mod fixtures;
 use fixtures::{DRIVES, folder, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq("--leave-one-out").is_some() {
+        return leave_one_out();
+    }
     if let Some(directory) = arguments.next() {
         for name in arguments {
             judge(Path::new(&directory), &name, None)?;
@@ -41,6 +48,57 @@ fn judge(directory: &Path, name: &str, published_ms: Option<f64>) -> Result<(), 
         println!("    DiskSim says of itself: demerit {published_ms:.3} ms");
     }
     by_class(&requests, &outcomes);
+    Ok(())
+}
+
+/// Shares of the shortest seek to choose from, in twelfths.
+const TWELFTHS: [u64; 9] = [0, 2, 4, 6, 7, 8, 9, 10, 12];
+
+/// Each drive by the share that fits the other four best: that with the least sum of the squares of
+/// their demerit figures, each in units of `DiskSim`'s own.
+fn leave_one_out() -> Result<(), Box<dyn Error>> {
+    let mut tried: Vec<Vec<Comparison>> = Vec::new();
+    for (name, _) in DRIVES {
+        let files = Files::read(name, |file| text(&folder(), file))?;
+        let profile = import::profile(&files)?;
+        let trace = format!("{name}.trace");
+        let requests = replay::parse(&trace, &text(&folder(), &trace)?)?;
+        let mut all = Vec::new();
+        for twelfths in TWELFTHS {
+            let mut profile = profile.clone();
+            let shortest = profile.mechanics.seek.time_ns(1, 2);
+            profile.mechanics.settle_ns = shortest * twelfths / 12;
+            let mut drive = Drive::new(profile, Angle::default())?;
+            let outcomes = replay::run(&mut drive, &requests)?;
+            all.push(replay::compare(&requests, &outcomes, |_| true));
+        }
+        tried.push(all);
+    }
+    let own = |drive: usize, share: usize| tried[drive][share].demerit_ns / 1e6 / DRIVES[drive].1;
+    for (drive, (name, published_ms)) in DRIVES.into_iter().enumerate() {
+        let others = |share: usize| -> f64 {
+            let others = (0..DRIVES.len()).filter(|other| *other != drive);
+            others.map(|other| own(other, share).powi(2)).sum()
+        };
+        let best = (0..TWELFTHS.len()).min_by(|a, b| others(*a).total_cmp(&others(*b)));
+        let best = best.expect("there are shares");
+        let found = tried[drive][best];
+        println!(
+            "{name:12} by {:2}/12 of the others: demerit {:.3} ms, {:.2} of DiskSim's \
+             {published_ms:.3}, mean {:+.2} %",
+            TWELFTHS[best],
+            found.demerit_ns / 1e6,
+            own(drive, best),
+            found.mean_error() * 100.0,
+        );
+        let all: Vec<String> = (0..TWELFTHS.len())
+            .map(|share| format!("{}/12 {:.2}", TWELFTHS[share], own(drive, share)))
+            .collect();
+        println!(
+            "    its own demerit, of DiskSim's, by share: {}",
+            all.join(", ")
+        );
+    }
     Ok(())
 }
 
