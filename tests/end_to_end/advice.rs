@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tests::{Golden, Scratch, Tool, ashlar};
+use tests::{Golden, Group, Scratch, Tool, ashlar};
 
 /// `explain` on the golden disks.
 fn explain(golden: &Golden, volume: &str, words: &[&str]) -> Tool {
@@ -75,6 +75,90 @@ fn jobs_and_disks_are_named() {
     let complaint = bare.complaints();
     assert!(complaint.contains("no --disk says what"), "{complaint}");
     assert!(bare.text().contains("rotation"), "{}", bare.text());
+}
+
+/// A load that reads is measured on the volume, beside what is predicted and emulated; one that
+/// writes only where that is agreed to, and then the volume holds what was written.
+#[test]
+fn loads_are_measured() {
+    let group = Group::new("explain-measured", 3, 64 << 20);
+    group.create("data", &["-L", "48m", "-i", "3", "-I", "64k"]);
+    let words = |load: &str, more: &[&str]| {
+        let tool = group
+            .ashlar()
+            .args(["explain", "vg0/data", "--workload", load]);
+        let tool = tool
+            .args(["--measure", "--disk", "cap:iops=100"])
+            .args(more);
+        if more.contains(&"--seconds") {
+            tool
+        } else {
+            tool.args(["--seconds", "1"])
+        }
+    };
+    let content = || group.ashlar().args(["cat", "vg0/data"]).succeed().stdout;
+    let before = content();
+    let reads = "randread:4k:depth=4";
+    let said = words(reads, &["--emulate"]).succeed().text();
+    for wanted in [
+        "emulated      error    measured",
+        "requests outstanding",
+        "may not be the one",
+    ] {
+        assert!(said.contains(wanted), "{said} says {wanted}");
+    }
+    let json = words(reads, &["--json"]).succeed().text();
+    let of = |key: &str| number(&json, "\"measured\":{", key);
+    assert!(of("per_second") > 0.0 && of("requests") > 0.0, "{json}");
+    assert!((0.5..4.5).contains(&of("outstanding")), "{json}");
+    // Files on this machine are not disks of 100 requests per second.
+    let seen = of("per_second");
+    let predicted = number(&json, "per_second", "value");
+    let error = number(&json, "\"measured\":{", "measured_error");
+    assert!((error - (predicted / seen - 1.0)).abs() < 0.001, "{json}");
+    assert!(content() == before, "reading changes nothing");
+    for (load, more, code, wanted) in [
+        ("randwrite:4k", &[][..], 3, "--yes"),
+        ("randread:4k:rate=50", &[], 5, "keeps a rate"),
+        ("randread:4k", &["--seconds", "0"], 3, "1 to 3600"),
+        ("postmark", &[], 3, "lab drive"),
+    ] {
+        let refused = words(load, more).exit(code).complaints();
+        assert!(refused.contains(wanted), "{refused} says {wanted}");
+        assert!(content() == before, "{load} changes nothing");
+    }
+    words("write:64k", &["--yes"]).succeed();
+    assert!(content() != before, "what was agreed to is done");
+}
+
+/// A program on a file system has the terms of Eq. 1, predicted and emulated; what has no formula
+/// and what is no setting is named.
+#[test]
+fn programs_are_explained() {
+    let group = Group::new("explain-files", 1, 2 << 30);
+    group.create("mail", &["-L", "1g"]);
+    group.create("small", &["-L", "64m"]);
+    let load = "postmark:files=1000:transactions=3000:size=1K-60K:memory=64M";
+    let on = |volume: &str, load: &str| {
+        let tool = group.ashlar().args(["explain", volume, "--workload", load]);
+        tool.arg("--emulate")
+    };
+    for (volume, load, wanted) in [
+        ("vg0/small", load, "a log of 32768 blocks"),
+        ("vg0/mail", "postmark:colour=red", "colour"),
+        ("vg0/mail", "postmark:size=8M-9M:files=500", "do not fit"),
+    ] {
+        let refused = on(volume, load).exit(5).complaints();
+        assert!(refused.contains(wanted), "{refused} says {wanted}");
+    }
+    let told = on("vg0/mail", load).succeed().text();
+    for wanted in ["T_DO, s", "T_DFA, s", "T_J, s", "commits", "emulated"] {
+        assert!(told.contains(wanted), "{told} says {wanted}");
+    }
+    let json = on("vg0/mail", load).arg("--json").succeed().text();
+    let whole = number(&json, "\"seconds\"", "value");
+    let seen = number(&json, "\"seconds\"", "emulated");
+    assert!((0.3..3.0).contains(&(whole / seen)), "{json}");
 }
 
 /// What cannot be is said by name, with what to do.

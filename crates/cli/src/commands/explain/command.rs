@@ -1,20 +1,26 @@
 //! The command.
 
 use lab::layout::Layout;
+use lab::measure::JobMeasured;
 use lab::predict::{Explanation, Question, Trial, Uncertainty, trial};
-use lab::workload::fio::{Job, parse_on};
+use lab::workload::fio::{Job, Mix, parse_on};
+use lab::workload::postmark::Short;
 
-use super::shown;
+use super::measured::measured;
 use super::stack::{Stack, workload};
+use super::{files, shown};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::Session;
+use crate::commands::open;
+use crate::commands::session::Disks;
 
 /// `--workload`
 const WORKLOAD: Flag = Flag::value(
     "workload",
     "Load|File",
     "What is asked of the volume: a job file of fio, RW:SIZE[:KEY=VALUE ...] as in \
-     randread:4k:depth=32, or the name of a common load (oltp, lookup, vm, stream, ingest, log).",
+     randread:4k:depth=32, the name of a common load (oltp, lookup, vm, stream, ingest, log), or \
+     postmark[:KEY=VALUE ...].",
 );
 /// `--disk`
 const DISK: Flag = Flag::value(
@@ -25,16 +31,29 @@ const DISK: Flag = Flag::value(
      flash, or FILE.toml:NAME, a disk of a file of layouts. May be repeated.",
 );
 /// `--emulate`
-const EMULATE: Flag = Flag::switch(
+pub(super) const EMULATE: Flag = Flag::switch(
     "emulate",
     "Run the load on emulated disks, too, in virtual time, and show by how much the prediction is \
      off.",
 );
 /// `--json`
-const JSON: Flag = Flag::switch("json", "Print one JSON object; times are nanoseconds.");
+pub(super) const JSON: Flag = Flag::switch("json", "Print one JSON object; times are nanoseconds.");
+
+/// `--measure`
+const MEASURE: Flag = Flag::switch(
+    "measure",
+    "Run the load on the volume itself, too, and show by how much the prediction is off. A load \
+     that writes destroys what the volume holds, and is refused without --yes.",
+);
+/// `--seconds`
+pub(super) const SECONDS: Flag = Flag::value(
+    "seconds",
+    "Number",
+    "How long each job is measured; 3 by default.",
+);
 
 /// The seed of phases and draws of an emulation.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 /// What an emulation is planned for where there is no prediction.
 const EXPECTED: f64 = 100.0;
 
@@ -61,13 +80,32 @@ pub(in crate::commands) const COMMAND: Command = Command {
         for those before them (stonewall) are explained one by one.\n\n\
         Elasticities say what to buy: by how much the time gets shorter where a part of the \
         disks gets a tenth better. Compare other layouts with `lab advise'.\n\n\
-        To measure: attach the volume, and run fio on its node with the job that --json \
-        prints.",
-    flags: &[&[WORKLOAD, DISK, EMULATE, JSON], flags::COMMON],
+        With --measure the load runs on the volume, too, for --seconds, through the data path \
+        that serves users, in this process; the beginning is cut off where it is not steady. \
+        What is measured is whatever the volume really lies on, past the page cache where that \
+        can be, and --disk does not change it. Jobs with a rate, pauses or flushes are for fio \
+        on the attached volume; --json prints the job.\n\n\
+        postmark is a program on an ext3 of the volume's size: the terms of Eq. 1 of a study of \
+        LVM (directories, metadata, free lists, file data, journal) are predicted, and emulated \
+        with --emulate. Keys are test (1 to 3, the study's), files, size (MIN-MAX bytes), \
+        transactions, reads and creations (of ten), seed and memory (of the page cache).",
+    flags: &[
+        &[WORKLOAD, DISK, EMULATE, MEASURE, SECONDS, JSON],
+        open::FLAGS,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "ashlar explain vg0/data --workload randread:4k:depth=32 --emulate",
             does: "predicts random reads, and checks the prediction on emulated disks",
+        },
+        Example {
+            line: "ashlar explain vg0/data --workload randread:4k:depth=8 --measure --disk flash",
+            does: "predicts random reads on flash, and measures them on the volume for 3 seconds",
+        },
+        Example {
+            line: "ashlar explain vg0/data --workload postmark:test=1:memory=1G --emulate",
+            does: "predicts and emulates a mail server's files, by the terms of Eq. 1",
         },
         Example {
             line: "ashlar explain vg0/data --workload oltp --disk cap:iops=3000:mbps=125",
@@ -89,6 +127,7 @@ pub(super) struct Told {
     /// Whether the load is one of a rate, judged by its response time.
     pub(super) open: bool,
     pub(super) emulated: Option<Trial>,
+    pub(super) measured: Option<JobMeasured>,
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
@@ -102,10 +141,51 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             "explain: say what is asked of it, as in --workload randread:4k:depth=32",
         ));
     };
-    let text = workload(word)?;
-    let words: Vec<&str> = arguments.values(&DISK).collect();
     let disks = session.disks(arguments)?;
-    let stack = Stack::of(&disks.scan, name, &words)?;
+    let words: Vec<&str> = arguments.values(&DISK).collect();
+    if Short::is_meant(word) {
+        if arguments.has(&MEASURE) {
+            let what = "explain: postmark is not measured; attach the volume, mount it, and run \
+                the program by `lab drive'";
+            return Err(Error::usage(what));
+        }
+        let stack = found(&disks, name, &words, session)?;
+        return files::explained(word, &stack, arguments, session);
+    }
+    let text = workload(word)?;
+    let stack = found(&disks, name, &words, session)?;
+    let jobs = parse_on(&text, stack.layout.size())
+        .map_err(|error| Error::failed(format!("workload {word}: {error}")))?;
+    let writes = jobs.iter().find(|job| job.mix != Mix::Reads);
+    if let Some(job) = writes.filter(|_| arguments.has(&MEASURE) && !arguments.has(&flags::YES)) {
+        // Before anything runs.
+        return Err(super::measured::not_agreed(name, job));
+    }
+    let mut told = Vec::new();
+    for (index, job) in jobs.iter().enumerate() {
+        let beside = index > 0 && !job.waits || jobs.get(index + 1).is_some_and(|job| !job.waits);
+        let mut one = explained(&stack.layout, job, beside, arguments)?;
+        if arguments.has(&MEASURE) && !beside {
+            one.measured = Some(measured(name, job, &disks, arguments, session)?);
+        }
+        told.push(one);
+    }
+    if arguments.has(&JSON) {
+        session.print(&shown::json(&stack, &text, &told))?;
+    } else {
+        shown::print(&stack, word, &told, session)?;
+    }
+    for one in &told {
+        if let Err(why) = &one.predicted {
+            session.fail_later(&format!("{name}, job {}: {why}", one.job.name));
+        }
+    }
+    Ok(())
+}
+
+/// The volume and its disks, with what had to be assumed said aloud.
+fn found(disks: &Disks, name: &str, words: &[&str], session: &mut Session) -> Result<Stack, Error> {
+    let stack = Stack::of(&disks.scan, name, words)?;
     if !stack.assumed.is_empty() {
         session.tell(&format!(
             "WARNING: no --disk says what {} {}: taken for {}. The numbers are about such a drive, \
@@ -119,24 +199,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             super::stack::ASSUMED
         ));
     }
-    let jobs = parse_on(&text, stack.layout.size())
-        .map_err(|error| Error::failed(format!("workload {word}: {error}")))?;
-    let mut told = Vec::new();
-    for (index, job) in jobs.iter().enumerate() {
-        let beside = index > 0 && !job.waits || jobs.get(index + 1).is_some_and(|job| !job.waits);
-        told.push(explained(&stack.layout, job, beside, arguments)?);
-    }
-    if arguments.has(&JSON) {
-        session.print(&shown::json(&stack, &text, &told))?;
-    } else {
-        shown::print(&stack, word, &told, session)?;
-    }
-    for one in &told {
-        if let Err(why) = &one.predicted {
-            session.fail_later(&format!("{name}, job {}: {why}", one.job.name));
-        }
-    }
-    Ok(())
+    Ok(stack)
 }
 
 /// A job, predicted and, where that is asked for, emulated.
@@ -180,5 +243,6 @@ fn explained(
         predicted,
         open,
         emulated,
+        measured: None,
     })
 }

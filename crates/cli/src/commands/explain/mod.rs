@@ -1,10 +1,13 @@
-//! `explain`: where the time of a volume's requests goes, predicted and emulated.
+//! `explain`: where the time of a volume's requests goes, predicted, emulated and measured.
 //!
 //! `command.rs` is the command, `mapping.rs` reads what the volume lies on, `stack.rs` makes it a
-//! stack on disks that were named, `shown.rs` prints.
+//! stack on disks that were named, `measured.rs` runs the load on the volume itself, `files.rs`
+//! explains a program on a file system, `shown.rs` prints.
 
 mod command;
+mod files;
 mod mapping;
+mod measured;
 mod shown;
 mod stack;
 

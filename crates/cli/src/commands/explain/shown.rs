@@ -1,7 +1,9 @@
 //! What `explain` prints.
 
+use std::fmt::Write;
+
 use lab::layout::{Disk, DiskKind};
-use lab::predict::{Explanation, Parameter};
+use lab::predict::{Estimate, Explanation, Parameter};
 use lab::workload::fio::{Job, Mix, Pattern};
 
 use super::command::Told;
@@ -18,6 +20,17 @@ pub(super) fn print(
     all: &[Told],
     session: &mut Session,
 ) -> Result<(), Error> {
+    volume(stack, session)?;
+    for one in all {
+        session.line("")?;
+        session.line(&format!("{:<16} {}: {}", "load", word, load(&one.job)))?;
+        job(one, session)?;
+    }
+    Ok(())
+}
+
+/// The volume, and what its disks are.
+pub(super) fn volume(stack: &Stack, session: &mut Session) -> Result<(), Error> {
     let layout = &stack.layout;
     let mut name = layout.name.as_str();
     for line in told(&layout.volume, &stack.disks) {
@@ -40,12 +53,37 @@ pub(super) fn print(
         };
         session.line(&format!("{:<16} {}: {source}", "disk", names.join(", ")))?;
     }
-    for one in all {
-        session.line("")?;
-        session.line(&format!("{:<16} {}: {}", "load", word, load(&one.job)))?;
-        job(one, session)?;
-    }
     Ok(())
+}
+
+/// The head of a table: what was predicted, and what was seen otherwise with the error of that.
+pub(super) fn heading(others: &[&str]) -> String {
+    let mut line = format!("{:<20} {:>12}  {:<28}", "", "predicted", "95 % interval");
+    for other in others {
+        let _ = write!(line, "{other:>12} {:>10}", "error");
+    }
+    line
+}
+
+/// A line of it; `unit` is what all values are multiplied with. What has no interval shows none.
+pub(super) fn row(name: &str, of: Estimate, unit: f64, others: &[Option<f64>]) -> String {
+    let value = of.value * unit;
+    let interval = if of.low < of.high {
+        format!("({:.3} to {:.3})", of.low * unit, of.high * unit)
+    } else {
+        String::new()
+    };
+    let mut line = format!("{name:<20} {value:>12.3}  {interval:<28}");
+    for seen in others.iter().flatten() {
+        let seen = seen * unit;
+        let error = if seen > 0.0 {
+            format!("{:+.1} %", (value / seen - 1.0) * 100.0)
+        } else {
+            "-".to_owned()
+        };
+        let _ = write!(line, "{seen:>12.3} {error:>10}");
+    }
+    line
 }
 
 /// A job in words.
@@ -72,56 +110,26 @@ fn load(job: &Job) -> String {
 }
 
 fn job(one: &Told, session: &mut Session) -> Result<(), Error> {
+    let others = others(one);
     let Ok((told, runs)) = &one.predicted else {
-        if let Some(found) = one.emulated {
+        for (name, rate, response_ns) in &others {
             session.line(&format!(
-                "emulated         {:.1} requests per second, response {:.3} ms",
-                found.per_second,
-                found.response_ns / 1e6
+                "{name:<16} {rate:.1} requests per second, response {:.3} ms",
+                response_ns / 1e6
             ))?;
         }
-        return Ok(());
+        return measured(one, session);
     };
-    let emulated = |value: Option<f64>, predicted: f64| match value {
-        Some(value) => {
-            let error = (predicted / value.max(1e-12) - 1.0) * 100.0;
-            format!("{value:>12.3} {error:>+8.1} %")
-        }
-        None => String::new(),
-    };
-    let head = if one.emulated.is_some() {
-        format!("{:>12} {:>10}", "emulated", "error")
-    } else {
-        String::new()
-    };
-    session.line(&format!(
-        "{:<20} {:>12}  {:<28}{head}",
-        "", "predicted", "95 % interval"
-    ))?;
-    let bytes = one.job.block[0] as f64 / 1e6;
+    let names: Vec<&str> = others.iter().map(|other| other.0).collect();
+    session.line(&heading(&names))?;
+    let rates: Vec<Option<f64>> = others.iter().map(|other| Some(other.1)).collect();
+    let times: Vec<Option<f64>> = others.iter().map(|other| Some(other.2)).collect();
+    let megabyte = one.job.block[0] as f64 / 1e6;
     let (rate, time) = (told.per_second, told.response_ns);
-    let found = one.emulated;
-    let rows = [
-        (
-            "requests per second",
-            rate,
-            1.0,
-            found.map(|it| it.per_second),
-        ),
-        ("MB/s", rate, bytes, found.map(|it| it.per_second * bytes)),
-        (
-            "response time, ms",
-            time,
-            1e-6,
-            found.map(|it| it.response_ns / 1e6),
-        ),
-    ];
-    for (name, of, unit, seen) in rows {
-        let value = of.value * unit;
-        let interval = format!("({:.3} to {:.3})", of.low * unit, of.high * unit);
-        let seen = emulated(seen, value);
-        session.line(&format!("{name:<20} {value:>12.3}  {interval:<28}{seen}"))?;
-    }
+    session.line(&row("requests per second", rate, 1.0, &rates))?;
+    session.line(&row("MB/s", rate, megabyte, &rates))?;
+    session.line(&row("response time, ms", time, 1e-6, &times))?;
+    measured(one, session)?;
     account(told, session)?;
     if *runs > 1 {
         session.line(&format!(
@@ -133,6 +141,42 @@ fn job(one: &Told, session: &mut Session) -> Result<(), Error> {
         session.line("- requests come at a rate that it keeps; judge it by the response time")?;
     }
     session.line("- means only: nothing here is about the slowest requests")?;
+    Ok(())
+}
+
+/// Emulated and measured, as far as they were: name, requests per second, response time.
+fn others(one: &Told) -> Vec<(&'static str, f64, f64)> {
+    let emulated = one.emulated.as_ref();
+    let emulated = emulated.map(|found| ("emulated", found.per_second, found.response_ns));
+    let measured = one.measured.as_ref();
+    let measured = measured.map(|found| ("measured", found.per_second, found.response_ns));
+    emulated.into_iter().chain(measured).collect()
+}
+
+/// What a measurement was, and what it was not.
+fn measured(one: &Told, session: &mut Session) -> Result<(), Error> {
+    let Some(found) = &one.measured else {
+        return Ok(());
+    };
+    let sample = &found.sample;
+    session.line(&format!(
+        "- measured over {:.2} s, after {:.2} s that {}: {:.1} requests outstanding, 99 % answered \
+         within {:.3} ms, {:.1} us of the processor each",
+        sample.elapsed_ns as f64 / 1e9,
+        sample.cut_ns as f64 / 1e9,
+        if sample.is_steady {
+            "are not counted"
+        } else {
+            "are not counted, though it never was steady"
+        },
+        found.outstanding,
+        sample.latency.quantile(0.99).unwrap_or(0) as f64 / 1e6,
+        sample.cpu_ns as f64 / sample.answers.max(1) as f64 / 1e3,
+    ))?;
+    session.line(
+        "- the disk that --disk names may not be the one that the volume really lies on; only \
+         where it is does the error say something about the prediction",
+    )?;
     Ok(())
 }
 
@@ -193,6 +237,17 @@ fn meant(parameter: Parameter) -> &'static str {
 
 /// One JSON object with its end.
 pub(super) fn json(stack: &Stack, text: &str, all: &[Told]) -> String {
+    let jobs: Vec<String> = all.iter().map(one).collect();
+    format!(
+        "{{{},\"workload\":{},\"jobs\":[{}]}}\n",
+        stack_json(stack),
+        quoted(text),
+        jobs.join(",")
+    )
+}
+
+/// The volume and its disks, as members of an object.
+pub(super) fn stack_json(stack: &Stack) -> String {
     let layout = &stack.layout;
     let list = |words: &[String]| words.join(",");
     let segments: Vec<String> = told(&layout.volume, &stack.disks)
@@ -212,16 +267,12 @@ pub(super) fn json(stack: &Stack, text: &str, all: &[Told]) -> String {
             )
         })
         .collect();
-    let jobs: Vec<String> = all.iter().map(one).collect();
     format!(
-        "{{\"volume\":{},\"bytes\":{},\"segments\":[{}],\"disks\":[{}],\"workload\":{},\
-         \"jobs\":[{}]}}\n",
+        "\"volume\":{},\"bytes\":{},\"segments\":[{}],\"disks\":[{}]",
         quoted(&layout.name),
         layout.size(),
         list(&segments),
         list(&disks),
-        quoted(text),
-        list(&jobs)
     )
 }
 
@@ -239,21 +290,53 @@ fn one(told: &Told) -> String {
             )
         },
     );
-    let error = match (&told.predicted, told.emulated) {
-        (Ok((predicted, _)), Some(found)) => {
+    let measured = told.measured.as_ref().map_or_else(
+        || "null".to_owned(),
+        |found| {
+            let sample = &found.sample;
+            format!(
+                "{{\"per_second\":{:.3},\"response_ns\":{:.3},\"requests\":{},\
+                 \"outstanding\":{:.3},\"elapsed_ns\":{},\"cut_ns\":{},\"steady\":{},\
+                 \"p99_ns\":{},\"cpu_ns\":{:.1}}}",
+                found.per_second,
+                found.response_ns,
+                sample.answers,
+                found.outstanding,
+                sample.elapsed_ns,
+                sample.cut_ns,
+                sample.is_steady,
+                sample.latency.quantile(0.99).unwrap_or(0),
+                sample.cpu_ns as f64 / sample.answers.max(1) as f64,
+            )
+        },
+    );
+    let emulation = told
+        .emulated
+        .map(|found| (found.per_second, found.response_ns));
+    let measurement = told.measured.as_ref();
+    let measurement = measurement.map(|found| (found.per_second, found.response_ns));
+    format!(
+        "{{\"job\":{},\"load\":{},\"predicted\":{predicted},\"why_not\":{why},\
+         \"emulated\":{emulated},\"error\":{},\"measured\":{measured},\
+         \"measured_error\":{}}}",
+        quoted(&told.job.name),
+        quoted(&load(&told.job)),
+        error(told, emulation),
+        error(told, measurement),
+    )
+}
+
+/// By which share the prediction is off what was seen: requests per second and response time.
+fn error(told: &Told, seen: Option<(f64, f64)>) -> String {
+    match (&told.predicted, seen) {
+        (Ok((predicted, _)), Some((rate, response_ns))) => {
             let (value, seen) = if told.open {
-                (predicted.response_ns.value, found.response_ns)
+                (predicted.response_ns.value, response_ns)
             } else {
-                (predicted.per_second.value, found.per_second)
+                (predicted.per_second.value, rate)
             };
             format!("{:.4}", value / seen.max(1e-12) - 1.0)
         }
         _ => "null".to_owned(),
-    };
-    format!(
-        "{{\"job\":{},\"load\":{},\"predicted\":{predicted},\"why_not\":{why},\
-         \"emulated\":{emulated},\"error\":{error}}}",
-        quoted(&told.job.name),
-        quoted(&load(&told.job))
-    )
+    }
 }
