@@ -1,5 +1,5 @@
-//! The layout of ext2, ext3 or ext4: any volume has one or an error, soon, and the areas of one
-//! that was read lie in order on the volume and say what each of their blocks is for.
+//! The layout of ext2, ext3, ext4 or XFS: any volume has one or an error, soon, and the areas of
+//! one that was read lie in order on the volume and say what each of their blocks is for.
 #![no_main]
 
 use lab::trace::label::{Labels, Map};

@@ -1,7 +1,7 @@
 //! What each place of a volume is for, from the layout of the file system on it.
 //!
 //! ```text
-//!   Source (bytes of a volume) ──▸ ext ──▸ Map: areas, each of a class
+//!   Source (bytes of a volume) ──▸ ext, xfs ──▸ Map: areas, each of a class
 //!   Map before the run, Map after it ──▸ Labels ──▸ the label of each request
 //! ```
 //!
@@ -16,8 +16,12 @@ mod ext;
 mod extents;
 mod journal;
 mod map;
+mod reading;
 mod source;
 mod superblock;
+mod xfs;
+mod xfs_inode;
+mod xfs_superblock;
 
 pub use map::{Area, FileSystem, Labels, Map, Touched};
 pub use source::Source;

@@ -4,3 +4,4 @@ mod ext;
 mod format;
 mod import;
 mod replay;
+mod xfs;

@@ -66,7 +66,7 @@ pub(in crate::commands) const COMMAND: Command = Command {
         folder in $mountpoint. Needs root.\n\n\
         `trace show FILE', `trace import FILE ...', `trace export FILE' and `trace label FILE \
         IMAGE [IMAGE-BEFORE]' show a trace, make one of blktrace's files or fio's log, make fio's \
-        log of one, and label one by the layout of ext2, ext3 or ext4.\n\n\
+        log of one, and label one by the layout of ext2, ext3, ext4 or XFS.\n\n\
         `replay FILE' runs a trace in virtual time on a disk (--disk) or a stack (--layout), and \
         gives times by class.",
     flags: &[

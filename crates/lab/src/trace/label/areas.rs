@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::map::Area;
 use crate::error::{Error, Kind, Result};
 use crate::trace::record::Class;
 
@@ -46,13 +47,14 @@ impl Canvas {
         }
     }
 
-    /// The areas in order: first block, block after the last, class; neighbours are joined.
-    pub(super) fn finish(self) -> Vec<(u64, u64, Class)> {
-        let mut areas: Vec<(u64, u64, Class)> = Vec::new();
+    /// The areas in order, where a painted block has so many of 512 bytes; neighbours are joined.
+    pub(super) fn into_areas(self, sectors: u64) -> Vec<Area> {
+        let mut areas: Vec<Area> = Vec::new();
         for (start, (end, class)) in self.areas {
+            let (start, end) = (start * sectors, end * sectors);
             match areas.last_mut() {
-                Some(last) if last.1 == start && last.2 == class => last.1 = end,
-                _ => areas.push((start, end, class)),
+                Some(last) if last.end == start && last.class == class => last.end = end,
+                _ => areas.push(Area { start, end, class }),
             }
         }
         areas

@@ -7,20 +7,16 @@
 //! An image may be hostile. The bytes that are read are limited by the size of the volume, since
 //! nothing on a sound one is read twice; what points outside is left out, with a remark.
 
-use std::collections::BTreeMap;
-
 use super::areas::Canvas;
 use super::extents::{Found, Wanted, walk_extents, walk_indirect};
 use super::journal::{Logged, Reader};
-use super::map::{Area, Log, Map};
+use super::map::{Log, Map};
+use super::reading::Reading;
 use super::source::Source;
 use super::superblock::{SUPERBLOCK, Superblock, half, word};
 use crate::error::{Error, Kind, Result};
 use crate::trace::record::Class;
 
-/// What may be read beyond the size of the file system, and at most, in bytes.
-const READ_SLACK: u64 = 16 << 20;
-const READ_MAX: u64 = 256 << 30;
 /// Inodes are read in pieces of so many bytes.
 const PIECE: u64 = 1 << 20;
 
@@ -38,11 +34,8 @@ const BAD_BLOCKS_INODE: u64 = 1;
 
 /// A volume whose superblock was read.
 pub(super) struct Volume<'a> {
-    source: &'a mut dyn Source,
+    reading: Reading<'a>,
     superblock: Superblock,
-    left: u64,
-    /// What was odd, and how often.
-    odd: BTreeMap<&'static str, u64>,
     logged: Option<Logged>,
 }
 
@@ -65,10 +58,8 @@ pub(super) fn read(source: &mut dyn Source) -> Result<Map> {
     source.read_at(SUPERBLOCK.0, &mut bytes)?;
     let superblock = Superblock::decode(&bytes, size)?;
     let mut volume = Volume {
-        left: (superblock.blocks * superblock.block_size + READ_SLACK).min(READ_MAX),
-        source,
+        reading: Reading::new(source, superblock.blocks * superblock.block_size),
         superblock,
-        odd: BTreeMap::new(),
         logged: None,
     };
     let mut canvas = Canvas::default();
@@ -99,7 +90,7 @@ pub(super) fn read(source: &mut dyn Source) -> Result<Map> {
 impl Volume<'_> {
     /// Notes that a structure of this name was not as it should be, and is left out.
     pub(super) fn odd(&mut self, what: &'static str) {
-        *self.odd.entry(what).or_default() += 1;
+        self.reading.odd(what);
     }
 
     /// Whether the file system has these blocks.
@@ -110,20 +101,8 @@ impl Volume<'_> {
 
     /// The content of a block that exists.
     pub(super) fn block(&mut self, block: u64) -> Result<Vec<u8>> {
-        self.bytes(
-            block * self.superblock.block_size,
-            self.superblock.block_size,
-        )
-    }
-
-    fn bytes(&mut self, start: u64, count: u64) -> Result<Vec<u8>> {
-        self.left = self.left.checked_sub(count).ok_or_else(|| {
-            let what = "more is to be read than the file system holds; run e2fsck on it";
-            Error::new(Kind::Unsupported, what)
-        })?;
-        let mut bytes = vec![0; count as usize];
-        self.source.read_at(start, &mut bytes)?;
-        Ok(bytes)
+        let size = self.superblock.block_size;
+        self.reading.bytes(block * size, size)
     }
 
     fn paint(
@@ -267,7 +246,7 @@ impl Volume<'_> {
             if !(first..first + count).any(|index| bit(&bitmap, index)) {
                 continue;
             }
-            let piece = self.bytes(table + first * size, count * size)?;
+            let piece = self.reading.bytes(table + first * size, count * size)?;
             for (index, inode) in (first..).zip(piece.chunks_exact(size as usize)) {
                 if bit(&bitmap, index) {
                     self.paint_inode(canvas, number * per_group + index + 1, inode)?;
@@ -347,7 +326,9 @@ impl Volume<'_> {
         for &(start, count) in runs {
             let step = PIECE / size;
             for from in (0..count).step_by(step as usize) {
-                let piece = self.bytes((start + from) * size, step.min(count - from) * size)?;
+                let piece = self
+                    .reading
+                    .bytes((start + from) * size, step.min(count - from) * size)?;
                 for content in piece.chunks_exact(size as usize) {
                     reader.take(place, content);
                     place += 1;
@@ -361,18 +342,7 @@ impl Volume<'_> {
     fn finish(self, canvas: Canvas) -> Map {
         let superblock = self.superblock;
         let sectors = superblock.block_size / 512;
-        let area = |(start, end, class): (u64, u64, Class)| Area {
-            start: start * sectors,
-            end: end * sectors,
-            class,
-        };
-        let mut remarks: Vec<String> = self
-            .odd
-            .iter()
-            .map(|(what, count)| {
-                format!("{count} places of kind '{what}' lie outside or are damaged")
-            })
-            .collect();
+        let mut remarks = self.reading.remarks();
         if superblock.needs_recovery {
             remarks.push(
                 "it is mounted or was not unmounted; its journal holds newer metadata".into(),
@@ -382,7 +352,7 @@ impl Volume<'_> {
             file_system: superblock.file_system,
             uuid: superblock.uuid,
             remarks,
-            areas: canvas.finish().into_iter().map(area).collect(),
+            areas: canvas.into_areas(sectors),
             log: self.logged.map(|logged| Log { logged, sectors }),
         }
     }

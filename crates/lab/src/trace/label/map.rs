@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::ext;
 use super::journal::Logged;
 use super::source::Source;
+use super::xfs;
 use crate::error::{Error, Kind, Result};
 use crate::trace::record::{Certainty, Class, Label, Operation, Trace};
 
@@ -28,6 +29,8 @@ pub enum FileSystem {
     Ext3,
     /// ext4: any of what ext3 does not know.
     Ext4,
+    /// XFS.
+    Xfs,
 }
 
 /// What the places of a volume are for, at one time.
@@ -88,7 +91,12 @@ pub struct Touched {
 impl Map {
     /// Reads the layout of the file system on a volume. `name` is what messages call it.
     pub fn read(name: &str, source: &mut dyn Source) -> Result<Self> {
-        ext::read(source).map_err(|error| match error.kind() {
+        let read = if xfs::is_one(source)? {
+            xfs::read(source)
+        } else {
+            ext::read(source)
+        };
+        read.map_err(|error| match error.kind() {
             Kind::Io => error,
             kind => Error::new(kind, format!("{name}: {error}")),
         })

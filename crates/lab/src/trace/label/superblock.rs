@@ -125,7 +125,7 @@ impl Superblock {
     /// Reads the 1,024 bytes of a superblock of a volume of `size` bytes.
     pub(super) fn decode(bytes: &[u8], size: u64) -> Result<Self> {
         if half(bytes, 0x38) as u16 != MAGIC {
-            let what = "no ext2, ext3 or ext4: its superblock is not at byte 1024";
+            let what = "no ext2, ext3, ext4 or XFS: none of their superblocks is there";
             return Err(Error::new(Kind::Unsupported, what));
         }
         let feature = |at: usize| word(bytes, at) as u32;

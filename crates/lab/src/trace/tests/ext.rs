@@ -10,10 +10,10 @@ use crate::trace::label::{FileSystem, Labels, Map, Touched};
 use crate::trace::{Certainty, Class, Label, Operation, Record, Trace};
 
 /// A folder that is removed in the end.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ashlar-lab-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -26,12 +26,12 @@ impl Drop for Folder {
     }
 }
 
-fn output(program: &str, arguments: &[&str]) -> String {
+pub(super) fn output(program: &str, arguments: &[&str]) -> String {
     let ran = Command::new(program)
         .args(arguments)
         .env("LC_ALL", "C")
         .output();
-    let ran = ran.unwrap_or_else(|error| panic!("{program} (package e2fsprogs): {error}"));
+    let ran = ran.unwrap_or_else(|error| panic!("{program} (e2fsprogs or xfsprogs): {error}"));
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{program} {arguments:?}: {errors}");
     String::from_utf8(ran.stdout).unwrap()
