@@ -10,12 +10,9 @@ use super::mechanics::{Came, Mechanics};
 use super::predictor::Model;
 use super::queue::{Branch, State, Station};
 use super::random::{Law, Waiting, Ways, host_write};
-use super::sequential::{Arriving, Moments, Pace, Stream, arriving, pace};
+use super::sequential::{Arriving, FEW, Gaps, Moments, Pace, Stream, arriving, pace};
 use super::subject::{Arrivals, Shape};
 use crate::disk::profile::WritePolicy;
-
-/// Commands at a drive whose queue is never empty.
-const FEW: f64 = 4.0;
 
 impl Model<'_> {
     /// A drive under random commands.
@@ -127,14 +124,8 @@ impl Model<'_> {
         branch
     }
 
-    /// A drive under a sequential stream.
-    pub(super) fn sequential(
-        &self,
-        disk: usize,
-        mechanics: &Mechanics<'_>,
-        reads: f64,
-        rate: f64,
-    ) -> Branch {
+    /// How the parts of a stream follow each other on a disk, if requests come at `rate`.
+    fn following(&self, disk: usize, mechanics: &Mechanics<'_>, reads: f64, rate: f64) -> Stream {
         let depth = self.depth();
         let active = self.active(depth.unwrap_or(1) as f64);
         let commands = depth.map_or(0.0, |depth| (depth as f64 * self.wide() / active).max(1.0));
@@ -149,10 +140,23 @@ impl Model<'_> {
             Shape::Striped { .. } if turns > 1.05 => between * (1.0 - 1.0 / turns),
             _ => 0.0,
         };
-        let stream = Stream {
+        Stream {
             reads,
             depth: commands,
             away,
+            aside: if depth == Some(1) {
+                self.aside(disk)
+            } else {
+                0.0
+            },
+            run: match self.turn() {
+                Some(chunk) if turns > 1.05 => chunk as f64,
+                _ => f64::INFINITY,
+            },
+            rest: self.turn().map_or(0.0, |chunk| {
+                let others = self.volume.disks.len() as f64 - 1.0;
+                others * chunk as f64 / self.load.blocks as f64 / depth.unwrap_or(1) as f64
+            }),
             jumps: self.jumps(disk),
             jump: self.jump(disk, mechanics),
             near: self.near(disk),
@@ -162,7 +166,19 @@ impl Model<'_> {
             } else {
                 f64::INFINITY
             },
-        };
+        }
+    }
+
+    /// A drive under a sequential stream.
+    pub(super) fn sequential(
+        &self,
+        disk: usize,
+        mechanics: &Mechanics<'_>,
+        reads: f64,
+        rate: f64,
+    ) -> Branch {
+        let stream = self.following(disk, mechanics, reads, rate);
+        let visits = self.footprint.visits[disk];
         // Where others have their turn only now and then, most parts follow one another.
         let apart = match self.volume.shape {
             Shape::Striped { chunk } => (self.load.blocks as f64 / chunk as f64).min(1.0),
@@ -172,7 +188,7 @@ impl Model<'_> {
         let block = mechanics.per_block();
         let (head, deviation, aside) = match self.gap(visits) {
             None => (Station::once(found.period, 0.0), 0.0, 0.0),
-            Some(gap) => self.coming(disk, mechanics, stream, gap),
+            Some(gap) => self.coming(disk, mechanics, stream, self.gaps(gap, visits)),
         };
         let service = aside + head.first.map_or(head.service, |first| first.0);
         let transfer = service.min(found.media.max(found.host));
@@ -199,14 +215,16 @@ impl Model<'_> {
         disk: usize,
         mechanics: &Mechanics<'_>,
         stream: Stream,
-        gap: f64,
+        gaps: Gaps,
     ) -> (Station, f64, f64) {
         let parts = &self.footprint.disks[disk];
         let Arriving {
             first,
             queued,
             delay,
-        } = arriving(mechanics, parts, stream, gap);
+            slow,
+            spread: apart,
+        } = arriving(mechanics, parts, stream, gaps);
         // What waits is served no more slowly than under a closed load of a few.
         let few = Stream {
             depth: FEW,
@@ -220,7 +238,19 @@ impl Model<'_> {
             first: Some((first.mean, first.square)),
             ..Station::once(queued.mean, variation)
         };
-        (head, spread(first).sqrt(), delay)
+        (head, (spread(first) + apart).sqrt(), delay + slow)
+    }
+
+    /// How the parts of a stream come that has this gap while it is the disk's turn.
+    fn gaps(&self, turn: f64, visits: f64) -> Gaps {
+        let (mean, run) = match self.volume.shape {
+            Shape::Striped { chunk } if chunk > self.load.blocks => (
+                turn / visits.min(1.0),
+                (chunk as f64 / self.load.blocks as f64).max(1.0),
+            ),
+            _ => (turn, f64::INFINITY),
+        };
+        Gaps { turn, mean, run }
     }
 
     /// The mean gap before a part of a stream that comes of itself, while it is the disk's turn.

@@ -294,8 +294,10 @@ fn coming(flash: &FlashProfile, asked: &Asked<'_>, command: &Command, gap: f64) 
     };
     let wait = moment(2) / (2.0 * (1.0 - busy));
     let wait = match (asked.streams, command.reads < 1.0) {
-        (true, false) => same_page(flash, asked, command, gap).unwrap_or(wait),
-        // A stream comes back to a unit when all others had their turn.
+        (true, false) if command.groups >= 2.0 => {
+            same_page(flash, asked, command, gap).unwrap_or(0.0)
+        }
+        // But for what shares a page, a stream comes back to a unit when all had their turn.
         (true, true) if command.cached && command.groups >= 2.0 => 0.0,
         _ => wait,
     };

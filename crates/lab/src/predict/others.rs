@@ -7,10 +7,10 @@ use crate::disk::capped::Cap;
 use crate::disk::link::Network;
 use crate::disk::server::{Law, ServerProfile};
 
-/// A volume with limits.
-pub(super) fn capped(cap: &Cap, count: f64) -> Branch {
-    let operation = cap.operations.map_or(0.0, |rate| 1e9 / rate as f64);
-    let bytes = cap.bytes.map_or(0.0, |rate| count * 512e9 / rate as f64);
+/// A volume with limits, under commands of `count` blocks, so many at the same time.
+pub(super) fn capped(cap: &Cap, count: f64, together: f64) -> Branch {
+    let operation = cap.operations.map_or(0.0, |rate| 1e9 / rate as f64) * together;
+    let bytes = cap.bytes.map_or(0.0, |rate| count * 512e9 / rate as f64) * together;
     Branch {
         delay: cap.latency_ns as f64,
         stations: vec![Station::once(operation.max(bytes), 0.0)],
@@ -20,7 +20,7 @@ pub(super) fn capped(cap: &Cap, count: f64) -> Branch {
             ..Account::default()
         },
         block: if bytes > operation {
-            bytes / count
+            bytes / count / together
         } else {
             0.0
         },

@@ -13,6 +13,7 @@ use super::queue::{Branch, Solution, Spread, State, closed, open};
 use super::random::Ways;
 use super::subject::{Above, Arrivals, Load, Medium, Pattern, Shape, Volume};
 use crate::disk::flash::FlashProfile;
+use crate::disk::profile::WritePolicy;
 use crate::error::Result;
 
 /// Rounds between service laws and queues; they agree to a per cent after four.
@@ -66,12 +67,18 @@ impl<'a> Model<'a> {
         let mut footprint = Footprint::of(volume, load);
         let share = load.reads as f64 / 1000.0;
         let mut reads = vec![share; volume.disks.len()];
+        let streams = load.pattern == Pattern::Sequential;
         if volume.shape == Shape::Mirror {
             let legs = volume.pieces.len() as f64;
             footprint.width = vec![0.0; volume.disks.len()];
             footprint.width[0] += share;
             *footprint.width.last_mut().expect("a mirror has legs") += 1.0 - share;
-            let alone = matches!(load.arrivals, Arrivals::Closed { depth: 1 });
+            // A stream stays where it is as long as nothing waits there when its run ends.
+            let alone = match load.arrivals {
+                Arrivals::Closed { depth } => depth == 1,
+                // Of few requests in a run one often waits.
+                _ => streams && READ_RUN > 8 * load.blocks,
+            };
             for (leg, reads) in reads.iter_mut().enumerate() {
                 let mine = match (alone, leg) {
                     (true, 0) => share,
@@ -136,7 +143,7 @@ impl<'a> Model<'a> {
     }
 
     /// Blocks of a stream that go to one disk before the next has its turn.
-    fn turn(&self) -> Option<u64> {
+    pub(super) fn turn(&self) -> Option<u64> {
         match self.volume.shape {
             Shape::Striped { chunk } => Some(chunk),
             Shape::Mirror if self.load.reads == 1000 => Some(READ_RUN),
@@ -288,10 +295,31 @@ impl<'a> Model<'a> {
                 // All that is answered goes to one disk until its chunk is full, which then works
                 // that off while the next ones get theirs.
                 let chunk = (chunk as f64 / self.load.blocks as f64).max(1.0);
+                let held = self.held();
+                if held > 0.0 {
+                    // What a cache takes at once, its disk writes while others have their turn.
+                    let left = (chunk - held - depth).max(chunk / disks);
+                    return (chunk / left).max(self.wide()).clamp(1.0, disks);
+                }
                 (1.0 + (depth - 1.0) * 2.0 / (chunk + 1.0))
                     .max(self.wide())
                     .clamp(1.0, disks)
             }
+        }
+    }
+
+    /// Writes of a stream that the cache of each disk holds.
+    fn held(&self) -> f64 {
+        let held = self.volume.disks.iter().map(|disk| match &disk.medium {
+            Medium::Drive(profile) if profile.cache.write_policy == WritePolicy::Behind => {
+                profile.cache.write_segments as f64
+            }
+            _ => 0.0,
+        });
+        if self.load.reads == 0 {
+            held.fold(f64::MAX, f64::min)
+        } else {
+            0.0
         }
     }
 
@@ -316,11 +344,11 @@ impl<'a> Model<'a> {
         let come = match self.load.arrivals {
             Arrivals::Closed { depth } if streams => Come::Closed {
                 depth: (depth as f64 * self.wide() / self.active(depth as f64)).max(1.0),
-                aside: self.linked_aside(disk),
+                aside: self.aside(disk),
             },
             Arrivals::Closed { depth } => Come::Closed {
                 depth: depth as f64 * visits,
-                aside: self.linked_aside(disk),
+                aside: self.aside(disk),
             },
             Arrivals::Even { gap_ns }
             | Arrivals::Poisson { gap_ns }
@@ -341,7 +369,7 @@ impl<'a> Model<'a> {
     }
 
     /// What a command of a disk spends on the network.
-    fn linked_aside(&self, disk: usize) -> f64 {
+    pub(super) fn aside(&self, disk: usize) -> f64 {
         let mut branch = Branch::default();
         linked(
             &self.volume.disks[disk],
@@ -360,24 +388,30 @@ impl<'a> Model<'a> {
         let reads = self.reads[disk];
         let count = parts.iter().map(|part| part.count).sum::<u64>() as f64 / parts.len() as f64;
         let subject = &self.volume.disks[disk];
-        let depth = self.depth();
+        let share = self.load.reads as f64 / 1000.0;
+        // Parts of a request that the disk serves at the same time are one.
+        let together = match subject.medium {
+            Medium::Flash(_) | Medium::Capped(_) => self.repeats(),
+            _ => 1.0,
+        };
         let mut branch = match (&subject.medium, &self.prepared[disk]) {
             (Medium::Drive(_), Prepared::Drive(mechanics, ways)) => match ways.as_ref() {
                 Some(ways) => self.random(mechanics, ways, (reads, count), state),
                 None => self.sequential(disk, mechanics, reads, rate),
             },
-            (Medium::Capped(cap), _) => capped(cap, count),
+            (Medium::Capped(cap), _) => capped(cap, count, together),
             (Medium::Flash(flash), Prepared::Flash(hottest)) => self.flash(disk, flash, *hottest),
             (Medium::Server(server), _) => served(server),
             _ => Branch::default(),
         };
         branch.visits = self.footprint.visits[disk];
-        let mut together = 1.0;
-        if matches!(subject.medium, Medium::Flash(_)) {
-            together = self.repeats();
-            branch.visits /= together;
-        }
-        if self.volume.shape == Shape::Mirror && depth != Some(1) {
+        branch.visits /= together;
+        let spreads = self
+            .footprint
+            .visits
+            .last()
+            .is_some_and(|visits| *visits > 1.0 - share);
+        if self.volume.shape == Shape::Mirror && spreads {
             branch.chosen = reads;
         }
         linked(subject, &mut branch, reads, count * together);

@@ -12,7 +12,7 @@
 
 mod arriving;
 
-pub(super) use arriving::{Arriving, Moments, arriving};
+pub(super) use arriving::{Arriving, FEW, Gaps, Moments, arriving};
 
 use super::footprint::Part;
 use super::mechanics::{Came, Cost, Mechanics, Way};
@@ -35,6 +35,12 @@ pub(super) struct Stream {
     pub(super) depth: f64,
     /// Time between parts on this drive beyond what it takes for one, since others have their turn.
     pub(super) away: f64,
+    /// What a request that is alone spends elsewhere before the next one comes.
+    pub(super) aside: f64,
+    /// Blocks that come before others have their turn, and the parts that those get then, for each
+    /// request under way.
+    pub(super) run: f64,
+    pub(super) rest: f64,
     /// The share of parts before which the arm moves to another piece of the disk, and how long.
     pub(super) jumps: f64,
     pub(super) jump: f64,
@@ -145,8 +151,37 @@ impl<'a> Place<'a> {
             _ => self.passed_read(stream),
         };
         let cold_read = cold_read + stream.jumps * stream.jump;
-        let read =
-            reads.period + (cold_read - reads.period).max(0.0) * mixed / share.max(1e-9) / 2.0;
+        // So does what comes back to another piece and finds nothing read ahead there. The head has
+        // read ahead there as long as the host was slower, where there is a segment for each.
+        let cache = &self.mechanics.profile.cache;
+        let segments = cache
+            .segments
+            .saturating_sub(usize::from(cache.separate_write_segment.is_yes()));
+        let missing = if segments > 1 {
+            (self.media / (reads.host + stream.aside)).min(1.0)
+        } else {
+            1.0
+        };
+        // A drive that chooses stays with a piece until nothing for it waits; half of what comes
+        // meanwhile is for it.
+        let queue = &self.mechanics.profile.queue;
+        let waiting = stream.depth.min(queue.depth as f64);
+        let jumps = if queue.scheduler != Scheduler::Fcfs && waiting > 1.0 {
+            stream.jumps.min(1.0 / (2.0 * waiting))
+        } else {
+            stream.jumps
+        };
+        let moved = (reads.cold + stream.jump - reads.period).max(0.0) * jumps * missing;
+        // And a read that comes while the head is on its way to what is cached, or has to leave it.
+        let behind = cache.write_policy == WritePolicy::Behind && cache.combine_writes.is_yes();
+        let cold_read = if behind {
+            cold_read + self.mechanics.turn / 2.0 + self.settle(Direction::Write)
+        } else {
+            cold_read
+        };
+        let read = reads.period
+            + (cold_read - reads.period).max(0.0) * mixed / share.max(1e-9) / 2.0
+            + moved * share;
         Pace {
             period: share * read + (1.0 - share) * writes.period,
             host: share * reads.host + (1.0 - share) * writes.host,
@@ -179,7 +214,7 @@ impl<'a> Place<'a> {
     /// A read that follows another command and is not in the cache: a whole number of turns.
     fn turned_read(&self, stream: Stream) -> f64 {
         let settle = self.settle(Direction::Read);
-        self.turned(settle, |wait| {
+        self.turned(settle + stream.aside, |wait| {
             self.mechanics
                 .read(&self.read, settle, wait, self.came, stream.reads)
         })
@@ -192,9 +227,27 @@ impl<'a> Place<'a> {
         let cost = self
             .mechanics
             .read(&self.read, settle, 0.0, self.came, stream.reads);
+        if self.leaves_late(self.tail(&cost), settle) {
+            return turned;
+        }
         let besides = cost.busy - cost.medium + cost.overhead + settle;
         self.chosen(besides, stream)
             .map_or(turned, |time| time.min(turned))
+    }
+
+    /// Whether the head comes too late to what the drive takes for the nearest: that is the first
+    /// command behind `tail` and settling, but the head, which reads on, leaves only at the end of
+    /// the sector that passes.
+    fn leaves_late(&self, tail: f64, settle: f64) -> bool {
+        let cache = &self.mechanics.profile.cache;
+        let sector = self.mechanics.turn / self.track;
+        if cache.stop_in_sector.is_yes() || self.ahead() < 1.0 {
+            return false;
+        }
+        let leaves = (tail / sector).ceil() * sector;
+        let nearest = ((tail + settle) / (self.count * sector)).ceil() * self.count * sector;
+        // As in the drive, a few nanoseconds are not late.
+        nearest + 16.0 < leaves + settle
     }
 
     /// The time of a command where the drive takes the nearest of several first.
@@ -206,7 +259,8 @@ impl<'a> Place<'a> {
     }
 
     /// The time from one command to the next, where the first sector of the next comes when the
-    /// last one of this has passed, and again a turn later.
+    /// last one of this has passed, and again a turn later; `settle` is what comes between beyond
+    /// the costs.
     fn turned(&self, settle: f64, cost: impl Fn(f64) -> Cost) -> f64 {
         let turn = self.mechanics.turn;
         let mut period = 0.0;
@@ -239,11 +293,15 @@ impl<'a> Place<'a> {
             .read(&self.read, settle, turn / 2.0, self.came, stream.reads);
         let (cold, overhead) = (cost.response, cost.overhead);
         let ahead = self.ahead();
-        if ahead < 1.0 || self.loses(&cost) {
+        if ahead < 1.0 || self.loses(&cost, stream) {
             let period = if stream.away > 0.0 {
                 cold
             } else {
-                self.passed_read(stream)
+                let passed = self.passed_read(stream);
+                // What waits here must be done before the others are.
+                let idles = stream.reads >= 1.0 && passed <= stream.rest * host;
+                let lost = if idles { self.lost(stream.run) } else { 1.0 };
+                lost * passed + (1.0 - lost) * host
             };
             return Pace {
                 period,
@@ -253,17 +311,18 @@ impl<'a> Place<'a> {
                 colds: 1.0,
             };
         }
-        let base = host.max(self.media) + self.stops(stream, host);
+        let away = stream.away + stream.aside;
+        let base = host.max(self.media - stream.aside) + self.stops(stream, host);
         let mut period = base;
         let mut colds = 0.0;
         for _ in 0..20 {
-            let between = period + stream.away;
+            let between = period + away;
             let surplus = 1.0 - self.media / between.max(1.0);
             if self.open && self.count > ahead {
                 colds = 1.0;
                 break;
             }
-            if surplus <= 0.0 || host + stream.away <= self.media {
+            if surplus <= 0.0 || host + away <= self.media {
                 break;
             }
             colds = (self.count / ahead * surplus).min(1.0);
@@ -275,8 +334,9 @@ impl<'a> Place<'a> {
                 (cold - host).max(0.0)
             } else {
                 // The head comes back after a whole number of turns.
-                let idle = ahead / self.count * host + overhead + settle;
-                (idle / turn).ceil() * turn - ahead / self.count * host
+                let called = ahead / self.count * (host + stream.aside);
+                let idle = called + overhead + settle;
+                (idle / turn).ceil() * turn - called
             };
             let next = host + pause.max(0.0) * colds;
             period = f64::midpoint(period, next.max(base.min(self.media)));
@@ -290,12 +350,27 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// The share of parts that lose a turn since they come too early. When others had their turn
+    /// meanwhile, the cache holds what was read ahead of it: a part of the run, or of all further
+    /// runs until it is used up, which then is not read ahead of again.
+    fn lost(&self, run: f64) -> f64 {
+        let ahead = self.ahead();
+        if !run.is_finite() {
+            1.0
+        } else if ahead < run {
+            1.0 - ahead / run
+        } else {
+            run / (run + ahead)
+        }
+    }
+
     /// Whether the next command comes before its first block was read ahead: the head then starts
     /// anew, though it was on the way there.
-    fn loses(&self, cost: &Cost) -> bool {
+    fn loses(&self, cost: &Cost, stream: Stream) -> bool {
         let profile = self.mechanics.profile;
         let sector = self.mechanics.turn / self.track;
-        !self.open && !profile.cache.almost_hits.is_yes() && self.tail(cost) < sector * 0.999
+        let tail = self.tail(cost) + stream.aside;
+        !self.open && !profile.cache.almost_hits.is_yes() && tail < sector * 0.999
     }
 
     /// From the last sector of a read to the next command.
@@ -317,7 +392,7 @@ impl<'a> Place<'a> {
             .read(&self.read, settle, 0.0, self.came, stream.reads);
         let sector = self.mechanics.turn / self.track;
         let skew = (self.media / self.count - sector) * self.track;
-        let tail = self.tail(&cost);
+        let tail = self.tail(&cost) + stream.aside;
         let tracks = match cache.read_ahead {
             ReadAhead::TrackEnd => 1.0,
             ReadAhead::CylinderEnd => f64::from(self.mechanics.geometry.heads()),
@@ -371,19 +446,39 @@ impl<'a> Place<'a> {
                     colds: 0.0,
                 }
             }
-            WritePolicy::Behind => {
-                let host = host_write(self.mechanics, self.count, self.came, stream.reads);
-                let window = profile.cache.write_segments as f64 - 1.0;
-                // Nothing is written back while the next write comes in.
-                let taken = host_write(self.mechanics, self.count, Came::Busy, stream.reads);
-                Pace {
-                    period: self.wave(settle + taken, window * stream.near).max(host),
-                    host,
-                    media: self.media,
-                    cold: host,
-                    colds: 0.0,
-                }
-            }
+            WritePolicy::Behind => self.behind(stream, cold),
+        }
+    }
+
+    /// Writes into a cache that is written back meanwhile.
+    fn behind(&self, stream: Stream, cold: f64) -> Pace {
+        let profile = self.mechanics.profile;
+        let turn = self.mechanics.turn;
+        let settle = self.settle(Direction::Write);
+        let host = host_write(self.mechanics, self.count, self.came, stream.reads);
+        let window = (profile.cache.write_segments as f64 - 1.0).max(1.0);
+        let taken = host_write(self.mechanics, self.count, Came::Busy, stream.reads);
+        let period = if !profile.cache.combine_writes.is_yes() {
+            // Nothing is written back while the next write comes in.
+            self.wave(settle + taken, window * stream.near)
+        } else if stream.jumps > 0.0 {
+            // The head goes on in one piece until all of the cache is the other's. As half of what
+            // comes is for this one, that is twice what the cache holds.
+            let run = (2.0 * window).max(1.0 / stream.jumps);
+            self.media + (cold - self.media).max(0.0) / run
+        } else if host + stream.aside <= self.media {
+            self.media
+        } else {
+            // The head comes round again for what came meanwhile, which fills the cache at most,
+            // and writes it with what comes while it does that, until there is no more.
+            (turn * (1.0 - self.media / (host + stream.aside)) / window).max(self.media)
+        };
+        Pace {
+            period: period.max(host),
+            host,
+            media: self.media,
+            cold: host,
+            colds: 0.0,
         }
     }
 
@@ -396,7 +491,7 @@ impl<'a> Place<'a> {
         };
         let first = write(0.0);
         let extra = first.busy - first.medium + first.overhead + settle;
-        let turned = self.turned(settle, write);
+        let turned = self.turned(settle + stream.aside, write);
         let period = if stream.away > extra {
             self.round(cold, stream)
         } else {

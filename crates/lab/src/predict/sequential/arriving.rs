@@ -26,6 +26,9 @@ const GAPS: usize = 48;
 /// Places of the disk at which it is.
 const PLACES: usize = 12;
 
+/// Commands at a drive whose queue is never empty.
+pub(in crate::predict) const FEW: f64 = 4.0;
+
 /// The fractional part of the golden ratio.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
@@ -45,6 +48,10 @@ pub(in crate::predict) struct Arriving {
     pub(in crate::predict) queued: Moments,
     /// What the controller needs for a command while it serves others: nobody waits for it.
     pub(in crate::predict) delay: f64,
+    /// What parts take longer, on average, since the head had stopped, waiting and all, and the
+    /// variance of that.
+    pub(in crate::predict) slow: f64,
+    pub(in crate::predict) spread: f64,
 }
 
 impl Moments {
@@ -63,25 +70,40 @@ impl Moments {
     }
 }
 
-/// The average over the places of a stream whose parts come at gaps of `gap` on average.
+/// How parts come.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::predict) struct Gaps {
+    /// The mean gap while it is the disk's turn, and of all its parts.
+    pub(in crate::predict) turn: f64,
+    pub(in crate::predict) mean: f64,
+    /// Parts that follow each other before the next disk has its turn.
+    pub(in crate::predict) run: f64,
+}
+
+/// The average over the places of a stream.
 pub(in crate::predict) fn arriving(
     mechanics: &Mechanics<'_>,
     parts: &[Part],
     stream: Stream,
-    gap: f64,
+    gaps: Gaps,
 ) -> Arriving {
     let step = (parts.len() / PLACES).max(1);
     let weight = 1.0 / parts.iter().step_by(step).count() as f64;
     let mut sum = Arriving::default();
     for part in parts.iter().step_by(step) {
-        Place::new(mechanics, *part, stream).arriving(stream, gap, weight, &mut sum);
+        Place::new(mechanics, *part, stream).arriving(stream, gaps, weight, &mut sum);
     }
     sum
 }
 
 impl Place<'_> {
-    fn arriving(&self, stream: Stream, gap: f64, weight: f64, sum: &mut Arriving) {
+    fn arriving(&self, stream: Stream, gaps: Gaps, weight: f64, sum: &mut Arriving) {
         let share = stream.reads;
+        if share >= 1.0 && self.ahead() >= self.count {
+            self.reading(stream, gaps, weight, sum);
+            return;
+        }
+        let gap = gaps.turn;
         let warm = self.reads(stream);
         let each = weight / GAPS as f64;
         let cached = self.ahead() >= 1.0;
@@ -127,6 +149,70 @@ impl Place<'_> {
                 }
             }
         }
+    }
+
+    /// Reads that find their data, but for those that come when the head has stopped: it stops when
+    /// it is `ahead` blocks before the host, and has read `ahead / (1 - media / gap)` and the
+    /// first by then. What
+    /// waits for such a read comes before its own blocks were read ahead, so that each costs a turn
+    /// until nothing waits; that busy period has a first service that is not like the others.
+    fn reading(&self, stream: Stream, gaps: Gaps, weight: f64, sum: &mut Arriving) {
+        let turn = self.mechanics.turn;
+        let found = |came| host_read(self.mechanics, self.count, came, 1.0);
+        let settle = self.settle(Direction::Read);
+        let busy = Stream {
+            depth: FEW,
+            ..stream
+        };
+        let queue = Place {
+            came: Came::Busy,
+            open: false,
+            read: self.read.clone(),
+            write: self.write.clone(),
+            ..*self
+        };
+        let cost = self
+            .mechanics
+            .read(&self.read, settle, turn / 2.0, Came::Busy, 1.0);
+        let lost = if queue.loses(&cost, busy) {
+            queue.passed_read(busy)
+        } else {
+            found(Came::Busy).max(self.media)
+        };
+        let cold = |seek: f64| {
+            self.mechanics
+                .read(&self.read, seek, turn / 2.0, Came::Idle, 1.0)
+                .response
+        };
+        let surplus = (1.0 - self.media / gaps.mean).max(0.0);
+        let resumes = self.mechanics.profile.cache.resume_on_hit.is_yes()
+            && self.ahead() / self.count * gaps.mean > turn + settle;
+        let stops = if resumes {
+            0.0
+        } else {
+            self.count * surplus / (self.ahead() + self.count * surplus)
+        };
+        let colds = (stops + stream.jumps).clamp(1e-9, 1.0);
+        let moved = stream.jumps.min(colds) / colds;
+        let cold = (1.0 - moved) * cold(settle) + moved * cold(settle.max(stream.jump));
+        // A run of parts that has an end drifts away no further than its root.
+        let most = 1.0 - 2.0 / gaps.run.max(1.0).sqrt().clamp(4.0, 40.0);
+        let load = (lost / gaps.turn).min(most);
+        let begun = cold / gaps.turn;
+        let together = 1.0 + begun / (1.0 - load);
+        let share = colds * together / (1.0 + colds * (together - 1.0));
+        let first = 1.0 / together;
+        let square = cold * cold + turn * turn / 12.0;
+        let wait = load * lost / (2.0 * (1.0 - load))
+            + (square - lost * lost) / gaps.turn / (2.0 * (1.0 - load + begun));
+        let slow = first * cold + (1.0 - first) * lost + wait.max(0.0);
+        let quick = found(Came::Idle);
+        sum.first.add(found(Came::Busy), weight);
+        sum.queued.add(found(Came::Busy).max(self.media), weight);
+        sum.delay += weight * (quick - found(Came::Busy)).max(0.0);
+        sum.slow += weight * share * (slow - quick).max(0.0);
+        // Disks that a request uses together stop together; their phases differ.
+        sum.spread += weight * share * turn * turn / 12.0;
     }
 
     /// A read of which the cache holds no more than was read ahead; the rest passes while that is
