@@ -16,7 +16,8 @@ pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
         out.push_str(
             "<div class=\"scroll\"><table><caption>Nothing in these predictions was fitted to \
              these runs; 95 % intervals are by the errors that predictions had \
-             elsewhere</caption><thead><tr>\
+             elsewhere, of PostMark by those of its three tests on one partition</caption>\
+             <thead><tr>\
              <th scope=\"col\">Layout, load, factors</th><th scope=\"col\">of</th>\
              <th scope=\"col\">predicted</th><th scope=\"col\">emulated</th>\
              <th scope=\"col\">error</th></tr></thead><tbody>",
