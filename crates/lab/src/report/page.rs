@@ -11,7 +11,7 @@ use super::study::section;
 use super::text::escaped;
 use super::verdicts::{summary, table};
 use crate::error::Result;
-use crate::experiment::{Experiment, Read, rows};
+use crate::experiment::{Comparison, Experiment, Read, compare, rows};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -28,9 +28,14 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
          Here their experiments are run on emulated disks, in virtual time, through the mapping \
          that serves users.</p></header><main>"
     );
+    let compared: Vec<Vec<Comparison>> = experiments
+        .iter()
+        .map(|experiment| compare(experiment, &results.records))
+        .collect();
     let sections: Vec<(&Experiment, String)> = experiments
         .iter()
-        .map(|experiment| (experiment, section(experiment, results)))
+        .zip(&compared)
+        .map(|(experiment, compared)| (experiment, section(experiment, results, compared)))
         .filter(|(_, text)| !text.is_empty())
         .collect();
     let control = control::section(experiments, &results.records);
@@ -63,7 +68,7 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
     for (_, text) in &sections {
         out.push_str(text);
     }
-    out.push_str(&predicted::section(experiments, &results.records));
+    out.push_str(&predicted::section(&compared));
     out.push_str(&measured(results)?);
     origin(&mut out, &rest(experiments, &sections), results);
     out.push_str("</main></body></html>\n");

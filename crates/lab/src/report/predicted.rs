@@ -3,11 +3,10 @@
 use std::fmt::Write;
 
 use super::text::{escaped, metric, number};
-use crate::experiment::{Comparison, Experiment, Predicted, Record, Summary, compare};
+use crate::experiment::{Comparison, Predicted, Summary};
 
-/// A table for an experiment; empty if nothing of it was run.
-pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
-    let all = compare(experiment, records);
+/// A table of the arms of an experiment; empty if nothing of it was run.
+pub(super) fn table(all: &[Comparison]) -> String {
     if all.is_empty() {
         return String::new();
     }
@@ -22,18 +21,19 @@ pub(super) fn table(experiment: &Experiment, records: &[Record]) -> String {
              <th scope=\"col\">predicted</th><th scope=\"col\">emulated</th>\
              <th scope=\"col\">error</th></tr></thead><tbody>",
         );
-        for one in &all {
+        for one in all {
             row(&mut out, one);
         }
         out.push_str("</tbody></table></div>");
     }
-    let _ = write!(out, "<p>{}</p>", both(&all));
+    let _ = write!(out, "<p>{}</p>", both(all));
     out
 }
 
 /// How good predictions are: of requests and of programs apart.
-fn both(all: &[Comparison]) -> String {
-    let (programs, requests): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.is_program());
+fn both<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> String {
+    let all = all.into_iter();
+    let (programs, requests): (Vec<_>, Vec<_>) = all.partition(|one| one.is_program());
     let mut out = words(&Summary::of(requests));
     if !programs.is_empty() {
         let _ = write!(out, " Programs: {}", words(&Summary::of(programs)));
@@ -76,12 +76,8 @@ fn signed(share: f64) -> String {
 }
 
 /// How good the predictions of all experiments are, as a section.
-pub(super) fn section(experiments: &[Experiment], records: &[Record]) -> String {
-    let mut all = Vec::new();
-    for experiment in experiments {
-        all.extend(compare(experiment, records));
-    }
-    if all.is_empty() {
+pub(super) fn section(experiments: &[Vec<Comparison>]) -> String {
+    if experiments.iter().all(Vec::is_empty) {
         return String::new();
     }
     format!(
@@ -89,7 +85,7 @@ pub(super) fn section(experiments: &[Experiment], records: &[Record]) -> String 
          answer has a prediction beside its emulation: requests per second where a number of \
          requests is outstanding, the mean response time where they come at a rate, the time of \
          PostMark and the terms of Eq. 1. {}</p></section>",
-        both(&all)
+        both(experiments.iter().flatten())
     )
 }
 

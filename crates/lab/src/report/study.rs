@@ -10,7 +10,7 @@ use super::seeds::again;
 use super::surface::{ratios, surface};
 use super::text::{cell, escaped, metric};
 use super::verdicts::list;
-use crate::experiment::{Evidence, Experiment, Read, judge};
+use crate::experiment::{Comparison, Evidence, Experiment, Read, judge};
 use crate::stats::Interval;
 
 /// Columns of the table, besides the arm.
@@ -25,8 +25,8 @@ const COLUMNS: [&str; 8] = [
     "parts",
 ];
 
-/// The section; empty if nothing of the experiment was run.
-pub(super) fn section(experiment: &Experiment, results: &Read) -> String {
+/// The section, with the predictions of its arms; empty if nothing of the experiment was run.
+pub(super) fn section(experiment: &Experiment, results: &Read, compared: &[Comparison]) -> String {
     let arms = seen(experiment, &results.records);
     if arms.is_empty() {
         return String::new();
@@ -61,7 +61,7 @@ pub(super) fn section(experiment: &Experiment, results: &Read) -> String {
         let _ = write!(out, "<h3>Surfaces</h3>{surfaces}");
     }
     table(&mut out, &arms);
-    out.push_str(&predicted::table(experiment, &results.records));
+    out.push_str(&predicted::table(compared));
     repeat(&mut out, experiment, &arms);
     out.push_str("</section>");
     out

@@ -7,7 +7,8 @@ use crate::disk::profile::{Profile, Scheduler};
 use crate::layout::Loop;
 use crate::predict::cases;
 use crate::predict::parameter::Parameter;
-use crate::predict::subject::{Above, Arrivals, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
+use crate::predict::samples;
+use crate::predict::subject::{Above, Disk, Load, Medium, Pattern, Piece, Shape, Volume};
 
 fn whole(profile: &Profile) -> Volume {
     let medium = Medium::Drive(Box::new(profile.clone()));
@@ -23,20 +24,11 @@ fn whole(profile: &Profile) -> Volume {
     }
 }
 
+/// 8 blocks anywhere, read.
 fn random(volume: &Volume, depth: usize) -> Load {
     Load {
-        pattern: Pattern::Random {
-            hot_share: 0,
-            hot_blocks: 0,
-        },
-        region_start: 0,
-        region_blocks: volume.blocks(),
         reads: 1000,
-        blocks: 8,
-        grain: 8,
-        arrivals: Arrivals::Closed { depth },
-        warm_up: 0,
-        counted: 1000,
+        ..samples::random(volume, depth)
     }
 }
 
