@@ -97,3 +97,30 @@ fn a_run_is_recorded_labelled_and_replayed() {
         .args(["lvremove", "-y", "vg0/data"])
         .succeed();
 }
+
+/// A run on XFS is labelled by its layout.
+#[test]
+fn a_run_on_xfs_is_labelled() {
+    let group = Group::new("recordxfs", 1, 512 << 20);
+    group.create("data", &["-L", "400M"]);
+    let node = group.attach("data");
+    Tool::new("mkfs.xfs")
+        .args(["-q", "-f"])
+        .arg(&node)
+        .succeed();
+    group.detach("data");
+    let trace = group.join("run.trace");
+    let record = group
+        .ashlar()
+        .args(["lab", "record", "vg0/data", "--output"]);
+    record
+        .arg(&trace)
+        .args(["--", "sh", "-c", WRITER])
+        .succeed();
+    let show = ashlar().args(["lab", "trace", "show"]).arg(&trace);
+    let found = classes(&show.succeed().text());
+    for class in ["superblock", "inode table", "journal", "file data"] {
+        let count = found.iter().find(|found| found.0 == class);
+        assert!(count.is_some_and(|found| found.1 > 0), "{class}: {found:?}");
+    }
+}
