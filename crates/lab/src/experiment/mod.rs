@@ -39,7 +39,7 @@ pub use predicted::{Comparison, Predicted, Summary, compare, predicted};
 pub use program::Running;
 pub use record::{Read, Record, Session, read};
 pub(crate) use record::{Values, quoted};
-pub use rule::{Evidence, Rule, interval, judge};
+pub use rule::{Evidence, Missing, Rule, interval, judge};
 pub use run::{Options, Pending, Progress, run, runs};
 pub(crate) use spec::hash;
 pub use spec::{Arm, Experiment};

@@ -21,6 +21,8 @@ use crate::stats::{
 const ZONE: f64 = 0.02;
 /// Resamples: ends of intervals move by a hundredth of their width with more.
 const RESAMPLES: usize = 4_000;
+/// Runs that are never asked for: what needs more is on a limit.
+const RUNS_MAX: f64 = 100_000.0;
 
 /// A rule.
 #[derive(Debug, Clone)]
@@ -58,6 +60,41 @@ pub struct Evidence {
     pub verdict: Verdict,
     /// Replicates.
     pub count: usize,
+}
+
+/// What would decide a rule that is undecided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// About so many runs in all: the interval holds a limit, and shrinks with their square root.
+    Runs(usize),
+    /// Another experiment: the interval lies between what confirms and what refutes.
+    Sharper,
+}
+
+impl Evidence {
+    /// What would decide it; `None`: it is decided, or was not run.
+    pub fn missing(&self) -> Option<Missing> {
+        let found = self.interval?;
+        if self.verdict != Verdict::Undecided {
+            return None;
+        }
+        let rule = &self.rule;
+        let regions = [Some(rule.confirm), rule.refute];
+        let limits = regions
+            .into_iter()
+            .flatten()
+            .flat_map(|(low, high)| [low, high]);
+        let inside = limits.filter(|limit| found.low < *limit && *limit < found.high);
+        let nearest = inside
+            .map(|limit| (limit - found.estimate).abs())
+            .min_by(f64::total_cmp);
+        let Some(nearest) = nearest else {
+            return Some(Missing::Sharper);
+        };
+        let shrink = (found.high - found.low) / 2.0 / nearest.max(f64::MIN_POSITIVE);
+        let runs = (self.count as f64 * shrink * shrink).min(RUNS_MAX).ceil();
+        Some(Missing::Runs((runs as usize).max(self.count + 1)))
+    }
 }
 
 impl Rule {

@@ -1,11 +1,11 @@
 //! Experiments are read, run, resumed and judged.
 
 use super::{
-    Deciding, Experiment, Options, Read, Record, Standing, claims, judge, library, read, rows, run,
-    runs,
+    Deciding, Evidence, Experiment, Missing, Options, Read, Record, Standing, claims, judge,
+    library, read, rows, run, runs,
 };
 use crate::measure::studies;
-use crate::stats::Verdict;
+use crate::stats::{Interval, Verdict};
 
 const SMALL: &str = "title = \"t\"\nreplicates = 6\n[factors]\ndepth = [1, 8]\n\
     [disk.c]\nserver = { mean_us = 1000, size = \"1G\" }\n\
@@ -196,4 +196,36 @@ fn what_rules_leave_open_is_not_confirmed() {
     assert_eq!(word, Standing::Judged(Verdict::Undecided));
     assert!(reason.contains("XFS"), "{reason}");
     assert_eq!(standing(0.5).0, Standing::Judged(Verdict::Refuted));
+}
+
+#[test]
+fn what_is_undecided_says_what_would_decide_it() {
+    let experiment = Experiment::parse("small", SMALL).expect("sound");
+    let mut rule = experiment.rules[0].clone();
+    (rule.confirm, rule.refute) = ((1.5, 2.1), Some((0.97, 1.05)));
+    let missing = |low, estimate, high, verdict| {
+        let interval = Interval {
+            low,
+            estimate,
+            high,
+        };
+        let evidence = Evidence {
+            experiment: "small".to_owned(),
+            rule: rule.clone(),
+            interval: Some(interval),
+            verdict,
+            count: 10,
+        };
+        evidence.missing()
+    };
+    // 0.04 either way has to become 0.02: a quarter of the square.
+    let undecided = Verdict::Undecided;
+    let found = missing(0.99, 1.03, 1.07, undecided);
+    assert!(matches!(found, Some(Missing::Runs(40 | 41))), "{found:?}");
+    assert_eq!(missing(1.2, 1.3, 1.4, undecided), Some(Missing::Sharper));
+    let Some(Missing::Runs(most)) = missing(1.0, 1.05, 1.1, undecided) else {
+        panic!("it is on a limit");
+    };
+    assert_eq!(most, 100_000);
+    assert_eq!(missing(1.6, 1.7, 1.8, Verdict::Confirmed), None);
 }

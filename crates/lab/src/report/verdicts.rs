@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::text::{escaped, metric, number, ratio};
-use crate::experiment::{Evidence, Row, Standing};
+use crate::experiment::{Evidence, Missing, Row, Standing};
 
 /// The words that are counted, in their order.
 const WORDS: [&str; 6] = [
@@ -126,7 +126,7 @@ fn evidence(out: &mut String, one: &Evidence) {
     let _ = write!(
         out,
         "<p class=\"e\"><a href=\"#x-{0}\" title=\"{arm}\">{0}</a>: {1}: {found}; holds \
-         from {2} to {3}: <span class=\"{4}\">{word}</span></p>",
+         from {2} to {3}: <span class=\"{4}\">{word}</span>{missing}</p>",
         escaped(&one.experiment),
         escaped(&rule.what),
         number(rule.confirm.0),
@@ -134,7 +134,21 @@ fn evidence(out: &mut String, one: &Evidence) {
         class(word),
         arm = escaped(&arm),
         found = finding(one),
+        missing = missing(one),
     );
+}
+
+/// What would decide what is undecided.
+fn missing(one: &Evidence) -> String {
+    match one.missing() {
+        None => String::new(),
+        Some(Missing::Runs(runs)) => {
+            format!(" of {} runs; about {runs} would decide it", one.count)
+        }
+        Some(Missing::Sharper) => {
+            ", between what confirms it and what refutes it: more runs do not decide it".to_owned()
+        }
+    }
 }
 
 /// The class that colours a word; what is not decided has no colour.
