@@ -49,7 +49,10 @@ pub enum Deciding {
         reason: String,
     },
     /// The rules of what is measured on real machines.
-    Measured,
+    Measured {
+        /// What the numbers do not say.
+        reason: String,
+    },
     /// What the audit finds in the tables of a seed: a rule, and words of the field.
     Audit {
         /// The seed.
@@ -134,7 +137,7 @@ fn claim(mut table: Table) -> Result<Claim> {
             open: table.text("open")?.unwrap_or_default(),
             reason,
         },
-        "measured" => Deciding::Measured,
+        "measured" => Deciding::Measured { reason },
         "audit" => Deciding::Audit {
             study: table.need_text("study")?,
             rule: table.need_text("rule")?,
@@ -206,12 +209,12 @@ fn stand(deciding: &Deciding, evidence: &[Evidence]) -> (Standing, String) {
             let reason = format!("{reason}{end}{open}");
             (Standing::Judged(Verdict::Undecided), reason)
         }
-        Deciding::Measured => {
+        Deciding::Measured { reason } => {
             if evidence.iter().any(|one| one.interval.is_none()) || evidence.is_empty() {
                 let what = "waits for a measurement on this machine: run `ashlar lab measure`";
                 return (Standing::Waits, what.to_owned());
             }
-            (Standing::Judged(all(evidence)), String::new())
+            (Standing::Judged(all(evidence)), reason.clone())
         }
         Deciding::Audit {
             study,

@@ -143,7 +143,7 @@ fn missing(one: &Evidence) -> String {
     match one.missing() {
         None => String::new(),
         Some(Missing::Runs(runs)) => {
-            format!(" of {} runs; about {runs} would decide it", one.count)
+            format!(" after {} runs; about {runs} would decide it", one.count)
         }
         Some(Missing::Sharper) => {
             ", between what confirms it and what refutes it: more runs do not decide it".to_owned()
