@@ -1,6 +1,7 @@
 //! Recorded runs: a real file system on an attached volume, labelled, shown and replayed.
 
 use std::fs;
+use std::path::PathBuf;
 
 use tests::{Group, Tool, ashlar};
 
@@ -19,27 +20,30 @@ fn classes(shown: &str) -> Vec<(String, u64)> {
     lines.skip(1).filter_map(class).collect()
 }
 
-/// What a command asks of a volume is recorded with its flushes, labelled by the layout of the
-/// file system, and replayed on another disk; nothing stays attached.
-#[test]
-fn a_run_is_recorded_labelled_and_replayed() {
-    let group = Group::new("record", 1, 128 << 20);
-    group.create("data", &["-L", "64M"]);
+/// Makes a volume of `size` with a file system, and records the writer on it: the trace, and what
+/// was printed.
+fn record(group: &Group, size: &str, make: &str) -> (PathBuf, String) {
+    group.create("data", &["-L", size]);
     let node = group.attach("data");
-    Tool::new("mkfs.ext4")
-        .args(["-q", "-F"])
-        .arg(&node)
-        .succeed();
+    Tool::new(make).args(["-q"]).arg(&node).succeed();
     group.detach("data");
     let trace = group.join("run.trace");
     let record = group
         .ashlar()
         .args(["lab", "record", "vg0/data", "--output"]);
-    let recorded = record
+    let finished = record
         .arg(&trace)
         .args(["--", "sh", "-c", WRITER])
-        .succeed()
-        .text();
+        .succeed();
+    (trace, finished.text())
+}
+
+/// What a command asks of a volume is recorded with its flushes, labelled by the layout of the
+/// file system, and replayed on another disk; nothing stays attached.
+#[test]
+fn a_run_is_recorded_labelled_and_replayed() {
+    let group = Group::new("record", 1, 128 << 20);
+    let (trace, recorded) = record(&group, "64M", "mkfs.ext4");
     let shown = ashlar()
         .args(["lab", "trace", "show"])
         .arg(&trace)
@@ -102,21 +106,7 @@ fn a_run_is_recorded_labelled_and_replayed() {
 #[test]
 fn a_run_on_xfs_is_labelled() {
     let group = Group::new("recordxfs", 1, 512 << 20);
-    group.create("data", &["-L", "400M"]);
-    let node = group.attach("data");
-    Tool::new("mkfs.xfs")
-        .args(["-q", "-f"])
-        .arg(&node)
-        .succeed();
-    group.detach("data");
-    let trace = group.join("run.trace");
-    let record = group
-        .ashlar()
-        .args(["lab", "record", "vg0/data", "--output"]);
-    record
-        .arg(&trace)
-        .args(["--", "sh", "-c", WRITER])
-        .succeed();
+    let (trace, _) = record(&group, "400M", "mkfs.xfs");
     let show = ashlar().args(["lab", "trace", "show"]).arg(&trace);
     let found = classes(&show.succeed().text());
     for class in ["superblock", "inode table", "journal", "file data"] {
