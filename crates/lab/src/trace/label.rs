@@ -12,6 +12,7 @@
 //! journal holds no longer, since it is used in turn, counts for data too.
 
 mod areas;
+mod big_endian;
 mod ext;
 mod extents;
 mod journal;

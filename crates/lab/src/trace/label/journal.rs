@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use super::big_endian::{half, word};
 use crate::trace::record::Class;
 
 const MAGIC: u64 = 0xc03b_3998;
@@ -35,14 +36,6 @@ const LAST: u64 = 0x8;
 
 /// How a block of extended attributes begins.
 const ATTRIBUTES_MAGIC: u64 = 0xea02_0000;
-
-fn half(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    half(bytes, at) << 16 | half(bytes, at + 2)
-}
 
 /// What the log says of itself.
 #[derive(Debug, Clone, Copy)]

@@ -16,11 +16,12 @@
 //! outside is left out with a remark. Numbers are big-endian.
 
 use super::areas::Canvas;
+use super::big_endian::{half, long, word};
 use super::map::{FileSystem, Map};
 use super::reading::Reading;
 use super::source::Source;
 use super::xfs_inode::{Inode, walk_fork};
-use super::xfs_superblock::{Superblock, half, long, word};
+use super::xfs_superblock::Superblock;
 use crate::error::{Error, Kind, Result};
 use crate::trace::record::Class;
 

@@ -4,8 +4,8 @@
 //!   inode │ head │ data fork │ attribute fork │     a fork: bytes, extents, or the root of a tree
 //! ```
 
+use super::big_endian::{half, long, word};
 use super::xfs::Volume;
-use super::xfs_superblock::{half, long, word};
 use crate::error::Result;
 use crate::trace::record::Class;
 

@@ -2,6 +2,7 @@
 //!
 //! What later code multiplies, divides or allocates by is checked here, once.
 
+use super::big_endian::{half, long, word};
 use super::xfs::wrong;
 use super::xfs_inode::{Inode, Shape};
 use crate::error::{Error, Kind, Result};
@@ -17,18 +18,6 @@ const SPARSE_INODES: u64 = 0x2;
 /// What a reader must know, as far as it is known here: names' types, sparse inodes, another
 /// identity, years, repair, counts of extents.
 const INCOMPAT: u64 = 0x3f;
-
-pub(super) fn half(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
-}
-
-pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
-    half(bytes, at) << 16 | half(bytes, at + 2)
-}
-
-pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
-    word(bytes, at) << 32 | word(bytes, at + 4)
-}
 
 /// What the superblock says. Sizes are in bytes.
 #[derive(Debug, Clone)]
