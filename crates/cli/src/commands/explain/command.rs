@@ -3,10 +3,10 @@
 use lab::layout::Layout;
 use lab::measure::JobMeasured;
 use lab::predict::{Explanation, Question, Trial, Uncertainty, trial};
-use lab::workload::fio::{Job, Mix, parse_on};
+use lab::workload::fio::{Job, parse_on};
 use lab::workload::postmark::Short;
 
-use super::measured::measured;
+use super::measured::{agreed, measured};
 use super::stack::{Stack, workload};
 use super::{files, shown};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -156,10 +156,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let stack = found(&disks, name, &words, session)?;
     let jobs = parse_on(&text, stack.layout.size())
         .map_err(|error| Error::failed(format!("workload {word}: {error}")))?;
-    let writes = jobs.iter().find(|job| job.mix != Mix::Reads);
-    if let Some(job) = writes.filter(|_| arguments.has(&MEASURE) && !arguments.has(&flags::YES)) {
-        // Before anything runs.
-        return Err(super::measured::not_agreed(name, job));
+    if arguments.has(&MEASURE) {
+        agreed(name, &jobs, arguments)?;
     }
     let mut told = Vec::new();
     for (index, job) in jobs.iter().enumerate() {

@@ -23,7 +23,7 @@ use crate::commands::session::Disks;
 const SECONDS_DEFAULT: u64 = 3;
 const SECONDS_MAX: u64 = 3600;
 
-/// Measures `job` on the volume called `name`.
+/// Measures `job` on the volume called `name`; [`agreed`] was asked before.
 pub(super) fn measured(
     name: &str,
     job: &Job,
@@ -36,9 +36,6 @@ pub(super) fn measured(
         let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
         let opened = opener.open(name, session)?;
         return on(&opened.volume, job, seconds);
-    }
-    if !arguments.has(&flags::YES) {
-        return Err(not_agreed(name, job));
     }
     let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
     let options = Opener::options(arguments, Access::ReadWrite)?;
@@ -60,13 +57,16 @@ pub(super) fn measured(
     on(&opened.volume, job, seconds)
 }
 
-/// That a job writes, and nobody said that it may.
-pub(super) fn not_agreed(name: &str, job: &Job) -> Error {
-    Error::usage(format!(
-        "explain: job {} writes, and would destroy what {name} holds; --yes says that this is \
-         wanted",
-        job.name
-    ))
+/// Refuses jobs that write if nobody said that they may; to be asked before anything runs.
+pub(super) fn agreed(name: &str, jobs: &[Job], arguments: &Arguments) -> Result<(), Error> {
+    match jobs.iter().find(|job| job.mix != Mix::Reads) {
+        Some(job) if !arguments.has(&flags::YES) => Err(Error::usage(format!(
+            "explain: job {} writes, and would destroy what {name} holds; --yes says that this is \
+             wanted",
+            job.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn seconds(arguments: &Arguments) -> Result<u64, Error> {
