@@ -85,16 +85,11 @@ fn predicted(candidate: Candidate, wish: &Wish, seed: u64) -> Result<Choice> {
         seed,
     )?;
     let found = question.predict()?;
-    let exact = |value| Estimate {
-        value,
-        low: value,
-        high: value,
-    };
     let open = question.is_open()?;
     Ok(Choice {
         candidate,
         per_second: if open {
-            exact(found.per_second)
+            Estimate::exact(found.per_second)
         } else {
             question.own_interval(found.per_second)
         },

@@ -65,6 +65,27 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl Estimate {
+    /// A value that is certain.
+    pub fn exact(value: f64) -> Self {
+        Self {
+            value,
+            low: value,
+            high: value,
+        }
+    }
+
+    /// The same counted in units of `unit`.
+    #[must_use]
+    pub fn in_units_of(self, unit: f64) -> Self {
+        Self {
+            value: self.value / unit,
+            low: self.low / unit,
+            high: self.high / unit,
+        }
+    }
+}
+
 /// A prediction with its account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
@@ -181,15 +202,10 @@ pub fn explain(
         elasticities.push((parameter, elasticity));
     }
     let around = |value: f64| around(value, variance.sqrt());
-    let exact = |value: f64| Estimate {
-        value,
-        low: value,
-        high: value,
-    };
     Ok(Explanation {
         per_second: match load.arrivals {
             super::Arrivals::Closed { .. } => around(found.per_second),
-            _ => exact(found.per_second),
+            _ => Estimate::exact(found.per_second),
         },
         response_ns: around(found.response_ns),
         account,

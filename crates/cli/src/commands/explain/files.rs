@@ -80,16 +80,8 @@ pub(super) fn explained(
 /// The whole, the terms, and what they are made of.
 fn lines(found: &FilePrediction, seen: Option<&Outcome>) -> Vec<Line> {
     // Counts have no interval of their own.
-    let exact = |value: f64| Estimate {
-        value,
-        low: value,
-        high: value,
-    };
-    let seconds = |of: Estimate| Estimate {
-        value: of.value / SECOND,
-        low: of.low / SECOND,
-        high: of.high / SECOND,
-    };
+    let exact = Estimate::exact;
+    let seconds = |of: Estimate| of.in_units_of(SECOND);
     let line = |name: &str, predicted: Estimate, emulated: Option<f64>| Line {
         name: name.to_owned(),
         predicted,
