@@ -35,7 +35,7 @@ mod work;
 pub use claims::{Claim, Deciding, Row, Standing, claims, rows};
 pub use group::{Group, Over};
 pub use library::{find, library};
-pub use predicted::{Comparison, Predicted, Summary, compare, predicted};
+pub use predicted::{Comparison, Predicted, Summary, compare};
 pub use program::Running;
 pub use record::{Read, Record, Session, read};
 pub(crate) use record::{Values, quoted};

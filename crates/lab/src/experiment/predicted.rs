@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::layout::Layout;
 use crate::predict::files::Files;
 use crate::predict::{Estimate, Question};
-use crate::stats::median;
+use crate::stats::{Interval, median};
 use crate::workload::program::Program;
 
 /// The seed that shuffled orders are predicted with; what is predicted is a mean.
@@ -67,7 +67,7 @@ pub struct Summary {
 }
 
 /// What the formulas say of an arm, and of a program the terms of Eq. 1 besides.
-pub fn predicted(arm: &Arm) -> Result<(Predicted, Vec<Predicted>)> {
+fn predicted(arm: &Arm) -> Result<(Predicted, Vec<Predicted>)> {
     let (jobs, requests_max) = match &arm.work {
         Work::Jobs { jobs, requests_max } => (jobs, *requests_max),
         Work::Program(running) => return of_program(&arm.layout, running),
@@ -93,11 +93,7 @@ fn of_program(layout: &Layout, running: &Running) -> Result<(Predicted, Vec<Pred
     let found = Files::new(layout, settings, &running.options, SEED)?.predict()?;
     let seconds = |metric, of: Estimate| Predicted {
         metric,
-        estimate: Estimate {
-            value: of.value / SECOND,
-            low: of.low / SECOND,
-            high: of.high / SECOND,
-        },
+        estimate: of.in_units_of(SECOND),
     };
     let terms = Component::ALL.into_iter().zip(found.terms);
     let terms = terms.map(|(class, term)| seconds(metric_of(class), term));
@@ -164,6 +160,19 @@ impl Comparison {
     pub fn is_program(&self) -> bool {
         let found = self.predicted.as_ref();
         found.is_ok_and(|found| found.metric == ELAPSED)
+    }
+
+    /// What formulas say of a metric: the whole, or a term of a program.
+    pub fn predicted_of(&self, metric: &str) -> Option<Interval> {
+        let whole = self.predicted.as_ref().ok()?;
+        let terms = self.terms.iter().map(|(term, _)| term);
+        let mut all = std::iter::once(whole).chain(terms);
+        let of = all.find(|found| found.metric == metric)?.estimate;
+        Some(Interval {
+            low: of.low,
+            estimate: of.value,
+            high: of.high,
+        })
     }
 
     /// The relative error of the prediction.

@@ -8,10 +8,9 @@
 //! claims, `seeds.rs` the documents' own tables (`seeds.toml`), `control.rs` the same against the
 //! same, `study.rs` a section for each experiment, `predicted.rs` what formulas say, `measured.rs`
 //! what real machines did. `chart.rs` and `surface.rs` draw, `picture.rs` makes files of charts,
-//! `beside.rs` has what stands beside an emulation, `configuration.rs` says what ran, `runs.rs`
-//! which runs count, `text.rs` escapes and rounds; `style.css` is how it looks.
+//! `configuration.rs` says what ran, `runs.rs` which runs count, `text.rs` escapes and rounds;
+//! `style.css` is how it looks.
 
-mod beside;
 mod chart;
 mod configuration;
 mod control;

@@ -63,7 +63,12 @@ pub fn page(experiments: &[Experiment], results: &Read) -> Result<String> {
         summary(&rows),
         table(&rows)
     );
-    out.push_str(&seeds::sections(experiments, results)?);
+    let lab = seeds::Lab {
+        experiments,
+        results,
+        compared: &compared,
+    };
+    out.push_str(&seeds::sections(&lab)?);
     out.push_str(&control);
     for (_, text) in &sections {
         out.push_str(text);

@@ -12,11 +12,10 @@
 
 use std::fmt::Write;
 
-use super::beside::predicted;
 use super::runs::{Seen, of, seen};
 use super::text::{escaped, number};
 use crate::error::Result;
-use crate::experiment::{Experiment, Read};
+use crate::experiment::{Comparison, Experiment, Read};
 use crate::settings::Table;
 use crate::stats::Interval;
 
@@ -65,8 +64,16 @@ struct Found {
     hits: Option<f64>,
 }
 
+/// What numbers of the lab are taken from.
+pub(super) struct Lab<'a> {
+    pub(super) experiments: &'a [Experiment],
+    pub(super) results: &'a Read,
+    /// What formulas say of each experiment's arms, in the order of the experiments.
+    pub(super) compared: &'a [Vec<Comparison>],
+}
+
 /// The sections of all seeds.
-pub(super) fn sections(experiments: &[Experiment], results: &Read) -> Result<String> {
+pub(super) fn sections(lab: &Lab<'_>) -> Result<String> {
     let mut out = String::from(
         "<section id=\"seeds\"><h2>The documents' tables and figures</h2><p>Each number as it was \
          printed, and what came of the same question here. The error compares the emulation with \
@@ -76,7 +83,7 @@ pub(super) fn sections(experiments: &[Experiment], results: &Read) -> Result<Str
          href=\"#measured\">a section of its own</a>.</p>",
     );
     for table in read(TEXT)? {
-        show(&mut out, &table, experiments, results);
+        show(&mut out, &table, lab);
     }
     out.push_str("</section>");
     Ok(out)
@@ -149,12 +156,12 @@ impl Source {
         }
     }
 
-    fn found(&self, experiments: &[Experiment], results: &Read) -> Found {
-        let named = experiments.iter().find(|one| one.name == self.experiment);
-        let Some(experiment) = named else {
+    fn found(&self, lab: &Lab<'_>) -> Found {
+        let mut all = lab.experiments.iter().zip(lab.compared);
+        let Some((experiment, compared)) = all.find(|(one, _)| one.name == self.experiment) else {
             return Found::default();
         };
-        let arms = seen(experiment, &results.records);
+        let arms = seen(experiment, &lab.results.records);
         let one = |words: &str| arms.iter().find(|seen| seen.arm.is_named(words));
         let Some(arm) = one(&self.arm) else {
             return Found::default();
@@ -173,7 +180,9 @@ impl Source {
         let values: Vec<f64> = values.into_iter().map(|value| self.of(value)).collect();
         // Of ratios only the emulation's is shown: a prediction of both says no more.
         let single = self.base.is_none();
-        let formula = single.then(|| predicted(arm.arm, &self.metric)).flatten();
+        let key = arm.arm.key();
+        let formula = compared.iter().find(|one| single && one.arm == key);
+        let formula = formula.and_then(|one| one.predicted_of(&self.metric));
         Found {
             predicted: formula.map(|found| self.turned(found)),
             emulated: of(&values),
@@ -205,15 +214,11 @@ fn some(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
 
-fn show(out: &mut String, table: &Published, experiments: &[Experiment], results: &Read) {
+fn show(out: &mut String, table: &Published, lab: &Lab<'_>) {
     let found: Vec<Found> = table
         .rows
         .iter()
-        .map(|row| {
-            row.source
-                .as_ref()
-                .map(|source| source.found(experiments, results))
-        })
+        .map(|row| row.source.as_ref().map(|source| source.found(lab)))
         .map(Option::unwrap_or_default)
         .collect();
     let _ = write!(
@@ -245,7 +250,7 @@ fn show(out: &mut String, table: &Published, experiments: &[Experiment], results
         line(out, row, found, &columns);
     }
     out.push_str("</tbody></table></div>");
-    commands(out, table, experiments, results);
+    commands(out, table, lab);
 }
 
 /// A column: its name, and what stands in it.
@@ -324,7 +329,7 @@ fn error(value: Option<(f64, f64)>, emulated: Option<&Interval>) -> Option<Strin
 }
 
 /// What to type to have the numbers again.
-fn commands(out: &mut String, table: &Published, experiments: &[Experiment], results: &Read) {
+fn commands(out: &mut String, table: &Published, lab: &Lab<'_>) {
     let mut names: Vec<&str> = table
         .rows
         .iter()
@@ -333,10 +338,10 @@ fn commands(out: &mut String, table: &Published, experiments: &[Experiment], res
     names.sort_unstable();
     names.dedup();
     for name in names {
-        let Some(experiment) = experiments.iter().find(|one| one.name == name) else {
+        let Some(experiment) = lab.experiments.iter().find(|one| one.name == name) else {
             continue;
         };
-        if let Some(command) = again(experiment, &seen(experiment, &results.records)) {
+        if let Some(command) = again(experiment, &seen(experiment, &lab.results.records)) {
             let _ = write!(out, "<p>Again: <code>{command}</code></p>");
         }
     }
