@@ -7,7 +7,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tests::{Golden, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256};
+use tests::{
+    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256,
+};
 
 /// A runtime folder of this test's own, and what is attached there.
 struct World {
@@ -144,6 +146,44 @@ fn a_killed_server_is_cleaned_up() {
         world.detach("vg0/linear1").succeed();
         world.assert_nothing_left();
     }
+}
+
+/// A record may name a node whose number went to somebody else when its server was killed: that
+/// one, mounted as it may be, neither keeps the attachment nor is taken away with it.
+#[test]
+fn a_node_that_went_to_somebody_else_is_left_alone() {
+    let world = World::new();
+    let image = world.scratch.join("image");
+    fs::File::create(&image)
+        .and_then(|file| file.set_len(1 << 20))
+        .expect("an image");
+    let other = LoopDevice::attach(&image, Access::ReadOnly);
+    let _user = fs::File::open(other.path()).expect("the node");
+    let folder = world.runtime().join("attached/vg0-linear1");
+    fs::create_dir_all(&folder).expect("a folder");
+    let record = folder.join("record");
+    fs::write(&record, "").expect("a record");
+    // A server that holds its record, and lost its node.
+    let lock = || Tool::new("flock").arg("--no-fork");
+    let is_held = || {
+        let shared = lock().args(["--shared", "--nonblock"]).arg(&record);
+        shared.arg("true").run().code == Some(1)
+    };
+    let holder = Daemon::start(lock().arg(&record).args(["sleep", "60"]), is_held);
+    let text = format!(
+        "volume=vg0/linear1\npid={}\nfile={}\nnode={}\n",
+        holder.pid(),
+        folder.join("volume").display(),
+        other.path().display()
+    );
+    fs::write(&record, text).expect("a record");
+    world.detach("vg0/linear1").succeed();
+    world.assert_nothing_left();
+    let backing = Tool::new("losetup")
+        .args(["--noheadings", "--output", "BACK-FILE"])
+        .arg(other.path())
+        .succeed();
+    assert_eq!(backing.text().trim(), image.display().to_string());
 }
 
 /// The same volume is attached once, and what is not attached cannot be detached.

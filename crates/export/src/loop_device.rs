@@ -238,11 +238,26 @@ pub fn usage(path: &Path) -> Result<Use> {
     }
 }
 
-/// Takes the backing file away from the loop device at `path`: what a killed server left. The
-/// kernel does so at once, or when the last opener is gone.
-pub fn clear(path: &Path) -> Result<()> {
+/// Whether the loop device at `path` stands over the file `backing`, an absolute path. A number
+/// that its owner gave up goes to whoever asks next.
+pub fn is_over(path: &Path, backing: &Path) -> bool {
+    let Some(name) = path.file_name() else {
+        return false;
+    };
+    let link = Path::new("/sys/block").join(name).join("loop/backing_file");
+    std::fs::read_to_string(link).is_ok_and(|text| Path::new(text.trim_end()) == backing)
+}
+
+/// Takes the file `backing` away from the loop device at `path`: what a killed server left. The
+/// kernel does so at once, or when the last opener is gone. A device over another file is left
+/// alone.
+pub fn clear(path: &Path, backing: &Path) -> Result<()> {
     let failed = |error| Error::io(format!("cannot clear {}", path.display()), error);
     let file = File::open(path).map_err(failed)?;
+    // While it is open here it cannot go to another file.
+    if !is_over(path, backing) {
+        return Ok(());
+    }
     // SAFETY: this request takes no argument.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CLR_FD, 0) };
     if result == 0 {

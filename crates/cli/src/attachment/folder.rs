@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use block::{Error, Kind, Result};
 use export::{fuse, loop_device};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A record longer than this was not written by us, in bytes.
 const RECORD_MAX: u64 = 64 << 10;
@@ -201,6 +203,32 @@ impl Attachment {
         })
     }
 
+    /// Whether the server still holds the record.
+    pub(crate) fn is_served(&self) -> bool {
+        Self::read(self.folder.clone()).is_some_and(|now| now.state == State::Served)
+    }
+
+    /// Asks the server to end, if it still lives.
+    pub(crate) fn ask_to_end(&self) -> Result<()> {
+        let failed = |errno: Errno| Error::io("cannot end the server", errno.into());
+        let Some(pid) = Pid::from_raw(self.record.pid.cast_signed()) else {
+            let what = format!("the server of {} left no number", self.record.volume);
+            return Err(Error::new(Kind::Gone, what));
+        };
+        let process = match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => return Ok(()),
+            opened => opened.map_err(failed)?,
+        };
+        // Who held the record after its number was looked up had that number.
+        if !self.is_served() {
+            return Ok(());
+        }
+        match pidfd_send_signal(&process, Signal::TERM) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(errno) => Err(failed(errno)),
+        }
+    }
+
     /// Whether the server has ended by now. What it left, if it was killed, is taken away.
     pub(crate) fn is_gone(&self) -> Result<bool> {
         match Self::read(self.folder.clone()) {
@@ -214,15 +242,11 @@ impl Attachment {
     /// Takes away what a killed server left: the loop device, the mount, the folder.
     pub(crate) fn clean_up(&self) -> Result<()> {
         assert_eq!(self.state, State::Stale, "a living server cleans up itself");
-        if let Some(node) = self
-            .record
-            .node
-            .as_ref()
-            .filter(|node| self.is_node_ours(node))
-        {
-            loop_device::clear(node)?;
-        }
         let file = &self.record.file;
+        let node = self.record.node.as_ref();
+        if let Some(node) = node.filter(|node| loop_device::is_over(node, file)) {
+            loop_device::clear(node, file)?;
+        }
         if !file.as_os_str().is_empty() && is_mounted(file) {
             fuse::remove_stale(file)?;
         }
@@ -235,16 +259,6 @@ impl Attachment {
                 error,
             )
         })
-    }
-
-    /// Whether the loop device still stands over our file: it may belong to somebody else by now.
-    fn is_node_ours(&self, node: &Path) -> bool {
-        let Some(name) = node.file_name() else {
-            return false;
-        };
-        let link = Path::new("/sys/block").join(name).join("loop/backing_file");
-        std::fs::read_to_string(link)
-            .is_ok_and(|backing| Path::new(backing.trim_end()) == self.record.file)
     }
 }
 

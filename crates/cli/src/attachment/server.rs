@@ -51,7 +51,7 @@ pub(crate) struct Server {
     node: Option<LoopDevice>,
     file: Served,
     record: HeldRecord,
-    volume: String,
+    what: Record,
 }
 
 /// Who answers the kernel.
@@ -104,7 +104,7 @@ impl Server {
             node,
             file,
             record,
-            volume: volume.to_owned(),
+            what,
         })
     }
 
@@ -175,7 +175,7 @@ impl Server {
                 client.seen().map_err(|error| of_manager(&error))
             }
             Heard::Gone => {
-                let what = format!("{}: the process that served it has ended", self.volume);
+                let what = format!("{}: the process that served it has ended", self.what.volume);
                 Err(Error::new(Kind::Gone, what))
             }
         }
@@ -183,10 +183,10 @@ impl Server {
 
     /// Fails, naming who uses it, if the node is mounted or open elsewhere.
     fn check_unused(&self) -> Result<()> {
-        let Some(node) = &self.node else {
-            return Ok(());
-        };
-        check_unused(&self.volume, node.path(), std::process::id())
+        match &self.what.node {
+            Some(node) => check_unused(&self.what, node),
+            None => Ok(()),
+        }
     }
 }
 
@@ -262,11 +262,14 @@ fn of_manager(error: &manager::Error) -> Error {
     Error::new(Kind::Io, error.to_string())
 }
 
-/// Fails if the node of `volume`, served by process `server`, is mounted or open elsewhere.
-pub(crate) fn check_unused(volume: &str, node: &Path, server: u32) -> Result<()> {
-    let open = holders(node, server);
+/// Fails if `node`, which is the one of `record`, is mounted, or open in other processes than its
+/// server.
+pub(crate) fn check_unused(record: &Record, node: &Path) -> Result<()> {
+    let open = holders(node, record.pid);
     let claimed = usage(node)? == loop_device::Use::Held;
-    if !claimed && open.is_empty() {
+    // A server that was killed while this looked has no node any more; another server may have
+    // its number by now, and what was seen is then about that one.
+    if (!claimed && open.is_empty()) || !loop_device::is_over(node, &record.file) {
         return Ok(());
     }
     let mut users: Vec<String> = open
@@ -276,7 +279,7 @@ pub(crate) fn check_unused(volume: &str, node: &Path, server: u32) -> Result<()>
     if claimed {
         users.push("a mount or another device".to_owned());
     }
-    let (place, users) = (node.display(), users.join(", "));
+    let (volume, place, users) = (&record.volume, node.display(), users.join(", "));
     let what = format!("{volume} is in use at {place} by {users}: unmount or close it first");
     Err(Error::new(Kind::Open, what))
 }

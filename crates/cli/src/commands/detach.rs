@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::attachment::{Attachment, Runtime, State, check_unused, holders};
@@ -69,12 +67,16 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 pub(super) fn require_unused(attachment: &Attachment) -> Result<(), block::Error> {
     let record = &attachment.record;
     let check = || match &record.node {
-        Some(node) => check_unused(&record.volume, node, record.pid),
+        Some(node) => check_unused(record, node),
         None => check_closed(&record.volume, &record.file, record.pid),
     };
     // Programs that list devices open each of them for a moment.
     let start = Instant::now();
     while let Err(error) = check() {
+        // A killed server holds its record until all of it is gone.
+        if !attachment.is_served() {
+            return Ok(());
+        }
         if start.elapsed() > GLANCE_MAX {
             return Err(error);
         }
@@ -86,25 +88,19 @@ pub(super) fn require_unused(attachment: &Attachment) -> Result<(), block::Error
 /// Ends the server of an attached volume that nobody uses, or cleans up after it.
 pub(super) fn detach(attachment: &Attachment) -> Result<(), block::Error> {
     let record = &attachment.record;
-    if attachment.state == State::Stale {
-        return attachment.clean_up();
-    }
-    require_unused(attachment)?;
-    let gone = |what: &str| {
-        let what = format!("the server of {} ({}) {what}", record.volume, record.pid);
-        block::Error::new(block::Kind::TimedOut, what)
-    };
-    let pid = Pid::from_raw(record.pid.cast_signed()).ok_or_else(|| gone("left no number"))?;
-    match kill_process(pid, Signal::TERM) {
-        Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-        Err(errno) => return Err(block::Error::io("cannot end the server", errno.into())),
+    if attachment.state == State::Served {
+        require_unused(attachment)?;
+        attachment.ask_to_end()?;
     }
     let start = Instant::now();
     while !attachment.is_gone()? {
         if start.elapsed() > PATIENCE {
-            return Err(gone(
-                "does not end: a disk may not answer; kill -9 it and detach again",
-            ));
+            let what = format!(
+                "the server of {} ({}) does not end: a disk may not answer; kill -9 it and detach \
+                 again",
+                record.volume, record.pid
+            );
+            return Err(block::Error::new(block::Kind::TimedOut, what));
         }
         std::thread::sleep(INTERVAL);
     }
