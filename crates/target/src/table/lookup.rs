@@ -116,8 +116,18 @@ impl Table {
     #[inline]
     pub fn lookup(&self, at: u64, hint: &mut Hint) -> Mapped {
         self.seek(at, hint);
-        let mut len = hint.end - at;
-        let mut place = self.segments[hint.index].advance(at - hint.start);
+        let len = hint.end - at;
+        let place = self.segments[hint.index].advance(at - hint.start);
+        if let Place::Device { device, offset } = place {
+            let device = device as usize;
+            let leaf = Leaf::Device { device, offset };
+            return Mapped { leaf, len };
+        }
+        self.resolve(place, len)
+    }
+
+    /// Where `place` is in the end, of which `len` bytes lie in one segment.
+    fn resolve(&self, mut place: Place, mut len: u64) -> Mapped {
         while let Place::Stripe { stripe, skip } = place {
             let stripe = &self.stripes[stripe as usize];
             let found = stripe.locate(skip);
