@@ -25,6 +25,8 @@ const DETACH_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
+    /// What it stands over, as the kernel writes it.
+    file: String,
 }
 
 impl LoopDevice {
@@ -38,27 +40,43 @@ impl LoopDevice {
             tool = tool.arg("--read-only");
         }
         let finished = tool.arg(file).succeed();
-        LoopDevice {
-            path: PathBuf::from(finished.text().trim()),
-        }
+        let path = PathBuf::from(finished.text().trim());
+        let file = fs::read_to_string(backing_file(&path)).expect("it is attached");
+        let file = file.trim_end().to_owned();
+        LoopDevice { path, file }
     }
 
     /// Its node, `/dev/loopN`.
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The N in its node's name.
+    pub fn number(&self) -> u32 {
+        let name = self.path.to_string_lossy();
+        let number = name.strip_prefix("/dev/loop").map(str::parse);
+        number.and_then(Result::ok).expect("a loop device's node")
+    }
 }
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         Tool::new("losetup").arg("--detach").arg(&self.path).run();
-        let name = self.path.file_name().unwrap_or_default();
-        let backing = Path::new("/sys/block").join(name).join("loop/backing_file");
+        let backing = backing_file(&self.path);
         let deadline = Instant::now() + DETACH_MAX;
-        while backing.exists() && Instant::now() < deadline {
+        // Another test may have the number by now; of a removed file the kernel says so behind it.
+        let is_ours =
+            || fs::read_to_string(&backing).is_ok_and(|file| file.starts_with(&self.file));
+        while is_ours() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Where the kernel says what a loop device stands over.
+fn backing_file(node: &Path) -> PathBuf {
+    let name = node.file_name().expect("a node has a name");
+    Path::new("/sys/block").join(name).join("loop/backing_file")
 }
 
 /// Detaches the devices that killed runs left behind, known by the folder of their file.
