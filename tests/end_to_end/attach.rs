@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tests::{
-    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256,
+    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, assert_root, copy_ashlar, sha256,
 };
 
 /// A runtime folder of this test's own, and what is attached there.
@@ -214,10 +214,8 @@ fn an_ordinary_user_gets_a_file() {
     };
     open(golden.folder(), 0o755);
     golden.images().iter().for_each(|image| open(image, 0o644));
-    // The build folder may lie where only root can look.
     let binary = world.scratch.join("ashlar");
-    fs::copy(ashlar_path(), &binary).expect("a copy of the program");
-    open(&binary, 0o755);
+    copy_ashlar(&binary);
     let home = world.scratch.join("home");
     fs::create_dir(&home).expect("a folder");
     std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");

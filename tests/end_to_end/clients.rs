@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use tests::{Daemon, Group, Tool, ashlar_path};
+use tests::{Daemon, Group, Tool, copy_ashlar};
 
 const NOBODY: u32 = 65534;
 const SIZE: &str = "24m";
@@ -28,10 +28,7 @@ impl User {
         for path in [home.clone(), group.disk(0), group.disk(1), group.disk(2)] {
             chown(path, Some(NOBODY), Some(NOBODY)).expect("its owner");
         }
-        // The build folder may lie where only root can look.
-        let binary = group.join("ashlar");
-        fs::copy(ashlar_path(), &binary).expect("a copy of the program");
-        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).expect("ours");
+        copy_ashlar(&group.join("ashlar"));
         Self { group, home }
     }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
-use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root};
+use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root, copy_ashlar};
 
 /// The demo has many steps, and the machine may have much else to do.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -92,7 +92,7 @@ fn an_ordinary_user_sees_the_demo_too() {
     assert_root();
     let scratch = Scratch::new("demo-user");
     let (program, folder) = (scratch.join("ashlar"), scratch.join("tmp"));
-    fs::copy(ashlar().shown(), &program).expect("the program can be copied");
+    copy_ashlar(&program);
     fs::create_dir(&folder).expect("a folder");
     fs::set_permissions(&folder, Permissions::from_mode(0o1777)).expect("a folder for all");
     let shown = Tool::new("setpriv")

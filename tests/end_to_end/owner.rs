@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Range};
-use tests::{Daemon, Golden, Scratch, Tool, ashlar, ashlar_path, assert_root, sha256};
+use tests::{Daemon, Golden, Scratch, Tool, ashlar, assert_root, copy_ashlar, sha256};
 
 /// Golden disks that may be written, a runtime folder of their own, and what runs there.
 struct World {
@@ -173,8 +173,7 @@ fn an_ordinary_user_writes_a_file() {
         open(image, 0o644);
     }
     let binary = world.scratch.join("ashlar");
-    fs::copy(ashlar_path(), &binary).expect("a copy of the program");
-    open(&binary, 0o755);
+    copy_ashlar(&binary);
     open(world.scratch.path(), 0o755);
     let home = world.scratch.join("home");
     fs::create_dir(&home).expect("a folder");

@@ -39,4 +39,4 @@ pub use loops::{Access, LoopDevice};
 pub use made::Made;
 pub use scratch::Scratch;
 pub use stock::Stock;
-pub use tool::{Finished, LIMIT, Tool, ashlar, ashlar_path, assert_root};
+pub use tool::{Finished, LIMIT, Tool, ashlar, ashlar_path, assert_root, copy_ashlar};

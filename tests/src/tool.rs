@@ -68,6 +68,16 @@ pub fn ashlar_path() -> &'static Path {
     &BINARY
 }
 
+/// Copies the program to `path`, where everybody may run it: the build folder may lie where only
+/// root can look.
+///
+/// Another process does it. What this one has open for writing, a command that another test starts
+/// at that moment has open as well, until it is under way; and such a file cannot be run.
+pub fn copy_ashlar(path: &Path) {
+    let install = Tool::new("install").args(["-m", "755"]);
+    install.args([ashlar_path(), path]).succeed();
+}
+
 fn built() -> PathBuf {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     Tool::new(env!("CARGO"))
