@@ -10,10 +10,11 @@
 //! submits; in all other cases it is one `poll`.
 
 use std::cell::{Cell, RefCell, RefMut};
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -22,6 +23,9 @@ use crate::{Error, Kind, Result};
 
 /// The environment variable that demands an engine.
 const ENGINE_VARIABLE: &str = "ASHLAR_IO";
+/// How long the kernel may take to give back the memory of rings that were closed.
+const MEMORY_MAX: Duration = Duration::from_secs(5);
+const MEMORY_RETRY: Duration = Duration::from_millis(5);
 
 /// One thread's driver. Cheap to clone; never leaves its thread.
 #[derive(Debug, Clone)]
@@ -187,7 +191,7 @@ impl Driver {
         if engine.is_none() {
             let wake = || Arc::clone(&self.inner.wake);
             let made = match self.inner.demanded {
-                Some(kind) => Engine::new(kind, wake()),
+                Some(kind) => patiently(|| Engine::new(kind, wake())),
                 None => Engine::new(EngineKind::Uring, wake())
                     .or_else(|_| Engine::new(EngineKind::Threads, wake())),
             };
@@ -225,6 +229,20 @@ impl Driver {
             let _ = engine.turn();
             engine.fetch(queue, answers);
         });
+    }
+}
+
+/// Makes what was demanded. A closed ring counts against its user's locked memory until the kernel
+/// has taken it down, some time later; that is waited for.
+fn patiently(make: impl Fn() -> std::io::Result<Engine>) -> std::io::Result<Engine> {
+    let end = Instant::now() + MEMORY_MAX;
+    loop {
+        match make() {
+            Err(error) if error.kind() == ErrorKind::OutOfMemory && Instant::now() < end => {
+                std::thread::sleep(MEMORY_RETRY);
+            }
+            made => return made,
+        }
     }
 }
 
