@@ -110,8 +110,9 @@ impl Device for LastingDevice {
         }
         let mut state = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, Extents::Unasked) {
-            *state = match self.second_connection()? {
-                Some(connection) if connection.agreed.context.is_some() => {
+            // Without a second connection the bytes can still be read.
+            *state = match self.second_connection() {
+                Ok(Some(connection)) if connection.agreed.context.is_some() => {
                     Extents::Asked(connection)
                 }
                 _ => Extents::Unknown,

@@ -16,16 +16,16 @@ use super::LastingDevice;
 use super::journal::{Content, Journal};
 use crate::nbd::constants::{
     CMD_DISC, CMD_FLAG_FUA, CMD_FLUSH, CMD_READ, CMD_WRITE, CMD_WRITE_ZEROES, ESHUTDOWN,
-    FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_WRITE_ZEROES, OPT_GO,
-    REP_ACK, REP_ERR_UNSUP, REP_INFO,
+    FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA,
+    FLAG_SEND_WRITE_ZEROES, OPT_GO, REP_ACK, REP_ERR_UNSUP, REP_INFO,
 };
 use crate::nbd::{
     ExportInfo, OptionHeader, OptionReply, RequestHeader, RequestStyle, encode_greeting,
 };
 use crate::nbd_client::Address;
 use crate::{
-    BlockingDevice, Buffer, Completion, Device, Driver, Durability, Error, Kind, Operation, Queue,
-    Range, Request, Unmap,
+    BlockingDevice, Buffer, Completion, Device, Driver, Durability, Error, ExtentKind, Kind,
+    Operation, Queue, Range, Request, Unmap,
 };
 
 const SIZE: u64 = 1 << 20;
@@ -347,6 +347,19 @@ fn the_server_of_these_tests_forgets() {
     io.flush().unwrap();
     assert_eq!(fake.lock().medium[..512], [7; 512], "written again");
     assert_eq!(fake.lock().write_count, 2);
+}
+
+/// Where no second connection is to be had, everything counts as data, and can be read.
+#[test]
+fn extents_are_no_reason_to_fail() {
+    let fake = Fake::start(USUAL | FLAG_CAN_MULTI_CONN);
+    let device = fake.open(PATIENCE);
+    std::fs::remove_file(&fake.path).unwrap();
+    let extents = device.extents(Range::new(0, 8192), 9).unwrap();
+    let kinds: Vec<_> = extents.iter().map(|one| (one.len, one.kind)).collect();
+    assert_eq!(kinds, [(8192, ExtentKind::Data)]);
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.read_at(&mut [0; 512], 0).unwrap();
 }
 
 /// Requests wait for a server that is away, fail after the limit, and go on when it is back; what
