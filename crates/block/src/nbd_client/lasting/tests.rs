@@ -30,6 +30,9 @@ use crate::{
 
 const SIZE: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_mins(1);
+/// For tests in which it passes: longer than a living server's thread waits for its turn on a
+/// machine that has much else to do.
+const AWAY_MAX: Duration = Duration::from_secs(2);
 
 /// What a server has: a medium, a cache in front of it, and habits.
 struct Disk {
@@ -367,7 +370,7 @@ fn extents_are_no_reason_to_fail() {
 #[test]
 fn a_server_may_be_away_for_a_time() {
     let fake = Fake::start(USUAL);
-    let device = fake.open(Duration::from_millis(300));
+    let device = fake.open(AWAY_MAX);
     let mut io = BlockingDevice::open(&device).unwrap();
     io.write_at(&[9; 512], 512).unwrap();
     fake.kill();
@@ -375,7 +378,7 @@ fn a_server_may_be_away_for_a_time() {
     let error = error_of(io.flush(), "has been away for");
     assert_eq!(error.kind(), Kind::Gone);
     assert!(error.to_string().contains("start it again"), "{error}");
-    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert!(began.elapsed() >= AWAY_MAX);
     // At once now.
     error_of(io.read_at(&mut [0; 512], 0), "has been away for");
     fake.listen();
@@ -429,10 +432,10 @@ fn a_changed_export_is_refused() {
 #[test]
 fn silence_ends() {
     let fake = Fake::start(USUAL);
-    let device = fake.open(Duration::from_millis(300));
+    let device = fake.open(AWAY_MAX);
     let mut io = BlockingDevice::open(&device).unwrap();
     fake.lock().silent = true;
-    let error = error_of(io.write_at(&[1; 512], 0), "has not answered for 0.3 s");
+    let error = error_of(io.write_at(&[1; 512], 0), "has not answered for 2 s");
     assert_eq!(error.kind(), Kind::TimedOut);
     fake.lock().silent = false;
     error_of(io.flush(), "has not answered");
@@ -453,7 +456,7 @@ fn silence_ends() {
 #[test]
 fn goodbyes_are_understood_and_repetition_ends() {
     let fake = Fake::start(USUAL);
-    let device = fake.open(Duration::from_millis(500));
+    let device = fake.open(AWAY_MAX);
     let mut io = BlockingDevice::open(&device).unwrap();
     io.write_at(&[3; 512], 0).unwrap();
     fake.lock().shutting_down = true;
