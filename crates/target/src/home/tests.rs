@@ -95,16 +95,60 @@ fn suspending_holds_requests() {
     assert_eq!(done[1].tag, 2);
 }
 
+/// A machine that answers nothing before it is told to.
+#[derive(Default)]
+struct Gate {
+    held: Vec<Request>,
+    is_open: bool,
+    is_suspending: bool,
+}
+
+impl Machine for Gate {
+    fn info(&self, legs: &[Info]) -> Info {
+        legs[0].clone()
+    }
+
+    fn event(&mut self, event: Event, _now: Duration, steps: &mut Steps) {
+        match event {
+            Event::Start => steps.push(Step::Started(Ok(()))),
+            Event::Request(request) => self.held.push(request),
+            Event::Message { id, .. } => {
+                self.is_open = true;
+                let result = Ok(String::new());
+                steps.push(Step::Reply { id, result });
+            }
+            Event::Suspend => self.is_suspending = true,
+            Event::Resume => {}
+            Event::Stop => steps.push(Step::Stopped),
+            _ => unreachable!("it asks for nothing"),
+        }
+        if self.is_open {
+            for request in self.held.drain(..) {
+                let (tag, buffer) = (request.tag, request.buffer);
+                let result = Ok(());
+                steps.push(Step::Done(Completion {
+                    tag,
+                    result,
+                    buffer,
+                }));
+            }
+        }
+        if self.held.is_empty() && std::mem::take(&mut self.is_suspending) {
+            steps.push(Step::Suspended);
+        }
+    }
+}
+
 /// A suspension that takes too long is given up: the home goes on by itself.
 #[test]
 fn late_suspensions_are_taken_back() {
-    let home = late(200 * MS);
+    let home = home_of(Gate::default()).expect("starts");
     let (driver, mut queue) = queue(&home);
     queue.submit(read(1));
     queue.poll(&mut Vec::new());
     let error = home.suspend(MS).unwrap_err();
     assert_eq!(error.kind(), crate::Kind::TimedOut);
-    home.message("read 0", LIMIT).unwrap();
+    home.message("open", LIMIT).unwrap();
     queue.submit(read(2));
     assert_eq!(finish(&driver, &mut queue).len(), 2);
 }
