@@ -1,7 +1,7 @@
 //! The golden mirror, healthy and with parts of it gone, stale or overwritten.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use block::{BlockingDevice, Kind as BlockKind, Range};
 use lvm::model::Area;
@@ -21,6 +21,8 @@ const NAME: &str = "vg0/mirror2";
 const LEGS: [&str; 2] = ["a0.img", "a1.img"];
 const LOG: &str = "a4.img";
 const REGION: u64 = 2 << 20;
+/// How long a copy may take.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn write() -> Options {
     Options {
@@ -73,6 +75,20 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
     let active = open(folder, Options::default()).expect("is activated");
     let mut device = BlockingDevice::open(&active.volume).expect("opens");
     device.read(Range::new(start, 4096)).map(|bytes| bytes[7])
+}
+
+/// Returns when both legs of the mirror hold the same.
+fn wait_for_copies(active: &Activated) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let status = active.homes[0].message("status", PATIENCE);
+        let status = status.expect("it says how it is");
+        if status.starts_with("legs=AA in_sync=3/3 ") {
+            return;
+        }
+        assert!(Instant::now() < end, "it is still {status}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A disk that is somewhere else for a while.
@@ -170,10 +186,8 @@ fn stale_legs_are_not_believed() {
         assert!(error.to_string().contains("are stale"), "{error}");
         good.give_back();
         assert_eq!(read_at(&folder, REGION).expect("reads"), !before);
-        // Activated for writing, the mirror copies by itself; that is done when it is clean.
-        let active = open(&folder, write()).expect("is activated");
-        std::thread::sleep(Duration::from_millis(300));
-        drop(active);
+        // Activated for writing, the mirror copies by itself.
+        wait_for_copies(&open(&folder, write()).expect("is activated"));
         let good = Away::take(&folder, LEGS[other]);
         assert_eq!(read_at(&folder, REGION).expect("is copied"), !before);
         good.give_back();
