@@ -15,11 +15,17 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use lvm::Uuid;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
+use crate::lock::is_same;
 use crate::{Error, Kind, Result};
+
+/// How long those who look for an owner may hold a new one's record, one after the other.
+const GLANCE_MAX: Duration = Duration::from_secs(5);
+const GLANCE_RETRY: Duration = Duration::from_millis(5);
 
 /// Names another runtime folder: for tests, and for worlds that must not see each other.
 pub const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
@@ -57,16 +63,19 @@ impl Record {
     /// Says that this process owns the group, and listens for others.
     pub(super) fn make(group: &str, uuid: Uuid) -> Result<(Self, UnixListener)> {
         let folder = place(uuid)?;
-        make(&folder)?;
         let failed = |error: std::io::Error| cannot_use(&folder, error);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let open = options.mode(0o600).open(folder.join("record"));
-        let mut file = open.map_err(failed)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let what = format!("volume group {group} is owned by another process");
-            return Err(Error::new(Kind::Locked, what));
-        }
+        let end = Instant::now() + GLANCE_MAX;
+        let mut file = loop {
+            make(&folder)?;
+            if let Some(file) = claimed(&folder.join("record")).map_err(failed)? {
+                break file;
+            }
+            if Instant::now() >= end {
+                let what = format!("volume group {group} is owned by another process");
+                return Err(Error::new(Kind::Locked, what));
+            }
+            std::thread::sleep(GLANCE_RETRY);
+        };
         // What a killed owner left.
         let _ = std::fs::remove_file(folder.join("socket"));
         let text = format!("group={group}\npid={}\n", std::process::id());
@@ -92,15 +101,28 @@ impl Drop for Record {
     }
 }
 
+/// The record at `path`, made if there is none, and held; `None`: somebody else holds it.
+fn claimed(path: &Path) -> std::io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = options.mode(0o600).open(path)?;
+    let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    Ok((held && is_same(&file, path)).then_some(file))
+}
+
 /// The process that owns a group, connected; `None`: none that this user can find does.
 pub(super) fn connect(uuid: Uuid) -> Result<Option<UnixStream>> {
     let folder = place(uuid)?;
-    let Ok(record) = File::open(folder.join("record")) else {
+    let path = folder.join("record");
+    let Ok(record) = File::open(&path) else {
         return Ok(None);
     };
     if flock(&record, FlockOperation::NonBlockingLockShared).is_ok() {
-        // Under the lock, so that a new owner does not lose what it makes meanwhile.
-        let _ = std::fs::remove_file(folder.join("socket"));
+        // Under the lock, so that a new owner does not lose what it makes meanwhile; the lock of a
+        // record that an ending owner has removed keeps nobody from making another one.
+        if is_same(&record, &path) {
+            let _ = std::fs::remove_file(folder.join("socket"));
+        }
         return Ok(None);
     }
     match through(&folder, |path| UnixStream::connect(path)) {

@@ -23,6 +23,8 @@ mod bytes;
 mod holder;
 mod stock;
 
+pub(crate) use stock::is_same;
+
 pub use bytes::{LockByte, PvLocks, lock_pvs};
 pub use stock::{StockLock, StockName, lock_stock};
 

@@ -116,7 +116,7 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
 }
 
 /// Whether `file` is still the one at `path`.
-fn is_same(file: &File, path: &Path) -> bool {
+pub(crate) fn is_same(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(held), Ok(there)) => held.dev() == there.dev() && held.ino() == there.ino(),
         _ => false,
