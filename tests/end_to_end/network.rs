@@ -142,7 +142,7 @@ fn volumes_on_network_disks_are_read() {
     let socket = scratch.join("qemu.sock");
     let tool = Tool::new("qemu-nbd").args(["-t", "-f", "raw", "-r", "-e", "1", "-k"]);
     let qemu = tool.arg(&socket).arg(golden.image(0));
-    let qemu = Daemon::start(qemu, || socket.exists());
+    let qemu = Daemon::start(qemu, || UnixStream::connect(&socket).is_ok());
     let mut mixed = list.clone();
     mixed[0] = format!("nbd+unix:///?socket={}", socket.display());
     let read = on(&mixed).args(["cat", "vg0/stripe3"]).succeed();

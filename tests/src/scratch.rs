@@ -4,6 +4,7 @@
 //! remove it; a folder with something mounted in it is left alone.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,11 +28,17 @@ impl Scratch {
         static SWEEP: Once = Once::new();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         SWEEP.call_once(sweep);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}-{name}", std::process::id());
-        let path = folder.join(name);
-        fs::create_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Scratch { path }
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{PREFIX}{}-{number}-{name}", std::process::id());
+            let path = folder.join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Scratch { path },
+                // Left by a killed process, whose number this one has now.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
     }
 
     /// Where it is.
