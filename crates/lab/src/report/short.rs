@@ -83,7 +83,7 @@ fn answer(question: &'static str, row: &Row) -> Option<Answer> {
     })
 }
 
-/// Answers as a table of HTML; empty if there are none.
+/// Answers as a table of HTML, each question once; empty if there are none.
 pub fn table(answers: &[Answer]) -> String {
     let mut out = String::new();
     if answers.is_empty() {
@@ -94,19 +94,26 @@ pub fn table(answers: &[Answer]) -> String {
          <th scope=\"col\">The claim</th><th scope=\"col\">Verdict</th>\
          <th scope=\"col\">What was found</th></tr></thead><tbody>",
     );
-    for one in answers {
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td>{}: {}</td><td><span class=\"{}\">{}</span></td>\
-             <td>{}: {}</td></tr>",
-            one.question,
-            escaped(&one.claim),
-            escaped(&one.says),
-            class(one.verdict),
-            one.verdict,
-            escaped(&one.what),
-            escaped(&one.found)
+    for same in answers.chunk_by(|a, b| a.question == b.question) {
+        let mut question = format!(
+            "<th scope=\"row\" rowspan=\"{}\">{}</th>",
+            same.len(),
+            same[0].question
         );
+        for one in same {
+            let _ = write!(
+                out,
+                "<tr>{question}<td>{}: {}</td><td><span class=\"{}\">{}</span></td>\
+                 <td>{}: {}</td></tr>",
+                escaped(&one.claim),
+                escaped(&one.says),
+                class(one.verdict),
+                one.verdict,
+                escaped(&one.what),
+                escaped(&one.found)
+            );
+            question.clear();
+        }
     }
     out.push_str("</tbody></table></div>");
     out

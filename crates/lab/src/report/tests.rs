@@ -1,6 +1,7 @@
 //! The page is a pure function, and sound HTML as far as a test can tell.
 
 use super::page;
+use super::short::{Answer, table};
 use super::text::number;
 use crate::experiment::{Options, Read, Record, Work, find, read, run, runs};
 
@@ -48,6 +49,26 @@ fn the_page_has_every_claim_and_closes_what_it_opens() {
     for foreign in ["<script", "http://", "https://", "url("] {
         assert!(!text.contains(foreign), "{foreign}");
     }
+}
+
+#[test]
+fn a_question_is_asked_once() {
+    // Two claims answer the first, one the second.
+    let answers = ["First?", "First?", "Second?"].map(|question| Answer {
+        question,
+        claim: "A.1".to_owned(),
+        says: "it is <so>".to_owned(),
+        verdict: "refuted",
+        what: "one over the other".to_owned(),
+        found: "0.9".to_owned(),
+    });
+    let text = table(&answers);
+    assert_eq!(text.matches("First?").count(), 1);
+    assert!(text.contains("rowspan=\"2\">First?</th>"), "{text}");
+    assert!(text.contains("rowspan=\"1\">Second?</th>"), "{text}");
+    let rows = text.matches("<tr><").count() - 1;
+    assert_eq!((rows, text.matches("it is &lt;so&gt;").count()), (3, 3));
+    assert_eq!(table(&[]), "");
 }
 
 #[test]
