@@ -30,6 +30,7 @@ pub mod experiment;
 pub mod filesystem;
 pub mod layout;
 pub mod measure;
+mod parallel;
 pub mod predict;
 pub mod report;
 pub mod settings;

@@ -14,6 +14,7 @@ use super::work::Work;
 use crate::component::Component;
 use crate::error::{Error, Kind, Result};
 use crate::layout::Layout;
+use crate::parallel;
 use crate::predict::files::Files;
 use crate::predict::{Estimate, Question};
 use crate::stats::{Interval, median};
@@ -120,7 +121,7 @@ pub fn compare(experiment: &Experiment, records: &[Record]) -> Vec<Comparison> {
             of.push(record);
         }
     }
-    let arms = experiment.arms.iter().filter_map(|arm| {
+    let compared = parallel::map(&experiment.arms, |arm| {
         let key = arm.key();
         let of = runs.get(&(key.as_str(), arm.hash))?;
         let seen = |found: &Predicted| emulated(of, found.metric);
@@ -135,7 +136,7 @@ pub fn compare(experiment: &Experiment, records: &[Record]) -> Vec<Comparison> {
             predicted,
         })
     });
-    arms.collect()
+    compared.into_iter().flatten().collect()
 }
 
 /// The same words for the same cause, whatever the arm.
