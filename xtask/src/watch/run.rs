@@ -25,6 +25,8 @@ pub(crate) const LITTERED: u8 = 125;
 const PERIOD: Duration = Duration::from_millis(20);
 /// How long a process that was killed may take to go before the watch gives up on it.
 const BURIAL_MAX: Duration = Duration::from_secs(20);
+/// How long one that waits for nothing may take to die of it.
+const DEATH_MAX: Duration = Duration::from_secs(5);
 /// How long children may take to follow a command that has ended, before they count as left behind.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
@@ -159,15 +161,20 @@ fn living(child: &Child) -> Vec<Process> {
     found
 }
 
-/// Prints the living, aborts new FUSE connections and kills until nobody is left.
+/// Prints the living and kills until nobody is left. Whoever does not die waits for an answer over
+/// FUSE, maybe its own: then new FUSE connections are aborted. Not sooner, since they may belong to
+/// others of this machine, and a server that dies ends its own.
 fn clear_up(child: &Child, connections: &BTreeSet<String>) {
     for process in living(child) {
         eprintln!("  {process}");
     }
-    let deadline = Instant::now() + BURIAL_MAX;
+    let start = Instant::now();
+    let deadline = start + BURIAL_MAX;
     loop {
-        for connection in fuse::abort_newer_than(connections) {
-            eprintln!("watch: aborted FUSE connection {connection}");
+        if start.elapsed() > DEATH_MAX {
+            for connection in fuse::abort_newer_than(connections) {
+                eprintln!("watch: aborted FUSE connection {connection}");
+            }
         }
         let left = living(child);
         if left.is_empty() {
