@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use tests::{Daemon, Golden, Scratch, Tool, ashlar, sha256};
+use tests::{Daemon, Golden, Scratch, Tool, ashlar, ashlar_path, sha256};
 
 /// The volumes whose types are served.
 const SERVED: &[&str] = &[
@@ -108,7 +108,7 @@ fn nbdcopy_starts_the_server_itself() {
     let copy = scratch.join("copy");
     Tool::new("nbdcopy")
         .args(["--", "["])
-        .arg(ashlar().shown())
+        .arg(ashlar_path())
         .arg("--devices")
         .arg(golden.folder())
         .args(["serve", "--readonly", "vg0/stripe2x", "]"])

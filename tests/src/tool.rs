@@ -47,9 +47,13 @@ pub struct Finished {
     pub time: Duration,
 }
 
-/// The program under test, without arguments.
+/// The program under test, without arguments, in a world of its own: it meets no other process
+/// that serves a group, such as another test's copy of the golden disks, unless it is given their
+/// runtime folder.
 pub fn ashlar() -> Tool {
-    Tool::new(ashlar_path())
+    let world = Arc::new(Scratch::new("world"));
+    let tool = Tool::new(ashlar_path()).env("ASHLAR_RUNTIME_DIR", world.join("run"));
+    tool.needing(&world)
 }
 
 /// The program under test: `ASHLAR_BIN`, or the workspace's own, which is built first.
