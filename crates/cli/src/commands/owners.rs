@@ -49,8 +49,10 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let mut found = Vec::new();
     for client in Client::all().map_err(|error| failed(&error))? {
         let name = client.group().to_owned();
-        if is_named(arguments, &name) {
-            rows.extend(rows_of(client, &attached)?);
+        if is_named(arguments, &name)
+            && let Some(of_group) = rows_of(client, &attached)?
+        {
+            rows.extend(of_group);
             found.push(name);
         }
     }
@@ -84,9 +86,12 @@ fn is_named(arguments: &Arguments, group: &str) -> bool {
     operands.is_empty() || operands.iter().any(|name| name == group)
 }
 
-/// One row for each volume; one without a volume where there is none.
-fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Vec<Row>, Error> {
-    let mut volumes = client.status().map_err(|error| failed(&error))?;
+/// One row for each volume; one without a volume where there is none. `None`: it has just ended.
+fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Option<Vec<Row>>, Error> {
+    let status = client.status().map_err(|error| failed(&error))?;
+    let Some(mut volumes) = status else {
+        return Ok(None);
+    };
     volumes.sort();
     let (group, pid) = (client.group().to_owned(), client.pid().to_string());
     let row = |volume: &str, users: String| {
@@ -107,12 +112,11 @@ fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Vec<Row>, Erro
         ]
     };
     if volumes.is_empty() {
-        return Ok(vec![row("", "0".to_owned())]);
+        return Ok(Some(vec![row("", "0".to_owned())]));
     }
     let rows = volumes.iter();
-    Ok(rows
-        .map(|(volume, users)| row(volume, users.to_string()))
-        .collect())
+    let rows = rows.map(|(volume, users)| row(volume, users.to_string()));
+    Ok(Some(rows.collect()))
 }
 
 fn table(session: &mut Session, rows: &[Row]) -> Result<(), Error> {

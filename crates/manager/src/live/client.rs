@@ -160,13 +160,15 @@ impl Client {
         }
     }
 
-    /// What it serves: names of volumes, with how many use each.
-    pub fn status(&mut self) -> Result<Vec<(String, u64)>> {
-        self.say(&Request::Status)?;
+    /// What it serves: names of volumes, with how many use each. `None`: it has just ended.
+    pub fn status(&mut self) -> Result<Option<Vec<(String, u64)>>> {
+        // Who is ending hears nothing any more.
+        let said = self.say(&Request::Status);
         match self.listen(REPLY_MAX)? {
-            Some(Reply::Status(volumes)) => Ok(volumes),
+            Some(Reply::Status(volumes)) => said.map(|()| Some(volumes)),
             Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
-            _ => Err(self.odd()),
+            Some(_) => Err(self.odd()),
+            None => Ok(None),
         }
     }
 

@@ -38,18 +38,19 @@ pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> 
             volumes: names.collect(),
         });
     }
+    let mut served = Served {
+        pid: 0,
+        volumes: Vec::new(),
+    };
     let client = Client::find(group.uuid).map_err(|error| failed(&error))?;
     let Some(mut client) = client else {
-        return Ok(Served {
-            pid: 0,
-            volumes: Vec::new(),
-        });
+        return Ok(served);
     };
-    let volumes = client.status().map_err(|error| failed(&error))?;
-    Ok(Served {
-        pid: client.pid(),
-        volumes: volumes.into_iter().map(|(name, _)| name).collect(),
-    })
+    if let Some(volumes) = client.status().map_err(|error| failed(&error))? {
+        served.pid = client.pid();
+        served.volumes = volumes.into_iter().map(|(name, _)| name).collect();
+    }
+    Ok(served)
 }
 
 /// Why a volume is not made inactive.
