@@ -1,8 +1,9 @@
 //! What the process that owns a group knows of it.
 
-use std::os::fd::AsFd;
+use std::error::Error as _;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use block::file::LockMode;
 use block::{BlockingDevice, Device};
@@ -14,12 +15,14 @@ use target::volume::{Access, Volume};
 use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices};
 use crate::apply::{Disks, HostDisks};
 use crate::host::{Host, Location};
-use crate::lock::{LockByte, PvLocks, StockName, lock_pvs, lock_stock};
+use crate::lock::{LockByte, PvLocks, StockName, is_open_elsewhere, lock_pvs, lock_stock};
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
 
 /// How long a command that changes metadata is waited for.
 const WAIT: Duration = Duration::from_secs(5);
+/// How long the last requests of a killed owner may be on their way to a busy disk.
+const DYING_MAX: Duration = Duration::from_secs(20);
 /// How often to begin anew because somebody changed the group before it was held.
 const TRIES_MAX: usize = 5;
 
@@ -117,7 +120,7 @@ impl Owner {
                 .iter()
                 .map(|file| (pv.uuid, device.name.as_str(), file.as_fd()))
                 .collect();
-            let lock = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, WAIT)?;
+            let lock = lock_owner(&files)?;
             self.held.push(HeldPv {
                 uuid: pv.uuid,
                 location: device.location.clone(),
@@ -234,6 +237,24 @@ fn flush(volume: &Volume) -> Result<()> {
         );
         Error::new(Kind::Device, what).because(error)
     })
+}
+
+/// Locks a physical volume as its group's owner.
+///
+/// A killed owner's lock lasts as long as what it asked last, which may be longer than the process:
+/// a lock that no other process can be seen to have is waited for.
+fn lock_owner(files: &[(Uuid, &str, BorrowedFd<'_>)]) -> Result<PvLocks> {
+    let end = Instant::now() + DYING_MAX;
+    loop {
+        let error = match lock_pvs(files, LockByte::Owner, LockMode::Exclusive, WAIT) {
+            Err(error) if error.source().is_none() => error,
+            result => return result,
+        };
+        let is_seen = files.iter().any(|(_, _, file)| is_open_elsewhere(file));
+        if is_seen || Instant::now() >= end {
+            return Err(error);
+        }
+    }
 }
 
 /// Whether nobody changed the group before it was locked.

@@ -32,6 +32,11 @@ pub(super) fn pids<'a>(locks: &'a str, place: &'a str) -> impl Iterator<Item = u
     })
 }
 
+/// Whether another ashlar that can be seen has the file open.
+pub(crate) fn is_open_elsewhere(file: &impl AsFd) -> bool {
+    !openers(file).is_empty()
+}
+
 /// Words that name the ashlars that have the file open, for an error; empty if none can be seen.
 /// Which of them holds a lock of an open file the kernel does not tell.
 pub(super) fn openers(file: &impl AsFd) -> String {

@@ -23,6 +23,7 @@ mod bytes;
 mod holder;
 mod stock;
 
+pub(crate) use holder::is_open_elsewhere;
 pub(crate) use stock::is_same;
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
