@@ -10,7 +10,7 @@ use super::library::library;
 use super::row::{Effort, Goal, Unit, row};
 
 /// The first of the seeds.
-const FIRST: u64 = 6001;
+const FIRST: u64 = 7001;
 /// How many.
 const COUNT: u64 = 400;
 

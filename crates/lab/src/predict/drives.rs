@@ -9,7 +9,7 @@ use super::explain::Account;
 use super::mechanics::{Came, Mechanics};
 use super::predictor::Model;
 use super::queue::{Branch, State, Station};
-use super::random::{Law, Waiting, Ways, host_write};
+use super::random::{Law, Waiting, Ways, host_read, host_write};
 use super::sequential::{Arriving, FEW, Gaps, Moments, Pace, Stream, arriving, pace};
 use super::subject::{Arrivals, Shape};
 use crate::disk::profile::WritePolicy;
@@ -47,6 +47,7 @@ impl Model<'_> {
             let head = Station {
                 background: (-early).max(0.0),
                 piece: (-early).max(0.0) / (1.0 - reads),
+                room: self.room(1.0),
                 ..Station::once(law.cost.response, variation(&law))
             };
             return Branch {
@@ -102,26 +103,57 @@ impl Model<'_> {
             Some(_) => host_write(mechanics, count, Came::Busy, reads),
             None => 0.0,
         };
+        let (read, written) = self.weights();
+        let law_of = if reads > 0.0 { &law } else { &destage };
         let head = Station {
             background: (1.0 - reads) * (destage.cost.busy + taken),
             piece: destage.busy_square / destage.cost.busy.max(1.0) * reads,
-            ..Station::once(reads * law.cost.busy, variation(&law))
+            room: if reads > 0.0 {
+                0.0
+            } else {
+                self.room(segments)
+            },
+            ..Station::weighted(reads * law.cost.busy, variation(law_of), read)
         };
         let write = (1.0 - reads) * host;
         let mut branch = Branch {
-            delay: reads * (law.cost.response - law.cost.busy).max(0.0),
+            delay: reads * read * (law.cost.response - law.cost.busy).max(0.0),
             stations: vec![head],
-            deviation: reads * law.deviation,
+            deviation: match self.volume.shape {
+                // Only writes wait for the last of several, and these differ by nothing.
+                Shape::Mirror => 0.0,
+                _ => reads * law.deviation,
+            },
             block: mechanics.per_block(),
-            account: account(&law, reads),
+            account: account(&law, reads * read),
             ..Branch::default()
         };
-        branch.account.cache += write;
+        branch.account.cache += write * written;
         match self.depth() {
-            Some(_) => branch.delay += write,
-            None => branch.stations.push(Station::once(write, 0.0)),
+            Some(_) => branch.delay += write * written,
+            None => branch.stations.push(Station::weighted(write, 0.0, written)),
         }
         branch
+    }
+
+    /// How many times a read and a write count in the mean over a disk's parts, so that this is the
+    /// mean over requests: of a mirror a write has a part on each leg, a read on one.
+    fn weights(&self) -> (f64, f64) {
+        match self.volume.shape {
+            Shape::Mirror => {
+                let parts = self.footprint.visits.iter().sum::<f64>();
+                (parts, parts / self.volume.pieces.len() as f64)
+            }
+            _ => (1.0, 1.0),
+        }
+    }
+
+    /// Pieces that fit behind a disk to which requests come by chance: not where all go to all.
+    fn room(&self, pieces: f64) -> f64 {
+        match self.volume.shape {
+            Shape::Mirror => 0.0,
+            _ => pieces,
+        }
     }
 
     /// How the parts of a stream follow each other on a disk, if requests come at `rate`.
@@ -166,6 +198,7 @@ impl Model<'_> {
             } else {
                 f64::INFINITY
             },
+            edges: 0.0,
         }
     }
 
@@ -187,7 +220,22 @@ impl Model<'_> {
         let found = self.paced(disk, mechanics, stream, apart);
         let block = mechanics.per_block();
         let (head, deviation, aside) = match self.gap(visits) {
-            None => (Station::once(found.period, 0.0), 0.0, 0.0),
+            None => {
+                // What a cache has taken is answered while the head still works on it.
+                let period = found.period + found.passed;
+                let cache = &mechanics.profile.cache;
+                let early = reads == 0.0 && cache.write_policy != WritePolicy::Through;
+                let answered = if early {
+                    found.host.min(period)
+                } else {
+                    period
+                };
+                let head = Station {
+                    background: period - answered,
+                    ..Station::once(answered, 0.0)
+                };
+                (head, 0.0, 0.0)
+            }
             Some(gap) => self.coming(disk, mechanics, stream, self.gaps(gap, visits)),
         };
         let service = aside + head.first.map_or(head.service, |first| first.0);
@@ -204,6 +252,8 @@ impl Model<'_> {
             block,
             account,
             burst: self.burst(visits),
+            found: hosted(mechanics, reads, self.load.blocks as f64, Came::Busy),
+            first: hosted(mechanics, reads, self.load.blocks as f64, Came::Idle) + self.aside(disk),
             ..Branch::default()
         }
     }
@@ -350,6 +400,12 @@ impl Model<'_> {
         let distance = cylinder(first).abs_diff(cylinder(last));
         mechanics.arm.seek_ns(distance) as f64
     }
+}
+
+/// The time of a part that needs no head.
+fn hosted(mechanics: &Mechanics<'_>, reads: f64, count: f64, came: Came) -> f64 {
+    let read = reads * host_read(mechanics, count, came, reads);
+    read + (1.0 - reads) * host_write(mechanics, count, came, reads)
 }
 
 /// The squared coefficient of variation of the head's service.

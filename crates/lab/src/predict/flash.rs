@@ -308,6 +308,7 @@ fn coming(flash: &FlashProfile, asked: &Asked<'_>, command: &Command, gap: f64) 
     let bus = Station {
         background: reads * hold,
         piece: held / hold.max(1.0),
+        own: 1.0,
         ..Station::once(command.transfer, 0.0)
     };
     // The first of several parts is on the bus while the next one is read.

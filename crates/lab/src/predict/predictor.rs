@@ -48,7 +48,7 @@ enum Prepared<'a> {
 /// The parts of a request that come to a leg of a mirror, and the share of reads among them: of all
 /// requests, of which a `share` are reads, it answers the reads `mine`, and all writes.
 fn leg_of(mine: f64, share: f64) -> (f64, f64) {
-    let visits = mine + 1.0 - share;
+    let visits = mine + (1.0 - share);
     (visits, mine / visits.max(1e-9))
 }
 
@@ -253,7 +253,9 @@ impl<'a> Model<'a> {
             (_, Some(_)) => limit.min(active / work.max(1e-9)),
             (_, None) => limit,
         };
-        let shared = shared.min(front.limit());
+        let shared = shared
+            .min(front.limit())
+            .min(self.handed(branches, depth as f64));
         let alone = alone + front.undisturbed();
         let rate = (depth as f64 / alone.max(1.0)).min(shared);
         Solution {
@@ -269,6 +271,27 @@ impl<'a> Model<'a> {
                 .collect(),
             fork: 0.0,
         }
+    }
+
+    /// The rate at which the controllers of a stripe can hand over the parts of a stream, whatever
+    /// their heads do. The next disk's first part comes when as many of this one's are left as
+    /// requests are under way, and takes all of its overhead; so n parts of a chunk take the time
+    /// of n - depth and that of a first one.
+    fn handed(&self, branches: &[Branch], depth: f64) -> f64 {
+        let Shape::Striped { chunk } = self.volume.shape else {
+            return f64::MAX;
+        };
+        let parts = chunk as f64 / self.load.blocks as f64;
+        let cached = self.load.reads == 1000 || self.held() > 0.0;
+        if !cached || depth < 2.0 || parts < depth {
+            return f64::MAX;
+        }
+        let mean = |of: &dyn Fn(&Branch) -> f64| -> f64 {
+            let all: f64 = branches.iter().map(|branch| branch.visits).sum();
+            branches.iter().map(|at| at.visits * of(at)).sum::<f64>() / all.max(1e-12)
+        };
+        let (found, first) = (mean(&|at| at.found), mean(&|at| at.first));
+        parts / ((parts - depth) * found + first).max(1.0)
     }
 
     /// Disks that a request uses at a time, on average.
@@ -290,7 +313,7 @@ impl<'a> Model<'a> {
         let disks = self.volume.disks.len() as f64;
         match (self.volume.shape, self.turn()) {
             (Shape::Linear, _) => 1.0,
-            (_, None) => disks.min(depth),
+            (_, None) => disks.min(depth.max(self.wide())),
             (_, Some(chunk)) => {
                 // All that is answered goes to one disk until its chunk is full, which then works
                 // that off while the next ones get theirs.

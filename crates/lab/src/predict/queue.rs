@@ -15,6 +15,9 @@
 
 use super::explain::Account;
 
+/// Halvings of the rate that is looked for.
+const BISECTIONS: usize = 40;
+
 /// A server with a queue in front of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Station {
@@ -31,6 +34,11 @@ pub(super) struct Station {
     /// Work per visit that goes on behind the requests, and the mean length of a piece of it.
     pub(super) background: f64,
     pub(super) piece: f64,
+    /// The share of that work that requests do themselves: who goes to another branch is spared it.
+    pub(super) own: f64,
+    /// Pieces of that work that fit behind it: a request waits only where there are more; 0 where
+    /// requests do not wait for room.
+    pub(super) room: f64,
     /// The mean and the second moment of the service of one that comes to it idle, where that is
     /// another.
     pub(super) first: Option<(f64, f64)>,
@@ -53,6 +61,9 @@ pub(super) struct Branch {
     pub(super) chosen: f64,
     /// How much faster than on average parts come while they come; less than 1 is as on average.
     pub(super) burst: f64,
+    /// Of a stream: the time of a part that needs no head, after others and where it comes first.
+    pub(super) found: f64,
+    pub(super) first: f64,
     /// Where an undisturbed part spends its time.
     pub(super) account: Account,
 }
@@ -98,7 +109,18 @@ impl Station {
             parallel: 1.0,
             background: 0.0,
             piece: 0.0,
+            own: 0.0,
+            room: 0.0,
             first: None,
+        }
+    }
+
+    /// A station that every part visits once, and whose time counts `weight` times in the mean.
+    pub(super) fn weighted(service: f64, variation: f64, weight: f64) -> Self {
+        Self {
+            visits: weight,
+            parallel: 1.0 / weight,
+            ..Self::once(service, variation)
         }
     }
 
@@ -115,6 +137,37 @@ impl Station {
         let more = flow * (square - usual) / (2.0 * growth);
         let service = idle * mean + (1.0 - idle) * self.service;
         (service, (wait + more).max(0.0))
+    }
+
+    /// The time that a request finds a service to have still, in services: by chance where many
+    /// stations make arrivals look so, by `balance` more where services are constant.
+    fn residual(&self, balance: f64) -> f64 {
+        let random = f64::midpoint(1.0, self.variation);
+        random + (1.0 - self.variation).max(0.0) * balance
+    }
+
+    /// Services before its own that a request finds at the station, of which it has seen parts and
+    /// work in hand.
+    fn ahead(&self, (queue, busy): (f64, f64), balance: f64) -> f64 {
+        (queue - busy).max(0.0) + busy * self.residual(balance)
+    }
+
+    /// What a request of a closed network waits where it is answered before its work is done, and
+    /// `room` pieces fit: for those that do not, in the queue M/G/1 of the pieces. A request waits
+    /// when it comes to a station that many went to before; so one request alone keeps about √K of
+    /// K stations busy that have room for one (the problem of birthdays).
+    fn room_wait(&self, branch: &Branch, rate: f64, balance: f64) -> f64 {
+        let flow = rate * branch.visits * self.flow();
+        let busy = (rate * branch.visits * self.demand()).min(1.0 - 1e-9);
+        if flow <= 0.0 {
+            return 0.0;
+        }
+        let waiting = busy * busy * self.residual(balance) / (1.0 - busy);
+        // The tail of their number is geometric.
+        let tail = waiting / (busy + waiting);
+        let over = waiting * tail.powf((self.room - 1.0).max(0.0));
+        // A part does not wait for others of its own request.
+        over / flow * (1.0 - branch.visits).max(0.0)
     }
 
     /// Services at each copy for a visit of the branch.
@@ -148,33 +201,129 @@ impl Branch {
 
 /// A closed network of `population` requests, which use some branches and all of them the last.
 pub(super) fn closed(branches: &[Branch], spread: Spread<'_>, population: usize) -> Solution {
-    let last = branches.len() - 1;
-    let limit = branches.iter().map(Branch::limit).fold(f64::MAX, f64::min);
-    // Of each station of each branch: parts there and work in hand, of each copy.
-    let mut seen: Vec<Vec<(f64, f64)>> = branches
-        .iter()
-        .map(|branch| vec![(0.0, 0.0); branch.stations.len()])
-        .collect();
-    let mut solution = Solution {
-        rate: 0.0,
-        response: 0.0,
-        branches: vec![State::default(); branches.len()],
-        fork: 0.0,
-    };
-    let balance = 0.45 / stations(branches);
-    let after = |station: &Station| {
-        let random = f64::midpoint(1.0, station.variation);
-        random + (1.0 - station.variation).max(0.0) * balance
-    };
+    let mut network = Closed::new(branches, spread);
     for count in 1..=population {
+        network.admit(count as f64);
+    }
+    let Closed {
+        mut solution, seen, ..
+    } = network;
+    for ((state, branch), seen) in solution.branches.iter_mut().zip(branches).zip(seen) {
+        if let Some(first) = branch.stations.first() {
+            let flow = solution.rate * branch.visits;
+            state.utilisation = (flow * first.demand()).min(1.0);
+            state.queue = seen[0].0 * first.copies;
+        }
+    }
+    solution
+}
+
+/// A closed network that is filled by one request after the other.
+struct Closed<'a> {
+    branches: &'a [Branch],
+    spread: Spread<'a>,
+    limit: f64,
+    /// What a request that finds another in service waits for beyond what chance says.
+    balance: f64,
+    /// Whether requests wait for room somewhere.
+    rooms: bool,
+    /// Of each station of each branch: parts there and work in hand, of each copy.
+    seen: Vec<Vec<(f64, f64)>>,
+    solution: Solution,
+}
+
+impl<'a> Closed<'a> {
+    fn new(branches: &'a [Branch], spread: Spread<'a>) -> Self {
+        let stations = |branch: &Branch| vec![(0.0, 0.0); branch.stations.len()];
+        Self {
+            limit: branches.iter().map(Branch::limit).fold(f64::MAX, f64::min),
+            balance: 0.45 / stations_like(branches),
+            rooms: branches
+                .iter()
+                .any(|branch| branch.stations.iter().any(|station| station.room > 0.0)),
+            seen: branches.iter().map(stations).collect(),
+            solution: Solution {
+                rate: 0.0,
+                response: 0.0,
+                branches: vec![State::default(); branches.len()],
+                fork: 0.0,
+            },
+            branches,
+            spread,
+        }
+    }
+
+    /// One request more, `count` in all.
+    fn admit(&mut self, count: f64) {
+        let mut rate = self.solution.rate;
+        if self.rooms {
+            rate = self.balanced(count);
+        }
+        let times = self.times(rate);
+        let (response, fork) = self.response(&times);
+        rate = (count / response).min(self.limit);
+        // What the bottleneck adds waits there.
+        let mut known = 0.0;
+        for (index, branch) in self.branches.iter().enumerate() {
+            self.solution.branches[index].response = times[index];
+            known += rate * branch.visits * times[index];
+            for (at, station) in branch.stations.iter().enumerate() {
+                let flow = rate * branch.visits * station.flow();
+                let seen = &mut self.seen[index][at];
+                let time = if station.room > 0.0 {
+                    station.service + station.room_wait(branch, rate, self.balance)
+                } else {
+                    station.service * (1.0 + station.ahead(*seen, self.balance))
+                };
+                *seen = (flow * time, (flow * station.service).min(1.0));
+            }
+        }
+        let lost = (count - known).max(0.0);
+        if let Some((index, at)) = bottleneck(self.branches) {
+            self.seen[index][at].0 += lost / self.branches[index].stations[at].copies;
+        }
+        self.solution.rate = rate;
+        self.solution.response = count / rate;
+        self.solution.fork = fork;
+    }
+
+    /// The rate at which `count` requests are under way where they wait for room.
+    fn balanced(&self, count: f64) -> f64 {
+        let (mut low, mut high) = (0.0, self.limit);
+        for _ in 0..BISECTIONS {
+            let middle = f64::midpoint(low, high);
+            if middle * self.response(&self.times(middle)).0 > count {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
+    /// The response of a request whose parts take these times, and what of it is waiting for the
+    /// slowest.
+    fn response(&self, times: &[f64]) -> (f64, f64) {
+        let last = times.len() - 1;
+        let (response, fork) = fork(&self.branches[..last], &times[..last], self.spread);
+        ((response + times[last]).max(1.0), fork)
+    }
+
+    /// The time of a part on each branch at `rate`.
+    fn times(&self, rate: f64) -> Vec<f64> {
         let mut times = Vec::new();
-        for (branch, seen) in branches.iter().zip(&seen) {
+        for (branch, seen) in self.branches.iter().zip(&self.seen) {
             let mut time = branch.delay;
-            for (station, &(queue, busy)) in branch.stations.iter().zip(seen) {
-                let ahead = (queue - busy).max(0.0) + busy * after(station);
-                let shorter = (queue - 0.5).clamp(0.0, ahead);
+            for (station, &seen) in branch.stations.iter().zip(seen) {
+                if station.room > 0.0 {
+                    let wait = station.room_wait(branch, rate, self.balance);
+                    time += station.visits * (station.service + wait);
+                    continue;
+                }
+                let ahead = station.ahead(seen, self.balance);
+                let shorter = (seen.0 - 0.5).clamp(0.0, ahead);
                 let ahead = ahead + branch.chosen * (shorter - ahead);
-                let behind = solution.rate * branch.visits * station.flow() * station.background;
+                let behind = rate * branch.visits * station.flow() * station.background;
                 let share = station.service / (station.service + station.background).max(1e-9);
                 time += station.visits
                     * (station.service * (1.0 + ahead)
@@ -182,44 +331,12 @@ pub(super) fn closed(branches: &[Branch], spread: Spread<'_>, population: usize)
             }
             times.push(time);
         }
-        let (response, fork) = fork(&branches[..last], &times[..last], spread);
-        let response = (response + times[last]).max(1.0);
-        let rate = (count as f64 / response).min(limit);
-        let response = count as f64 / rate;
-        // What the bottleneck adds waits there.
-        let mut known = 0.0;
-        for (index, branch) in branches.iter().enumerate() {
-            solution.branches[index].response = times[index];
-            known += rate * branch.visits * times[index];
-            for (at, station) in branch.stations.iter().enumerate() {
-                let flow = rate * branch.visits * station.flow();
-                let (queue, busy) = seen[index][at];
-                let ahead = (queue - busy).max(0.0) + busy * after(station);
-                let time = station.service * (1.0 + ahead);
-                seen[index][at] = (flow * time, (flow * station.service).min(1.0));
-            }
-        }
-        let lost = (count as f64 - known).max(0.0);
-        if let Some((index, at)) = bottleneck(branches) {
-            seen[index][at].0 += lost / branches[index].stations[at].copies;
-        }
-        solution.rate = rate;
-        solution.response = response;
-        solution.fork = fork;
+        times
     }
-    for (index, branch) in branches.iter().enumerate() {
-        let state = &mut solution.branches[index];
-        if let Some(first) = branch.stations.first() {
-            let flow = solution.rate * branch.visits;
-            state.utilisation = (flow * first.demand()).min(1.0);
-            state.queue = seen[index][0].0 * first.copies;
-        }
-    }
-    solution
 }
 
 /// Stations like the busiest one that would have as much to do as all.
-fn stations(branches: &[Branch]) -> f64 {
+fn stations_like(branches: &[Branch]) -> f64 {
     let (mut all, mut most) = (0.0, 1e-9_f64);
     for branch in branches {
         for station in &branch.stations {
@@ -272,10 +389,12 @@ pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64
             let busy = (flow * station.service).min(0.98);
             let work = flow * station.service.powi(2) * (variation + station.variation);
             let behind = flow * station.background * station.piece;
-            let wait = (work + behind) / (2.0 * (1.0 - busy));
-            let (service, wait) = station.begun(flow, wait);
-            // Of two queues the shorter one: as with one queue for two servers.
-            let wait = wait * (1.0 - branch.chosen + branch.chosen * busy / (1.0 + busy));
+            let (service, wait) = station.begun(flow, work / (2.0 * (1.0 - busy)));
+            // Of two queues the shorter one: as with one queue for two servers. What goes on behind
+            // the requests is in no queue, and both have it.
+            let behind = behind / (2.0 * (1.0 - busy));
+            let shorter = 1.0 - branch.chosen + branch.chosen * busy / (1.0 + busy);
+            let wait = (wait + behind * station.own) * shorter + behind * (1.0 - station.own);
             time += station.visits * (service + wait);
             let own = station.variation / (1.0 + station.variation);
             square += wait * wait * (1.0 - together + together * own);

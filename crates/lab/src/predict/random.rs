@@ -106,10 +106,16 @@ impl Ways {
         let mut law = Law::default();
         let each = 1.0 / COMMANDS as f64;
         let mut square = 0.0;
-        let scheduler = match writes {
-            Writes::Cached => Scheduler::Sptf,
-            Writes::AtOnce => mechanics.profile.queue.scheduler,
+        let queue = &mechanics.profile.queue;
+        // What is cached is not in the queue, so that its depth does not limit the choice.
+        let (scheduler, candidates) = match writes {
+            Writes::Cached => (Scheduler::Sptf, waiting.candidates),
+            Writes::AtOnce => (
+                queue.scheduler,
+                waiting.candidates.min(queue.depth.max(1) as f64),
+            ),
         };
+        let candidates = candidates.max(1.0);
         for number in 0..COMMANDS {
             let even = |factor: f64| ((number as f64 + 0.5) * factor).fract();
             let read = uniform(&mut random) < share;
@@ -124,7 +130,7 @@ impl Ways {
                 mechanics,
                 ways,
                 (last, direction, scheduler),
-                waiting.candidates,
+                candidates,
                 (number, &mut random),
             );
             let came = if even(GOLDEN * GOLDEN * 3.0) < waiting.idle {
@@ -179,8 +185,6 @@ impl Ways {
         let from = ways[last].to;
         let turn = mechanics.turn;
         let wait = ((number as f64 + 0.5) * GOLDEN * 7.0).fract() * turn;
-        let depth = mechanics.profile.queue.depth as f64;
-        let candidates = candidates.clamp(1.0, depth.max(1.0));
         match scheduler {
             Scheduler::Sptf if candidates > 1.0 => {
                 let mut count = candidates as usize;
@@ -257,7 +261,15 @@ fn early(mechanics: &Mechanics<'_>, way: &Way, cost: Cost, came: Came, reads: f6
     if mechanics.profile.cache.write_policy != WritePolicy::BehindWhenIdle {
         return cost;
     }
+    // The last of it comes when all but a segment's worth is written.
+    let fits = f64::from(mechanics.profile.cache.segment_blocks) / way.count;
+    let passed = cost.medium - way.media * fits.min(1.0);
     let response = host_write(mechanics, way.count, came, reads);
+    let response = if fits < 1.0 {
+        response.max(passed)
+    } else {
+        response
+    };
     Cost {
         overhead: response,
         seek: 0.0,
@@ -289,6 +301,23 @@ pub(super) fn host_write(mechanics: &Mechanics<'_>, count: f64, came: Came, read
     };
     let fixed = overheads.data_preparation_ns + overheads.complete_write_ns;
     begin + fixed as f64 + count * mechanics.profile.bus.write_block_ns as f64
+}
+
+/// From its arrival, the time of a read that is in the cache and found others at the drive: the
+/// controller does not know then that it is, and leaves the bus as for one that is not.
+pub(super) fn queued_read(mechanics: &Mechanics<'_>, count: f64, reads: f64) -> f64 {
+    let overheads = &mechanics.profile.overheads;
+    Mechanics::after(overheads.read_miss, reads)
+        + Mechanics::after(overheads.disconnect_read, reads)
+        + host_read(mechanics, count, Came::Busy, reads)
+}
+
+/// The same of a write into the cache.
+pub(super) fn queued_write(mechanics: &Mechanics<'_>, count: f64, reads: f64) -> f64 {
+    let overheads = &mechanics.profile.overheads;
+    Mechanics::after(overheads.write_hit, reads)
+        + overheads.disconnect_write_ns as f64
+        + host_write(mechanics, count, Came::Busy, reads)
 }
 
 /// The chance that a random read is in the cache: for places as likely as each other, the share of

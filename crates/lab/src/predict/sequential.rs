@@ -11,12 +11,13 @@
 //! ```
 
 mod arriving;
+mod written;
 
 pub(super) use arriving::{Arriving, FEW, Gaps, Moments, arriving};
 
 use super::footprint::Part;
 use super::mechanics::{Came, Cost, Mechanics, Way};
-use super::random::{host_read, host_write};
+use super::random::{host_read, queued_read};
 use crate::disk::profile::{ReadAhead, Release, Scheduler, WritePolicy};
 use crate::disk::seek::Direction;
 
@@ -50,6 +51,8 @@ pub(super) struct Stream {
     /// of a disk to the next.
     pub(super) wide: f64,
     pub(super) turns: f64,
+    /// The share of parts that end with their track.
+    pub(super) edges: f64,
 }
 
 /// What a part costs.
@@ -65,6 +68,9 @@ pub(super) struct Pace {
     pub(super) cold: f64,
     /// The share of parts that are cold after pauses.
     pub(super) colds: f64,
+    /// What the next parts wait, for each, since the head is still on its way to a write that was
+    /// reported before; not in `period`.
+    pub(super) passed: f64,
 }
 
 impl Pace {
@@ -77,6 +83,7 @@ impl Pace {
             media: mix(self.media, other.media),
             cold: mix(self.cold, other.cold),
             colds: mix(self.colds, other.colds),
+            passed: mix(self.passed, other.passed),
         }
     }
 }
@@ -84,6 +91,14 @@ impl Pace {
 /// The average over the places of a stream.
 pub(super) fn pace(mechanics: &Mechanics<'_>, parts: &[Part], stream: Stream) -> Pace {
     let step = (parts.len() / PLACES).max(1);
+    let ends = |part: &&Part| {
+        let last = part.start + part.count - 1;
+        mechanics.geometry.locate(last).run == 1
+    };
+    let stream = Stream {
+        edges: parts.iter().filter(ends).count() as f64 / parts.len() as f64,
+        ..stream
+    };
     let mut sum = Pace::default();
     let mut count = 0.0;
     for part in parts.iter().step_by(step) {
@@ -93,6 +108,7 @@ pub(super) fn pace(mechanics: &Mechanics<'_>, parts: &[Part], stream: Stream) ->
         sum.media += pace.media;
         sum.cold += pace.cold;
         sum.colds += pace.colds;
+        sum.passed += pace.passed;
         count += 1.0;
     }
     Pace {
@@ -101,6 +117,7 @@ pub(super) fn pace(mechanics: &Mechanics<'_>, parts: &[Part], stream: Stream) ->
         media: sum.media / count,
         cold: sum.cold / count,
         colds: sum.colds / count,
+        passed: sum.passed / count,
     }
 }
 
@@ -147,7 +164,10 @@ impl<'a> Place<'a> {
         let mixed = 2.0 * share * (1.0 - share);
         let cold_read = match self.mechanics.profile.cache.write_policy {
             // What is written meanwhile goes on in order.
-            WritePolicy::BehindWhenIdle => self.turned_read(stream),
+            WritePolicy::BehindWhenIdle => {
+                let moved = stream.jumps;
+                (1.0 - moved) * self.read_behind(stream) + moved * self.turned_read(stream)
+            }
             _ => self.passed_read(stream),
         };
         let cold_read = cold_read + stream.jumps * stream.jump;
@@ -172,22 +192,35 @@ impl<'a> Place<'a> {
             stream.jumps
         };
         let moved = (reads.cold + stream.jump - reads.period).max(0.0) * jumps * missing;
-        // And a read that comes while the head is on its way to what is cached, or has to leave it.
+        // And a read that comes while the head is on its way to what is cached, or has to leave it:
+        // it goes there where no other read waits, and half as often where the cache is full.
         let behind = cache.write_policy == WritePolicy::Behind && cache.combine_writes.is_yes();
         let cold_read = if behind {
-            cold_read + self.mechanics.turn / 2.0 + self.settle(Direction::Write)
+            let alone = (1.0 - share).powf((stream.depth - 1.0).max(0.0));
+            let away = self.mechanics.turn / 2.0 + self.settle(Direction::Write);
+            cold_read + f64::midpoint(1.0, alone) * away
         } else {
             cold_read
         };
         let read = reads.period
             + (cold_read - reads.period).max(0.0) * mixed / share.max(1e-9) / 2.0
             + moved * share;
+        // A write into the cache finds its sector passed too; who comes after it waits for that.
+        let chooses = queue.scheduler == Scheduler::Sptf && waiting > 1.0;
+        let passed = if cache.write_policy == WritePolicy::BehindWhenIdle && !chooses {
+            let follows = 1.0 - (self.count / stream.run).min(1.0);
+            let wrote = self.turned_write(stream);
+            (wrote - writes.period).max(0.0) * mixed / 2.0 * follows
+        } else {
+            0.0
+        };
         Pace {
             period: share * read + (1.0 - share) * writes.period,
             host: share * reads.host + (1.0 - share) * writes.host,
             media: self.media,
             cold: share * reads.cold + (1.0 - share) * writes.cold,
             colds: share * reads.colds + (1.0 - share) * writes.colds,
+            passed,
         }
     }
 
@@ -218,6 +251,18 @@ impl<'a> Place<'a> {
             self.mechanics
                 .read(&self.read, settle, wait, self.came, stream.reads)
         })
+    }
+
+    /// A read that has waited for the end of a write into the cache: its overhead is over then, and
+    /// only a head that need not settle finds the next sector.
+    fn read_behind(&self, stream: Stream) -> f64 {
+        let settle = self.settle(Direction::Read);
+        let turn = self.mechanics.turn;
+        let wait = (settle / turn).ceil() * turn - settle;
+        let cost = self
+            .mechanics
+            .read(&self.read, settle, wait, Came::Busy, stream.reads);
+        cost.busy
     }
 
     /// The same where the drive may choose another one first.
@@ -281,11 +326,21 @@ impl<'a> Place<'a> {
         media + (besides / turn).ceil().max(0.0) * turn
     }
 
-    fn reads(&self, stream: Stream) -> Pace {
+    /// The time of a read that is in the cache. What the controller needs for a command is only
+    /// hidden while it serves others.
+    fn found(&self, stream: Stream) -> f64 {
         let host = host_read(self.mechanics, self.count, self.came, stream.reads);
-        // A command's overhead is only hidden while others are served.
-        let idle = host_read(self.mechanics, self.count, Came::Idle, stream.reads);
-        let host = host.max(idle / stream.depth.max(1.0));
+        match self.came {
+            Came::Idle => host,
+            Came::Busy => {
+                let queued = queued_read(self.mechanics, self.count, stream.reads);
+                host.max(queued / self.served(stream, host).max(1.0))
+            }
+        }
+    }
+
+    fn reads(&self, stream: Stream) -> Pace {
+        let host = self.found(stream);
         let turn = self.mechanics.turn;
         let settle = self.settle(Direction::Read);
         let cost = self
@@ -293,7 +348,7 @@ impl<'a> Place<'a> {
             .read(&self.read, settle, turn / 2.0, self.came, stream.reads);
         let (cold, overhead) = (cost.response, cost.overhead);
         let ahead = self.ahead();
-        if ahead < 1.0 || self.loses(&cost, stream) {
+        if ahead < 1.0 || self.loses(&cost, stream) || self.scatters(&cost, stream) {
             let period = if stream.away > 0.0 {
                 cold
             } else {
@@ -309,6 +364,7 @@ impl<'a> Place<'a> {
                 media: self.media,
                 cold,
                 colds: 1.0,
+                passed: 0.0,
             };
         }
         let away = stream.away + stream.aside;
@@ -347,6 +403,19 @@ impl<'a> Place<'a> {
             media: self.media,
             cold,
             colds,
+            passed: 0.0,
+        }
+    }
+
+    /// The commands of those at the drive that are served. LOOK goes on in one direction as long as
+    /// there is something: where the head reads ahead of the host into the next cylinder, it never
+    /// turns for what is left in this one, until two are left that follow it.
+    fn served(&self, stream: Stream, host: f64) -> f64 {
+        let looks = self.mechanics.profile.queue.scheduler == Scheduler::Look;
+        if looks && host > self.media && self.ahead() >= 1.0 {
+            stream.depth.min(2.0)
+        } else {
+            stream.depth
         }
     }
 
@@ -373,6 +442,15 @@ impl<'a> Place<'a> {
         !self.open && !profile.cache.almost_hits.is_yes() && tail < sector * 0.999
     }
 
+    /// Whether a drive that takes the nearest first leaves the stream: the head has passed where
+    /// the next command begins, so that one further on that it can still reach is nearer.
+    fn scatters(&self, cost: &Cost, stream: Stream) -> bool {
+        let queue = &self.mechanics.profile.queue;
+        let waiting = (stream.depth.min(queue.depth as f64) - 1.0) * stream.near;
+        let besides = self.tail(cost) + self.settle(Direction::Read);
+        queue.scheduler == Scheduler::Sptf && waiting * self.media > besides
+    }
+
     /// From the last sector of a read to the next command.
     fn tail(&self, cost: &Cost) -> f64 {
         let queued = self.came == Came::Busy;
@@ -396,115 +474,17 @@ impl<'a> Place<'a> {
         let tracks = match cache.read_ahead {
             ReadAhead::TrackEnd => 1.0,
             ReadAhead::CylinderEnd => f64::from(self.mechanics.geometry.heads()),
-            // The head is on its way to the next track, and is called there anew.
+            // After a part that ends with its track the head is on its way to the next one, and is
+            // called there anew.
             _ if tail < skew && host <= self.media && !self.open && !cache.almost_hits.is_yes() => {
                 let lost = (settle / self.mechanics.turn).ceil();
-                return lost * self.mechanics.turn * self.count / self.track;
+                return lost * self.mechanics.turn * stream.edges;
             }
             _ => return 0.0,
         };
         let need = tail + cost.overhead + settle;
         let lost = ((need - skew) / self.mechanics.turn).ceil().max(0.0) * self.mechanics.turn;
         lost * self.count / (self.track * tracks)
-    }
-
-    fn writes(&self, stream: Stream) -> Pace {
-        let profile = self.mechanics.profile;
-        let turn = self.mechanics.turn;
-        let settle = self.settle(Direction::Write);
-        let cold = (0..8)
-            .map(|eighth| {
-                let wait = (f64::from(eighth) + 0.5) * turn / 8.0;
-                self.mechanics
-                    .write(
-                        &self.write,
-                        settle + stream.jump,
-                        wait,
-                        self.came,
-                        stream.reads,
-                    )
-                    .response
-            })
-            .sum::<f64>()
-            / 8.0;
-        match profile.cache.write_policy {
-            WritePolicy::Through => self.through(stream, cold),
-            WritePolicy::BehindWhenIdle => {
-                let host = host_write(self.mechanics, self.count, self.came, stream.reads);
-                let combines = profile.cache.combine_writes.is_yes();
-                // What comes while the head is on its way is written with the rest.
-                let period = if combines {
-                    host.max(self.media)
-                } else {
-                    self.turns((host - self.media).max(0.0) + settle, self.media)
-                };
-                Pace {
-                    period: period + stream.jumps * (cold - period).max(0.0),
-                    host,
-                    media: self.media,
-                    cold: host,
-                    colds: 0.0,
-                }
-            }
-            WritePolicy::Behind => self.behind(stream, cold),
-        }
-    }
-
-    /// Writes into a cache that is written back meanwhile.
-    fn behind(&self, stream: Stream, cold: f64) -> Pace {
-        let profile = self.mechanics.profile;
-        let turn = self.mechanics.turn;
-        let settle = self.settle(Direction::Write);
-        let host = host_write(self.mechanics, self.count, self.came, stream.reads);
-        let window = (profile.cache.write_segments as f64 - 1.0).max(1.0);
-        let taken = host_write(self.mechanics, self.count, Came::Busy, stream.reads);
-        let period = if !profile.cache.combine_writes.is_yes() {
-            // Nothing is written back while the next write comes in.
-            self.wave(settle + taken, window * stream.near)
-        } else if stream.jumps > 0.0 {
-            // The head goes on in one piece until all of the cache is the other's. As half of what
-            // comes is for this one, that is twice what the cache holds.
-            let run = (2.0 * window).max(1.0 / stream.jumps);
-            self.media + (cold - self.media).max(0.0) / run
-        } else if host + stream.aside <= self.media {
-            self.media
-        } else {
-            // The head comes round again for what came meanwhile, which fills the cache at most,
-            // and writes it with what comes while it does that, until there is no more.
-            (turn * (1.0 - self.media / (host + stream.aside)) / window).max(self.media)
-        };
-        Pace {
-            period: period.max(host),
-            host,
-            media: self.media,
-            cold: host,
-            colds: 0.0,
-        }
-    }
-
-    /// Writes that go to the medium at once.
-    fn through(&self, stream: Stream, cold: f64) -> Pace {
-        let settle = self.settle(Direction::Write);
-        let write = |wait| {
-            self.mechanics
-                .write(&self.write, settle, wait, self.came, stream.reads)
-        };
-        let first = write(0.0);
-        let extra = first.busy - first.medium + first.overhead + settle;
-        let turned = self.turned(settle + stream.aside, write);
-        let period = if stream.away > extra {
-            self.round(cold, stream)
-        } else {
-            let chosen = self.chosen(extra, stream);
-            chosen.map_or(turned, |time| time.min(turned))
-        };
-        Pace {
-            period: period + stream.jumps * (cold - period).max(0.0),
-            host: cold,
-            media: self.media,
-            cold,
-            colds: 1.0,
-        }
     }
 
     /// The time of a part where the head needs `besides` between two, and `waiting` can be chosen
@@ -518,14 +498,5 @@ impl<'a> Place<'a> {
         (self.mechanics.turn / in_a_turn)
             .max(step * self.media)
             .min(turned)
-    }
-
-    /// A part of one request at a time that goes to each disk in its turn. The platters' phases do
-    /// not change, so that a round of all disks takes whole turns: on average half a turn more than
-    /// what the last of the disks of a request needs each time.
-    fn round(&self, cold: f64, stream: Stream) -> f64 {
-        let turn = self.mechanics.turn;
-        let last = stream.wide / (stream.wide + 1.0) - 0.5;
-        cold + turn * last.max(0.0) + turn / (2.0 * stream.turns.max(1.0))
     }
 }

@@ -366,11 +366,24 @@ impl Drive {
             }
             self.head_free_ns = self.stream.as_ref().map_or(now_ns, Stream::end_ns);
         }
-        let sent = from + count * block_ns;
+        let sent = (from + count * block_ns).max(self.room_ns(end));
         let done = sent + overheads.complete_write_ns;
         self.front_free_ns = done;
         self.wrote(end);
         self.report(done, waiting.command.tag, Served::Cache);
+    }
+
+    /// When the segment has room for all blocks up to `end` of what the head is writing: a host
+    /// that is faster than the medium hands over the last of them when all but a segment's worth
+    /// are written.
+    fn room_ns(&self, end: u64) -> u64 {
+        let written = end.saturating_sub(self.segments.size());
+        match &self.stream {
+            Some(stream) if !self.fills_while_busy() => {
+                stream.done_ns(&self.mechanism.rotation, written)
+            }
+            _ => 0,
+        }
     }
 
     /// Writes cached data back.

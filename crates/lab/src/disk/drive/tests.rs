@@ -130,6 +130,20 @@ fn writes_are_reported_by_policy() {
     near(one(&mut drive(behind), 0, through), MS * 11 / 10);
 }
 
+/// A cache that is written at once takes no more than a segment beyond what is on the medium.
+#[test]
+fn a_segment_is_all_that_is_held() {
+    let mut small = plain();
+    small.cache = Cache {
+        segments: 2,
+        segment_blocks: 20,
+        write_policy: WritePolicy::BehindWhenIdle,
+        ..Cache::default()
+    };
+    // The first of 60 blocks passes from 1.0 on, the fortieth until 5.0.
+    near(one(&mut drive(small), 0, write(10, 60)), MS * 5);
+}
+
 /// Blocks that have not come when their sector passes are written a turn later.
 #[test]
 fn late_blocks_lose_a_turn() {

@@ -36,6 +36,28 @@ fn balanced_networks_are_exact() {
     }
 }
 
+/// Requests that are answered when their work fits behind two exponential stations, one piece each:
+/// the Markov chain of one request has two states, waiting with both at work and with one, of 1/3
+/// and 2/3 of the time, so that 2/3 of both work on average. One station is never idle.
+#[test]
+fn requests_wait_for_room() {
+    let kept = |disks, population| {
+        let mut branches = branches(disks, 1.0);
+        for branch in &mut branches[..disks] {
+            branch.stations[0] = Station {
+                background: 1e6,
+                room: 1.0,
+                ..Station::once(0.0, 1.0)
+            };
+        }
+        closed(&branches, ONE, population).rate * 1e6 / disks as f64
+    };
+    assert!((kept(1, 1) - 1.0).abs() < 1e-6);
+    assert!((kept(2, 1) / (2.0 / 3.0) - 1.0).abs() < 0.08);
+    // Birthdays: of 400 stations about one in 20.
+    assert!((kept(400, 1) * 20.0 - 1.0).abs() < 0.05);
+}
+
 /// Services per service time of `disks` constant servers with `population` random customers.
 fn played(disks: usize, population: usize) -> f64 {
     let mut random = Random::new(7);

@@ -110,6 +110,13 @@ impl Place<'_> {
         let through = self.mechanics.profile.cache.write_policy == WritePolicy::Through;
         let found = |came| host_read(self.mechanics, self.count, came, share);
         let taken = |came| host_write(self.mechanics, self.count, came, share);
+        // The last of a write comes when all but a segment's worth of it is written.
+        let fits = match self.mechanics.profile.cache.write_policy {
+            WritePolicy::BehindWhenIdle => {
+                f64::from(self.mechanics.profile.cache.segment_blocks) / self.count
+            }
+            _ => 1.0,
+        };
         let warmth = if cached {
             share * share * (1.0 - stream.jumps) * (1.0 - warm.colds)
         } else {
@@ -144,6 +151,11 @@ impl Place<'_> {
                 come(gap, behind, Direction::Read).add(moments, share * (1.0 - share) * each);
                 if through {
                     come(gap, 0.0, Direction::Write).add(moments, (1.0 - share) * each);
+                } else if fits < 1.0 {
+                    let written = come(gap, 0.0, Direction::Write);
+                    written
+                        .sooner(fits * self.media)
+                        .add(moments, (1.0 - share) * each);
                 } else {
                     moments.add(taken(Came::Busy), (1.0 - share) * each);
                 }
@@ -284,6 +296,14 @@ struct Come {
 }
 
 impl Come {
+    fn sooner(self, time: f64) -> Self {
+        Self {
+            stays: self.stays - time,
+            moves: self.moves - time,
+            ..self
+        }
+    }
+
     fn add(&self, moments: &mut Moments, weight: f64) {
         moments.add(self.stays, (1.0 - self.jumps) * weight);
         moments.add(self.moves, self.jumps * weight);
