@@ -1,13 +1,14 @@
 //! The runtime folder and the records of attachments in it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use block::{Error, Kind, Result};
 use export::{fuse, loop_device};
+use manager::lock::claim_record;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -106,40 +107,18 @@ impl Runtime {
     /// a killed server left there.
     pub(crate) fn claim(&self, key: &str, volume: &str) -> Result<HeldRecord> {
         let folder = self.attached.join(key);
-        let start = Instant::now();
-        while let Some(found) = Attachment::read(folder.clone()) {
-            if found.state == State::Served {
-                if start.elapsed() < DYING_MAX {
-                    std::thread::sleep(INTERVAL);
-                    continue;
-                }
-                let place = found.record.node.unwrap_or(found.record.file);
-                let what = format!("{volume} is already attached at {}", place.display());
-                return Err(Error::new(Kind::Open, what));
-            }
-            found.clean_up()?;
+        if let Some(file) = hold(&folder)? {
+            return Ok(HeldRecord { folder, file });
         }
-        let failed = |error| Error::io(format!("cannot write to {}", folder.display()), error);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(failed)?;
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600);
-        let file = options.open(folder.join("record")).map_err(failed)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            Error::new(
-                Kind::Open,
-                format!("{volume} is being attached by another process"),
-            )
-        })?;
-        Ok(HeldRecord { folder, file })
+        let found = Attachment::read(folder).map(|found| found.record);
+        let place = found.map(|record| record.node.unwrap_or(record.file));
+        let what = match place {
+            Some(place) if !place.as_os_str().is_empty() => {
+                format!("{volume} is already attached at {}", place.display())
+            }
+            _ => format!("{volume} is being attached by another process"),
+        };
+        Err(Error::new(Kind::Open, what))
     }
 }
 
@@ -181,24 +160,20 @@ impl HeldRecord {
 impl Drop for HeldRecord {
     fn drop(&mut self) {
         // What cannot be removed is stale from now on, and removed by the next command.
-        let _ = std::fs::remove_file(self.folder.join("volume"));
-        let _ = std::fs::remove_file(self.folder.join("record"));
-        let _ = std::fs::remove_dir(&self.folder);
+        let _ = remove(&self.folder);
     }
 }
 
 impl Attachment {
     fn read(folder: PathBuf) -> Option<Self> {
-        let file = File::open(folder.join("record")).ok()?;
+        let mut file = File::open(folder.join("record")).ok()?;
         let state = match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => State::Stale,
             Err(_) => State::Served,
         };
-        let mut text = String::new();
-        (&file).take(RECORD_MAX).read_to_string(&mut text).ok()?;
         Some(Self {
             folder,
-            record: Record::parse(&text),
+            record: Record::read(&mut file).ok()?,
             state,
         })
     }
@@ -242,27 +217,34 @@ impl Attachment {
     /// Takes away what a killed server left: the loop device, the mount, the folder.
     pub(crate) fn clean_up(&self) -> Result<()> {
         assert_eq!(self.state, State::Stale, "a living server cleans up itself");
-        let file = &self.record.file;
-        let node = self.record.node.as_ref();
+        // Whoever holds it now has cleaned up, or does.
+        match hold(&self.folder)? {
+            Some(_held) => remove(&self.folder),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Record {
+    fn read(file: &mut File) -> std::io::Result<Self> {
+        let mut text = Vec::new();
+        file.take(RECORD_MAX).read_to_end(&mut text)?;
+        Ok(Self::parse(&String::from_utf8_lossy(&text)))
+    }
+
+    /// Takes away the loop device and the mount of a server that was killed.
+    fn clear(&self) -> Result<()> {
+        let file = &self.file;
+        let node = self.node.as_ref();
         if let Some(node) = node.filter(|node| loop_device::is_over(node, file)) {
             loop_device::clear(node, file)?;
         }
         if !file.as_os_str().is_empty() && is_mounted(file) {
             fuse::remove_stale(file)?;
         }
-        for name in ["volume", "record"] {
-            remove_if_there(&self.folder.join(name))?;
-        }
-        std::fs::remove_dir(&self.folder).map_err(|error| {
-            Error::io(
-                format!("cannot remove the folder {}", self.folder.display()),
-                error,
-            )
-        })
+        Ok(())
     }
-}
 
-impl Record {
     /// Reads a record. Lines that are not understood, and missing ones, leave their defaults: a
     /// server that was killed early wrote nothing yet.
     fn parse(text: &str) -> Self {
@@ -277,6 +259,53 @@ impl Record {
             }
         }
         record
+    }
+}
+
+/// Holds the record in `folder`, and takes away what a killed server left; `None`: another process
+/// holds it.
+fn hold(folder: &Path) -> Result<Option<File>> {
+    let failed = |error| Error::io(format!("cannot write to {}", folder.display()), error);
+    let path = folder.join("record");
+    let end = Instant::now() + DYING_MAX;
+    let mut file = loop {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(folder);
+        made.map_err(failed)?;
+        match claim_record(&path) {
+            Ok(Some(file)) => break file,
+            Ok(None) => {}
+            // Whoever ended in this moment took the folder along.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if Instant::now() > end {
+            return Ok(None);
+        }
+        std::thread::sleep(INTERVAL);
+    };
+    // Should this fail, the record stays, unlocked, for the next one who tries.
+    Record::read(&mut file).map_err(failed)?.clear()?;
+    Ok(Some(file))
+}
+
+/// Removes the record in `folder`, which is held, and the folder.
+fn remove(folder: &Path) -> Result<()> {
+    for name in ["volume", "record"] {
+        remove_if_there(&folder.join(name))?;
+    }
+    match std::fs::remove_dir(folder) {
+        // Without its record it can be claimed by the next one, who needs it.
+        Err(error)
+            if !matches!(
+                error.kind(),
+                ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound
+            ) =>
+        {
+            let what = format!("cannot remove the folder {}", folder.display());
+            Err(Error::io(what, error))
+        }
+        _ => Ok(()),
     }
 }
 

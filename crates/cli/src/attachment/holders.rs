@@ -5,6 +5,13 @@
 //! line lies in its memory, and reading it waits for a process that is stuck in a page fault.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+use block::Result;
+
+/// How long somebody may have a device open without being named as its user.
+const GLANCE_MAX: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// A process that has a device open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +38,18 @@ pub(crate) fn holders(node: &Path, server: u32) -> Vec<Holder> {
         .collect();
     found.sort_by_key(|holder| holder.pid);
     found
+}
+
+/// What `is_unused` says when whoever had just a look is gone: programs that list devices open each
+/// of them for a moment.
+pub(crate) fn after_glances(is_unused: impl Fn() -> Result<()>) -> Result<()> {
+    let end = Instant::now() + GLANCE_MAX;
+    loop {
+        match is_unused() {
+            Err(_) if Instant::now() < end => std::thread::sleep(INTERVAL),
+            said => return said,
+        }
+    }
 }
 
 fn has_open(pid: u32, node: &Path) -> bool {

@@ -18,5 +18,5 @@ mod holders;
 mod server;
 
 pub(crate) use folder::{Attachment, Runtime, State};
-pub(crate) use holders::holders;
+pub(crate) use holders::{after_glances, holders};
 pub(crate) use server::{Place, Server, Source, check_unused};

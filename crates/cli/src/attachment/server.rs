@@ -15,7 +15,7 @@ use manager::live::{Client, Heard, Use};
 use signal_hook::iterator::Signals;
 
 use super::folder::{HeldRecord, Record, Runtime, is_mounted};
-use super::holders::holders;
+use super::holders::{after_glances, holders};
 
 /// Threads that answer the kernel for one volume.
 const THREADS: usize = 2;
@@ -143,7 +143,7 @@ impl Server {
             let stopped = is_stopped() && !std::mem::replace(&mut heard, true);
             let asked = signals.pending().next().is_some() || stopped;
             if asked && !refused {
-                match self.check_unused() {
+                match after_glances(|| self.check_unused()) {
                     Ok(()) => return Ok(()),
                     Err(error) => {
                         eprintln!("ashlar: {error} (a second signal detaches it all the same)");

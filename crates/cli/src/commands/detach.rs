@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::attachment::{Attachment, Runtime, State, check_unused, holders};
+use crate::attachment::{Attachment, Runtime, State, after_glances, check_unused, holders};
 
 const ALL: Flag = Flag::switch("all", "Detach every volume that is attached.").short('a');
 
 /// How long a server may take to finish what is under way.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long somebody may have the node open without being named as its user.
-const GLANCE_MAX: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// `detach`
@@ -70,19 +68,11 @@ pub(super) fn require_unused(attachment: &Attachment) -> Result<(), block::Error
         Some(node) => check_unused(record, node),
         None => check_closed(&record.volume, &record.file, record.pid),
     };
-    // Programs that list devices open each of them for a moment.
-    let start = Instant::now();
-    while let Err(error) = check() {
-        // A killed server holds its record until all of it is gone.
-        if !attachment.is_served() {
-            return Ok(());
-        }
-        if start.elapsed() > GLANCE_MAX {
-            return Err(error);
-        }
-        std::thread::sleep(INTERVAL);
-    }
-    Ok(())
+    // A killed server holds its record until all of it is gone.
+    after_glances(|| match check() {
+        Err(error) if attachment.is_served() => Err(error),
+        _ => Ok(()),
+    })
 }
 
 /// Ends the server of an attached volume that nobody uses, or cleans up after it.

@@ -9,10 +9,10 @@
 //! The lock, not the process number, says whether the owner lives. What a killed one left is
 //! removed by whoever meets it.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use lvm::Uuid;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use crate::lock::is_same;
+use crate::lock::{claim_record, is_same};
 use crate::{Error, Kind, Result};
 
 /// How long those who look for an owner may hold a new one's record, one after the other.
@@ -67,7 +67,7 @@ impl Record {
         let end = Instant::now() + GLANCE_MAX;
         let mut file = loop {
             make(&folder)?;
-            if let Some(file) = claimed(&folder.join("record")).map_err(failed)? {
+            if let Some(file) = claim_record(&folder.join("record")).map_err(failed)? {
                 break file;
             }
             if Instant::now() >= end {
@@ -99,15 +99,6 @@ impl Drop for Record {
         // What cannot be removed is stale from now on, and removed by the next owner.
         remove(&self.folder);
     }
-}
-
-/// The record at `path`, made if there is none, and held; `None`: somebody else holds it.
-fn claimed(path: &Path) -> std::io::Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let file = options.mode(0o600).open(path)?;
-    let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    Ok((held && is_same(&file, path)).then_some(file))
 }
 
 /// The process that owns a group, connected; `None`: none that this user can find does.

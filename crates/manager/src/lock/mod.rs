@@ -21,12 +21,14 @@
 
 mod bytes;
 mod holder;
+mod record;
 mod stock;
 
 pub(crate) use holder::is_open_elsewhere;
-pub(crate) use stock::is_same;
+pub(crate) use record::is_same;
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
+pub use record::claim_record;
 pub use stock::{StockLock, StockName, lock_stock};
 
 #[cfg(test)]

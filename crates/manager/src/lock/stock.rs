@@ -5,7 +5,7 @@
 //! passes through `<file>:aux`, so that a stream of readers cannot keep writers out for ever.
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use block::file::LockMode;
 
 use super::holder::holders;
+use super::record::is_same;
 use crate::{Error, Kind, Result};
 
 /// How long to sleep between two tries.
@@ -112,14 +113,6 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
             return Err(Error::new(Kind::Locked, what));
         }
         sleep(RETRY);
-    }
-}
-
-/// Whether `file` is still the one at `path`.
-pub(crate) fn is_same(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(held), Ok(there)) => held.dev() == there.dev() && held.ino() == there.ino(),
-        _ => false,
     }
 }
 

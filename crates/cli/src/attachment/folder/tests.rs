@@ -1,6 +1,10 @@
 //! Records tell a living server from a killed one, and nothing is left.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::{Attachment, Record, Runtime, State};
 
@@ -56,5 +60,59 @@ fn what_a_killed_server_left_is_cleaned_up() {
         drop(runtime.claim("vg0-data", "vg0/data").unwrap());
         assert!(!folder.exists());
     }
+    std::fs::remove_dir(&runtime.attached).unwrap();
+}
+
+#[test]
+fn one_holds_a_record_however_many_look_and_clean() {
+    // Servers come and go under one name, killed ones among them, while others look and clean up:
+    // at no time do two hold it, and the one that does is found.
+    let runtime = runtime("many");
+    let holders = AtomicUsize::new(0);
+    let over = AtomicBool::new(false);
+    let serve = |rounds: usize| {
+        for round in 0..rounds {
+            let Ok(mut held) = runtime.claim("vg0-data", "vg0/data") else {
+                continue;
+            };
+            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+            let record = Record {
+                volume: "vg0/data".into(),
+                pid: round as u32,
+                ..Record::default()
+            };
+            held.write(&record).unwrap();
+            let found = Attachment::read(held.folder.clone()).expect("nobody removed it");
+            assert_eq!((found.state, found.record), (State::Served, record));
+            holders.fetch_sub(1, Ordering::SeqCst);
+            if round % 2 == 0 {
+                // As the kernel leaves what a killed process had.
+                flock(&held.file, FlockOperation::Unlock).unwrap();
+                let _ = ManuallyDrop::new(held);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let looker = || {
+            while !over.load(Ordering::SeqCst) {
+                for found in runtime.attachments().unwrap() {
+                    if found.state == State::Stale {
+                        found.clean_up().unwrap();
+                    }
+                }
+            }
+        };
+        let lookers = [scope.spawn(looker), scope.spawn(looker)];
+        let servers = [scope.spawn(|| serve(40)), scope.spawn(|| serve(40))];
+        for server in servers {
+            server.join().unwrap();
+        }
+        over.store(true, Ordering::SeqCst);
+        for looker in lookers {
+            looker.join().unwrap();
+        }
+    });
+    drop(runtime.claim("vg0-data", "vg0/data").unwrap());
+    assert!(runtime.attachments().unwrap().is_empty());
     std::fs::remove_dir(&runtime.attached).unwrap();
 }
