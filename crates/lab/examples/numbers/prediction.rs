@@ -10,9 +10,9 @@ use super::library::library;
 use super::row::{Effort, Goal, Unit, row};
 
 /// The first of the seeds.
-const FIRST: u64 = 7001;
+const FIRST: u64 = 8001;
 /// How many.
-const COUNT: u64 = 400;
+const COUNT: u64 = 1500;
 
 pub(crate) fn rows(effort: Effort) -> Result<()> {
     let library = library()?;

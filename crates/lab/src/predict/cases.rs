@@ -1,7 +1,7 @@
 //! Random questions: disks, a layout, a load, from a seed.
 //!
 //! Written before any predictor and not changed since: what is drawn here, and how often, decides
-//! what a score means. Seeds below 6401, and those from 100001 on, were used for tuning.
+//! what a score means. Seeds below 8001, and those from 100001 on, were used for tuning.
 //!
 //! Disks are drives of a library (the catalog, and imported ones where the caller has their files),
 //! half of them with another queue or write cache than they were built with; volumes with limits;
@@ -23,7 +23,7 @@ use crate::error::Result;
 /// Seeds that parameters of the predictor may be fitted to.
 pub const TUNING: std::ops::RangeInclusive<u64> = 1..=200;
 /// Seeds that it is judged by.
-pub const JUDGING: std::ops::RangeInclusive<u64> = 7001..=7400;
+pub const JUDGING: std::ops::RangeInclusive<u64> = 8001..=9500;
 
 /// A question, before the rate of an open load is known.
 #[derive(Debug, Clone, PartialEq)]

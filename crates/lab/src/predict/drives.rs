@@ -6,13 +6,15 @@
 //! ones before them on the bus.
 
 use super::explain::Account;
+use super::footprint::Part;
 use super::mechanics::{Came, Mechanics};
-use super::predictor::Model;
-use super::queue::{Branch, State, Station};
+use super::predictor::{Model, READ_RUN};
+use super::queue::{Branch, State, Station, in_run};
 use super::random::{Law, Waiting, Ways, host_read, host_write};
 use super::sequential::{Arriving, FEW, Gaps, Moments, Pace, Stream, arriving, pace};
 use super::subject::{Arrivals, Shape};
 use crate::disk::profile::WritePolicy;
+use crate::stats::real::exp;
 
 impl Model<'_> {
     /// A drive under random commands.
@@ -246,7 +248,7 @@ impl Model<'_> {
             ..Account::default()
         };
         Branch {
-            delay: aside + self.crowd(head.service),
+            delay: aside,
             stations: vec![head],
             deviation,
             block,
@@ -281,14 +283,28 @@ impl Model<'_> {
             away: 0.0,
             ..stream
         };
-        let queued = queued.at_most(pace(mechanics, parts, few).period);
+        let period = pace(mechanics, parts, few).period;
+        let queued = queued.at_most(period);
         let spread = |of: Moments| (of.square - of.mean.powi(2)).max(0.0);
         let variation = spread(queued) / queued.mean.max(1.0).powi(2);
+        // A disk that has all parts has no pause between runs.
+        let striped = matches!(self.volume.shape, Shape::Striped { .. });
+        let run = if striped && self.footprint.visits[disk] > 0.99 {
+            f64::INFINITY
+        } else {
+            gaps.run
+        };
+        let gaps = Gaps { run, ..gaps };
         let head = Station {
             first: Some((first.mean, first.square)),
+            run,
             ..Station::once(queued.mean, variation)
         };
-        (head, (spread(first) + apart).sqrt(), delay + slow)
+        let over = match stream.reads {
+            0.0 => overflow(mechanics, parts, period, gaps),
+            _ => 0.0,
+        };
+        (head, (spread(first) + apart).sqrt(), delay + slow + over)
     }
 
     /// How the parts of a stream come that has this gap while it is the disk's turn.
@@ -298,6 +314,10 @@ impl Model<'_> {
                 turn / visits.min(1.0),
                 (chunk as f64 / self.load.blocks as f64).max(1.0),
             ),
+            // Where one leg falls behind, the other one takes the next run.
+            Shape::Mirror if self.load.reads == 1000 && visits > 0.99 => {
+                (turn, READ_RUN as f64 / self.load.blocks as f64)
+            }
             _ => (turn, f64::INFINITY),
         };
         Gaps { turn, mean, run }
@@ -337,25 +357,8 @@ impl Model<'_> {
     fn burst(&self, visits: f64) -> f64 {
         match self.volume.shape {
             Shape::Linear => 1.0 / visits,
+            Shape::Striped { chunk } if chunk > self.load.blocks => (1.0 / visits).max(1.0),
             _ => 1.0,
-        }
-    }
-
-    /// What parts wait for those before them in the same chunk, where they come faster than the
-    /// disk serves them.
-    fn crowd(&self, service: f64) -> f64 {
-        let gap = match self.load.arrivals {
-            Arrivals::Closed { .. } => return 0.0,
-            Arrivals::Even { gap_ns }
-            | Arrivals::Poisson { gap_ns }
-            | Arrivals::Bursty { gap_ns, .. } => gap_ns as f64,
-        };
-        match self.volume.shape {
-            Shape::Striped { chunk } => {
-                let together = chunk as f64 / self.load.blocks as f64;
-                (together - 1.0).max(0.0) * (service - gap).max(0.0) / 2.0
-            }
-            _ => 0.0,
         }
     }
 
@@ -400,6 +403,31 @@ impl Model<'_> {
         let distance = cylinder(first).abs_diff(cylinder(last));
         mechanics.arm.seek_ns(distance) as f64
     }
+}
+
+/// What a write of a stream waits for room in a cache which the head empties by one each `period`:
+/// for the work that it finds beyond what fits, whose tail is taken for exponential.
+fn overflow(mechanics: &Mechanics<'_>, parts: &[Part], period: f64, gaps: Gaps) -> f64 {
+    let cache = &mechanics.profile.cache;
+    let count = parts.iter().map(|part| part.count).sum::<u64>() as f64 / parts.len() as f64;
+    let room = match cache.write_policy {
+        WritePolicy::Through => return 0.0,
+        WritePolicy::BehindWhenIdle => f64::from(cache.segment_blocks) / count - 1.0,
+        WritePolicy::Behind => cache.write_segments as f64,
+    };
+    if room < 0.0 {
+        // Its own service is that of the medium.
+        return 0.0;
+    }
+    let demand = period / gaps.turn;
+    let (idle, wait) = if gaps.run.is_finite() {
+        let found = in_run(demand, gaps.run);
+        (found.idle, found.wait * gaps.turn)
+    } else {
+        let busy = demand.min(0.98);
+        (1.0 - busy, busy * period / (2.0 * (1.0 - busy)))
+    };
+    wait * exp(-room * period * (1.0 - idle) / wait.max(1e-9))
 }
 
 /// The time of a part that needs no head.

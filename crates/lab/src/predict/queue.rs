@@ -13,6 +13,10 @@
 //! share of 0.45/K, from constant servers played through. No station gives more than one service
 //! at a time.
 
+mod run;
+
+pub(super) use run::in_run;
+
 use super::explain::Account;
 
 /// Halvings of the rate that is looked for.
@@ -42,6 +46,8 @@ pub(super) struct Station {
     /// The mean and the second moment of the service of one that comes to it idle, where that is
     /// another.
     pub(super) first: Option<(f64, f64)>,
+    /// Parts that come one after the other before there is a pause; of an open network.
+    pub(super) run: f64,
 }
 
 /// A disk as requests see it.
@@ -112,6 +118,7 @@ impl Station {
             own: 0.0,
             room: 0.0,
             first: None,
+            run: f64::INFINITY,
         }
     }
 
@@ -124,17 +131,42 @@ impl Station {
         }
     }
 
-    /// Under an open load of `flow` whose waiting is `wait`: the mean service, and the waiting,
-    /// where the first of a busy period is served otherwise (Welch, 1964).
-    fn begun(&self, flow: f64, wait: f64) -> (f64, f64) {
+    /// The mean service, and the waiting, under an open load of `flow` whose gaps have the squared
+    /// coefficient of variation `gaps`.
+    fn loaded(&self, flow: f64, gaps: f64) -> (f64, f64) {
+        let demand = flow * self.service;
+        let busy = demand.min(0.98);
+        let random = gaps + self.variation;
+        let (idle, wait) = if self.run.is_finite() {
+            // More chance acts as a shorter run of longer steps, as of any diffusion.
+            let steps = random.max(0.1);
+            let wait = steps * in_run(demand, self.run / steps).wait;
+            (in_run(demand, self.run).idle, wait / flow.max(1e-12))
+        } else {
+            let work = flow * self.service.powi(2) * random;
+            (1.0 - busy, work / (2.0 * (1.0 - busy)))
+        };
+        self.begun(flow, idle, wait)
+    }
+
+    /// The same where the first of a busy period is served otherwise (Welch, 1964), if a share
+    /// `idle` is one else, and the others `wait`.
+    fn begun(&self, flow: f64, idle: f64, wait: f64) -> (f64, f64) {
         let Some((mean, square)) = self.first else {
             return (self.service, wait);
         };
         let usual = self.service.powi(2) * (1.0 + self.variation);
         let busy = (flow * self.service).min(0.98);
-        let growth = 1.0 - busy + flow * mean;
-        let idle = ((1.0 - busy) / growth).clamp(0.0, 1.0);
-        let more = flow * (square - usual) / (2.0 * growth);
+        let growth = 1.0 + flow * (mean - self.service);
+        // In a run that brings too much, all that wait win what its first one does, and no more.
+        let (least, floor) = if self.run.is_finite() {
+            ((mean - self.service).min(0.0), 1.0)
+        } else {
+            (f64::MIN, 1.0 - busy)
+        };
+        let growth = growth.max(floor);
+        let idle = (idle / growth).clamp(0.0, 1.0);
+        let more = (flow * (square - usual) / (2.0 * growth)).max(least);
         let service = idle * mean + (1.0 - idle) * self.service;
         (service, (wait + more).max(0.0))
     }
@@ -387,9 +419,8 @@ pub(super) fn open(branches: &[Branch], spread: Spread<'_>, rate: f64, gaps: f64
             // Of many sources each sees fewer of the bursts.
             let variation = 1.0 + (gaps - 1.0) * branch.visits.min(1.0);
             let busy = (flow * station.service).min(0.98);
-            let work = flow * station.service.powi(2) * (variation + station.variation);
             let behind = flow * station.background * station.piece;
-            let (service, wait) = station.begun(flow, work / (2.0 * (1.0 - busy)));
+            let (service, wait) = station.loaded(flow, variation);
             // Of two queues the shorter one: as with one queue for two servers. What goes on behind
             // the requests is in no queue, and both have it.
             let behind = behind / (2.0 * (1.0 - busy));

@@ -2,7 +2,7 @@
 
 use block::sim::Random;
 
-use super::{Branch, Spread, Station, closed, largest, last_of, open};
+use super::{Branch, Spread, Station, closed, in_run, largest, last_of, open};
 
 const ONE: Spread<'static> = Spread {
     width: &[1.0],
@@ -172,4 +172,32 @@ fn a_first_service_of_its_own_is_waited_for() {
     };
     let told = open(&[branch, above], ONE, 1.0 / gap, 1.0).response;
     assert!((told / played - 1.0).abs() < 0.01, "{told} for {played}");
+}
+
+/// What the parts of runs find, played through one by one, for disks that are half busy, nearly
+/// full, and get too much while a run lasts; and where runs are long, as Pollaczek and Khinchine.
+#[test]
+fn runs_are_as_played_through() {
+    let mut random = Random::new(11);
+    let runs = 20_000;
+    for (busy, parts) in [(0.5, 16), (0.95, 8), (0.95, 64), (1.3, 16), (3.0, 8)] {
+        let (mut waits, mut idles) = (0.0, 0.0);
+        for _ in 0..runs {
+            let mut wait = 0.0_f64;
+            for _ in 0..parts {
+                waits += wait;
+                idles += f64::from(u8::from(wait <= 0.0));
+                let uniform = ((random.number() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+                let gap = -crate::stats::real::ln(uniform);
+                wait = (wait + busy - gap).max(0.0);
+            }
+        }
+        let all = f64::from(runs * parts);
+        let found = in_run(busy, f64::from(parts));
+        assert!((found.wait / (waits / all) - 1.0).abs() < 0.02, "{busy}");
+        assert!((found.idle / (idles / all) - 1.0).abs() < 0.02, "{busy}");
+    }
+    let endless = in_run(0.5, 1e6);
+    assert!((endless.wait - 0.25).abs() < 2e-3);
+    assert!((endless.idle - 0.5).abs() < 2e-3);
 }
