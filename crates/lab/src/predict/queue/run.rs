@@ -18,6 +18,10 @@
 
 use crate::stats::real::{exp, ln};
 
+/// Parts after which the rest of a run is not worth working out one by one: a chunk of 4 MiB in
+/// blocks has as many.
+const PARTS_MAX: u32 = 8192;
+
 /// What the parts of a run find, on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::predict) struct Found {
@@ -29,26 +33,28 @@ pub(in crate::predict) struct Found {
 
 /// A run of `parts`, whose services take `busy` mean gaps each.
 pub(in crate::predict) fn in_run(busy: f64, parts: f64) -> Found {
-    let count = parts.round().max(1.0) as u32;
+    let parts = parts.round().max(1.0);
+    let count = parts.min(f64::from(PARTS_MAX)) as u32;
     let (mut wait, mut waits, mut idles) = (0.0, 0.0, 1.0);
     for before in 1..count {
         let (equal, least) = poisson(f64::from(before), busy);
         let more = ((busy - 1.0) * least + equal).max(0.0);
         let idle = (1.0 - busy + more).clamp(0.0, 1.0);
         wait += more;
-        if least < 1e-9 {
-            // What comes now finds what the ones before found.
-            let rest = f64::from(count - before);
-            waits += rest * wait;
-            idles += rest * idle;
-            break;
-        }
         waits += wait;
         idles += idle;
+        if least < 1e-9 || before == PARTS_MAX - 1 {
+            // What comes now finds what the ones before found, and what they could not do.
+            let rest = parts - f64::from(before + 1);
+            let growth = (busy - 1.0).max(0.0);
+            waits += rest * (wait + growth * f64::midpoint(rest, 1.0));
+            idles += rest * (1.0 - busy).max(0.0);
+            break;
+        }
     }
     Found {
-        idle: idles / f64::from(count),
-        wait: waits / f64::from(count),
+        idle: idles / parts,
+        wait: waits / parts,
     }
 }
 

@@ -200,4 +200,8 @@ fn runs_are_as_played_through() {
     let endless = in_run(0.5, 1e6);
     assert!((endless.wait - 0.25).abs() < 2e-3);
     assert!((endless.idle - 0.5).abs() < 2e-3);
+    // A queue that grows by half a gap with each part.
+    let crowded = in_run(1.5, 1e12);
+    assert!((crowded.wait / 0.25e12 - 1.0).abs() < 1e-3, "{crowded:?}");
+    assert!(crowded.idle < 1e-3);
 }
