@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
-use export::fuse::Access;
+use export::fuse::{self, Access};
 use export::pressure;
 use lvm::model::dm_name;
 use manager::apply::HostDisks;
@@ -142,8 +142,9 @@ fn serve(
     // Before all else, so that a signal during the scan is not lost.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
+    fuse::require_device().map_err(failed)?;
     let found = find(arguments, name, session)?;
-    let place = place(arguments)?;
+    let (place, made) = place(arguments)?;
     let runtime = Runtime::open().map_err(failed)?;
     let Found {
         source,
@@ -153,6 +154,7 @@ fn serve(
         here,
     } = found;
     let server = Server::start(&runtime, source, &name, &key, access, &place).map_err(failed)?;
+    made.keep();
     session.print(&format!("{}\n", server.place().display()))?;
     session.out().flush()?;
     if mode == Mode::Background {
@@ -256,18 +258,43 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
     })
 }
 
-fn place(arguments: &Arguments) -> Result<Place, Error> {
+/// The file for a volume, if it was made for it: it goes again unless the volume is served there.
+struct MadeFile(Option<PathBuf>);
+
+impl MadeFile {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for MadeFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Nobody is left to tell; it is empty.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn place(arguments: &Arguments) -> Result<(Place, MadeFile), Error> {
     let Some(path) = arguments.value(&FILE).map(PathBuf::from) else {
         let root = rustix::process::geteuid().is_root();
-        return Ok(if root { Place::Node } else { Place::File(None) });
+        let place = if root { Place::Node } else { Place::File(None) };
+        return Ok((place, MadeFile(None)));
     };
-    // An existing file keeps its content under the mount.
-    let made = std::fs::File::options()
-        .append(true)
-        .create(true)
-        .open(&path);
-    made.map_err(|error| {
+    let failed = |error: std::io::Error| {
         Error::failed(format!("Cannot use the file {}", path.display())).because(error)
-    })?;
-    Ok(Place::File(Some(path)))
+    };
+    let mut options = std::fs::File::options();
+    options.append(true);
+    let made = match options.clone().create_new(true).open(&path) {
+        Ok(_) => Some(path.clone()),
+        // An existing file keeps its content under the mount.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            options.open(&path).map_err(failed)?;
+            None
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    Ok((Place::File(Some(path)), MadeFile(made)))
 }

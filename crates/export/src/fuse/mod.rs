@@ -23,7 +23,7 @@ mod protocol;
 mod session;
 mod worker;
 
-pub use mount::{Mount, remove_stale};
+pub use mount::{Mount, remove_stale, require_device};
 pub use session::{Access, Announcer, FuseFile, Options};
 
 #[cfg(test)]

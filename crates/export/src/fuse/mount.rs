@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use block::{Error, Kind, Result};
+use rustix::fs::Access as Rights;
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
@@ -21,6 +23,9 @@ use rustix::net::{
 };
 
 use crate::fuse::Access;
+
+/// The kernel's end.
+const DEVICE: &str = "/dev/fuse";
 
 /// Who mounted, and so who unmounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,7 @@ impl Mount {
         if !found.is_file() {
             return Err(Error::new(Kind::Open, context("it is not a regular file")));
         }
+        require_device()?;
         // The kernel resolves the path again when it unmounts, possibly from another folder.
         let path = path
             .canonicalize()
@@ -85,6 +91,30 @@ impl Drop for Mount {
         // Nobody is left to tell; a stale mount is cleaned up by the next detach.
         let _ = self.remove();
     }
+}
+
+/// Fails where this process may not talk to the kernel's FUSE, and says what root can do about it:
+/// `fusermount3` opens the device with its caller's rights.
+pub fn require_device() -> Result<()> {
+    require(Path::new(DEVICE))
+}
+
+fn require(device: &Path) -> Result<()> {
+    let Err(errno) = rustix::fs::access(device, Rights::READ_OK | Rights::WRITE_OK) else {
+        return Ok(());
+    };
+    let name = device.display();
+    let what = if errno == Errno::NOENT {
+        format!("there is no {name}: let root load the kernel module fuse (modprobe fuse)")
+    } else if rustix::process::geteuid().is_root() {
+        format!("{name} may not be opened: this container or machine forbids it")
+    } else {
+        format!(
+            "{name} may not be opened by this user: let root allow it (chmod 0666 {name}, as udev \
+             does), or use ashlar serve, which needs no FUSE"
+        )
+    };
+    Err(Error::io(what, errno.into()).with_kind(Kind::Open))
 }
 
 /// Unmounts `path` whoever mounted it: what a killed server left.
@@ -136,12 +166,9 @@ fn open_fuse() -> Result<OwnedFd> {
         .read(true)
         .write(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK);
-    let file = options.open("/dev/fuse").map_err(|error| {
-        Error::io(
-            "cannot open /dev/fuse (is the fuse module loaded, and visible here?)",
-            error,
-        )
-    })?;
+    let file = options
+        .open(DEVICE)
+        .map_err(|error| Error::io(format!("cannot open {DEVICE}"), error))?;
     Ok(file.into())
 }
 
