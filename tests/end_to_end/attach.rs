@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tests::{
-    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, assert_root, copy_ashlar, sha256,
+    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root,
+    copy_ashlar, sha256,
 };
 
 /// A runtime folder of this test's own, and what is attached there.
@@ -205,43 +206,94 @@ fn names_are_told() {
 }
 
 /// An ordinary user gets a volume as a file, reads it, and takes it away.
+/// The golden disks, the program and a folder for a user who is nobody.
+struct Nobody {
+    world: World,
+    golden: Golden,
+    binary: PathBuf,
+    home: PathBuf,
+}
+
+impl Nobody {
+    fn new() -> Self {
+        let world = World::new();
+        let golden = Golden::copy();
+        let open = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+        };
+        open(golden.folder(), 0o755);
+        golden.images().iter().for_each(|image| open(image, 0o644));
+        let binary = world.scratch.join("ashlar");
+        copy_ashlar(&binary);
+        let home = world.scratch.join("home");
+        fs::create_dir(&home).expect("a folder");
+        std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");
+        open(world.scratch.path(), 0o755);
+        Self {
+            world,
+            golden,
+            binary,
+            home,
+        }
+    }
+
+    /// `tool` with the words that make the rest of them run as this user.
+    fn run(&self, tool: Tool) -> Tool {
+        tool.args([
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--",
+        ])
+        .env("ASHLAR_RUNTIME_DIR", self.home.join("run"))
+    }
+
+    fn attach(&self, tool: Tool, file: &Path) -> Tool {
+        let attach = self.run(tool).arg(&self.binary).arg("--devices");
+        let attach = attach.arg(self.golden.folder());
+        attach
+            .args(["attach", "-r", "vg0/stripe2x", "--file"])
+            .arg(file)
+    }
+}
+
 #[test]
 fn an_ordinary_user_gets_a_file() {
-    let world = World::new();
-    let golden = Golden::copy();
-    let open = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
-    };
-    open(golden.folder(), 0o755);
-    golden.images().iter().for_each(|image| open(image, 0o644));
-    let binary = world.scratch.join("ashlar");
-    copy_ashlar(&binary);
-    let home = world.scratch.join("home");
-    fs::create_dir(&home).expect("a folder");
-    std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");
-    open(world.scratch.path(), 0o755);
-    let user = || {
-        Tool::new("setpriv")
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
-            .env("ASHLAR_RUNTIME_DIR", home.join("run"))
-    };
-    let file = home.join("volume.img");
-    let attach = user().arg(&binary).arg("--devices").arg(golden.folder());
-    let attach = attach
-        .args(["attach", "-r", "vg0/stripe2x", "--file"])
-        .arg(&file);
+    assert_fuse_for_all();
+    let user = Nobody::new();
+    let file = user.home.join("volume.img");
+    let attach = user.attach(Tool::new("env"), &file);
     assert_eq!(Path::new(attach.succeed().text().trim_end()), file);
     // Root may not look into a user's mount; the user may.
-    let read = user().arg("sha256sum").arg(&file).succeed().text();
+    let words = || user.run(Tool::new("env"));
+    let read = words().arg("sha256sum").arg(&file).succeed().text();
     assert!(read.starts_with(&Golden::volume("stripe2x").sha256));
-    let copy = home.join("copy");
-    let mut compare = user().args(["qemu-img", "convert", "-O", "raw"]);
+    let copy = user.home.join("copy");
+    let mut compare = words().args(["qemu-img", "convert", "-O", "raw"]);
     compare = compare.args([&file, &copy]);
     compare.succeed();
     assert_eq!(
         sha256(&fs::read(&copy).expect("the copy")),
         Golden::volume("stripe2x").sha256
     );
-    user().arg(&binary).arg("detach").arg(&file).succeed();
+    words().arg(&user.binary).arg("detach").arg(&file).succeed();
     assert_eq!(fs::metadata(&file).expect("the file is back").len(), 0);
+}
+
+#[test]
+fn without_rights_to_fuse_the_remedy_is_named() {
+    // In a mount namespace of its own /dev/fuse is what root alone may open, as without udev.
+    let user = Nobody::new();
+    let closed = user.world.scratch.join("closed");
+    fs::write(&closed, "").expect("a file");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).expect("permissions");
+    let script = "mount --bind \"$0\" /dev/fuse && exec \"$@\"";
+    let unshared = Tool::new("unshare").args(["--mount", "sh", "-c", script]);
+    let file = user.home.join("volume.img");
+    let refused = user.attach(unshared.arg(&closed), &file).exit(5);
+    let said = refused.complaints();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("chmod 0666 /dev/fuse"), "{said}");
+    assert!(!file.exists(), "the file that was made for it is gone");
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
-use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_root, copy_ashlar};
+use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root, copy_ashlar};
 
 /// The demo has many steps, and the machine may have much else to do.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -91,6 +91,7 @@ fn the_demo_shows_everything() {
 #[test]
 fn an_ordinary_user_sees_the_demo_too() {
     assert_root();
+    assert_fuse_for_all();
     let scratch = Scratch::new("demo-user");
     let (program, folder) = (scratch.join("ashlar"), scratch.join("tmp"));
     copy_ashlar(&program);

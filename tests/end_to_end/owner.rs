@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Range};
-use tests::{Daemon, Golden, Scratch, Tool, ashlar, assert_root, copy_ashlar, sha256};
+use tests::{
+    Daemon, Golden, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root, copy_ashlar, sha256,
+};
 
 /// Golden disks that may be written, a runtime folder of their own, and what runs there.
 struct World {
@@ -163,6 +165,7 @@ fn check_files(on: impl AsRef<Path>) {
 /// message says what to do; what may be written is written by an ordinary user too.
 #[test]
 fn an_ordinary_user_writes_a_file() {
+    assert_fuse_for_all();
     let world = World::new();
     let open = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");

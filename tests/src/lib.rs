@@ -39,4 +39,6 @@ pub use loops::{Access, LoopDevice};
 pub use made::Made;
 pub use scratch::Scratch;
 pub use stock::Stock;
-pub use tool::{Finished, LIMIT, Tool, ashlar, ashlar_path, assert_root, copy_ashlar};
+pub use tool::{
+    Finished, LIMIT, Tool, ashlar, ashlar_path, assert_fuse_for_all, assert_root, copy_ashlar,
+};

@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -107,6 +108,15 @@ pub fn assert_root() {
     assert!(
         is_root,
         "this test needs root (loop devices, mounts): run the tests as root"
+    );
+}
+
+/// Fails the test unless ordinary users may mount through FUSE.
+pub fn assert_fuse_for_all() {
+    let device = std::fs::metadata("/dev/fuse").expect("/dev/fuse is there");
+    assert!(
+        device.permissions().mode() & 0o666 == 0o666,
+        "ordinary users may not open /dev/fuse: run chmod 0666 /dev/fuse, as cargo xtask test does"
     );
 }
 

@@ -1,9 +1,11 @@
 //! What the tests need of the machine: root, and commands that Debian packages bring.
 //!
-//! As root on a machine with `apt-get` missing packages are installed, and it is said. Otherwise
-//! the run ends before it begins, naming what is missing.
+//! As root on a machine with `apt-get` missing packages are installed, and it is said; so are the
+//! rights that udev would have given to `/dev/fuse`, without which ordinary users cannot attach a
+//! volume. Otherwise the run ends before it begins, naming what is missing.
 
 use std::env;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -48,6 +50,10 @@ const COMMANDS: &[(&str, &str)] = &[
 const KERNEL: &str = "linux-image-amd64";
 const UPDATE: &[&str] = &["update", "-q"];
 
+/// The device through which ordinary users mount files, and the rights that udev gives it.
+const FUSE: &str = "/dev/fuse";
+const FUSE_RIGHTS: u32 = 0o666;
+
 /// Where commands of the system stand that an ordinary `PATH` may leave out.
 const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
 
@@ -71,6 +77,7 @@ pub(super) fn ensure() -> Result<(), String> {
         }
         return Err(message);
     }
+    ensure_fuse(Path::new(FUSE))?;
     if missing.is_empty() {
         return ensure_kernel();
     }
@@ -92,6 +99,25 @@ pub(super) fn ensure() -> Result<(), String> {
             still.join(" ")
         )),
     }
+}
+
+/// Makes sure that everybody may open the device, as where udev runs.
+fn ensure_fuse(device: &Path) -> Result<(), String> {
+    let name = device.display();
+    let found = std::fs::metadata(device)
+        .map_err(|error| format!("{name} is not there ({error}); load the kernel module fuse"))?;
+    let rights = found.permissions().mode();
+    if rights & FUSE_RIGHTS == FUSE_RIGHTS {
+        return Ok(());
+    }
+    println!("test: letting every user open {name}, as udev does");
+    let wanted = std::fs::Permissions::from_mode(rights | FUSE_RIGHTS);
+    std::fs::set_permissions(device, wanted).map_err(|error| {
+        format!(
+            "ordinary users may not open {name}, and that cannot be changed ({error}): \
+             run chmod 0666 {name}"
+        )
+    })
 }
 
 /// Makes sure that the kernel is there or can be downloaded.

@@ -1,6 +1,9 @@
 //! What is missing is named.
 
-use super::{find, missing_packages, search_path};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::{ensure_fuse, find, missing_packages, search_path};
 
 #[test]
 fn a_missing_command_names_its_package_once() {
@@ -12,4 +15,20 @@ fn a_missing_command_names_its_package_once() {
 #[test]
 fn system_folders_are_searched() {
     assert!(find("losetup", &search_path()).is_some());
+}
+
+#[test]
+fn a_device_for_root_alone_is_opened_to_everybody() {
+    // What a machine without udev has; a file stands for the device.
+    let device = std::env::temp_dir().join(format!("xtask-fuse-{}", std::process::id()));
+    std::fs::write(&device, "").expect("a file");
+    let rights = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&device, rights(0o600)).expect("its rights");
+    let outcome = ensure_fuse(&device);
+    let mode = std::fs::metadata(&device).map(|found| found.permissions().mode() & 0o777);
+    std::fs::remove_file(&device).expect("the file is ours");
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(mode.expect("the file is there"), 0o666);
+    let missing = ensure_fuse(Path::new("/nowhere/fuse")).expect_err("it is not there");
+    assert!(missing.contains("/nowhere/fuse"), "{missing}");
 }
