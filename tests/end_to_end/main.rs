@@ -25,6 +25,7 @@ mod owner;
 mod plans;
 mod reports;
 mod rings;
+mod scripts;
 mod sequence;
 mod survive;
 mod traces;

@@ -58,7 +58,8 @@ pub(crate) fn overview(commands: &[&Command]) -> String {
     }
     out.push_str(
         "\nThe commands of LVM2 take LVM2's options and also answer when the binary is linked\n\
-         under their names, or called as `ashlar lvm COMMAND`. `ashlar help --man DIR` writes\n\
+         under their names, or called as `ashlar lvm COMMAND`; `ashlar lvm` alone runs what\n\
+         it reads, one command a line. `ashlar help --man DIR` writes\n\
          manual pages.\n",
     );
     out

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::catalogue::{ALL, find};
 use super::session::Session;
-use super::vgs;
+use super::{absent, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
 };
@@ -15,10 +15,27 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
+    if let Some(rest) = shell_words(&words) {
+        match rest {
+            [] => return shell::run_input(),
+            // A script that names this program in its first line.
+            [path] if find(path).is_none() => {
+                if let Some(status) = shell::run_file(path) {
+                    return status;
+                }
+            }
+            _ => {}
+        }
+    }
     let mut session = Session::new();
-    let outcome = run(&words, &mut session).and_then(|()| session.finish());
-    let Err(error) = outcome else {
-        return ExitCode::SUCCESS;
+    let outcome = run(&words, &mut session);
+    ExitCode::from(status(outcome, &mut session))
+}
+
+/// The exit status of a command, which is told what went wrong.
+pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
+    let Err(error) = outcome.and_then(|()| session.finish()) else {
+        return 0;
     };
     match error.kind() {
         Kind::Reported | Kind::Ended(_) | Kind::Pipe => {}
@@ -28,7 +45,26 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Kind::Failed | Kind::NoSuchCommand => session.error(&error.to_string()),
     }
-    ExitCode::from(error.exit_status())
+    error.exit_status()
+}
+
+/// The words behind `lvm`, where the program is called by this name or as `ashlar lvm`.
+fn shell_words(words: &[String]) -> Option<&[String]> {
+    match words {
+        [path, rest @ ..] if own_name(path) == "lvm" => Some(rest),
+        [path, word, rest @ ..] if word == "lvm" && is_ours(own_name(path)) => Some(rest),
+        _ => None,
+    }
+}
+
+fn own_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether the program may be called so and then be told a command: `ashlar`, `ashlar-0.1.0`,
+/// `lvm`.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("ashlar") || name == "lvm"
 }
 
 /// The arguments of a command that looks at `devices` and has no other options.
@@ -40,15 +76,23 @@ pub(crate) fn device_arguments(devices: &str) -> Result<Arguments, Error> {
 fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
     let (binary, mut rest) = match words {
         [] => ("ashlar", words),
-        [path, rest @ ..] => (path.rsplit('/').next().unwrap_or(path), rest),
+        [path, rest @ ..] => (own_name(path), rest),
     };
-    if let Some(command) = find(binary).filter(|_| binary != "help") {
-        return run_command(command, rest, session);
+    if !is_ours(binary) {
+        return match find(binary).filter(|_| binary != "help") {
+            Some(command) => run_command(command, rest, session),
+            None => Err(no_such_link(binary)),
+        };
     }
     if rest.first().is_some_and(|word| word == "lvm") {
         rest = &rest[1..];
     }
-    let (leading, rest) = split_leading(rest);
+    named(rest, session)
+}
+
+/// Runs the command that these words name.
+pub(super) fn named(words: &[String], session: &mut Session) -> Result<(), Error> {
+    let (leading, rest) = split_leading(words);
     match rest {
         [] if leading.iter().any(|word| word == "--version") => version(session),
         [] => Ok(session.print(&overview(ALL))?),
@@ -60,12 +104,25 @@ fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
     }
 }
 
-fn no_such_command(name: &str) -> Error {
-    let hint = meant(name, ALL.iter().map(|command| command.name));
-    let stop = if hint.is_empty() { "." } else { "" };
-    Error::no_such_command(format!(
-        "No such command '{name}'{hint}{stop}  Try 'ashlar help'."
-    ))
+/// Why there is no such command, and what to do instead.
+pub(super) fn no_such_command(name: &str) -> Error {
+    absent::refusal(name).unwrap_or_else(|| {
+        let hint = meant(name, ALL.iter().map(|command| command.name));
+        let stop = if hint.is_empty() { "." } else { "" };
+        Error::no_such_command(format!(
+            "No such command '{name}'{hint}{stop}  Try 'ashlar help'."
+        ))
+    })
+}
+
+/// The same where the program itself has this name.
+fn no_such_link(name: &str) -> Error {
+    absent::refusal(name).unwrap_or_else(|| {
+        Error::no_such_command(format!(
+            "No such command '{name}', the name by which Ashlar was called, and nothing was done.  \
+             Call it ashlar, lvm, or a command's name; 'ashlar help' lists these."
+        ))
+    })
 }
 
 fn run_command(

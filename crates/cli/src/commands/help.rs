@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Session;
 use super::catalogue::{ALL, find};
+use super::dispatch::no_such_command;
 use crate::args::{Arguments, Command, Error, Example, Flag, overview, page, text};
 
 const MAN: Flag = Flag::value(
@@ -46,9 +47,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         [] => Ok(session.print(&overview(ALL))?),
         [name, ..] => match find(name) {
             Some(command) => Ok(session.print(&text(command))?),
-            None => Err(Error::no_such_command(format!(
-                "No such command '{name}'.  Try 'ashlar help'."
-            ))),
+            None => Err(no_such_command(name)),
         },
     }
 }

@@ -4,6 +4,7 @@
 //! messages and exit statuses; `session` is what a command may use: output, messages, and the
 //! disks; `catalogue` lists the commands.
 
+mod absent;
 mod attach;
 mod cat;
 mod catalogue;
@@ -33,6 +34,7 @@ mod segments;
 mod selected;
 mod serve;
 mod session;
+mod shell;
 mod stop;
 mod vgcfgbackup;
 mod vgck;

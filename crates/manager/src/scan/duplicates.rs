@@ -56,7 +56,8 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
             name(chosen)
         );
         let remedy = "leave out the device that is the copy (--devices, devices/filter), or give \
-                      the copy a new identity with vgimportclone";
+                      the copy a new identity: pvchange --uuid --all, vgchange --uuid VG and \
+                      vgrename VG NEW-NAME, each with --devices COPY";
         let mut finding = Finding::new(FindingKind::DuplicatePv, Severity::Warning, message)
             .on(scan.pv(chosen).device)
             .remedy(remedy);

@@ -222,7 +222,7 @@ pub(super) fn judge_pvs(scan: &mut Scan) {
                 scan.device(pv.device).name
             );
             let remedy = "name the group's other devices too, or restore its metadata with \
-                          vgcfgrestore or pvck --repair";
+                          vgcfgrestore";
             Finding::new(FindingKind::UsedFlag, Severity::Warning, message)
                 .on(pv.device)
                 .remedy(remedy)

@@ -34,8 +34,9 @@ pub(super) const COMMAND: Command = Command {
     name: "vgreduce",
     summary: "Remove physical volumes from a volume group",
     operands: "VG [PV ...]",
-    description: "Takes physical volumes out of a group on which nothing stands; pvmove frees \
-        them. Each is removed with a commit of its own.",
+    description: "Takes physical volumes out of a group on which nothing stands. A volume \
+        leaves a disk through a copy: lvconvert --type mirror -m1 VG/LV NEW-PV, and when it is in \
+        sync, lvconvert -m0 VG/LV OLD-PV. Each is removed with a commit of its own.",
     flags: &[
         &[ALL, REMOVE_MISSING, FORCE],
         UNSUPPORTED,

@@ -259,7 +259,7 @@ fn a_copied_disk_is_a_duplicate() {
             "Not using device",
             "copy.img for PV",
             "a1.img too",
-            "vgimportclone",
+            "pvchange --uuid --all",
         ],
     );
     assert_eq!(scan.physical_volumes[1].duplicate, Duplicate::Chosen);
