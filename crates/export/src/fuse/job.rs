@@ -3,9 +3,10 @@
 //! A file may be read and written at any byte; a device only in whole blocks. A job rounds a read
 //! outwards and hands back the middle, and cuts a write (or a zeroed range) into a first block, a
 //! middle and a last block, of which the outer ones are read, changed and written back. The steps
-//! of a job run one after another; a job is pure, `session` moves its requests.
+//! of a job run one after another; a job is pure, `session` moves its requests. Each step of a
+//! write that must be durable (a file opened with `O_SYNC` or `O_DSYNC`) is written with FUA.
 
-use block::{Buffer, BufferPool, Operation, Range, Request, Unmap};
+use block::{Buffer, BufferPool, Durability, Operation, Range, Request, Unmap};
 
 use crate::fuse::gate::Claim;
 
@@ -25,6 +26,7 @@ enum Plan {
     },
     Change {
         change: Change,
+        durability: Durability,
         next: u64,
         stage: Stage,
     },
@@ -74,15 +76,22 @@ impl Job {
         }
     }
 
-    /// Writes `data` at byte `start`.
-    pub(crate) fn write(unique: u64, start: u64, data: Buffer, block: u32) -> Self {
+    /// Writes `data` at byte `start`; with FUA it is durable when the job is done.
+    pub(crate) fn write(
+        unique: u64,
+        start: u64,
+        data: Buffer,
+        durability: Durability,
+        block: u32,
+    ) -> Self {
         let range = Range::new(start, data.len() as u64);
-        Self::change(unique, range, block, Change::Data(data))
+        Self::change(unique, range, block, Change::Data(data), durability)
     }
 
     /// Zeroes `range`.
     pub(crate) fn zero(unique: u64, range: Range, unmap: Unmap, block: u32) -> Self {
-        Self::change(unique, range, block, Change::Zeroes(unmap))
+        let change = Change::Zeroes(unmap);
+        Self::change(unique, range, block, change, Durability::Volatile)
     }
 
     /// Makes durable what was answered.
@@ -95,9 +104,16 @@ impl Job {
         }
     }
 
-    fn change(unique: u64, range: Range, block: u32, change: Change) -> Self {
+    fn change(
+        unique: u64,
+        range: Range,
+        block: u32,
+        change: Change,
+        durability: Durability,
+    ) -> Self {
         let plan = Plan::Change {
             change,
+            durability,
             next: range.start(),
             stage: Stage::Begin,
         };
@@ -186,6 +202,7 @@ impl Job {
         let (end, block) = (self.range.end(), self.block);
         let Plan::Change {
             change,
+            durability,
             next,
             stage,
         } = &mut self.plan
@@ -212,7 +229,7 @@ impl Job {
                 tag,
                 operation: Operation::Write,
                 range,
-                durability: block::Durability::Volatile,
+                durability: *durability,
                 buffer: std::mem::take(data),
             },
             Change::Data(data) => {
@@ -220,7 +237,7 @@ impl Job {
                 let from = (range.start() - self.range.start()) as usize;
                 let mut piece = pool.get(range.len() as usize);
                 piece.copy_from_slice(&data[from..from + range.len() as usize]);
-                Request::write(tag, range.start(), block::Durability::Volatile, piece)
+                Request::write(tag, range.start(), *durability, piece)
             }
         })
     }
@@ -230,6 +247,7 @@ impl Job {
         let (all, block) = (self.range, self.block);
         let Plan::Change {
             change,
+            durability,
             next,
             stage,
         } = &mut self.plan
@@ -249,12 +267,7 @@ impl Job {
             }
         }
         *stage = Stage::Writing(piece.end());
-        Next::Submit(Request::write(
-            tag,
-            start,
-            block::Durability::Volatile,
-            buffer,
-        ))
+        Next::Submit(Request::write(tag, start, *durability, buffer))
     }
 }
 

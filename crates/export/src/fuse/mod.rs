@@ -13,8 +13,9 @@
 //! `protocol` knows the messages, `mount` the mounting, `job` turns a request into steps for the
 //! device, `gate` keeps partial writes apart, `session` moves everything.
 //!
-//! Promises: a hole punched reads as zeros; an `fsync` is a flush of the device; any byte range
-//! may be read and written. Does not: change its size by request of a client, keep times.
+//! Promises: a hole punched reads as zeros; an `fsync` is a flush of the device; a write through
+//! `O_SYNC`, `O_DSYNC` or with `RWF_DSYNC` is durable when it is answered; any byte range may be
+//! read and written. Does not: change its size by request of a client, keep times.
 
 mod gate;
 mod job;

@@ -7,6 +7,8 @@
 
 use std::num::NonZeroU32;
 
+use block::Durability;
+
 /// Bytes of the header of a request.
 pub(crate) const REQUEST_HEADER: usize = 40;
 /// Bytes of a write's body before its data.
@@ -67,6 +69,7 @@ pub(crate) enum Operation {
     Write {
         offset: u64,
         len: u32,
+        durability: Durability,
     },
     Sync,
     Allocate {
@@ -150,7 +153,13 @@ fn decode_body(opcode: u32, mut body: Body<'_>, body_len: usize) -> Option<Opera
             if opcode == 15 {
                 Operation::Read { offset, len }
             } else if body_len == WRITE_BODY + len as usize {
-                Operation::Write { offset, len }
+                let (_write_flags, _lock_owner) = (body.u32()?, body.u64()?);
+                let durability = durability_of(body.u32()?);
+                Operation::Write {
+                    offset,
+                    len,
+                    durability,
+                }
             } else {
                 return None;
             }
@@ -176,6 +185,17 @@ fn decode_body(opcode: u32, mut body: Body<'_>, body_len: usize) -> Option<Opera
         }
         _ => Operation::Unknown,
     })
+}
+
+/// When a write counts as done, by the `flags` of its body: those of the open file, to which the
+/// kernel adds `O_DSYNC` for what came with `RWF_DSYNC` or `RWF_SYNC` (`fuse_write_flags`). A file
+/// that is not cached gets no `fsync` behind such a write, so nothing else asks for durability.
+fn durability_of(flags: u32) -> Durability {
+    if flags as i32 & (libc::O_DSYNC | libc::O_SYNC) == 0 {
+        Durability::Volatile
+    } else {
+        Durability::Fua
+    }
 }
 
 fn decode_init(body: &mut Body<'_>) -> Option<Operation> {

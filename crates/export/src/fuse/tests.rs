@@ -4,33 +4,43 @@
 //! while the mount's server, which is the same process, is asked to end.
 
 use std::fs::{File, OpenOptions};
+use std::io::IoSlice;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::memory::MemoryDevice;
+use block::sim::{Image, SimDevice};
+use block::{Device, Range};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+use rustix::io::{ReadWriteFlags, pwritev2};
 
 use super::{Access, FuseFile, Options};
 use crate::loop_device::{LoopDevice, Use, usage};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A served memory device over a temporary file.
-struct Served {
-    device: Arc<MemoryDevice>,
+/// A served device over a temporary file.
+struct Served<D: Device + 'static> {
+    device: Arc<D>,
     file: Option<FuseFile>,
     path: PathBuf,
     _alone: MutexGuard<'static, ()>,
 }
 
-impl Served {
+impl Served<MemoryDevice> {
     fn new(size: u64, access: Access) -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = (0..size).map(|i| (i * 31 % 253) as u8).collect();
-        let device = Arc::new(MemoryDevice::from_bytes("memory", bytes));
+        Self::of(MemoryDevice::from_bytes("memory", bytes), access)
+    }
+}
+
+impl<D: Device + 'static> Served<D> {
+    fn of(device: D, access: Access) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = Arc::new(device);
         let path = std::env::temp_dir().join(format!("ashlar-fuse-{}", std::process::id()));
         File::create(&path).unwrap();
         let options = Options { access, threads: 2 };
@@ -52,7 +62,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl<D: Device + 'static> Drop for Served<D> {
     fn drop(&mut self) {
         self.file.take().unwrap().stop().unwrap();
         assert_eq!(
@@ -148,6 +158,56 @@ fn writes_end_at_the_end() {
     );
     assert!(file.set_len(10).is_err());
     file.set_len(4096).unwrap();
+}
+
+#[test]
+fn what_was_to_be_durable_is_durable() {
+    // Whichever way a program asks for durability, no power cut takes back what it was answered;
+    // and what nobody asked it for is not flushed one by one.
+    const SIZE: u64 = 1 << 20;
+    let served = Served::of(
+        SimDevice::of_image("disk", Image::new(SIZE)),
+        Access::ReadWrite,
+    );
+    let open = |flags| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(flags);
+        options.open(&served.path).unwrap()
+    };
+    let durable = |start| {
+        let held = served.device.disk().durable();
+        held.bytes(Range::new(start, 4096)) == [3; 4096]
+    };
+    // Aligned, as O_DIRECT wants it.
+    let data = block::Buffer::copy_of(&[3; 4096]);
+    let plain = open(0);
+    plain.write_all_at(&data, 0).unwrap();
+    assert!(
+        !durable(0),
+        "the disk has a cache, or nothing is tested here"
+    );
+    let opened = [
+        libc::O_DSYNC,
+        libc::O_SYNC,
+        libc::O_DSYNC | libc::O_DIRECT,
+        libc::O_SYNC | libc::O_DIRECT,
+    ];
+    for (start, flags) in (1_u64..).zip(opened) {
+        let start = start * 8192;
+        open(flags).write_all_at(&data, start).unwrap();
+        assert!(durable(start), "opened with {flags:#o}");
+    }
+    for (start, flags) in (10_u64..).zip([ReadWriteFlags::DSYNC, ReadWriteFlags::SYNC]) {
+        let start = start * 8192;
+        pwritev2(&plain, &[IoSlice::new(&data)], start, flags).unwrap();
+        assert!(durable(start), "written with {flags:?}");
+    }
+    assert!(!durable(0), "what was synchronous was written with FUA");
+    plain.sync_data().unwrap();
+    assert!(durable(0));
+    plain.write_all_at(&data, 4096).unwrap();
+    plain.sync_all().unwrap();
+    assert!(durable(4096));
 }
 
 #[test]

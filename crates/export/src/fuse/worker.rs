@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use block::{
-    Buffer, BufferPool, Completion, Driver, ExtentKind, Interest, Queue, Range, Readiness, Result,
-    Unmap, Waker,
+    Buffer, BufferPool, Completion, Driver, Durability, ExtentKind, Interest, Queue, Range,
+    Readiness, Result, Unmap, Waker,
 };
 use rustix::io::Errno;
 
@@ -178,7 +178,11 @@ impl Worker {
                 }
             }
             Operation::Read { offset, len } => self.read(unique, offset, len),
-            Operation::Write { offset, len } => self.write(unique, offset, len),
+            Operation::Write {
+                offset,
+                len,
+                durability,
+            } => self.write(unique, offset, len, durability),
             Operation::Sync => self.start(Job::sync(unique)),
             Operation::Allocate { offset, len, mode } => self.allocate(unique, offset, len, mode),
             Operation::Seek { offset, whence } => self.seek(unique, offset, whence),
@@ -216,7 +220,7 @@ impl Worker {
         self.start(job);
     }
 
-    fn write(&mut self, unique: u64, offset: u64, len: u32) {
+    fn write(&mut self, unique: u64, offset: u64, len: u32, durability: Durability) {
         if self.shared.access == Access::ReadOnly {
             return self.fail(unique, libc::EROFS);
         }
@@ -238,7 +242,8 @@ impl Worker {
             data.truncate(len);
             data
         };
-        self.start(Job::write(unique, offset, data, self.shared.block));
+        let block = self.shared.block;
+        self.start(Job::write(unique, offset, data, durability, block));
     }
 
     fn allocate(&mut self, unique: u64, offset: u64, len: u64, mode: u32) {

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, proptest};
 
-use super::{Incoming, Operation, Reply, decode, reply_header};
+use super::{Durability, Incoming, Operation, Reply, decode, reply_header};
 
 /// A request as the kernel would send it.
 fn request(opcode: u32, body: &[u8]) -> Vec<u8> {
@@ -44,8 +44,32 @@ fn reads_and_writes_are_decoded() {
     let write = Operation::Write {
         offset: 4096,
         len: 512,
+        durability: Durability::Volatile,
     };
     assert_eq!(decode(&whole[..80], whole.len()).unwrap().operation, write);
+}
+
+#[test]
+fn synchronous_writes_are_told_apart() {
+    // What was opened with O_DSYNC or O_SYNC, or came with RWF_DSYNC, is to be durable when it is
+    // answered; the flag stands where the kernel puts it, and no other flag means that.
+    let with = |flags: i32| {
+        // Handle and offset; length, flags of the write and the lock's owner; flags of the file.
+        let mut body = [0_u64, 4096].map(u64::to_ne_bytes).concat();
+        body.extend([0_u32, u32::MAX, 0, 0].map(u32::to_ne_bytes).concat());
+        body.extend(flags.to_ne_bytes());
+        body.extend([0xff; 4]);
+        let bytes = request(16, &body);
+        match decode(&bytes, bytes.len()).unwrap().operation {
+            Operation::Write { durability, .. } => durability,
+            other => panic!("{other:?}"),
+        }
+    };
+    for flags in [libc::O_DSYNC, libc::O_SYNC, libc::O_SYNC | libc::O_RDWR] {
+        assert_eq!(with(flags), Durability::Fua, "{flags:#x}");
+    }
+    let others = libc::O_RDWR | libc::O_DIRECT | libc::O_APPEND | libc::O_NONBLOCK;
+    assert_eq!(with(others), Durability::Volatile);
 }
 
 #[test]
