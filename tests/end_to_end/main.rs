@@ -12,6 +12,7 @@ mod clients;
 mod commands;
 mod crashes;
 mod demo;
+mod durability;
 mod filesystems;
 mod kernel;
 mod lab;

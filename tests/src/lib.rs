@@ -9,6 +9,7 @@
 //!   disks      blank disks for the program and for stock LVM2     Disks::new("name", [8 << 20; 4])
 //!   group      a volume group that the program makes and serves    Group::new("name", 3, 64 << 20)
 //!   made       volume groups made for a test                     Made::many(10_000)
+//!   recorded   the calls of a server, as strace saw them        Recording::of(pid, &file)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
 //!   verifier   does a server keep its word about what was written? Load::new(journal).run(…)
@@ -25,6 +26,7 @@ mod group;
 mod kernel;
 mod loops;
 mod made;
+pub mod recorded;
 mod scratch;
 mod stock;
 mod tool;
