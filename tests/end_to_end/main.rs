@@ -25,6 +25,7 @@ mod network;
 mod owner;
 mod plans;
 mod reports;
+mod reproducible;
 mod rings;
 mod scripts;
 mod sequence;

@@ -23,10 +23,7 @@ use lvm::text::parse;
 use lvm::{Bytes, Uuid};
 
 use crate::Result;
-use crate::scan::{Finding, FindingKind, FoundVg, PvIndex, Scan, Severity, Source};
-
-/// The most of an area that is read, in bytes; stock's default area has 1 MiB.
-const AREA_READ_MAX: u64 = 256 << 20;
+use crate::scan::{Finding, FindingKind, FoundVg, PvIndex, Scan, Severity, area_bytes};
 
 /// All versions of one group.
 #[derive(Debug, Clone, Default)]
@@ -105,16 +102,12 @@ fn read_area(
     group: Uuid,
     found: &mut BTreeMap<(u64, Arc<[u8]>), Version>,
 ) -> Result<()> {
-    let device = scan.device(scan.pv(pv).device);
-    let Some(header) = &scan.pv(pv).areas[area].header else {
+    let Some((bytes, header)) = area_bytes(scan, pv, area)? else {
         // The scan has reported it.
         return Ok(());
     };
-    let source = Source::open(&device.location, &device.name)?;
-    let len = header.size.0.min(AREA_READ_MAX);
-    let bytes = source.read(header.start.0, len as usize)?;
-    let ring = Ring::new(header);
-    for version in versions(&bytes, header) {
+    let ring = Ring::new(&header);
+    for version in versions(&bytes, &header) {
         if version.vg_uuid.parse::<Uuid>() != Ok(group) {
             continue;
         }

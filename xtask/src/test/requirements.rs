@@ -43,6 +43,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
     ("xz", "xz-utils"),
+    ("faketime", "faketime"),
+    ("unshare", "util-linux"),
 ];
 
 /// Names the distribution's kernel, which the tests boot in a machine of their own. They download

@@ -19,6 +19,7 @@ mod man;
 mod name;
 mod parse;
 mod size;
+mod source_date;
 mod suggest;
 mod table;
 
@@ -28,5 +29,6 @@ pub(crate) use man::page;
 pub(crate) use name::{LvName, Target, split_target};
 pub(crate) use parse::{Arguments, parse, split_leading};
 pub(crate) use size::bytes;
+pub(crate) use source_date::source_date;
 pub(crate) use suggest::{meant, nearest};
 pub(crate) use table::{Command, Example, Flag};

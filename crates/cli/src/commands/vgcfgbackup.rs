@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use lvm::model::{VolumeGroup, to_text};
+use lvm::model::{Header, VolumeGroup, to_text};
 use lvm::text::Style;
+use manager::apply::header_now;
+use manager::host::Config;
 
 use super::Session;
 use super::selected::{self, Groups};
-use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::args::{Arguments, Command, Error, Example, flags, source_date};
 use crate::output::{Group, View};
 
 /// `vgcfgbackup`
@@ -46,7 +47,11 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let disks = session.disks(arguments)?;
+    let mut disks = session.disks(arguments)?;
+    if let Some(setting) = source_date()? {
+        let added = disks.host.config.add_text(&setting);
+        added.map_err(|error| Error::failed(error.to_string()))?;
+    }
     let folder = disks.host.config.backup_dir();
     let view = View::new(disks.scan);
     let named = selected::groups(&view, arguments, Groups::Only, session)?;
@@ -66,7 +71,10 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Some(pattern) => PathBuf::from(pattern.replace("%s", name)),
             None => folder.join(name),
         };
-        match write(&path, &text(&view, named.group, arguments)) {
+        match write(
+            &path,
+            &text(&view, named.group, arguments, &disks.host.config),
+        ) {
             Ok(()) => {
                 session.line(&format!("Volume group \"{name}\" successfully backed up."))?;
             }
@@ -80,27 +88,18 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 }
 
 /// The text to be written: what the disks say, with today's names of the devices.
-fn text(view: &View, group: &Group, arguments: &Arguments) -> Vec<u8> {
+fn text(view: &View, group: &Group, arguments: &Arguments, config: &Config) -> Vec<u8> {
     let mut vg: VolumeGroup = (*group.vg).clone();
     for (pv, _) in group.vg.pvs() {
         if group.found(pv).is_some() {
             vg.pv_mut(pv).device = Some(view.pv_name(group, pv).to_owned());
         }
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
-    let host = rustix::system::uname();
-    let shown = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
-    let name = shown(host.nodename());
-    let (system, release) = (shown(host.sysname()), shown(host.release()));
-    let (version, machine) = (shown(host.version()), shown(host.machine()));
-    vg.header.generator = Some(format!("Ashlar {}", env!("CARGO_PKG_VERSION")));
-    vg.header.description = Some(arguments.line().to_owned());
-    vg.header.host_detail = Some(format!("{system} {name} {release} {version} {machine}"));
-    vg.header.creation_host = Some(name);
-    vg.header.creation_time = Some(now);
+    vg.header = Header {
+        description: Some(arguments.line().to_owned()),
+        extra: std::mem::take(&mut vg.header.extra),
+        ..header_now(config)
+    };
     to_text(&vg, Style::Backup)
 }
 

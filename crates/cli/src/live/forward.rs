@@ -6,7 +6,7 @@ use manager::apply::Answer;
 use manager::host::DEVICES_VARIABLE;
 use manager::live::{Client, Dialog};
 
-use crate::args::{Arguments, Error, flags};
+use crate::args::{Arguments, Error, flags, source_date};
 use crate::commands::{Console, Stream, Terminal};
 
 /// Runs a command there.
@@ -18,6 +18,9 @@ pub(crate) fn forward(mut client: Client, name: &str, arguments: &Arguments) -> 
         for path in variable.split(':').filter(|path| !path.is_empty()) {
             words.extend(["--devices".to_owned(), path.to_owned()]);
         }
+    }
+    if let Some(setting) = source_date()? {
+        words.extend([format!("--{}", flags::CONFIG.long), setting]);
     }
     words.extend_from_slice(arguments.words());
     let folder = std::env::current_dir()?;

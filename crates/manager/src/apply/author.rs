@@ -1,21 +1,52 @@
 //! Who makes a change: this program, on this machine, now.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use lvm::model::Header;
 use lvm::plan::Author;
 use lvm::{UUID_LEN, Uuid};
 
-/// The author of a change that `command` makes on this machine, with UUIDs from `uuids`.
-pub fn host_author<'a>(command: &str, uuids: &'a mut dyn FnMut() -> Uuid) -> Author<'a> {
+use super::reproducible::{NO_HOST, source_date, without_folders};
+use crate::host::Config;
+
+/// The author of a change that `command` makes on this machine, with UUIDs from `uuids`. Where
+/// `config` fixes the time, the change is the same on every machine.
+pub fn host_author<'a>(
+    config: &Config,
+    command: &str,
+    uuids: &'a mut dyn FnMut() -> Uuid,
+) -> Author<'a> {
+    let header = header_now(config);
+    Author {
+        generator: header.generator.unwrap_or_default(),
+        description: after(config, command),
+        host: header.creation_host.unwrap_or_default(),
+        host_detail: header.host_detail,
+        time: header.creation_time.unwrap_or_default(),
+        uuids,
+    }
+}
+
+/// What a text says that is written by this program, on this machine, now; it does not say why.
+pub fn header_now(config: &Config) -> Header {
+    let generator = Some(format!("Ashlar {}", env!("CARGO_PKG_VERSION")));
+    if let Some(time) = source_date(config) {
+        return Header {
+            generator,
+            creation_host: Some(NO_HOST.to_owned()),
+            creation_time: Some(time),
+            ..Header::default()
+        };
+    }
     let name = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
-    Author {
-        generator: format!("Ashlar {}", env!("CARGO_PKG_VERSION")),
-        description: after(command),
-        host: text(name.nodename()),
+    Header {
+        generator,
+        creation_host: Some(text(name.nodename())),
         host_detail: Some(format!(
             "{} {} {} {} {}",
             text(name.sysname()),
@@ -24,8 +55,8 @@ pub fn host_author<'a>(command: &str, uuids: &'a mut dyn FnMut() -> Uuid) -> Aut
             text(name.version()),
             text(name.machine())
         )),
-        time: time.map_or(0, |time| time.as_secs()),
-        uuids,
+        creation_time: Some(time.map_or(0, |time| time.as_secs())),
+        ..Header::default()
     }
 }
 
@@ -39,7 +70,11 @@ pub(super) fn random_uuid() -> Uuid {
 }
 
 /// Stock's sentence in a text that holds what a command did.
-pub(super) fn after(command: &str) -> String {
+pub(super) fn after(config: &Config, command: &str) -> String {
+    let command = match source_date(config) {
+        Some(_) => Cow::Owned(without_folders(command)),
+        None => Cow::Borrowed(command),
+    };
     format!("Created *after* executing '{command}'")
 }
 

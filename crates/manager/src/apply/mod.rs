@@ -28,6 +28,7 @@ mod facts;
 mod permit;
 mod preview;
 mod repair;
+mod reproducible;
 mod request;
 mod session;
 mod signatures;
@@ -35,7 +36,7 @@ mod steps;
 mod talk;
 mod unfinished;
 
-pub use author::host_author;
+pub use author::{header_now, host_author};
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,

@@ -15,6 +15,7 @@ use super::backup;
 use super::checks::{label_repairs, require_areas};
 use super::disks::{Disks, Opened};
 use super::permit::{permit, permit_active};
+use super::reproducible::{Drawer, forget_places, source_date};
 use super::request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, prepare};
@@ -223,14 +224,25 @@ impl<'a> Session<'a> {
     }
 
     fn planned(&mut self, scan: &Scan, request: &Request, plan: &mut Plan<'_>) -> Result<Planned> {
-        let mut random = random_uuid;
+        let config = &self.host.config;
+        let mut fresh: Box<dyn FnMut() -> Uuid> = match config.string("ashlar/uuid_seed") {
+            Some(seed) => {
+                let mut drawer = Drawer::new(seed, scan)?;
+                Box::new(move || drawer.draw())
+            }
+            None => Box::new(random_uuid),
+        };
         let uuids: &mut dyn FnMut() -> Uuid = match &mut self.uuids {
             Some(uuids) => &mut **uuids,
-            None => &mut random,
+            None => &mut *fresh,
         };
-        let mut author = host_author(&request.command, uuids);
+        let mut author = host_author(config, &request.command, uuids);
         author.time = self.time.unwrap_or(author.time);
-        plan(scan, &mut author)
+        let mut planned = plan(scan, &mut author)?;
+        if source_date(config).is_some() {
+            forget_places(&mut planned.change);
+        }
+        Ok(planned)
     }
 
     fn tell(&mut self, planned: &Planned, level: Level) {
@@ -379,7 +391,9 @@ impl<'a> Session<'a> {
                 let config = &self.host.config;
                 let message = match group {
                     GroupChange::Commit(vg) if is_unfinished(vg) => None,
-                    GroupChange::Commit(vg) => backup::backup(config, vg, after(&request.command)),
+                    GroupChange::Commit(vg) => {
+                        backup::backup(config, vg, after(config, &request.command))
+                    }
                     GroupChange::Erase(vg) => {
                         backup::forget(config, &vg.name);
                         None

@@ -30,6 +30,7 @@ pub use found::{
 };
 pub use run::{Options, scan, scan_devices};
 pub use source::Source;
+pub(crate) use source::area_bytes;
 
 #[cfg(test)]
 mod tests;

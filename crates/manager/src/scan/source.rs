@@ -11,11 +11,16 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
+use lvm::ondisk::AreaHeader;
 use rustix::fs::{Advice, fadvise};
 
+use super::found::{PvIndex, Scan};
 use crate::device::open_remote;
 use crate::host::{Location, Place, Window};
 use crate::{Error, Kind, Result};
+
+/// The most of a metadata area that is read, in bytes; stock's default area has 1 MiB.
+const AREA_READ_MAX: u64 = 256 << 20;
 
 /// A device that is open for reading.
 #[derive(Debug)]
@@ -167,4 +172,21 @@ impl Source {
             }
         }
     }
+}
+
+/// The bytes of a physical volume's metadata area, as far as they are read, with its header; `None`
+/// where the header is damaged, which the scan has reported.
+pub(crate) fn area_bytes(
+    scan: &Scan,
+    pv: PvIndex,
+    area: usize,
+) -> Result<Option<(Vec<u8>, AreaHeader)>> {
+    let device = scan.device(scan.pv(pv).device);
+    let Some(header) = &scan.pv(pv).areas[area].header else {
+        return Ok(None);
+    };
+    let source = Source::open(&device.location, &device.name)?;
+    let len = header.size.0.min(AREA_READ_MAX);
+    let bytes = source.read(header.start.0, len as usize)?;
+    Ok(Some((bytes, *header)))
 }

@@ -43,8 +43,17 @@ pub(super) const ALLOC: Flag = Flag::value(
     "How strict the choice of extents is.",
 );
 
+/// `--uuid-seed`
+pub(super) const UUID_SEED: Flag = Flag::value(
+    "uuid-seed",
+    "String",
+    "Derive the UUIDs of what is made from this text and from what is on the disks, so that the \
+     same commands give the same UUIDs. With SOURCE_DATE_EPOCH set, they give the same bytes. \
+     Images that are used on one machine need different seeds.",
+);
+
 /// What every command takes that changes metadata.
-pub(super) const CHANGE: &[Flag] = &[AUTOBACKUP, flags::REPORT_FORMAT];
+pub(super) const CHANGE: &[Flag] = &[AUTOBACKUP, UUID_SEED, flags::REPORT_FORMAT];
 
 const METADATA_SIZE: Flag = Flag::value(
     "metadatasize",

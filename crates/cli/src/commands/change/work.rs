@@ -18,10 +18,10 @@ use manager::host::{DeviceSource, Host, Sysfs};
 use manager::live::Client;
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
 
-use super::arguments::{AUTOBACKUP, Choice, FORCE, choice};
+use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, invalid};
 use super::console::{Console, Stream};
 use super::run::Caller;
-use crate::args::{Arguments, Error, flags};
+use crate::args::{Arguments, Error, flags, source_date};
 
 /// What runs under a command's name.
 pub(crate) type Core = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
@@ -67,7 +67,14 @@ impl<'a> Work<'a> {
         caller: Caller<'a>,
         purpose: Purpose,
     ) -> Result<Self, Error> {
-        let host = host(arguments)?;
+        let mut host = host(arguments)?;
+        // An owner's environment is not the caller's, who sends what counts.
+        if caller.folder.is_none()
+            && let Some(setting) = source_date()?
+        {
+            let added = host.config.add_text(&setting);
+            added.map_err(|error| failed(&error))?;
+        }
         let folder = caller.folder.clone().unwrap_or_default();
         let listed: Vec<String> = arguments
             .values(&flags::DEVICES)
@@ -374,6 +381,13 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
     }
     for setting in flags::remote_settings(arguments) {
         add(&setting)?;
+    }
+    if let Some(seed) = arguments.value(&UUID_SEED) {
+        if seed.is_empty() {
+            return Err(invalid(&UUID_SEED, seed));
+        }
+        let seed = seed.replace('\\', "\\\\").replace('"', "\\\"");
+        add(&format!("ashlar {{ uuid_seed = \"{seed}\" }}"))?;
     }
     match choice(arguments, &AUTOBACKUP)? {
         Some(Choice::No) => add("backup { backup = 0 archive = 0 }")?,
