@@ -241,9 +241,8 @@ fn incomplete(
         )
     } else {
         format!(
-            "the change of VG {} is committed on {good}, and not surely on {bad}; check the \
-             device, then run vgck --updatemetadata {}, or take it out with vgreduce \
-             --removemissing",
+            "the change of VG {} is committed on {good}, and possibly not on {bad}; check the \
+             device, then run vgck --updatemetadata {}",
             vg.name, vg.name
         )
     };

@@ -153,7 +153,10 @@ impl Client {
                 Heard::Gone => return Ok(()),
                 Heard::Changed(_) => self.seen()?,
                 Heard::Nothing => {
-                    let what = format!("process {} does not answer", self.pid);
+                    let what = format!(
+                        "process {}, which owns the volume group, does not answer",
+                        self.pid
+                    );
                     return Err(Error::new(Kind::Locked, what));
                 }
             }
@@ -188,7 +191,10 @@ impl Client {
             Next::Line(line) => decode_reply(&line).map(Some),
             Next::Left => Ok(None),
             Next::Silence => {
-                let what = format!("process {} does not answer", self.pid);
+                let what = format!(
+                    "process {}, which owns the volume group, does not answer",
+                    self.pid
+                );
                 Err(Error::new(Kind::Locked, what))
             }
         }
@@ -196,15 +202,17 @@ impl Client {
 
     fn odd(&self) -> Error {
         let what = format!(
-            "process {} says something that makes no sense here",
-            self.pid
+            "protocol error: unexpected reply from process {}, which owns volume group {}; is it \
+             another version of ashlar?",
+            self.pid, self.group
         );
         Error::new(Kind::Refused, what)
     }
 
     fn gone(&self) -> Error {
         let what = format!(
-            "process {}, which owns volume group {}, has ended; see with vgs what was done",
+            "process {}, which owned volume group {}, has ended; check with lvs whether the \
+             change was made",
             self.pid, self.group
         );
         Error::new(Kind::Incomplete, what)

@@ -171,11 +171,13 @@ impl Shared {
     fn connect(self: &Arc<Self>, socket: UnixStream) -> Result<()> {
         let peer = socket_peercred(&socket).map_err(|errno| failed(errno.into()))?;
         if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
-            return Err(Error::new(Kind::Refused, "somebody else came"));
+            let what = format!("user {} may not connect", peer.uid.as_raw());
+            return Err(Error::new(Kind::Refused, what));
         }
         let mut clients = self.clients();
         if clients.sockets.len() >= CLIENTS_MAX {
-            return Err(Error::new(Kind::Locked, "too many came"));
+            let what = format!("the limit of {CLIENTS_MAX} clients is reached");
+            return Err(Error::new(Kind::Locked, what));
         }
         let id = clients.next;
         clients.next += 1;

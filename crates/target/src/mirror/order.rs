@@ -123,8 +123,9 @@ impl Mirror {
         };
         let result = answer.map_err(|why| {
             let what = format!(
-                "{}: a leg was lost, and nobody can be told, so what is written now would be lost \
-                 with the next start; then activate it again: {why}",
+                "{}: an image was lost, and the metadata cannot be updated to say so; writes are \
+                 refused, since the next activation could read the lost image; mend the cause \
+                 and activate the mirror again: {why}",
                 self.config.name
             );
             Error::new(Kind::Io, what)

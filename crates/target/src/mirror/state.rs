@@ -311,8 +311,8 @@ impl Mirror {
                 return Ok(());
             }
             let what = format!(
-                "{}: the legs that are there are stale: others were written while they were \
-                 away; bring back the leg that was written last",
+                "{}: the remaining images are out of date: others were written while they were \
+                 away; bring back the disk of the image that was written last",
                 self.config.name
             );
             Err(block::Error::new(Kind::Invalid, what))

@@ -290,7 +290,7 @@ fn lost_legs_are_stale() {
     let mut config = Set::config();
     config.legs[1].device = None;
     let error = set.start(config.clone()).err().unwrap();
-    assert!(error.to_string().contains("are stale"), "{error}");
+    assert!(error.to_string().contains("are out of date"), "{error}");
     config.access = Access::ReadOnly;
     let home = set.start(config).unwrap();
     let mut device = BlockingDevice::open(&home).unwrap();

@@ -575,8 +575,9 @@ impl Owner {
                     return Err(Failure::Passing(error));
                 }
                 let what = format!(
-                    "the server of {} came back and does not take again what it had \
-                     acknowledged before ({error}), so data is lost; check it and begin again",
+                    "the server of {} came back and refused the replay of writes that it had \
+                     acknowledged ({error}), so data is lost: check the server's disk, then serve \
+                     it again",
                     self.name
                 );
                 return Err(Failure::Final(Error::new(Kind::FlushFailed, what)));

@@ -481,7 +481,10 @@ fn a_replay_that_fails_fails_the_flush() {
     fake.lock().full = true;
     fake.listen();
     for _ in 0..2 {
-        let error = error_of(io.flush(), "does not take again what it had acknowledged");
+        let error = error_of(
+            io.flush(),
+            "refused the replay of writes that it had acknowledged",
+        );
         assert_eq!(error.kind(), Kind::FlushFailed);
     }
 }

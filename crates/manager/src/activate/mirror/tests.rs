@@ -183,7 +183,7 @@ fn stale_legs_are_not_believed() {
         assert_eq!(error.kind(), BlockKind::Io, "{error}");
         read_at(&folder, 2 * REGION).expect("is in sync");
         let error = open(&folder, write()).expect_err("is stale");
-        assert!(error.to_string().contains("are stale"), "{error}");
+        assert!(error.to_string().contains("are out of date"), "{error}");
         good.give_back();
         assert_eq!(read_at(&folder, REGION).expect("reads"), !before);
         // Activated for writing, the mirror copies by itself.
