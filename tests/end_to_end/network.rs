@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tests::{Daemon, Finished, Golden, Scratch, Tool, ashlar, sha256};
+use tests::{Daemon, Finished, Golden, Scratch, Tool, ashlar, ashlar_path, sha256};
 
 /// nbdkit on a unix socket, with all files of a folder as its exports.
 struct Server {
@@ -412,6 +413,79 @@ fn connections_may_be_secret() {
         .args(["--tls-certificates", &folder, "--devices", &uri, "pvs"])
         .exit(5);
     assert_told(&told, &uri, "it does not speak TLS");
+}
+
+/// Nothing is served in plain text to whom it was not meant: clients that are verified have to
+/// speak TLS, and a server's certificates are used or refused; a socket is for its owner, whatever
+/// the umask; and it is said when a key or a port is open to everybody.
+#[test]
+fn only_those_are_let_in_who_were_meant() {
+    let golden = Golden::shared();
+    let scratch = Scratch::new("network");
+    let keys = scratch.join("pki");
+    certificates(&keys);
+    let folder = format!("--tls-certificates={}", keys.display());
+    let socket = scratch.join("out.sock");
+    let program = ashlar_path().display().to_string();
+    // A shell, for its umask.
+    let serve = |mask: &str, arguments: &[&str]| {
+        let line = format!("umask {mask}; exec \"$@\"");
+        let tool = Tool::new("sh").args(["-c", &line, "sh", &program, "--devices"]);
+        let tool = tool.env("ASHLAR_RUNTIME_DIR", scratch.join("run"));
+        let tool = tool
+            .arg(golden.folder())
+            .args(["serve", "-r", "vg0/stripe3"]);
+        tool.arg(format!("--nbd=unix:{}", socket.display()))
+            .args(arguments)
+    };
+    let refused = [
+        (
+            vec!["--tls=on", "--tls-verify-peer", &folder],
+            "needs --tls require",
+        ),
+        (
+            vec!["--tls=off", "--tls-verify-peer", &folder],
+            "needs --tls require",
+        ),
+        (vec![&folder], "say --tls require, or --tls off"),
+        (vec!["--tls-verify-peer"], "name the folder of certificates"),
+    ];
+    for (arguments, why) in refused {
+        let told = serve("022", &arguments).exit(3).complaints();
+        assert!(told.contains(why), "{arguments:?}: {told}");
+        assert!(!socket.exists(), "{arguments:?} made a socket");
+    }
+
+    let place = format!("/vg0/stripe3?socket={}", socket.display());
+    let key = keys.join("server-key.pem");
+    let listens = || UnixStream::connect(&socket).is_ok();
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("permissions");
+    let arguments = ["--tls-verify-peer", &folder, "--nbd=127.0.0.1:0"];
+    let serving = Daemon::start(serve("000", &arguments), listens);
+    assert_eq!(mode(&socket), 0o600, "the socket is its owner's");
+    let info = |uri: String| Tool::new("nbdinfo").arg(uri).run();
+    let plain = info(format!("nbd+unix://{place}"));
+    assert_eq!(plain.code, Some(1), "{plain}");
+    let bare = scratch.join("bare");
+    fs::create_dir(&bare).expect("a folder");
+    fs::copy(keys.join("ca-cert.pem"), bare.join("ca-cert.pem")).expect("a copy");
+    let secret = |folder: &Path| {
+        let folder = folder.display();
+        format!("nbds+unix://{place}&tls-certificates={folder}")
+    };
+    let nameless = info(secret(&bare));
+    assert_eq!(nameless.code, Some(1), "{nameless}");
+    let known = info(secret(&keys));
+    assert_eq!(known.code, Some(0), "{known}");
+    let told = serving.stop();
+    assert!(told.contains("may read the key"), "{told}");
+    assert!(!told.contains("is open to"), "{told}");
+
+    let serving = Daemon::start(serve("077", &["--nbd=127.0.0.1:0"]), listens);
+    assert_eq!(mode(&socket), 0o600);
+    let told = serving.stop();
+    assert!(told.contains("every user of this machine"), "{told}");
 }
 
 /// A disk that comes back with another size is not used, though the volume would fit.

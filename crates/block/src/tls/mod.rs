@@ -24,4 +24,4 @@ mod pump;
 mod security;
 mod wire;
 
-pub use security::{Peers, Secured, Security};
+pub use security::{Peers, Secured, Security, exposed_keys};

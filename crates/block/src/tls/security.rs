@@ -2,7 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -23,6 +24,9 @@ use crate::{Error, Kind, Result};
 /// Whom clients believe if no folder says so: the list that the distribution keeps.
 const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
+/// The permission that lets everybody on the machine read a file.
+const OTHERS_READ: u32 = 0o004;
+
 /// Are clients asked who they are?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peers {
@@ -36,6 +40,7 @@ pub enum Peers {
 #[derive(Debug, Clone)]
 pub struct Security {
     side: Side,
+    peers: Peers,
 }
 
 #[derive(Debug, Clone)]
@@ -66,7 +71,7 @@ impl Security {
         let (chain, key) = own(folder, "server")?;
         let config = builder.with_single_cert(chain, key).map_err(unusable)?;
         let side = Side::Server(Arc::new(config));
-        Ok(Self { side })
+        Ok(Self { side, peers })
     }
 
     /// What a client needs, from a folder; without one, the distribution's list says who is
@@ -97,7 +102,13 @@ impl Security {
             None => builder.with_no_client_auth(),
         };
         let side = Side::Client(Arc::new(config));
-        Ok(Self { side })
+        let peers = Peers::Verified;
+        Ok(Self { side, peers })
+    }
+
+    /// Whether whoever is at the other end has to show a certificate. A server always has to.
+    pub fn peers(&self) -> Peers {
+        self.peers
     }
 
     /// Shakes hands as a server with the client behind `socket`.
@@ -122,6 +133,16 @@ impl Security {
         let tls = ClientConnection::new(Arc::clone(config), name).map_err(unusable)?;
         secure(tls.into(), socket, deadline)
     }
+}
+
+/// The keys in `folder` that others than their owner may read, and so be taken for it.
+pub fn exposed_keys(folder: &Path) -> Vec<PathBuf> {
+    let keys = ["server-key.pem", "client-key.pem"].map(|name| folder.join(name));
+    let is_exposed = |path: &PathBuf| {
+        let found = std::fs::metadata(path);
+        found.is_ok_and(|found| found.permissions().mode() & OTHERS_READ != 0)
+    };
+    keys.into_iter().filter(is_exposed).collect()
 }
 
 fn secure(mut tls: Connection, socket: OwnedFd, deadline: Instant) -> Result<Secured> {

@@ -7,12 +7,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::fs::{Mode, fchmod};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::sockopt::socket_acceptconn;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 
 use block::nbd_client::Address;
 use block::{Error, Kind, Result};
@@ -21,6 +25,8 @@ use block::{Error, Kind, Result};
 const ACTIVATION_FD_FIRST: i32 = 3;
 /// More sockets than anybody hands over.
 const ACTIVATION_FD_COUNT_MAX: i32 = 64;
+/// Clients that may wait until they are let in; what the standard library takes.
+const BACKLOG: i32 = 128;
 /// The port for NBD.
 const PORT: u16 = 10809;
 
@@ -52,7 +58,8 @@ pub(super) enum State {
 }
 
 impl Listener {
-    /// Listens on a unix socket at `path`. A socket file that nobody listens on is replaced.
+    /// Listens on a unix socket at `path`, which only its owner may connect to, whatever the
+    /// umask. A socket file that nobody listens on is replaced.
     pub fn unix(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let cannot = |error: std::io::Error| {
@@ -62,17 +69,17 @@ impl Listener {
             };
             Error::io(format!("cannot listen on {}", path.display()), error).with_kind(kind)
         };
-        let listener = match UnixListener::bind(path) {
+        let listener = match bind_private(path) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_stale(path) => {
                 std::fs::remove_file(path).map_err(cannot)?;
-                UnixListener::bind(path)
+                bind_private(path)
             }
             other => other,
         };
-        let listener = listener.map_err(cannot)?;
+        let socket = listener.map_err(cannot)?;
         let inode = std::fs::metadata(path).map_err(cannot)?.ino();
         Ok(Self {
-            socket: listener.into(),
+            socket,
             place: Place::Unix(path.to_owned()),
             file: Some((path.to_owned(), inode)),
             state: State::Listening,
@@ -170,6 +177,14 @@ impl Listener {
         }
     }
 
+    /// The address of a TCP port that was opened here, which whoever reaches it may connect to.
+    pub fn port(&self) -> Option<SocketAddr> {
+        match &self.place {
+            Place::Tcp(address) => Some(*address),
+            Place::Unix(_) | Place::Given => None,
+        }
+    }
+
     /// The path of a unix socket that was made here.
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
@@ -196,6 +211,17 @@ impl Drop for Listener {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// A listening socket at `path` with mode 0600. It gets its mode before it gets its name (Linux
+/// makes the file with the mode of the socket), so there is no moment at which others may connect.
+fn bind_private(path: &Path) -> std::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
 }
 
 /// Whether `path` is a socket that its listener left behind.

@@ -16,7 +16,7 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 
 use super::listener::State as ListenerState;
 use super::{Exports, Listener, Tls, connection};
-use block::tls::Security;
+use block::tls::{Peers, Security};
 use block::{Error, Kind, Result};
 
 /// How long to wait before accepting again when the kernel is out of something.
@@ -53,10 +53,21 @@ impl Default for Limits {
 /// TLS for a server.
 #[derive(Debug, Clone)]
 pub struct Secrecy {
-    /// [`Tls::Offered`] or [`Tls::Required`].
-    pub tls: Tls,
-    /// Its certificates.
-    pub security: Security,
+    pub(super) tls: Tls,
+    pub(super) security: Security,
+}
+
+impl Secrecy {
+    /// TLS that clients may speak ([`Tls::Offered`]) or have to ([`Tls::Required`]), with these
+    /// certificates. Clients that have to show one have to speak TLS: a server that verifies only
+    /// those that choose to be verified lets in anybody, so that is [`Kind::Invalid`].
+    pub fn new(tls: Tls, security: Security) -> Result<Self> {
+        if tls != Tls::Required && security.peers() == Peers::Verified {
+            let what = "clients that need a certificate have to speak TLS, so it is to be required";
+            return Err(Error::new(Kind::Invalid, what));
+        }
+        Ok(Self { tls, security })
+    }
 }
 
 /// A server. Dropping it ends it without grace.

@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
 use super::offer::Offer;
-use super::secrecy::{TLS, VERIFY_PEER, secrecy};
+use super::secrecy::{TLS, VERIFY_PEER, secrecy, warn_of_port};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::session::Disks;
 use crate::commands::{PrivateFolder, Session, open};
@@ -23,8 +23,9 @@ const NBD: Flag = Flag::value(
     "nbd",
     "unix:Path|Host[:Port]",
     "Where clients connect: a unix socket, which is made, or a TCP port (10809 if left out). May \
-     be repeated. Whoever reaches a TCP port may read and write the volumes: NBD has no \
-     passwords. See --tls-verify-peer.",
+     be repeated. A socket is for its owner only, until it is given to others by chgrp and chmod \
+     (or made by systemd, with SocketMode=). Whoever reaches a TCP port may read and write the \
+     volumes: NBD has no passwords. See --tls-verify-peer.",
 );
 const READ_ONLY: Flag = Flag::switch(
     "readonly",
@@ -88,12 +89,14 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     let activated = Listener::from_activation().map_err(|error| failed(&error))?;
     let quiet = !activated.is_empty();
-    let secrecy = secrecy(arguments)?;
+    let secrecy = secrecy(arguments, session)?;
     let offer = offer(arguments, session)?;
     let names = offer.names();
     let mut listeners = activated;
     for address in arguments.values(&NBD) {
-        listeners.push(listen(address)?);
+        let listener = listen(address)?;
+        warn_of_port(&listener, arguments.has(&VERIFY_PEER), session);
+        listeners.push(listener);
     }
     // Dropped behind the server, whose listener removes the socket in it.
     let private = if listeners.is_empty() {
