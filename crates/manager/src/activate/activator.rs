@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use block::file::Caching;
-use lvm::model::{LvId, Relations, is_snapshot_holder};
+use lvm::model::LvId;
 use target::home::Home;
 use target::table::{Layout, Table};
 use target::volume::{Access, Volume};
 
+use super::access::decide;
 use super::devices::PvDevices;
 use super::layout::Builder;
 use super::order::OrderKeeper;
@@ -164,7 +165,6 @@ impl<'a> Activator<'a> {
     /// Makes a device of a logical volume.
     pub fn activate(&mut self, group: &FoundVg, lv: LvId, options: Options) -> Result<Activated> {
         permit(group, lv, options.access, self.host)?;
-        refuse_snapshot(group, lv)?;
         let compiled = self.compile(group, lv, options)?;
         let name = compiled.layout.name().to_owned();
         Ok(Activated {
@@ -182,6 +182,7 @@ impl<'a> Activator<'a> {
         lv: LvId,
         options: Options,
     ) -> Result<Compiled> {
+        decide(&group.model, &group.name, lv, options.access)?;
         let mut builder = Builder {
             scan: self.scan,
             group,
@@ -207,20 +208,4 @@ impl<'a> Activator<'a> {
             homes,
         })
     }
-}
-
-/// The store of a snapshot has the snapshot's name, and its own segments are not its content.
-fn refuse_snapshot(group: &FoundVg, lv: LvId) -> Result<()> {
-    let model = &group.model;
-    if Relations::of(model).is_cow(lv) || is_snapshot_holder(model, lv) {
-        let name = model.lv(lv).name();
-        let what = format!(
-            "{}/{name} has the type snapshot, which is not served yet; linear, striped, \
-             mirror, zero and error are",
-            group.name
-        );
-        return Err(Error::new(Kind::Unsupported, what));
-    }
-
-    Ok(())
 }

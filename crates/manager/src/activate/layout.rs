@@ -13,6 +13,7 @@ use target::home::Home;
 use target::table::{self, DEPTH_MAX, Layout, Piece};
 use target::volume::Access;
 
+use super::access::not_yet;
 use super::activator::{MirrorStart, MissingPolicy};
 use super::devices::PvDevices;
 use super::order::OrderKeeper;
@@ -78,15 +79,7 @@ impl Builder<'_> {
             SegmentType::Mirror(mirror) => self.mirror(lv, segment, mirror, len.0, depth),
             SegmentType::Zero => Ok(Piece::zero(len.0)),
             SegmentType::Error => Ok(Piece::error(len.0, "an error segment")),
-            _ => {
-                let what = format!(
-                    "{} has the type {}, which is not served yet; linear, striped, mirror, \
-                     zero and error are",
-                    self.name(lv),
-                    segment.type_name()
-                );
-                Err(Error::new(Kind::Unsupported, what))
-            }
+            _ => Err(not_yet(&self.name(lv), segment.type_name())),
         }
     }
 

@@ -119,13 +119,6 @@ impl Builder<'_> {
         if !mirror.images.iter().any(on_disks) {
             return Ok(None);
         }
-        if self.access == Access::ReadWrite {
-            let what = format!(
-                "{} is being moved; it can be read, and written when pvmove has ended",
-                self.name(lv)
-            );
-            return Err(Error::new(Kind::Refused, what));
-        }
         let done = mirror.extents_moved == Some(segment.length);
         let area = mirror.images.get(usize::from(done));
         let area = area.ok_or_else(|| self.damaged(lv, "it is moved from or to nowhere"))?;

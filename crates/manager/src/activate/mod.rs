@@ -1,9 +1,9 @@
 //! Activation: from a logical volume in the metadata to a device that can be read and written.
 //!
 //! ```text
-//!   FoundVg, LvId ─▶ permit ─▶ layout ─▶ target::Table ─▶ target::Volume
-//!                    (may it?)  (segments    (flat)        (a block::Device)
-//!                                over pv devices)
+//!   FoundVg, LvId ─▶ permit ─▶ access ─▶ layout ─▶ target::Table ─▶ target::Volume
+//!                  (machine)  (metadata) (segments    (flat)        (a block::Device)
+//!                                         over pv devices)
 //! ```
 //!
 //! An [`Activator`] opens each physical volume once, however many volumes stand on it. Types that
@@ -12,11 +12,14 @@
 //! volume that holds nothing of it does not matter.
 //!
 //! Writing is refused wherever somebody else may be writing too; see `permit`. Reading is not: a
-//! volume that the kernel has active can be read, and may change while it is.
+//! volume that the kernel has active can be read, and may change while it is. What the metadata
+//! itself does not allow, because the bytes would not be the volume's, is decided by `access` in
+//! one place.
 //!
-//! To serve a new type, add an arm in `layout`; one with state of its own gets a file, like
-//! `mirror`.
+//! To serve a new type, change its rule in `access`, and add an arm in `layout`; one with state of
+//! its own gets a file, like `mirror`.
 
+mod access;
 mod activator;
 mod devices;
 mod facts;
@@ -25,6 +28,7 @@ mod mirror;
 mod order;
 mod permit;
 
+pub use access::decide;
 pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;

@@ -1,17 +1,17 @@
-//! What may be done with a volume: the rules of `docs` and of stock, in one place.
+//! What the machine knows against writing a volume; what the volume's own metadata says is in
+//! `access`. Both are in the table of `docs/format.md`.
 //!
 //! | found | read | write |
 //! |---|---|---|
 //! | another host's, shared, clustered or exported group | yes | no |
-//! | a group whose metadata is read-only, disagrees, or uses something unknown | yes | no |
+//! | a group whose metadata is read-only, contradicts itself or disagrees | yes | no |
 //! | a physical volume on two devices | yes | no |
 //! | a volume, or part of one, that the kernel has active | yes | no |
-//! | a volume without the permission to write | yes | no |
-//! | the origin of a snapshot, or a part of another volume | yes | no |
 
-use lvm::model::{LvFlag, LvId, Part, Relations, Role};
+use lvm::model::LvId;
 use target::volume::Access;
 
+use super::access::stack;
 use crate::host::Host;
 use crate::scan::{FoundVg, Restriction};
 use crate::{Error, Kind, Result};
@@ -29,19 +29,8 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
     if let Some(why) = group.restrictions.iter().find_map(reason) {
         return refuse(why);
     }
-    let volume = group.model.lv(lv);
-    if !volume.flags.has(LvFlag::Write) {
-        return refuse("its permission is read-only (lvchange -prw changes that)".to_owned());
-    }
-    let relations = Relations::of(&group.model);
-    if relations.is_used_as(lv, Part::SnapshotOrigin) {
-        return refuse("it has snapshots, which are not served yet".to_owned());
-    }
-    if relations.role(&group.model, lv) != Role::Whole {
-        return refuse("it is a part of another volume".to_owned());
-    }
     let active = host.sysfs.kernel_lvs();
-    let needed = stack(group, lv);
+    let needed = stack(&group.model, lv);
     let held = active.iter().find(|active| {
         let volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
         active.group == group.uuid && volumes.into_iter().any(|uuid| uuid == active.volume)
@@ -53,22 +42,6 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
         )),
         None => Ok(()),
     }
-}
-
-/// The volume and everything that it stands on.
-fn stack(group: &FoundVg, lv: LvId) -> Vec<LvId> {
-    let mut seen = vec![false; group.model.lv_slots()];
-    let mut open = vec![lv];
-    let mut all = Vec::new();
-    while let Some(lv) = open.pop() {
-        if !std::mem::replace(&mut seen[lv.index()], true) {
-            all.push(lv);
-            for segment in &group.model.lv(lv).segments {
-                segment.for_each_reference(|below, _| open.push(below));
-            }
-        }
-    }
-    all
 }
 
 /// Why a restriction forbids writing, if it does.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use block::file::LockMode;
 use block::{BlockingDevice, Device};
 use lvm::Uuid;
-use lvm::model::{LvFlag, LvId, VolumeGroup};
+use lvm::model::{LvId, VolumeGroup};
 use target::home::Home;
 use target::volume::{Access, Volume};
 
@@ -157,7 +157,7 @@ impl Owner {
         })?;
         let volume = group.model.lv(lv);
         let uuid = volume.uuid;
-        let access = if volume.flags.has(LvFlag::Write) {
+        let access = if volume.is_writable() {
             Access::ReadWrite
         } else {
             Access::ReadOnly

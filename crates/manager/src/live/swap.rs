@@ -16,12 +16,12 @@ use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, VolumeGroup};
 use lvm::plan::{Change, GroupChange, VolumeChange};
 use target::home::Home;
 use target::table::Table;
-use target::volume::{Suspension, Volume};
+use target::volume::{Access, Suspension, Volume};
 
 use super::mirrors::{go, in_place_of, is_resized};
 use super::owner::Owner;
 use super::stack::{describe, has_mirror};
-use crate::activate::{Activator, MirrorStart};
+use crate::activate::{Activator, MirrorStart, decide};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -108,6 +108,13 @@ impl Owner {
             if vg.flags.has(VgFlag::Exported) {
                 return refuse(name, "stop that before the group is exported");
             }
+            // A permission is for those who open it next; what the bytes mean is for now.
+            let access = if vg.lv(new).is_writable() {
+                active.options.access
+            } else {
+                Access::ReadOnly
+            };
+            decide(vg, &vg.name, new, access)?;
             let is_mirror = !active.homes.is_empty() && has_mirror(vg, new);
             if is_mirror
                 && describe(&group.model, old) != describe(vg, new)

@@ -5,7 +5,9 @@ use std::path::Path;
 use lab::layout::{Buses, Disk, Layout};
 use lab::workload::short;
 use lvm::model::PvId;
+use manager::activate::decide;
 use manager::scan::{FoundVg, Scan};
+use target::volume::Access;
 
 use super::mapping::Mapping;
 use crate::args::Error;
@@ -31,6 +33,8 @@ impl Stack {
             .find_volume(name)
             .map_err(|error| Error::failed(error.to_string()))?;
         let mapping = Mapping::of(&group.model, &group.name, lv)?;
+        decide(&group.model, &group.name, lv, Access::ReadOnly)
+            .map_err(|error| Error::failed(error.to_string()))?;
         let choices = Choices::of(words);
         let (mut disks, mut names, mut assumed) = (Vec::new(), Vec::new(), Vec::new());
         for pv in &mapping.disks {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command as Process;
 
 use export::nbd::{Listener, Secrecy};
-use lvm::model::{Relations, Role};
+use lvm::model::{LvFlag, Relations, Role};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
@@ -174,15 +174,16 @@ fn offer(arguments: &Arguments, session: &mut Session) -> Result<Offer, Error> {
     offer.finish()
 }
 
-/// The names of the volumes of a group that people see.
+/// The names of the volumes of a group that people see, without those to be activated only by
+/// their own names.
 fn volumes(disks: &Disks, group: &str) -> Result<Vec<String>, Error> {
     let found = disks.scan.find_group(group);
     let found = found.map_err(|error| Error::failed(error.to_string()))?;
     let relations = Relations::of(&found.model);
-    let whole = found
-        .model
-        .lvs()
-        .filter(|(id, _)| relations.role(&found.model, *id) == Role::Whole);
+    let whole = found.model.lvs().filter(|(id, volume)| {
+        relations.role(&found.model, *id) == Role::Whole
+            && !volume.flags.has(LvFlag::ActivationSkip)
+    });
     Ok(whole
         .map(|(_, volume)| format!("{group}/{}", volume.name()))
         .collect())
