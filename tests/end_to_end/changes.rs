@@ -132,6 +132,7 @@ fn linear(name: &str, extents: u64) -> NewVolume<'_> {
 
 fn larger(volume: &str, extents: u64) -> Resize<'_> {
     Resize {
+        kind: None,
         volume,
         size: SizeArgument::extents(extents),
         direction: ResizeTo::Larger,

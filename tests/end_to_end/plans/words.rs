@@ -195,6 +195,7 @@ fn resize(
     let policy = options.policy();
     let named = places(vg, &options.rest[1..])?;
     let resize = Resize {
+        kind: None,
         volume: volume(&options.rest[0]),
         size,
         direction,

@@ -77,7 +77,8 @@ fn plain_layout(volume: &LogicalVolume) -> Vec<&'static str> {
         .into_iter()
         .filter(|word| names().any(|name| name == *word))
         .collect();
-    if words.is_empty() || names().any(|name| name != "linear" && name != "striped") {
+    // Stock has no word for zero and error.
+    if words.is_empty() {
         words.push("unknown");
     }
     words

@@ -147,13 +147,10 @@ pub(super) fn truncate(segments: &mut Vec<Segment>, extents: Extents) -> Result<
 
 /// The number of stripes and their size that all segments share; `None` where they differ.
 pub(super) fn common_stripes(segments: &[Segment]) -> Option<usize> {
-    let counts = |segment: &Segment| match &segment.kind {
-        SegmentType::Striped(striped) => striped.areas.len(),
-        _ => 0,
-    };
-    let first = counts(segments.first()?);
-    segments
-        .iter()
-        .all(|segment| counts(segment) == first)
-        .then_some(first)
+    let mut counts = segments.iter().filter_map(|segment| match &segment.kind {
+        SegmentType::Striped(striped) => Some(striped.areas.len()),
+        _ => None,
+    });
+    let first = counts.next().unwrap_or(1);
+    counts.all(|count| count == first).then_some(first)
 }

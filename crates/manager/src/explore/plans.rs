@@ -217,6 +217,7 @@ fn kind(shape: Shape) -> NewKind {
 
 fn resize(volume: &str, extents: u64, direction: ResizeTo) -> Resize<'_> {
     Resize {
+        kind: None,
         volume,
         size: SizeArgument::extents(extents),
         direction,

@@ -276,8 +276,8 @@ pub(super) fn warn_of_type(work: &mut Work<'_>) {
     }
 }
 
-/// An error about a type that we do not make.
-pub(super) fn unknown_type(name: &str) -> Error {
+/// Whether there are volumes of this type which we do not make.
+pub(super) fn is_known_type(name: &str) -> bool {
     let known = [
         "snapshot",
         "thin",
@@ -287,7 +287,12 @@ pub(super) fn unknown_type(name: &str) -> Error {
         "integrity",
         "raid",
     ];
-    if known.iter().any(|known| name.starts_with(known)) {
+    known.iter().any(|known| name.starts_with(known))
+}
+
+/// An error about a type that we do not make.
+pub(super) fn unknown_type(name: &str) -> Error {
+    if is_known_type(name) {
         return Error::failed(format!(
             "Volumes of type {name} are not made yet: use LVM2 for this."
         ));

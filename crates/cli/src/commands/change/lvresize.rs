@@ -3,12 +3,13 @@
 use lvm::model::{LvId, VolumeGroup};
 use lvm::plan::Message;
 use lvm::plan::display_size;
-use lvm::plan::logical::{Resize, resize_volume};
+use lvm::plan::logical::{NewExtents, Resize, resize_volume};
 use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
 use manager::apply::{Planned, Question};
 
 use super::arguments::{ALLOC, CHANGE, FORCE, number, size as size_of};
+use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
@@ -157,6 +158,7 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
         volume: &volume.lv,
         size,
         direction,
+        kind: kind(arguments)?,
         stripes: number(arguments, &STRIPES)?,
         stripe_size: size_of(arguments, &STRIPE_SIZE, 'k')?,
         places: None,
@@ -189,6 +191,29 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
         Ok(planned)
     })?;
     Ok(())
+}
+
+/// `--type`: what the new extents are made of.
+fn kind(arguments: &Arguments) -> Result<Option<NewExtents>, Error> {
+    let Some(name) = arguments.value(&TYPE) else {
+        return Ok(None);
+    };
+    let kind = match name {
+        "linear" if number::<usize>(arguments, &STRIPES)?.is_some_and(|stripes| stripes > 1) => {
+            return Err(Error::usage("Cannot use stripes with linear type."));
+        }
+        "linear" | "striped" => NewExtents::Plain,
+        "mirror" => NewExtents::Mirror,
+        "zero" => NewExtents::Zero,
+        "error" => NewExtents::Error,
+        other if is_known_type(other) => {
+            return Err(Error::failed(format!(
+                "VolumeType does not match ({other})."
+            )));
+        }
+        other => return Err(unknown_type(other)),
+    };
+    Ok(Some(kind))
 }
 
 /// What the size is to be, or by how much it is to change.

@@ -29,7 +29,7 @@ pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
 pub(super) use repair::repair_mirror;
 pub use repair::repair_volume;
-pub use resize::{Resize, resize_volume};
+pub use resize::{NewExtents, Resize, resize_volume};
 pub use split::{Split, resync_mirror, split_mirror};
 
 #[cfg(test)]

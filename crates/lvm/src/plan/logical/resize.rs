@@ -21,6 +21,50 @@ use crate::plan::size::{Exactness, ResizeTo, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
+/// What new extents are made of: `--type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewExtents {
+    /// Extents of physical volumes, in stripes where they are asked for: `linear`, `striped`.
+    Plain,
+    /// More of each copy of a mirror.
+    Mirror,
+    /// Nothing, which reads as zeros.
+    Zero,
+    /// Nothing, which cannot be read.
+    Error,
+}
+
+impl NewExtents {
+    /// Stock's name of the type, which does not tell linear from striped.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "striped",
+            Self::Mirror => "mirror",
+            Self::Zero => "zero",
+            Self::Error => "error",
+        }
+    }
+
+    /// What the last extents of a volume are.
+    fn last_of(segments: &[Segment]) -> Self {
+        match segments.last().map(|last| &last.kind) {
+            Some(SegmentType::Zero) => Self::Zero,
+            Some(SegmentType::Error) => Self::Error,
+            Some(SegmentType::Mirror(_)) => Self::Mirror,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The segment that needs no extents of physical volumes.
+    fn without_extents(self) -> Option<SegmentType> {
+        match self {
+            Self::Plain | Self::Mirror => None,
+            Self::Zero => Some(SegmentType::Zero),
+            Self::Error => Some(SegmentType::Error),
+        }
+    }
+}
+
 /// What `lvextend`, `lvreduce` or `lvresize` was asked for.
 #[derive(Debug, Clone)]
 pub struct Resize<'a> {
@@ -30,6 +74,8 @@ pub struct Resize<'a> {
     pub size: SizeArgument,
     /// Which of the three commands it is.
     pub direction: ResizeTo,
+    /// `--type`; `None` to go on as the last segment.
+    pub kind: Option<NewExtents>,
     /// `-i`.
     pub stripes: Option<usize>,
     /// `-I`.
@@ -56,6 +102,7 @@ pub fn resize_volume(
         ))
     })?;
     require_resizable(vg, id)?;
+    let kind = kind_of(&mut draft, id, resize)?;
     let old = vg.lv(id).extents();
     let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));
     let totals = Totals {
@@ -68,7 +115,7 @@ pub fn resize_volume(
     let parts = mirror::parts(vg, id)?;
     let copies = match &parts {
         Some(parts) => parts.images.len() as u64,
-        None => u64::from(!is_virtual(&vg.lv(id).segments)),
+        None => u64::from(kind.without_extents().is_none()),
     };
     let resized =
         resize
@@ -82,7 +129,7 @@ pub fn resize_volume(
         }
         reduce::reduce(&mut draft, id, new)?;
     } else if new > old && resize.direction != ResizeTo::Smaller {
-        extend(&mut draft, id, resize, new, resized.exactness)?;
+        extend(&mut draft, id, (resize, kind), new, resized.exactness)?;
     } else {
         return Err(no_change(new, old, resize.direction));
     }
@@ -163,35 +210,51 @@ pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
     Ok(())
 }
 
-fn is_virtual(segments: &[Segment]) -> bool {
-    segments
-        .last()
-        .is_some_and(|last| matches!(last.kind, SegmentType::Zero | SegmentType::Error))
+/// What the new extents are made of, in stock's words where it is not what the last ones are.
+fn kind_of(draft: &mut Draft, id: LvId, resize: &Resize<'_>) -> Result<NewExtents> {
+    let last = NewExtents::last_of(&draft.vg.lv(id).segments);
+    let kind = resize.kind.unwrap_or(last);
+    if (kind == NewExtents::Mirror) != (last == NewExtents::Mirror) {
+        return Err(refused(format!(
+            "VolumeType does not match ({}).",
+            kind.name()
+        )));
+    }
+    if kind != last {
+        draft.note(format!(
+            "Logical volume {}/{} is using mixing segment types {} and {}.",
+            draft.vg.name,
+            draft.vg.lv(id).name(),
+            last.name(),
+            kind.name()
+        ));
+    }
+    Ok(kind)
 }
 
 fn extend(
     draft: &mut Draft,
     id: LvId,
-    resize: &Resize<'_>,
+    (resize, kind): (&Resize<'_>, NewExtents),
     new: Extents,
     exactness: Exactness,
 ) -> Result<()> {
     let old = draft.vg.lv(id).extents();
-    if let Some(last) = draft.vg.lv_mut(id).segments.last_mut()
-        && matches!(last.kind, SegmentType::Zero | SegmentType::Error)
-    {
-        last.length += new - old;
-        return Ok(());
-    }
+    let is_mixed = kind != NewExtents::last_of(&draft.vg.lv(id).segments);
     let parts = mirror::parts(&draft.vg, id)?;
     let legs = match &parts {
         Some(parts) => parts.images.clone(),
         None => vec![id],
     };
-    let (stripes, stripe_size) = stripes_of(draft, legs[0], resize)?;
+    let (stripes, stripe_size) = stripes_of(draft, legs[0], (resize, is_mixed))?;
     let new = round_up(draft, old, new, stripes, exactness, legs.len() as u64);
     if new <= old {
         return Err(no_change(old, old, ResizeTo::Larger));
+    }
+    if let Some(kind) = kind.without_extents() {
+        let more = segments::segment(old, new - old, kind);
+        segments::append(&mut draft.vg.lv_mut(id).segments, vec![more]);
+        return Ok(());
     }
     let mut space = create::free_space(draft, resize.places)?;
     let length = Extents((new - old).0 / stripes as u64);
@@ -222,14 +285,22 @@ fn extend(
 }
 
 /// The stripes of the new extents with their size, and what stock says about them.
-fn stripes_of(draft: &mut Draft, leg: LvId, resize: &Resize<'_>) -> Result<(usize, Sectors)> {
+fn stripes_of(
+    draft: &mut Draft,
+    leg: LvId,
+    (resize, is_mixed): (&Resize<'_>, bool),
+) -> Result<(usize, Sectors)> {
     let list = &draft.vg.lv(leg).segments;
-    let last = match list.last().map(|segment| &segment.kind) {
-        Some(SegmentType::Striped(striped)) => (striped.areas.len(), striped.stripe_size),
-        _ => (1, Sectors::ZERO),
-    };
+    // Segments without extents have no stripes.
+    let mut last = list.iter().rev().map(|segment| match &segment.kind {
+        SegmentType::Striped(striped) => Some((striped.areas.len(), striped.stripe_size)),
+        _ => None,
+    });
+    let last = last.find_map(|last| last).unwrap_or((1, Sectors::ZERO));
     let count = match (resize.stripes, segments::common_stripes(list)) {
         (Some(count), _) => count,
+        // What is of another type does not go on as before.
+        (None, _) if is_mixed => 1,
         (None, Some(_)) => last.0,
         (None, None) => {
             return Err(wrong(

@@ -52,6 +52,7 @@ fn mirrored<'a>(name: &'a str, size: &str, legs: usize, log: MirrorLog) -> NewVo
 
 fn resize(vg: &VolumeGroup, volume: &str, size: &str, stripes: Option<usize>) -> Result<Change> {
     let resize = Resize {
+        kind: None,
         volume,
         size: extents(size),
         direction: ResizeTo::Either,

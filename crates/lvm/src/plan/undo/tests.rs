@@ -35,6 +35,7 @@ fn remove(vg: &VolumeGroup, name: &str) -> Result<Change> {
 
 fn resize(vg: &VolumeGroup, name: &str, size: u64) -> Result<Change> {
     let resize = Resize {
+        kind: None,
         volume: name,
         size: SizeArgument::extents(size),
         direction: ResizeTo::Either,
