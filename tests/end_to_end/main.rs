@@ -20,6 +20,7 @@ mod layouts;
 mod logical;
 mod measure;
 mod mishaps;
+mod names;
 mod nbd;
 mod network;
 mod owner;

@@ -357,7 +357,7 @@ fn group(scan: &mut Scan, uuid: Uuid, newest: Newest) -> FoundVg {
             presence,
         }
     });
-    let members = members.collect();
+    let members: Vec<Member> = members.collect();
     let mut restrictions = Vec::new();
     restrictions.extend(newest.disagrees.then_some(Restriction::Disagreement));
     restrictions.extend(judge_text(scan, &newest));
@@ -366,10 +366,30 @@ fn group(scan: &mut Scan, uuid: Uuid, newest: Newest) -> FoundVg {
         uuid,
         seqno: newest.model.seqno,
         text: Arc::clone(&newest.text.bytes),
-        members,
         restrictions,
-        model: newest.model,
+        model: named_as_found(scan, newest.model, &members),
+        members,
     }
+}
+
+/// The group with the names of its devices as they are now. The text's are from when it was written
+/// and may be those of other disks today; only a missing device keeps its. So every message takes a
+/// device's name from the scan, and the next commit writes it, as stock does.
+fn named_as_found(
+    scan: &Scan,
+    mut model: Arc<VolumeGroup>,
+    members: &[Member],
+) -> Arc<VolumeGroup> {
+    for member in members {
+        let Some(found) = member.presence.found() else {
+            continue;
+        };
+        let name = &scan.device(scan.pv(found).device).name;
+        if model.pv(member.id).device.as_ref() != Some(name) {
+            Arc::make_mut(&mut model).pv_mut(member.id).device = Some(name.clone());
+        }
+    }
+    model
 }
 
 /// Reports what is wrong inside a text; of many problems the first few.
