@@ -18,6 +18,7 @@ mod kernel;
 mod lab;
 mod layouts;
 mod logical;
+mod manual;
 mod measure;
 mod mishaps;
 mod names;

@@ -409,35 +409,6 @@ fn strict_json() {
     assert!(report.text().contains(row), "{}", report.text());
 }
 
-/// Every command explains itself, and has a manual page that man can show.
-#[test]
-fn help_and_manual_pages() {
-    let overview = ashlar().arg("help").succeed().text();
-    let scratch = Scratch::new("manual");
-    ashlar()
-        .args(["help", "--man"])
-        .arg(scratch.path())
-        .succeed();
-    let commands = overview
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1);
-    let names: Vec<&str> = commands
-        .take_while(|line| line.starts_with("  "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(names.contains(&"lvs"), "{overview}");
-    for name in names {
-        let help = ashlar().args([name, "--help"]).succeed().text();
-        assert!(help.starts_with(&format!("{name} - ")), "{help}");
-        // The demo brings its own disks.
-        assert_eq!(help.contains("--devices"), name != "demo", "{help}");
-        let page = scratch.join(format!("{name}.8"));
-        let text = std::fs::read_to_string(&page).expect("a manual page");
-        assert!(text.starts_with(".TH "), "{text}");
-    }
-}
-
 /// The binary answers under the name of a command, behind `lvm`, and to options in front.
 #[test]
 fn a_command_has_many_names() {

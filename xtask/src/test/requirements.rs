@@ -45,6 +45,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("xz", "xz-utils"),
     ("faketime", "faketime"),
     ("unshare", "util-linux"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
 ];
 
 /// Names the distribution's kernel, which the tests boot in a machine of their own. They download

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{Command, Flag, Takes};
+use super::table::{Command, Example, Flag, Takes, Task};
 
 /// Columns of a line of help.
 const WIDTH: usize = 90;
@@ -41,26 +41,54 @@ pub(crate) fn text(command: &Command) -> String {
     out
 }
 
-/// The list of all commands.
-pub(crate) fn overview(commands: &[&Command]) -> String {
+/// What to try first.
+pub(super) const FIRST_STEPS: &[Example] = &[
+    Example {
+        line: "ashlar demo",
+        does: "shows it at work, on disks of its own; needs no root",
+    },
+    Example {
+        line: "ashlar lvs --devices disk.img",
+        does: "lists the volumes on an image, also in its partitions",
+    },
+    Example {
+        line: "ashlar cp --devices disk.img vg0/root root.img",
+        does: "copies a volume out of it",
+    },
+    Example {
+        line: "ashlar serve --devices disk.img -r vg0/root",
+        does: "serves it by NBD, read-only",
+    },
+    Example {
+        line: "ashlar plan lvextend -L +1g vg0/root",
+        does: "says what a change would do",
+    },
+];
+
+/// The list of all commands, by what people want.
+pub(crate) fn overview(tasks: &[Task]) -> String {
     let mut out = String::from(
         "ashlar - logical volumes in user space, in LVM2's own format\n\n  \
          ashlar COMMAND [OPTIONS] [NAMES]\n  \
-         ashlar COMMAND --help\n\nCommands:\n",
+         ashlar COMMAND --help\n\nFirst steps:\n",
     );
-    let width = commands
-        .iter()
-        .map(|command| command.name.len())
-        .max()
-        .unwrap_or(0);
-    for command in commands {
-        let _ = writeln!(out, "  {:width$}  {}", command.name, command.summary);
+    let lines = FIRST_STEPS.iter().map(|step| step.line.len());
+    let width = lines.max().unwrap_or(0);
+    for step in FIRST_STEPS {
+        let _ = writeln!(out, "  {:width$}  {}", step.line, step.does);
+    }
+    let names = tasks.iter().flat_map(|task| &task.commands);
+    let width = names.map(|command| command.name.len()).max().unwrap_or(0);
+    for task in tasks {
+        let _ = writeln!(out, "\n{}:", task.title);
+        for command in &task.commands {
+            let _ = writeln!(out, "  {:width$}  {}", command.name, command.summary);
+        }
     }
     out.push_str(
         "\nThe commands of LVM2 take LVM2's options and also answer when the binary is linked\n\
-         under their names, or called as `ashlar lvm COMMAND`; `ashlar lvm` alone runs what\n\
-         it reads, one command a line. `ashlar help --man DIR` writes\n\
-         manual pages.\n",
+         under their names, or called as `ashlar lvm COMMAND`. `ashlar help --man DIR` writes\n\
+         manual pages, `ashlar help --completion SHELL` prints what completes words in a shell.\n",
     );
     out
 }

@@ -5,13 +5,15 @@
 //!        │
 //!        ├── parse.rs               words in, `Arguments` out, or a message that names the word
 //!        ├── help.rs                `--help`
-//!        └── man.rs                 roff pages
+//!        ├── man.rs                 roff pages
+//!        └── complete.rs            what completes words in a shell
 //! ```
 //!
 //! The rules are LVM2's, because its scripts must run unchanged: options and names may be mixed,
 //! short flags may be grouped (`-aL 1g`), a long option may be cut short while it stays
 //! unambiguous, hyphens inside a long option do not count, `--` ends the options.
 
+mod complete;
 mod error;
 pub(crate) mod flags;
 mod help;
@@ -23,12 +25,13 @@ mod source_date;
 mod suggest;
 mod table;
 
+pub(crate) use complete::{Shell, completion};
 pub(crate) use error::{Error, Kind};
 pub(crate) use help::{overview, text};
-pub(crate) use man::page;
+pub(crate) use man::pages;
 pub(crate) use name::{LvName, Target, split_target};
 pub(crate) use parse::{Arguments, parse, split_leading};
 pub(crate) use size::bytes;
 pub(crate) use source_date::source_date;
 pub(crate) use suggest::{meant, nearest};
-pub(crate) use table::{Command, Example, Flag};
+pub(crate) use table::{Command, Example, Flag, Task};

@@ -85,6 +85,14 @@ pub(crate) struct Command {
     pub(crate) run: fn(&Arguments, &mut Session) -> Result<(), crate::args::Error>,
 }
 
+/// What people want, and the commands that do it.
+pub(crate) struct Task {
+    /// As a heading.
+    pub(crate) title: &'static str,
+    /// The commands, the ones most often wanted first.
+    pub(crate) commands: Vec<&'static Command>,
+}
+
 impl Command {
     /// Whether its first operand is another command, whose options follow.
     pub(crate) fn names_a_command(&self) -> bool {

@@ -1,10 +1,10 @@
-//! All commands.
+//! All commands, and what people want when they look for one.
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
     owners, pvck, pvdisplay, pvs, pvscan, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
 };
-use crate::args::Command;
+use crate::args::{Command, Task};
 
 /// What only looks.
 const LOOKING: &[&Command] = &[
@@ -62,4 +62,81 @@ const fn joined() -> [&'static Command; COUNT] {
 /// The command called `name`.
 pub(super) fn find(name: &str) -> Option<&'static Command> {
     ALL.iter().copied().find(|command| command.name == name)
+}
+
+/// What people want, with the commands that do it. What is in no list here stands under
+/// [`OTHERS`].
+const TASKS: &[(&str, &[&str])] = &[
+    (
+        "Look at what is there",
+        &[
+            "pvs",
+            "vgs",
+            "lvs",
+            "pvdisplay",
+            "vgdisplay",
+            "lvdisplay",
+            "pvscan",
+            "vgscan",
+            "lvscan",
+            "explain",
+        ],
+    ),
+    (
+        "Use volumes",
+        &[
+            "cat", "cp", "run", "attach", "detach", "serve", "owners", "stop",
+        ],
+    ),
+    (
+        "Make and change volumes",
+        &[
+            "lvcreate",
+            "lvextend",
+            "lvreduce",
+            "lvresize",
+            "lvrename",
+            "lvchange",
+            "lvconvert",
+            "lvremove",
+        ],
+    ),
+    (
+        "Make and change groups, and the disks in them",
+        &[
+            "vgcreate", "vgextend", "vgreduce", "vgrename", "vgchange", "vgsplit", "vgmerge",
+            "vgexport", "vgimport", "vgremove", "pvcreate", "pvresize", "pvchange", "pvremove",
+            "image",
+        ],
+    ),
+    ("Look ahead and go back", &["plan", "history", "undo"]),
+    (
+        "Check and rescue",
+        &["vgck", "pvck", "vgcfgbackup", "vgcfgrestore"],
+    ),
+    ("See what layers cost", &["lab"]),
+    ("Get to know Ashlar", &["demo", "help"]),
+];
+/// The last task.
+const OTHERS: &str = "More";
+
+/// All commands, each once, by what people want.
+pub(super) fn by_task() -> Vec<Task> {
+    let mut tasks: Vec<Task> = TASKS
+        .iter()
+        .map(|(title, names)| Task {
+            title,
+            commands: names.iter().filter_map(|name| find(name)).collect(),
+        })
+        .collect();
+    let is_listed = |name: &str| TASKS.iter().any(|(_, names)| names.contains(&name));
+    let rest = ALL.iter().copied();
+    let rest: Vec<&Command> = rest.filter(|command| !is_listed(command.name)).collect();
+    if !rest.is_empty() {
+        tasks.push(Task {
+            title: OTHERS,
+            commands: rest,
+        });
+    }
+    tasks
 }

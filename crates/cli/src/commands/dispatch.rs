@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use super::catalogue::{ALL, find};
+use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
+use super::version::version;
 use super::{absent, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
@@ -94,14 +95,19 @@ fn run(words: &[String], session: &mut Session) -> Result<(), Error> {
 pub(super) fn named(words: &[String], session: &mut Session) -> Result<(), Error> {
     let (leading, rest) = split_leading(words);
     match rest {
-        [] if leading.iter().any(|word| word == "--version") => version(session),
-        [] => Ok(session.print(&overview(ALL))?),
-        [word, ..] if word == "version" => version(session),
+        [] if leading.iter().any(asks_for_version) => Ok(session.print(&version())?),
+        [] => Ok(session.print(&overview(&by_task()))?),
+        [word, ..] if word == "version" => Ok(session.print(&version())?),
         [name, rest @ ..] => match find(name) {
             Some(command) => run_command(command, &[leading, rest].concat(), session),
             None => Err(no_such_command(name)),
         },
     }
+}
+
+/// `-V` asks for the version where no command stands behind it; `lvcreate -V` is a size.
+fn asks_for_version(word: &String) -> bool {
+    word == "--version" || word == "-V"
 }
 
 /// Why there is no such command, and what to do instead.
@@ -135,13 +141,8 @@ fn run_command(
         return Ok(session.print(&text(command))?);
     }
     if arguments.has(&flags::VERSION) {
-        return version(session);
+        return Ok(session.print(&version())?);
     }
     session.begin(command, &arguments);
     (command.run)(&arguments, session)
-}
-
-fn version(session: &mut Session) -> Result<(), Error> {
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(session.print(&format!("  Ashlar version:  {version}\n"))?)
 }

@@ -1,16 +1,22 @@
-//! `ashlar help`: the commands, one of them, or manual pages.
+//! `ashlar help`: the commands, one of them, manual pages, or completion of words.
 
 use std::path::Path;
 
 use super::Session;
-use super::catalogue::{ALL, find};
-use super::dispatch::no_such_command;
-use crate::args::{Arguments, Command, Error, Example, Flag, overview, page, text};
+use super::catalogue::{by_task, find};
+use crate::args::{
+    Arguments, Command, Error, Example, Flag, Shell, completion, overview, pages, text,
+};
 
 const MAN: Flag = Flag::value(
     "man",
     "Folder",
-    "Write a manual page for each command there.",
+    "Write ashlar.8 and a manual page for each command there; the folder is made.",
+);
+const COMPLETION: Flag = Flag::value(
+    "completion",
+    "bash|zsh|fish",
+    "Print what completes commands, options and names of volumes in a shell.",
 );
 
 /// `help`
@@ -19,7 +25,7 @@ pub(super) const COMMAND: Command = Command {
     summary: "List the commands, explain one, or write manual pages",
     operands: "[COMMAND]",
     description: "Without a name, lists all commands. With one, shows the same as COMMAND --help.",
-    flags: &[&[MAN], crate::args::flags::COMMON],
+    flags: &[&[MAN, COMPLETION], crate::args::flags::COMMON],
     examples: &[
         Example {
             line: "ashlar help lvs",
@@ -27,7 +33,12 @@ pub(super) const COMMAND: Command = Command {
         },
         Example {
             line: "ashlar help --man /usr/local/share/man/man8",
-            does: "writes pvs.8, vgs.8 and all the others",
+            does: "writes ashlar.8, ashlar-lvs.8 and all the others, none with another program's \
+                name",
+        },
+        Example {
+            line: "ashlar help --completion bash >/etc/bash_completion.d/ashlar",
+            does: "completes words in bash",
         },
     ],
     run,
@@ -35,19 +46,32 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if let Some(folder) = arguments.value(&MAN) {
-        for command in ALL {
-            let path = Path::new(folder).join(format!("{}.8", command.name));
-            std::fs::write(&path, page(command)).map_err(|error| {
-                Error::failed(format!("Could not write {}", path.display())).because(error)
-            })?;
-        }
-        return Ok(());
+        return write_pages(Path::new(folder));
+    }
+    if let Some(name) = arguments.value(&COMPLETION) {
+        let shell = Shell::named(name)
+            .ok_or_else(|| Error::usage(format!("Invalid argument for --completion: {name}")))?;
+        return Ok(session.print(&completion(shell, &by_task()))?);
     }
     match arguments.operands() {
-        [] => Ok(session.print(&overview(ALL))?),
+        [] => Ok(session.print(&overview(&by_task()))?),
         [name, ..] => match find(name) {
             Some(command) => Ok(session.print(&text(command))?),
-            None => Err(no_such_command(name)),
+            None => Err(Error::no_such_command(format!(
+                "No such command '{name}'.  Try 'ashlar help'."
+            ))),
         },
     }
+}
+
+fn write_pages(folder: &Path) -> Result<(), Error> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::failed(format!("Could not write {}", path.display())).because(error)
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for (name, page) in pages(&by_task()) {
+        let path = folder.join(name);
+        std::fs::write(&path, page).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
 }

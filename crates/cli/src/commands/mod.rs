@@ -36,6 +36,7 @@ mod serve;
 mod session;
 mod shell;
 mod stop;
+mod version;
 mod vgcfgbackup;
 mod vgck;
 mod vgdisplay;
