@@ -522,3 +522,63 @@ fn a_changed_disk_is_not_served() {
     assert_ne!(read().code, Some(0));
     drop(serving);
 }
+
+/// A server that comes back with another disk of the same size, or with an older copy of the same
+/// disk, gets none of the writes: neither those that are repeated nor new ones.
+#[test]
+fn another_disk_is_not_written_to() {
+    for is_older in [false, true] {
+        let scratch = Scratch::new("network");
+        let disks = scratch.join("disks");
+        fs::create_dir(&disks).expect("a folder");
+        let image = |name: &str| disks.join(format!("{name}.img"));
+        for name in ["a", "b"] {
+            scratch.sparse(&format!("disks/{name}.img"), 64 << 20);
+            let group = format!("v{name}");
+            let make = |words: &[&str]| {
+                let tool = ashlar().arg("--devices").arg(image(name));
+                tool.args(words).succeed();
+            };
+            make(&["vgcreate", &group, &image(name).display().to_string()]);
+            make(&["lvcreate", "-y", "-n", "d", "-L", "16m", &group]);
+        }
+        let folder = format!("dir={}", disks.display());
+        let mut server = Server::start(scratch.join("disks.sock"), &["file", &folder]);
+        let runtime = scratch.join("run");
+        let used = [server.uri("a.img")];
+        let client = || {
+            let tool = on(&used).env("ASHLAR_RUNTIME_DIR", &runtime);
+            tool.arg("--assume-exclusive")
+        };
+        let socket = scratch.join("out.sock");
+        let tool = client().args(["serve", "va/d"]);
+        let tool = tool.arg(format!("--nbd=unix:{}", socket.display()));
+        let serving = Daemon::start(tool, || UnixStream::connect(&socket).is_ok());
+        let uri = format!("nbd+unix:///va/d?socket={}", socket.display());
+        let write = || {
+            let commands = ["-c", "write -P 69 0 64k", "-c", "flush"];
+            let tool = Tool::new("qemu-io").args(["-f", "raw", &uri]);
+            tool.args(commands).run()
+        };
+        assert_eq!(write().code, Some(0));
+        let other = image(if is_older { "old" } else { "b" });
+        if is_older {
+            fs::copy(image("a"), &other).expect("a copy");
+            client().args(["lvextend", "-L+4m", "va/d"]).succeed();
+        }
+        // It is still the same disk, whatever was committed to it.
+        server.restart();
+        let kept = write();
+        assert_eq!(kept.code, Some(0), "{kept}");
+        server.kill();
+        fs::rename(&other, image("a")).expect("another disk");
+        let before = sha256(&fs::read(image("a")).expect("it is there"));
+        server.restart();
+        let refused = write();
+        assert_ne!(refused.code, Some(0), "{refused}");
+        let after = sha256(&fs::read(image("a")).expect("it is there"));
+        assert_eq!(before, after, "the other disk was written to");
+        drop(serving);
+        assert_eq!(after, sha256(&fs::read(image("a")).expect("it is there")));
+    }
+}

@@ -4,6 +4,10 @@
 //! one memory of what the server has acknowledged (see `block::nbd_client`), and servers that take
 //! one client at a time are not asked for a second place.
 //!
+//! A server may come back with another disk. So each physical volume behind one is known by its
+//! UUID, and where nobody else writes by the headers of its metadata areas, which every commit
+//! changes: a server that has another disk then, or an older copy of this one, is not written to.
+//!
 //! Such a device cannot be locked. So it is opened for writing only where somebody has said that
 //! nobody else writes to it.
 
@@ -14,7 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use block::file::{Access, FileDevice, FileOptions};
 use block::nbd_client::{Address, LastingDevice};
 use block::partition::PartitionDevice;
-use block::{Device, Range};
+use block::{BlockingDevice, Device, Range};
+use lvm::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE, Label};
+use lvm::{Bytes, SECTOR_SIZE};
 
 use crate::host::{Location, Place, Remote, Sharing};
 
@@ -53,17 +59,58 @@ pub(crate) fn narrow(
     location: &Location,
     name: &str,
 ) -> block::Result<Arc<dyn Device>> {
-    let Some(window) = location.window else {
-        return Ok(whole);
+    let (start, device) = match location.window {
+        None => (0, whole),
+        Some(window) => {
+            let range = Range::checked(window.start, window.len).ok_or_else(|| {
+                block::Error::new(block::Kind::Invalid, "the partition ends past 2^64")
+            })?;
+            let part = PartitionDevice::window(whole, range, name.to_owned())?;
+            (window.start, Arc::new(part) as Arc<dyn Device>)
+        }
     };
-    let range = Range::checked(window.start, window.len)
-        .ok_or_else(|| block::Error::new(block::Kind::Invalid, "the partition ends past 2^64"))?;
-    let part = PartitionDevice::window(whole, range, name.to_owned())?;
-    Ok(Arc::new(part))
+    if let Place::Nbd(remote) = &location.place {
+        mark(remote, start, &*device)?;
+    }
+    Ok(device)
+}
+
+/// Says what the physical volume on `device`, which begins at byte `start` of the export `remote`,
+/// is known by, if there is one.
+fn mark(remote: &Remote, start: u64, device: &dyn Device) -> block::Result<()> {
+    let whole = open_remote(remote)?;
+    let mut io = BlockingDevice::open(device)?;
+    let size = io.info().size;
+    let head = io.read(Range::new(0, size.min(LABEL_SCAN_SIZE as u64)))?;
+    let Some(label) = Label::scan(&head).label else {
+        return Ok(());
+    };
+    let sector = (label.sector * SECTOR_SIZE) as usize;
+    let uuid = label.pv.uuid.as_bytes();
+    let mut places = head[sector..].windows(uuid.len());
+    if let Some(at) = places.position(|bytes| bytes == uuid) {
+        let at = start + (sector + at) as u64;
+        whole.mark(at, uuid.to_vec(), "it has another PV UUID");
+    }
+    if remote.sharing == Sharing::Unknown {
+        // Others may commit meanwhile.
+        return Ok(());
+    }
+    for span in label.metadata_areas() {
+        let len = AREA_HEADER_SIZE as u64;
+        if span.size.0 < len || span.end_within(Bytes(size)).is_none() {
+            continue;
+        }
+        let header = io.read(Range::new(span.offset.0, len))?;
+        let otherwise = "its metadata are of another version, so it is an older copy, or somebody \
+                         else wrote to it";
+        whole.mark(start + span.offset.0, header, otherwise);
+    }
+    Ok(())
 }
 
 /// An export, over the connection that this process has to it.
-pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<dyn Device>> {
+pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<LastingDevice>> {
     type Seat = Arc<Mutex<Weak<LastingDevice>>>;
     static SEATS: Mutex<Option<HashMap<Address, Seat>>> = Mutex::new(None);
     let seat = {

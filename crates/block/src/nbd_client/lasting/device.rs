@@ -80,6 +80,22 @@ impl LastingDevice {
         !self.door.post.is_over()
     }
 
+    /// Knows the export by `bytes`, which stand at byte `start`: a server that comes back and has
+    /// neither these there, nor what was written over them through this device, is given up before
+    /// anything is written to it. `otherwise` says what that would mean ("it has another serial
+    /// number"). Who writes to the export in another way must not mark what is written.
+    ///
+    /// # Panics
+    /// If the bytes do not lie in the export.
+    pub fn mark(&self, start: u64, bytes: Vec<u8>, otherwise: impl Into<String>) {
+        let end = start.checked_add(bytes.len() as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.info.size),
+            "a mark lies in its export"
+        );
+        self.door.post.marks().learn(start, bytes, otherwise.into());
+    }
+
     /// A second connection that is known to lead to the same server as the first one.
     fn second_connection(&self) -> Result<Option<Connection>> {
         let second = connect(&self.address, CONNECT_MAX)?;

@@ -8,7 +8,7 @@
 //! ```text
 //! queue ─┐                                     ┌─ NbdQueue ─▶ server
 //! queue ─┼─ post ─▶ owner: requests, journal ──┤ (lost)
-//! queue ─┘                                     └─ connect, compare, replay, flush, send again
+//! queue ─┘                              └─ connect, compare, look, replay, flush, send again
 //! ```
 //!
 //! Promises:
@@ -19,18 +19,22 @@
 //!   (`journal.rs`, bounded; a flush is made early when it is full), written again on the new
 //!   connection, and flushed, before anything else is sent. A flush therefore never succeeds
 //!   while an earlier write may be lost.
+//! - A server that comes back with another disk, or an older copy of the disk, is not written to
+//!   and not used again, as far as the user of the device has said what the disk is known by
+//!   ([`LastingDevice::mark`], `marks.rs`): this is read before anything is repeated.
 //! - A server that comes back with another size, another permission to write, or fewer abilities
 //!   is not used again. Neither is one that broke the protocol, nor one that kept silent without
 //!   hanging up: it may still do what it was asked, at any time, over whatever was written since.
 //! - After an outage that was too long, requests fail at once, and the server is asked again now
 //!   and then. The journal is still there.
 //!
-//! Does not: notice a server that comes back with another disk of the same size, or one that lost
-//! what it had flushed. Costs: a copy of each write and two wakeups of threads; who needs neither
-//! safety nor to share uses [`super::NbdDevice`].
+//! Does not: notice that a server lost what it had flushed, where nothing of that is marked. Costs:
+//! a copy of each write and two wakeups of threads; who needs neither safety nor to share uses
+//! [`super::NbdDevice`].
 
 mod device;
 mod journal;
+mod marks;
 mod owner;
 mod post;
 

@@ -3,7 +3,7 @@
 //! ```text
 //!          lost                        too long
 //!   Up ──────────▶ Lost ──(asked)──▶ fails, and stays Lost
-//!    ▲                │ connect, compare, replay, flush
+//!    ▲                │ connect, compare, look, replay, flush (`reconnect.rs`)
 //!    └────────────────┤
 //!                     └─ changed, silent, broke the protocol ─▶ Over
 //! ```
@@ -15,12 +15,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::journal::{Content, Journal};
+use super::marks::Written;
 use super::post::{Letter, Mail, Mailbox, Post};
 use crate::nbd::constants::{
     FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES,
 };
 use crate::nbd_client::address::Address;
-use crate::nbd_client::connect::{Agreed, CONNECT_MAX, Connection, connect};
+use crate::nbd_client::connect::{Agreed, CONNECT_MAX, Connection};
 use crate::nbd_client::queue::NbdQueue;
 use crate::{
     Buffer, Completion, Driver, Durability, Error, Kind, Operation, Queue, Range, Request, Result,
@@ -44,6 +45,8 @@ const PAUSE_WEARY: Duration = Duration::from_secs(5);
 /// What a server that comes back must offer as before.
 const ABILITIES: u16 =
     FLAG_READ_ONLY | FLAG_SEND_FLUSH | FLAG_SEND_FUA | FLAG_SEND_TRIM | FLAG_SEND_WRITE_ZEROES;
+
+mod reconnect;
 
 /// A request that has not been answered.
 struct Pending {
@@ -298,6 +301,9 @@ impl Owner {
         self.outage = None;
         let (operation, range, durability) = (pending.operation, pending.range, pending.durability);
         let covers = pending.covers;
+        if (result.is_err() && operation.is_write()) || operation == Operation::Discard {
+            self.post.marks().forget(range);
+        }
         if result.is_ok() && self.agreed.flags & FLAG_SEND_FLUSH == 0 {
             self.unprotected |= operation.is_write();
         } else if let (Operation::Flush, Err(error)) = (operation, &result) {
@@ -308,6 +314,8 @@ impl Owner {
                 (Operation::Flush, _) => self.settle(covers),
                 (Operation::Write | Operation::WriteZeroes(_), Durability::Fua) => {
                     self.journal.forget(range);
+                    let written = (range, data_of(operation, &buffer));
+                    self.post.marks().wrote(written, self.stamp, durability);
                 }
                 (Operation::Write | Operation::WriteZeroes(_), Durability::Volatile) => {
                     if !self.remember(operation, range, &buffer) {
@@ -330,6 +338,9 @@ impl Owner {
     /// Keeps an acknowledged write. Whether there was room.
     fn remember(&mut self, operation: Operation, range: Range, data: &[u8]) -> bool {
         self.stamp += 1;
+        let written = (range, data_of(operation, data));
+        let marks = &mut self.post.marks();
+        marks.wrote(written, self.stamp, Durability::Volatile);
         if self.flush_failed.is_some() {
             return true;
         }
@@ -348,6 +359,7 @@ impl Owner {
     /// A flush that covers writes up to `stamp` succeeded.
     fn settle(&mut self, stamp: u64) {
         self.journal.settle(stamp);
+        self.post.marks().settle(stamp);
         let (covered, rest) = std::mem::take(&mut self.held)
             .into_iter()
             .partition(|(_, held)| *held <= stamp);
@@ -423,6 +435,9 @@ impl Owner {
                 self.name
             );
             let error = Error::new(Kind::Gone, what);
+            if let Some((range, _)) = self.pending.get(&order).and_then(Pending::written) {
+                self.post.marks().forget(range);
+            }
             answer(&mut self.pending, order, Err(error), None);
         }
     }
@@ -451,6 +466,10 @@ impl Owner {
     fn fail_all(&mut self, error: &Error) {
         self.unsent.clear();
         self.held.clear();
+        let sent = self.pending.values().filter(|pending| pending.tries > 0);
+        for (range, _) in sent.filter_map(Pending::written) {
+            self.post.marks().forget(range);
+        }
         while let Some((&order, _)) = self.pending.first_key_value() {
             answer(&mut self.pending, order, Err(error.clone()), None);
         }
@@ -526,78 +545,16 @@ impl Owner {
         outage.next_attempt = now + PAUSE_WEARY;
         self.fail_all(&error);
     }
-
-    /// Connects, and brings the server to where it was.
-    fn attempt(&mut self, limit: Duration) -> std::result::Result<NbdQueue, Failure> {
-        let connection =
-            connect(&self.address, limit.min(CONNECT_MAX)).map_err(Failure::Passing)?;
-        compare(&self.name, &self.agreed, &connection.agreed).map_err(Failure::Final)?;
-        let mut queue = NbdQueue::new(self.name.clone(), connection, &self.driver, None);
-        if !self.journal.is_empty() {
-            self.replay(&mut queue, Instant::now() + self.timeout)?;
-        }
-        Ok(queue)
-    }
-
-    /// Repeats what the server acknowledged and may have forgotten, and makes it durable.
-    fn replay(
-        &mut self,
-        queue: &mut NbdQueue,
-        deadline: Instant,
-    ) -> std::result::Result<(), Failure> {
-        {
-            let mut requests = self.journal.requests().peekable();
-            while requests.peek().is_some() {
-                for request in requests.by_ref().take(REPLAY_DEPTH) {
-                    queue.submit(request);
-                }
-                self.finish(queue, deadline)?;
-            }
-        }
-        queue.submit(Request::flush(OWN_FLUSH));
-        self.finish(queue, deadline)?;
-        self.journal = Journal::default();
-        Ok(())
-    }
-
-    /// Waits for everything in flight.
-    fn finish(&self, queue: &mut NbdQueue, deadline: Instant) -> std::result::Result<(), Failure> {
-        let mut done = Vec::new();
-        loop {
-            queue.poll(&mut done);
-            for answer in done.drain(..) {
-                let Err(error) = answer.result else {
-                    continue;
-                };
-                let broke = matches!(queue.loss(), Some((Kind::Invalid, _)));
-                queue.die(&error);
-                if error.kind() == Kind::Gone && !broke {
-                    return Err(Failure::Passing(error));
-                }
-                let what = format!(
-                    "the server of {} came back and refused the replay of writes that it had \
-                     acknowledged ({error}), so data is lost: check the server's disk, then serve \
-                     it again",
-                    self.name
-                );
-                return Err(Failure::Final(Error::new(Kind::FlushFailed, what)));
-            }
-            if queue.in_flight() == 0 {
-                return Ok(());
-            }
-            let rest = deadline.saturating_duration_since(Instant::now());
-            if rest.is_zero() {
-                let error = silence(&self.name, self.timeout);
-                queue.die(&error);
-                return Err(Failure::Final(error));
-            }
-            let waited = self.driver.wait(&mut [], Some(rest));
-            waited.map_err(Failure::Passing)?;
-        }
-    }
 }
 
 impl Pending {
+    /// What it writes, if it does and the connection does not have it.
+    fn written(&self) -> Option<Written<'_>> {
+        let buffer = self.unsent.as_ref().map(|request| &*request.buffer);
+        let data = data_of(self.operation, buffer?);
+        self.operation.is_write().then_some((self.range, data))
+    }
+
     /// The request once more, with its buffer.
     fn again(&self, buffer: Buffer) -> Request {
         Request {
@@ -608,6 +565,11 @@ impl Pending {
             buffer,
         }
     }
+}
+
+/// What an operation that writes stores: the data that came with it, or zeros.
+fn data_of(operation: Operation, data: &[u8]) -> Option<&[u8]> {
+    (operation == Operation::Write).then_some(data)
 }
 
 /// Answers a request; the buffer is the one that came back, or that of the unsent request.
@@ -624,31 +586,6 @@ fn answer(
         result,
         buffer: buffer.or(unsent).unwrap_or_else(Buffer::empty),
     });
-}
-
-/// Fails where the export is not what it was.
-fn compare(name: &str, before: &Agreed, now: &Agreed) -> Result<()> {
-    let changed = if now.size != before.size {
-        format!("its size was {} bytes and is {}", before.size, now.size)
-    } else if (now.flags ^ before.flags) & FLAG_READ_ONLY != 0 {
-        let what = if now.flags & FLAG_READ_ONLY == 0 {
-            "writable"
-        } else {
-            "read-only"
-        };
-        format!("it is {what} now")
-    } else if before.flags & !now.flags & ABILITIES != 0 {
-        "it no longer flushes, discards or writes zeros as it did".to_owned()
-    } else if now.sizes.minimum > before.sizes.minimum {
-        format!("its blocks are {} bytes now", now.sizes.minimum)
-    } else {
-        return Ok(());
-    };
-    let what = format!(
-        "the server of {name} came back changed: {changed}; it is no longer used, since this may \
-         be another disk: check it and begin again"
-    );
-    Err(Error::new(Kind::Gone, what))
 }
 
 /// The server kept silent for too long.

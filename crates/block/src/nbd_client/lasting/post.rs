@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::marks::Marks;
 use crate::driver::Waker;
 use crate::{Completion, Driver, Queue, Request};
 
@@ -25,6 +26,7 @@ pub(super) struct Post {
     losses: AtomicU64,
     /// Nothing will come of requests any more.
     over: AtomicBool,
+    marks: Mutex<Marks>,
 }
 
 #[derive(Default)]
@@ -48,6 +50,7 @@ impl Post {
             owner,
             losses: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            marks: Mutex::default(),
         }
     }
 
@@ -70,6 +73,11 @@ impl Post {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.owner.wake();
+    }
+
+    /// What the export is known by. Held for moments, and never while anything waits.
+    pub(super) fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn losses(&self) -> u64 {

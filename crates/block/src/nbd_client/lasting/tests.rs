@@ -430,6 +430,76 @@ fn a_changed_export_is_refused() {
 /// A server that hangs fails its requests in time, and is not used again: what it was asked may
 /// still happen.
 #[test]
+fn another_disk_is_not_written_to() {
+    // Whether it is another disk or an older copy of the same: nothing is repeated there, nothing
+    // new is written, and the error says how the two differ.
+    for is_older in [false, true] {
+        let fake = Fake::start(USUAL);
+        fake.lock().medium[512..516].copy_from_slice(b"mine");
+        let device = fake.open(PATIENCE);
+        device.mark(512, b"mine".to_vec(), "it has another name");
+        device.mark(4096, vec![0; 512], "it is an older copy");
+        let mut io = BlockingDevice::open(&device).unwrap();
+        let before = fake.lock().medium.clone();
+        io.write_at(&[5; 512], 4096).unwrap();
+        io.flush().unwrap();
+        io.write_at(&[6; 512], 8192).unwrap();
+        fake.kill();
+        let other = if is_older {
+            before
+        } else {
+            vec![0xee; SIZE as usize]
+        };
+        fake.lock().medium.clone_from(&other);
+        let count = fake.lock().write_count;
+        fake.listen();
+        let words = if is_older {
+            "it is an older copy"
+        } else {
+            "it has another name"
+        };
+        for _ in 0..2 {
+            error_of(io.write_at(&[7; 512], 12_288), words);
+        }
+        assert!(!device.is_usable());
+        let disk = fake.lock();
+        assert!(disk.medium == other && disk.write_count == count);
+    }
+}
+
+#[test]
+fn marks_follow_what_is_written() {
+    // However a server crashes in the middle of writes over a mark, with FUA, without, or as zeros,
+    // it is known again when it comes back.
+    for seed in 1..=20_u64 {
+        let fake = Fake::start(USUAL);
+        let device = fake.open(PATIENCE);
+        device.mark(1000, vec![0; 48], "it is not known again");
+        let mut io = BlockingDevice::open(&device).unwrap();
+        let mut state = seed;
+        for round in 0..60_u8 {
+            if random(&mut state).is_multiple_of(3) {
+                fake.lock().crash_after = Some(random(&mut state) % 4);
+            }
+            let start = random(&mut state) % 3 * 512;
+            match random(&mut state) % 5 {
+                0 => io.flush(),
+                1 => io.write_zeroes(Range::new(start, 1024), Unmap::Allowed),
+                2 => {
+                    let driver = Driver::new().unwrap();
+                    let mut queue = device.open_queue(&driver).unwrap();
+                    let data = Buffer::copy_of(&[round; 512]);
+                    queue.submit(Request::write(0, start, Durability::Fua, data));
+                    finish(&mut *queue, &driver, 1).remove(0).result
+                }
+                _ => io.write_at(&[round; 1024], start),
+            }
+            .unwrap_or_else(|error| panic!("seed {seed}, round {round}: {error}"));
+        }
+    }
+}
+
+#[test]
 fn silence_ends() {
     let fake = Fake::start(USUAL);
     let device = fake.open(AWAY_MAX);
