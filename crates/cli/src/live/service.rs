@@ -9,7 +9,7 @@ use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
 use export::pressure;
-use manager::apply::{Answer, Ownership};
+use manager::apply::Answer;
 use manager::live::wire::{Export, Exported, Way};
 use manager::live::{Dialog, LiveGroup, Served, Service, Teller, Use};
 use manager::{Error, Kind, Result};
@@ -47,7 +47,7 @@ impl Service for Exporter {
         let caller = Caller {
             console: &mut console,
             hooks: Some(&mut hooks),
-            ownership: Ownership::Ours(self.group.uuid()),
+            ownership: self.group.ownership(),
             folder: Some(PathBuf::from(folder)),
         };
         let status = perform(words, caller);

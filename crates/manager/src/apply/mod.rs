@@ -9,8 +9,9 @@
 //! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Talk`]) and which flushes are made.
 //! [`Session::change`] takes the locks of the groups that a [`Request`] names, looks at the disks,
 //! and calls the plan, which is a pure function of what was found. If somebody else got in between,
-//! it starts again. Nothing is written before all questions were answered, and nothing at all in
-//! test mode.
+//! it starts again: every device that is written, whatever becomes of it, is locked and read once
+//! more first (`open.rs`). Nothing is written before all questions were answered, and nothing at
+//! all in test mode.
 //!
 //! Whatever a commit makes reachable is durable before it, and what it makes unreachable is touched
 //! only after it; `steps.rs` has both. The next command repairs what an interrupted one left:
@@ -25,6 +26,7 @@ mod backup;
 mod checks;
 mod disks;
 mod facts;
+mod open;
 mod permit;
 mod preview;
 mod repair;
@@ -41,6 +43,7 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
+pub(crate) use open::replaced;
 pub use preview::Preview;
 pub use repair::update_metadata;
 pub use request::{NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode, Tolerated};

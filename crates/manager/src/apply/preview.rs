@@ -12,6 +12,7 @@ use lvm::model::VolumeGroup;
 use lvm::ondisk::AreaUse;
 use lvm::plan::{Before, GroupChange, Message, When};
 
+use super::open::Open;
 use super::request::{Planned, Request};
 use super::session::{Plan, Session, is_concerned};
 use super::steps::ask_for_wipes;
@@ -84,9 +85,15 @@ impl Session<'_> {
         }
         let mut recorder = Recorder::default();
         let mut session = Session::new(self.host, self.disks, &mut recorder);
-        let mut open = session.open(scan, request, groups, planned, Claim::Shared)?;
-        session.ask_for_devices(&open)?;
-        ask_for_wipes(&mut open.pvs, &planned.change, &mut recorder)?;
+        let open = Open::of(&session, scan, request, groups, planned, Claim::Shared)?;
+        session.ask_for_devices(open.new_devices()?)?;
+        let mut members = open.members()?;
+        let mut read = |uuid, range| {
+            let mut all = members.iter_mut();
+            let (.., io) = all.find(|(now, then, _)| [*now, *then].contains(&uuid))?;
+            io.read(range).ok()
+        };
+        ask_for_wipes(&planned.change, &mut read, &mut recorder)?;
         Ok(recorder.questions)
     }
 }

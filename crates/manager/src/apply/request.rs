@@ -5,6 +5,7 @@ use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 use lvm::plan::initialise::Initialised;
 
+use crate::lock::OwnedGroup;
 use crate::scan::DeviceIndex;
 
 /// Which restrictions of a group do not matter to a command.
@@ -27,13 +28,23 @@ pub enum Tolerated {
 }
 
 /// Who serves volumes of the groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum Ownership {
     /// Nobody, as far as is known: a server that is found is an error.
     #[default]
     Nobody,
-    /// This process serves volumes of the group with this UUID; of others nobody does.
-    Ours(Uuid),
+    /// This process serves volumes of this group; of others nobody does.
+    Ours(OwnedGroup),
+}
+
+impl Ownership {
+    /// Whether this process serves volumes of the group with this UUID.
+    pub fn is_of(&self, group: Uuid) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Ours(owned) => owned.uuid() == group,
+        }
+    }
 }
 
 /// Whether anything is written.

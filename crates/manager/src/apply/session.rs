@@ -1,10 +1,10 @@
 //! Making a change: the one order in which everything happens.
 
 use std::collections::BTreeSet;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use block::file::{Claim, LockMode};
+use block::{BlockingDevice, Range};
 use lvm::model::VolumeGroup;
 use lvm::plan::unfinished::is_unfinished;
 use lvm::plan::{Author, Change, GroupChange, HeaderEdit, Level, Message, When};
@@ -13,27 +13,26 @@ use lvm::{Bytes, Uuid};
 use super::author::{after, before, host_author, random_uuid};
 use super::backup;
 use super::checks::{label_repairs, require_areas};
-use super::disks::{Disks, Opened};
+use super::disks::Disks;
+use super::open::{Claimed, Open};
 use super::permit::{permit, permit_active};
 use super::reproducible::{Drawer, forget_places, source_date};
-use super::request::{NewLabel, Outcome, Ownership, Planned, Request, TestMode};
+use super::request::{Outcome, Planned, Request, TestMode};
 use super::signatures::{Signature, find_signatures};
-use super::steps::{Wipe, ask_for_wipes, confirm, discard, prepare};
+use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::talk::{Answer, Talk};
 use super::unfinished::{Unfinished, find_unfinished};
 use crate::commit::{
-    Discipline, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase, initialise,
-    remove_label, write_group,
+    Discipline, Disk, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
+    initialise, remove_label, write_group,
 };
 use crate::host::Host;
-use crate::lock::{LockByte, PvLocks, StockLock, StockName, lock_pvs, lock_stock};
-use crate::scan::{AreaContent, Content, DeviceIndex, Duplicate, FoundPv, FoundVg, PvIndex, Scan};
+use crate::lock::{StockLock, StockName, lock_stock};
+use crate::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
 const LOCK_WAIT: Duration = Duration::from_mins(1);
-/// How long a server may take to let go; one that runs holds its byte for hours.
-const OWNER_WAIT: Duration = Duration::from_millis(200);
 /// How often a change begins anew because somebody else was faster.
 const TRIES_MAX: usize = 5;
 const CHANGED_BY_OTHERS: &str =
@@ -79,12 +78,6 @@ impl std::fmt::Debug for Session<'_> {
 /// A plan: a function of what was found.
 pub type Plan<'p> = dyn FnMut(&Scan, &mut Author<'_>) -> Result<Planned> + 'p;
 
-/// The locks of a change, in the order in which they were taken.
-struct Locks {
-    _commit: PvLocks,
-    _owner: PvLocks,
-}
-
 /// Whether a change waits until what was left half done is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unended {
@@ -97,13 +90,6 @@ enum Attempt {
     Done(Box<Outcome>),
     /// Nothing was done yet: this comes first.
     Unfinished(Unfinished),
-}
-
-/// What is open: the physical volumes, and the devices that become some.
-pub(super) struct Open {
-    pub(super) pvs: Vec<OpenPv>,
-    new: Vec<(NewLabel, String, Opened)>,
-    removed: Vec<(String, Opened)>,
 }
 
 impl<'a> Session<'a> {
@@ -160,18 +146,20 @@ impl<'a> Session<'a> {
                 self.tell(&planned, Level::Note);
                 return Ok(Attempt::done(planned));
             }
-            let mut open = self.open(&scan, request, &groups, &planned, Claim::Exclusive)?;
-            let _locks = lock(&open, &scan, request)?;
-            if !is_unchanged(&scan, &mut open.pvs)? {
+            let alone = Claim::Exclusive;
+            let open = Open::of(self, &scan, request, &groups, &planned, alone)?;
+            let new = open.new_devices()?;
+            let Some(mut disks) = open.claim()? else {
                 continue;
-            }
-            let wipes = ask_for_wipes(&mut open.pvs, &planned.change, self.talk)?;
-            self.ask_for_devices(&open)?;
+            };
+            let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
+            let wipes = ask_for_wipes(&planned.change, &mut read, self.talk)?;
+            self.ask_for_devices(new)?;
             for group in &groups {
                 self.archive(&group.model, request);
             }
-            self.act(&mut open, &planned, &wipes)?;
-            self.finish(&mut open, &planned, request);
+            self.act(&mut disks, &planned, &wipes)?;
+            self.finish(&mut disks, &planned, request);
             return Ok(Attempt::done(planned));
         }
         Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
@@ -254,67 +242,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Opens the members of the groups, free physical volumes where they may come in, and the
-    /// devices that become or were physical volumes; those with `claim`.
-    pub(super) fn open(
-        &self,
-        scan: &Scan,
-        request: &Request,
-        groups: &[&FoundVg],
-        planned: &Planned,
-        claim: Claim,
-    ) -> Result<Open> {
-        let renewed: Vec<DeviceIndex> = planned.new.iter().map(|new| new.device).collect();
-        let mut pvs = Vec::new();
-        for (index, pv) in scan.physical_volumes.iter().enumerate() {
-            let touched = renewed.contains(&pv.device) || planned.removed.contains(&pv.device);
-            if touched || !is_concerned(pv, PvIndex(index), groups, request, planned) {
-                continue;
-            }
-            let found = scan.device(pv.device);
-            let opened = self.disks.open(found, Claim::Shared)?;
-            let mut open = OpenPv::open(&found.name, &opened.device, opened.file)?;
-            open.set_uuid_in_text(new_uuid(&planned.change, open.uuid()));
-            pvs.push(open);
-        }
-        let alone = |device: DeviceIndex| -> Result<(String, Opened)> {
-            let found = scan.device(device);
-            if let Content::Skipped(reason) = &found.content {
-                let what = format!("Cannot use {}: {reason}", found.name);
-                return Err(Error::new(Kind::Refused, what));
-            }
-            if found.content == Content::Partitions {
-                let what = format!(
-                    "Cannot use {}: device is partitioned; wipefs -a removes the partition table",
-                    found.name
-                );
-                return Err(Error::new(Kind::Refused, what));
-            }
-            Ok((found.name.clone(), self.disks.open(found, claim)?))
-        };
-        let mut new = Vec::new();
-        for label in &planned.new {
-            let (name, opened) = alone(label.device)?;
-            new.push((label.clone(), name, opened));
-        }
-        let removed = planned.removed.iter().map(|device| alone(*device));
-        Ok(Open {
-            pvs,
-            new,
-            removed: removed.collect::<Result<_>>()?,
-        })
-    }
-
     /// Asks whether what is on devices that become physical volumes may go.
-    pub(super) fn ask_for_devices(&mut self, open: &Open) -> Result<()> {
-        for (_, name, opened) in &open.new {
-            let unreadable = |error: block::Error| {
-                let what = format!("cannot read {name}; nothing was changed");
-                Error::new(Kind::Device, what).because(error)
-            };
-            let mut io = block::BlockingDevice::open(&*opened.device).map_err(unreadable)?;
-            for signature in &strangers(&mut io) {
-                if confirm(name, signature, self.talk) == Answer::No {
+    pub(super) fn ask_for_devices(&mut self, new: Vec<(String, BlockingDevice)>) -> Result<()> {
+        for (name, mut io) in new {
+            let found = strangers(Bytes(io.info().size), |range| io.read(range).ok());
+            for signature in &found {
+                if confirm(&name, signature, self.talk) == Answer::No {
                     let what = format!(
                         "Aborted wiping of {}.\n1 existing signature left on the device.",
                         signature.name
@@ -329,23 +262,23 @@ impl<'a> Session<'a> {
     }
 
     /// Everything that is written, in its order.
-    fn act(&mut self, open: &mut Open, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
+    fn act(&mut self, disks: &mut Claimed, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
         let discipline = self.discipline;
         let change = &planned.change;
-        require_areas(&open.pvs, &planned.new, change)?;
-        adopt(&mut open.pvs, discipline)?;
-        for (label, name, opened) in &open.new {
+        require_areas(&disks.pvs, &planned.new, change)?;
+        adopt(&mut disks.pvs, discipline)?;
+        for (label, mut disk) in disks.new.drain(..) {
             let writes = label.layout.writes()?;
-            wipe_device(name, opened)?;
-            initialise(name, &opened.device, &writes, discipline)?;
-            open.pvs.push(OpenPv::open(name, &opened.device, None)?);
+            wipe_device(&mut disk)?;
+            initialise(&mut disk, &writes, discipline)?;
+            disks.pvs.push(OpenPv::open(disk)?);
         }
-        prepare(&mut open.pvs, change, wipes, discipline, self.talk)?;
+        prepare(&mut disks.pvs, change, wipes, discipline, self.talk)?;
         let edits = |when| -> Vec<(Uuid, HeaderEdit)> {
             let headers = change.headers.iter().filter(|header| header.when == when);
             headers.map(|header| (header.pv, header.edit)).collect()
         };
-        let pvs = &mut open.pvs;
+        let pvs = &mut disks.pvs;
         edit_labels(
             pvs,
             &edits(When::BeforeCommit),
@@ -375,16 +308,16 @@ impl<'a> Session<'a> {
         let members: Vec<&VolumeGroup> = committed(change).collect();
         after.extend(label_repairs(pvs, &members));
         edit_labels(pvs, &after, discipline, FlushPoint::LabelsAfter)?;
-        for (name, opened) in &open.removed {
-            remove_label(name, &opened.device, discipline)?;
+        for disk in &mut disks.removed {
+            remove_label(disk, discipline)?;
         }
         Ok(())
     }
 
     /// What comes after success, and cannot undo it.
-    fn finish(&mut self, open: &mut Open, planned: &Planned, request: &Request) {
+    fn finish(&mut self, disks: &mut Claimed, planned: &Planned, request: &Request) {
         if self.host.config.flag("devices/issue_discards", false) {
-            discard(&mut open.pvs, &planned.change);
+            discard(&mut disks.pvs, &planned.change);
         }
         if self.surroundings == Surroundings::Machine {
             for group in &planned.change.groups {
@@ -470,90 +403,25 @@ fn committed(change: &Change) -> impl Iterator<Item = &VolumeGroup> {
     })
 }
 
-/// The identity that a physical volume has after the change.
-fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
-    let edits = change.headers.iter().filter(|header| header.pv == uuid);
-    let mut new = edits.filter_map(|header| match header.edit {
-        HeaderEdit::Uuid(new) => Some(new),
-        _ => None,
-    });
-    new.next().unwrap_or(uuid)
-}
-
-fn lock(open: &Open, scan: &Scan, request: &Request) -> Result<Locks> {
-    let mut files = Vec::new();
-    for pv in &open.pvs {
-        files.extend(pv.file().map(|file| (pv.uuid(), pv.name(), file)));
-    }
-    for (label, name, opened) in &open.new {
-        let uuid = label.layout.label.pv.uuid;
-        let file = opened.file.as_ref();
-        files.extend(file.map(|file| (uuid, name.as_str(), file.as_fd())));
-    }
-    let is_ours = |uuid: Uuid| match request.ownership {
-        Ownership::Nobody => false,
-        // Held through other open files, for as long as the group is served.
-        Ownership::Ours(group) => {
-            let of_group = |pv: &FoundPv| pv.uuid == uuid && pv.group == Some(group);
-            scan.physical_volumes.iter().any(of_group)
-        }
-    };
-    let others: Vec<_> = files
-        .iter()
-        .copied()
-        .filter(|(uuid, ..)| !is_ours(*uuid))
-        .collect();
-    let owner = lock_pvs(&others, LockByte::Owner, LockMode::Shared, OWNER_WAIT)?;
-    Ok(Locks {
-        _commit: lock_pvs(&files, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?,
-        _owner: owner,
-    })
-}
-
-/// Whether the areas point to what the scan found, now that nobody else can change them.
-fn is_unchanged(scan: &Scan, pvs: &mut [OpenPv]) -> Result<bool> {
-    for pv in pvs {
-        pv.read_again()?;
-        let found = scan.physical_volumes.iter().find(|found| {
-            found.header.uuid == pv.uuid() && scan.device(found.device).name == pv.name()
-        });
-        let Some(found) = found else {
-            return Ok(false);
-        };
-        for (area, found) in pv.areas().iter().zip(&found.areas) {
-            let now = area.header.and_then(|header| header.committed);
-            let then = match &found.content {
-                AreaContent::Version(version) => Some(version.location),
-                _ => found.header.and_then(|header| header.committed),
-            };
-            if now != then || area.usage() != found.usage() {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
-}
-
-/// The signatures on a device that are not LVM2's own.
-fn strangers(io: &mut block::BlockingDevice) -> Vec<Signature> {
-    let size = Bytes(io.info().size);
-    let mut found = find_signatures(size, |at, length| {
-        io.read(block::Range::new(at.0, length as u64)).ok()
-    });
+/// The signatures on a device of `size` bytes that are not LVM2's own.
+fn strangers(size: Bytes, mut read: impl FnMut(Range) -> Option<Vec<u8>>) -> Vec<Signature> {
+    let mut found = find_signatures(size, |at, length| read(Range::new(at.0, length as u64)));
     found.retain(|signature| signature.name != "LVM2_member");
     found
 }
 
 /// Zeroes the signatures of a device that becomes a physical volume; people have agreed.
-fn wipe_device(name: &str, opened: &Opened) -> Result<()> {
-    let failed = |error: block::Error| {
-        let what = format!("cannot wipe signatures on {name}; check the device");
-        Error::new(Kind::Device, what).because(error)
-    };
-    let mut io = block::BlockingDevice::open(&*opened.device).map_err(failed)?;
-    for signature in strangers(&mut io) {
-        io.write_at(&vec![0; signature.length], signature.offset.0)
-            .map_err(failed)?;
+fn wipe_device(disk: &mut Disk) -> Result<()> {
+    let size = Bytes(disk.info().size);
+    for signature in strangers(size, |range| disk.read(range).ok()) {
+        let wiped = disk.write(signature.offset, &vec![0; signature.length]);
+        wiped.map_err(|error| {
+            let what = format!(
+                "cannot wipe signatures on {}; check the device",
+                disk.name()
+            );
+            Error::new(Kind::Device, what).because(error)
+        })?;
     }
     Ok(())
 }

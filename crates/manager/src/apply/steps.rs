@@ -23,10 +23,11 @@ pub(super) struct Wipe {
     signatures: Vec<Signature>,
 }
 
-/// Looks for signatures on new volumes, and asks what to do about them.
+/// Looks for signatures on new volumes, and asks what to do about them. `read` reads from a
+/// physical volume.
 pub(super) fn ask_for_wipes(
-    pvs: &mut [OpenPv],
     change: &Change,
+    read: &mut dyn FnMut(Uuid, Range) -> Option<Vec<u8>>,
     talk: &mut dyn Talk,
 ) -> Result<Vec<Wipe>> {
     let mut wipes = Vec::new();
@@ -42,14 +43,13 @@ pub(super) fn ask_for_wipes(
         };
         let size = volume.size(vg.extent_size).and_then(lvm::Sectors::to_bytes);
         let path = format!("/dev/{}/{}", vg.name, volume.name());
-        let read = |start: Bytes, length: usize| {
+        let of_volume = |start: Bytes, length: usize| {
             let places = pieces(vg, id, start, Bytes(length as u64)).ok()?;
             let place = places.first()?;
-            let pv = find(pvs, place.pv).ok()?;
-            let read = pv.read(Range::new(place.start.0, place.length.0.min(length as u64)));
-            read.ok()
+            let length = place.length.0.min(length as u64);
+            read(place.pv, Range::new(place.start.0, length))
         };
-        let signatures = find_signatures(size.unwrap_or_default(), read);
+        let signatures = find_signatures(size.unwrap_or_default(), of_volume);
         for signature in &signatures {
             if confirm(&path, signature, talk) == Answer::No {
                 let what = format!(
@@ -170,7 +170,7 @@ pub(super) fn discard(pvs: &mut [OpenPv], change: &Change) {
     }
 }
 
-fn find(pvs: &mut [OpenPv], uuid: Uuid) -> Result<&mut OpenPv> {
+pub(super) fn find(pvs: &mut [OpenPv], uuid: Uuid) -> Result<&mut OpenPv> {
     pvs.iter_mut()
         .find(|pv| pv.uuid() == uuid || pv.uuid_in_text() == uuid)
         .ok_or_else(|| {

@@ -59,7 +59,7 @@ pub(super) fn find_unfinished(scan: &Scan, request: &Request) -> Result<Option<U
             Tolerated::Missing,
             Tolerated::AmbiguousName,
         ],
-        ownership: request.ownership,
+        ownership: request.ownership.clone(),
         command: request.command.clone(),
         ..Request::default()
     };

@@ -1,14 +1,13 @@
 //! Labels: of new physical volumes, of those that change, of those that end.
 
-use std::sync::Arc;
-
-use block::{BlockingDevice, Device, Range};
+use block::Range;
 use lvm::ondisk::LABEL_SCAN_SIZE;
 use lvm::plan::HeaderEdit;
 use lvm::{Bytes, Uuid};
 
 use super::areas::flush_all;
 use super::discipline::{Discipline, FlushPoint};
+use super::disk::Disk;
 use super::open_pv::OpenPv;
 use crate::{Error, Kind, Result};
 
@@ -47,59 +46,58 @@ pub fn edit_labels(
     }
 }
 
-/// Makes a physical volume of `device`. `writes` are its areas and, as the last one, its label,
+/// Makes a physical volume of `disk`. `writes` are its areas and, as the last one, its label,
 /// which is written once they are durable: a label never points to areas that are not there.
 pub fn initialise(
-    name: &str,
-    device: &Arc<dyn Device>,
+    disk: &mut Disk,
     writes: &[(Bytes, Vec<u8>)],
     discipline: Discipline,
 ) -> Result<()> {
+    let name = disk.name().to_owned();
     let failed = |error: block::Error| {
         let what = format!("cannot make a physical volume of {name}; check the device");
         Error::new(Kind::Device, what).because(error)
     };
     let (label, areas) = writes.split_last().expect("there is a label");
-    let mut io = BlockingDevice::open(&**device).map_err(failed)?;
-    let head = (LABEL_SCAN_SIZE as u64).min(io.info().size);
-    let head = io.read(Range::new(0, head)).map_err(failed)?;
+    let head = (LABEL_SCAN_SIZE as u64).min(disk.info().size);
+    let head = disk.read(Range::new(0, head)).map_err(failed)?;
     // An older label must not meet the new areas.
-    wipe_labels(&mut io, &head).map_err(failed)?;
+    wipe_labels(disk, &head).map_err(failed)?;
     for (start, bytes) in areas {
-        io.write_at(bytes, start.0).map_err(failed)?;
+        disk.write(*start, bytes).map_err(failed)?;
     }
     if discipline.keeps(FlushPoint::NewAreas) {
-        io.flush().map_err(failed)?;
+        disk.flush().map_err(failed)?;
     }
-    io.write_at(&label.1, label.0.0).map_err(failed)?;
+    disk.write(label.0, &label.1).map_err(failed)?;
     if discipline.keeps(FlushPoint::NewLabel) {
-        io.flush().map_err(failed)?;
+        disk.flush().map_err(failed)?;
     }
     Ok(())
 }
 
 /// Takes the label away: the device is no physical volume any more. Its areas stay, unreachable.
-pub fn remove_label(name: &str, device: &Arc<dyn Device>, discipline: Discipline) -> Result<()> {
+pub fn remove_label(disk: &mut Disk, discipline: Discipline) -> Result<()> {
+    let name = disk.name().to_owned();
     let failed = |error: block::Error| {
         let what = format!("cannot remove the label of {name}; check the device");
         Error::new(Kind::Device, what).because(error)
     };
-    let mut io = BlockingDevice::open(&**device).map_err(failed)?;
-    let head = (LABEL_SCAN_SIZE as u64).min(io.info().size);
-    let head = io.read(Range::new(0, head)).map_err(failed)?;
-    wipe_labels(&mut io, &head).map_err(failed)?;
+    let head = (LABEL_SCAN_SIZE as u64).min(disk.info().size);
+    let head = disk.read(Range::new(0, head)).map_err(failed)?;
+    wipe_labels(disk, &head).map_err(failed)?;
     if discipline.keeps(FlushPoint::LabelRemoved) {
-        io.flush().map_err(failed)?;
+        disk.flush().map_err(failed)?;
     }
     Ok(())
 }
 
 /// Zeroes every sector of `head` that looks like a label.
-fn wipe_labels(io: &mut BlockingDevice, head: &[u8]) -> block::Result<()> {
+fn wipe_labels(disk: &mut Disk, head: &[u8]) -> block::Result<()> {
     let sector = lvm::SECTOR_SIZE as usize;
     for (number, bytes) in head.chunks_exact(sector).enumerate() {
         if bytes.starts_with(b"LABELONE") {
-            io.write_at(&vec![0; sector], (number * sector) as u64)?;
+            disk.write(Bytes((number * sector) as u64), &vec![0; sector])?;
         }
     }
     Ok(())

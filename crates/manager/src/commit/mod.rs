@@ -18,6 +18,9 @@
 //! labels of new volumes come after their areas, areas of a removed group are cleared from the
 //! oldest text to the newest, so that no older one comes to light.
 //!
+//! Nothing is written to a device that is not locked and was not read again under its locks: all
+//! writers want a [`Disk`], which only [`claim`] gives.
+//!
 //! Every flush has a name, a [`FlushPoint`], and a [`Discipline`] says which are made. Real
 //! commands
 //! make all; tests leave one out and must see the loss that it prevents.
@@ -27,6 +30,7 @@
 
 mod areas;
 mod discipline;
+mod disk;
 mod hooks;
 mod labels;
 mod open_pv;
@@ -34,6 +38,7 @@ mod write;
 
 pub use areas::{clear, erase};
 pub use discipline::{Discipline, FlushPoint};
+pub use disk::{Disk, Expected, Server, Wanted, claim};
 pub use hooks::{Hooks, NoHooks};
 pub use labels::{edit_labels, initialise, remove_label};
 pub use open_pv::{Held, OpenArea, OpenPv, adopt};

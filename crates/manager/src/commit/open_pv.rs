@@ -1,12 +1,10 @@
 //! A physical volume that is open for writing: its device, its label, and what its areas hold.
 //!
-//! It is read when it is opened, under the locks, so that what is written is based on what is
-//! there and not on an earlier scan. From then on it is kept up to date by what is written.
+//! It is read when it is opened, under the locks that its [`Disk`] stands for, so that what is
+//! written is based on what is there and not on an earlier scan. From then on it is kept up to date
+//! by what is written.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-
-use block::{BlockingDevice, Device, Range, Unmap};
+use block::{Range, Unmap};
 use lvm::model::from_text;
 use lvm::ondisk::{
     AREA_HEADER_SIZE, AreaHeader, AreaUse, LABEL_SCAN_SIZE, Label, RawLocation, Ring, Span,
@@ -15,14 +13,13 @@ use lvm::text::parse;
 use lvm::{Bytes, Uuid};
 
 use super::discipline::{Discipline, FlushPoint};
+use super::disk::{Disk, unreadable};
 use crate::{Error, Kind, Result};
 
 /// A device that is open for writing metadata.
 #[derive(Debug)]
 pub struct OpenPv {
-    name: String,
-    device: BlockingDevice,
-    file: Option<OwnedFd>,
+    disk: Disk,
     /// Its identity in texts that are written; the label follows after the commit.
     uuid_in_text: Uuid,
     pub(super) label: Label,
@@ -57,30 +54,20 @@ pub enum Held {
 }
 
 impl OpenPv {
-    /// Reads label and areas of `device`, which people know as `name`. `file` is a duplicate of the
-    /// open file behind it, if there is one: locks are taken on it.
-    pub fn open(name: &str, device: &Arc<dyn Device>, file: Option<OwnedFd>) -> Result<Self> {
-        let mut io = BlockingDevice::open(&**device).map_err(|error| unreadable(name, error))?;
-        let (label, areas) = read_all(name, &mut io)?;
+    /// Reads label and areas of `disk`.
+    pub fn open(mut disk: Disk) -> Result<Self> {
+        let (label, areas) = read_all(&mut disk)?;
         Ok(Self {
-            name: name.to_owned(),
-            device: io,
-            file,
+            disk,
             uuid_in_text: label.pv.uuid,
             label,
             areas,
         })
     }
 
-    /// Reads everything again: somebody else may have written before it was locked.
-    pub fn read_again(&mut self) -> Result<()> {
-        (self.label, self.areas) = read_all(&self.name, &mut self.device)?;
-        Ok(())
-    }
-
     /// What people know it by.
     pub fn name(&self) -> &str {
-        &self.name
+        self.disk.name()
     }
 
     /// Its identity.
@@ -108,48 +95,43 @@ impl OpenPv {
         &self.areas
     }
 
-    /// The open file, for locks.
-    pub fn file(&self) -> Option<BorrowedFd<'_>> {
-        self.file.as_ref().map(AsFd::as_fd)
-    }
-
     /// What is written at once: texts do not share such a block with anything that matters.
     pub(super) fn block(&self) -> Bytes {
-        let info = self.device.info();
+        let info = self.disk.info();
         Bytes(u64::from(info.physical_block.max(info.logical_block)).max(lvm::SECTOR_SIZE))
     }
 
     /// The size of a logical block, at least a sector.
     pub(crate) fn logical_block(&self) -> Bytes {
-        Bytes(u64::from(self.device.info().logical_block).max(lvm::SECTOR_SIZE))
+        Bytes(u64::from(self.disk.info().logical_block).max(lvm::SECTOR_SIZE))
     }
 
     /// The device's size.
     pub(super) fn size(&self) -> Bytes {
-        Bytes(self.device.info().size)
+        Bytes(self.disk.info().size)
     }
 
     pub(crate) fn read(&mut self, range: Range) -> block::Result<Vec<u8>> {
-        self.device.read(range)
+        self.disk.read(range)
     }
 
     pub(crate) fn write_zeroes(&mut self, range: Range, unmap: Unmap) -> block::Result<()> {
-        self.device.write_zeroes(range, unmap)
+        self.disk.write_zeroes(range, unmap)
     }
 
     /// Says that nothing in `range` is needed any more; what the device does is its own matter.
     pub(crate) fn discard(&mut self, range: Range) {
-        let _ = self.device.discard(range);
+        let _ = self.disk.discard(range);
     }
 
     pub(crate) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
-        self.device.write_at(bytes, start.0)
+        self.disk.write(start, bytes)
     }
 
     /// Makes what was written durable, unless the discipline leaves this flush out.
     pub(crate) fn flush(&mut self, discipline: Discipline, point: FlushPoint) -> block::Result<()> {
         if discipline.keeps(point) {
-            self.device.flush()
+            self.disk.flush()
         } else {
             Ok(())
         }
@@ -160,7 +142,10 @@ impl OpenPv {
         let sector = self.label.encode()?;
         let start = Bytes(self.label.sector * lvm::SECTOR_SIZE);
         self.write(start, &sector).map_err(|error| {
-            let what = format!("cannot write the label of {}; check the device", self.name);
+            let what = format!(
+                "cannot write the label of {}; check the device",
+                self.name()
+            );
             Error::new(Kind::Device, what).because(error)
         })
     }
@@ -194,7 +179,7 @@ pub fn adopt(pvs: &mut [OpenPv], discipline: Discipline) -> Result<()> {
         pv.flush(discipline, FlushPoint::Adopted).map_err(|error| {
             let what = format!(
                 "cannot flush {}; nothing was changed, check the device",
-                pv.name
+                pv.name()
             );
             Error::new(Kind::Device, what).because(error)
         })?;
@@ -202,27 +187,23 @@ pub fn adopt(pvs: &mut [OpenPv], discipline: Discipline) -> Result<()> {
     Ok(())
 }
 
-fn read_all(name: &str, io: &mut BlockingDevice) -> Result<(Label, Vec<OpenArea>)> {
+fn read_all(disk: &mut Disk) -> Result<(Label, Vec<OpenArea>)> {
+    let (name, io) = (disk.name().to_owned(), disk);
     let size = io.info().size;
     let head = Range::new(0, size.min(LABEL_SCAN_SIZE as u64));
-    let head = io.read(head).map_err(|error| unreadable(name, error))?;
+    let head = io.read(head).map_err(|error| unreadable(&name, error))?;
     let label = Label::scan(&head).label.ok_or_else(|| {
         let what = format!("{name} is no physical volume any more; run the command again");
         Error::new(Kind::Damaged, what)
     })?;
     let mut areas = Vec::new();
     for span in label.metadata_areas() {
-        areas.push(read_area(name, io, *span)?);
+        areas.push(read_area(&name, io, *span)?);
     }
     Ok((label, areas))
 }
 
-fn unreadable(name: &str, error: block::Error) -> Error {
-    let what = format!("cannot read {name}; nothing was changed, check the device");
-    Error::new(Kind::Device, what).because(error)
-}
-
-fn read_area(name: &str, io: &mut BlockingDevice, span: Span) -> Result<OpenArea> {
+fn read_area(name: &str, io: &mut Disk, span: Span) -> Result<OpenArea> {
     let damaged = OpenArea {
         span,
         header: None,
@@ -254,7 +235,7 @@ fn read_area(name: &str, io: &mut BlockingDevice, span: Span) -> Result<OpenArea
 
 fn read_held(
     name: &str,
-    io: &mut BlockingDevice,
+    io: &mut Disk,
     header: &AreaHeader,
     location: &RawLocation,
 ) -> Result<Held> {

@@ -14,7 +14,7 @@ use super::order::Keeper;
 use super::owner::Owner;
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
-use crate::apply::HostDisks;
+use crate::apply::{HostDisks, Ownership};
 use crate::commit::Hooks;
 use crate::host::Host;
 use crate::{Error, Kind, Result};
@@ -100,7 +100,7 @@ impl LiveGroup {
             owner.keeper = Some(Arc::new(Keeper {
                 host: host.clone(),
                 disks: disks.clone(),
-                group: owner.uuid,
+                owned: owner.owned.clone(),
                 turn: Arc::clone(&turn),
                 shared: shared.clone(),
             }));
@@ -128,6 +128,11 @@ impl LiveGroup {
     /// The group's UUID.
     pub fn uuid(&self) -> Uuid {
         self.shared.uuid
+    }
+
+    /// What this process owns: for commands that it runs.
+    pub fn ownership(&self) -> Ownership {
+        Ownership::Ours(self.owner().owned.clone())
     }
 
     /// The group's name, as it is now.

@@ -26,6 +26,7 @@ use super::group::{Shared, TURN_MAX, TURN_RETRY};
 use crate::activate::{OrderKeeper, Wanted};
 use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
 use crate::host::Host;
+use crate::lock::OwnedGroup;
 use crate::{Error, Kind, Result};
 
 /// The words that a version's text has for who made it.
@@ -35,7 +36,7 @@ const COMMAND: &str = "a mirror lost a copy";
 pub(super) struct Keeper {
     pub(super) host: Host,
     pub(super) disks: HostDisks,
-    pub(super) group: Uuid,
+    pub(super) owned: OwnedGroup,
     pub(super) turn: Arc<Mutex<()>>,
     pub(super) shared: Weak<Shared>,
 }
@@ -107,9 +108,9 @@ impl Keeper {
 
     fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {
         let mut request = Request {
-            groups: vec![self.group.to_string()],
+            groups: vec![self.owned.uuid().to_string()],
             tolerated: vec![Tolerated::Missing],
-            ownership: Ownership::Ours(self.group),
+            ownership: Ownership::Ours(self.owned.clone()),
             command: COMMAND.to_owned(),
             ..Request::default()
         };
@@ -125,7 +126,7 @@ impl Keeper {
         let mut talk = Quiet::yes();
         let mut session = Session::new(&self.host, &self.disks, &mut talk);
         session.change(&request, &mut |scan, author| {
-            let group = scan.group(self.group).ok_or_else(|| self.gone())?;
+            let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
             if lost == Lost::Tried && has_first_image(&group.model, wanted.lv, order[0]) {
                 // It is made durable, and that is all.
                 return Ok(Planned::default());
@@ -138,7 +139,7 @@ impl Keeper {
     /// The physical volumes under lost copies, and under no other one.
     fn lost_pvs(&self, wanted: &Wanted) -> Result<Vec<Uuid>> {
         let scan = self.disks.scan(&self.host)?;
-        let group = scan.group(self.group).ok_or_else(|| self.gone())?;
+        let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
         let vg = &group.model;
         let below = |images: &[Uuid]| -> Vec<Uuid> {
             let images = images.iter().filter_map(|uuid| vg.lv_by_uuid(uuid));
@@ -157,7 +158,7 @@ impl Keeper {
     fn gone(&self) -> Error {
         Error::new(
             Kind::NotFound,
-            format!("the volume group {} is gone", self.group),
+            format!("the volume group {} is gone", self.owned.uuid()),
         )
     }
 }

@@ -13,9 +13,11 @@ use target::home::Home;
 use target::volume::{Access, Volume};
 
 use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices};
-use crate::apply::{Disks, HostDisks};
+use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
-use crate::lock::{LockByte, PvLocks, StockName, is_open_elsewhere, lock_pvs, lock_stock};
+use crate::lock::{
+    FileId, LockByte, OwnedGroup, PvLocks, StockName, is_open_elsewhere, lock_pvs, lock_stock,
+};
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
 
@@ -34,6 +36,8 @@ pub(super) struct Owner {
     pub(super) uuid: Uuid,
     pub(super) devices: PvDevices,
     pub(super) active: Vec<Active>,
+    /// What is held, for commands that run here.
+    pub(super) owned: OwnedGroup,
     /// Who writes down that a mirror lost a copy.
     pub(super) keeper: Option<Arc<dyn OrderKeeper>>,
     // The last to go.
@@ -56,7 +60,8 @@ pub(super) struct Active {
 struct HeldPv {
     uuid: Uuid,
     location: Location,
-    _lock: PvLocks,
+    /// Shared by those that lie in one file: it is locked once.
+    lock: Arc<PvLocks>,
 }
 
 impl Owner {
@@ -79,6 +84,7 @@ impl Owner {
                 scan: before.clone(),
                 devices: PvDevices::default(),
                 active: Vec::new(),
+                owned: OwnedGroup::new(group.uuid),
                 keeper: None,
                 held: Vec::new(),
             };
@@ -107,6 +113,7 @@ impl Owner {
         let is_found = |uuid| found.iter().any(|index| self.scan.pv(*index).uuid == uuid);
         for held in self.held.extract_if(.., |held| !is_found(held.uuid)) {
             self.devices.forget(&held.location);
+            self.owned.release(held.uuid);
         }
         for index in found {
             let pv = self.scan.pv(index);
@@ -115,16 +122,28 @@ impl Owner {
             }
             let device = self.scan.device(pv.device);
             self.devices.get(&self.scan, index, Access::ReadWrite)?;
-            let file = self.devices.file(&device.location.place);
+            let place = &device.location.place;
+            let file = self.devices.file(place);
             let files: Vec<_> = file
                 .iter()
                 .map(|file| (pv.uuid, device.name.as_str(), file.as_fd()))
                 .collect();
-            let lock = lock_owner(&files)?;
+            let same = |held: &&HeldPv| !files.is_empty() && held.location.place == *place;
+            let lock = match self.held.iter().find(same) {
+                Some(held) => Arc::clone(&held.lock),
+                None => Arc::new(lock_owner(&files)?),
+            };
+            for (.., file) in &files {
+                let id = FileId::of(file).map_err(|error| {
+                    Error::new(Kind::Device, format!("cannot examine {}", device.name))
+                        .because(error)
+                })?;
+                self.owned.hold(pv.uuid, id);
+            }
             self.held.push(HeldPv {
                 uuid: pv.uuid,
                 location: device.location.clone(),
-                _lock: lock,
+                lock,
             });
         }
         Ok(())
@@ -147,6 +166,7 @@ impl Owner {
     /// Opens the volume called `name`, without its group, for one more user. It is open for
     /// writing, unless its own permission is read-only. Gives its place in `active`.
     pub(super) fn open(&mut self, name: &str, missing: MissingPolicy) -> Result<usize> {
+        self.require_in_place()?;
         let group = self.group()?;
         let lv: LvId = group.model.lv_by_name(name).ok_or_else(|| {
             let what = format!(
@@ -195,6 +215,18 @@ impl Owner {
             users: 1,
         });
         Ok(self.active.len() - 1)
+    }
+
+    /// Fails where a path of what is held leads to another file by now: who asks for a volume
+    /// means what is there.
+    fn require_in_place(&self) -> Result<()> {
+        for held in &self.held {
+            let found = held.location.path().and_then(|path| FileId::at(path).ok());
+            if found.is_some_and(|found| !self.owned.holds_file(found)) {
+                return Err(replaced(&held.location.to_string()));
+            }
+        }
+        Ok(())
     }
 
     /// One user less of a volume: it goes with its last one, when what was written is durable.

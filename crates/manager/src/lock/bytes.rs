@@ -16,6 +16,7 @@ use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
 use lvm::Uuid;
 
 use super::holder::openers;
+use super::owned::FileId;
 use crate::{Error, Kind, Result};
 
 /// How long to sleep between two tries.
@@ -56,7 +57,8 @@ pub struct PvLocks {
 }
 
 /// Locks `byte` on all of `files`, the open files of physical volumes with their UUIDs and names,
-/// waiting at most for `limit` in all. Either all are held afterwards, or none.
+/// waiting at most for `limit` in all. Either all are held afterwards, or none. A file that holds
+/// several of them, as an image with partitions does, is locked once.
 pub fn lock_pvs<F: AsFd>(
     files: &[(Uuid, &str, F)],
     byte: LockByte,
@@ -66,6 +68,7 @@ pub fn lock_pvs<F: AsFd>(
     let end = Instant::now() + limit;
     let mut order: Vec<&(Uuid, &str, F)> = files.iter().collect();
     order.sort_by_key(|(uuid, ..)| *uuid);
+    let mut locked = Vec::new();
     let mut locks = PvLocks {
         byte,
         held: Vec::new(),
@@ -82,6 +85,11 @@ pub fn lock_pvs<F: AsFd>(
             .as_fd()
             .try_clone_to_owned()
             .map_err(|error| failed().because(error))?;
+        let id = FileId::of(&own).map_err(|error| failed().because(error))?;
+        if locked.contains(&id) {
+            continue;
+        }
+        locked.push(id);
         loop {
             match lock_byte(&own, byte.offset(), mode).map_err(|error| failed().because(error))? {
                 LockOutcome::Held => break,

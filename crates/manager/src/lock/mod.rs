@@ -21,6 +21,7 @@
 
 mod bytes;
 mod holder;
+mod owned;
 mod record;
 mod stock;
 
@@ -28,6 +29,7 @@ pub(crate) use holder::is_open_elsewhere;
 pub(crate) use record::is_same;
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
+pub use owned::{FileId, OwnedGroup};
 pub use record::claim_record;
 pub use stock::{StockLock, StockName, lock_stock};
 

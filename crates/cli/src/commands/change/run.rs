@@ -43,7 +43,7 @@ impl<'a> Caller<'a> {
                 Some(hooks) => Some(&mut **hooks),
                 None => None,
             },
-            ownership: self.ownership,
+            ownership: self.ownership.clone(),
             folder: self.folder.clone(),
         }
     }

@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
     pub(super) fn request(&self) -> Request {
         Request {
             command: self.command.clone(),
-            ownership: self.caller.ownership,
+            ownership: self.caller.ownership.clone(),
             test: self.test,
             ..Request::default()
         }
@@ -189,7 +189,7 @@ impl<'a> Work<'a> {
         if self.elsewhere.is_some() {
             return Err(Error::reported());
         }
-        if self.caller.ownership != Ownership::Nobody || !manager::live::any_owner() {
+        if matches!(self.caller.ownership, Ownership::Ours(_)) || !manager::live::any_owner() {
             return Ok(());
         }
         let scan = self.scan()?;
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
 
     /// Whether this process owns the group.
     pub(super) fn is_owner_of(&self, group: Uuid) -> bool {
-        self.caller.ownership == Ownership::Ours(group)
+        self.caller.ownership.is_of(group)
     }
 
     /// The volumes that this process serves.

@@ -201,7 +201,8 @@ fn a_cut_new_volume_has_its_areas_or_no_label() {
         let device = recorder
             .record(Arc::new(SimDevice::of_image("disk", image.clone())))
             .expect("is read");
-        initialise("disk", &device, &disks::writes(7, Areas::Two), discipline).expect("is made");
+        let mut disk = disks::taken("disk", &device);
+        initialise(&mut disk, &disks::writes(7, Areas::Two), discipline).expect("is made");
         recorder.mark();
         let log = recorder.log();
         let broken = states(&log, Limits::default(), 1).filter(|state| {
@@ -245,9 +246,9 @@ fn labels_change_alone() {
     )
     .expect("clears");
     assert_eq!(open_devices(&devices)[0].areas()[0].held, Held::Nothing);
-    remove_label("a", &devices[0], Discipline::Strict).expect("is removed");
-    let none: Option<std::os::fd::OwnedFd> = None;
-    let error = OpenPv::open("a", &devices[0], none).expect_err("is none any more");
+    let mut disk = disks::taken("a", &devices[0]);
+    remove_label(&mut disk, Discipline::Strict).expect("is removed");
+    let error = OpenPv::open(disks::taken("a", &devices[0])).expect_err("is none any more");
     assert_eq!(error.kind(), Kind::Damaged);
 }
 
@@ -294,7 +295,10 @@ fn an_error_at_each_request_leaves_old_or_new() {
             let mut run = || -> Result<()> {
                 let mut pvs = Vec::new();
                 for (number, device) in devices.iter().enumerate() {
-                    pvs.push(OpenPv::open(&format!("disk{number}"), device, None)?);
+                    pvs.push(OpenPv::open(disks::take(
+                        &format!("disk{number}"),
+                        device,
+                    )?)?);
                 }
                 adopt(&mut pvs, Discipline::Strict)?;
                 write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut hooks)

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use block::Device;
 use block::sim::{Image, SimDevice};
+use block::{BlockingDevice, Device};
 use lvm::model::{PhysicalVolume, VolumeGroup};
 use lvm::ondisk::{AreaHeader, AreaUse, Extension, Label, PvHeader, PvUse, Span};
 use lvm::{Bytes, Extents, Sectors, Uuid};
 
-use super::super::{Discipline, Held, NoHooks, OpenPv, write_group};
+use super::super::{
+    Discipline, Disk, Expected, Held, NoHooks, OpenPv, Server, Wanted, claim, write_group,
+};
+use crate::Result;
 
 /// Bytes of a disk.
 pub(super) const SIZE: u64 = 4 << 20;
@@ -141,15 +144,34 @@ pub(super) fn devices(images: &[Image]) -> Vec<Arc<dyn Device>> {
     sims.map(|sim| Arc::new(sim) as Arc<dyn Device>).collect()
 }
 
+/// A device that may be written, as it is now.
+pub(super) fn taken(name: &str, device: &Arc<dyn Device>) -> Disk {
+    take(name, device).expect("nobody else is there")
+}
+
+pub(super) fn take(name: &str, device: &Arc<dyn Device>) -> Result<Disk> {
+    let mut io = BlockingDevice::open(&**device).expect("opens");
+    let wanted = Wanted {
+        name: name.to_owned(),
+        device: Arc::clone(device),
+        file: None,
+        uuid: uuid(0),
+        expected: Expected::look(name, &mut io)?,
+        server: Server::Nobody,
+    };
+    let mut disks = claim(vec![wanted])?.expect("nobody else is there");
+    Ok(disks.remove(0))
+}
+
 pub(super) fn open_devices(devices: &[Arc<dyn Device>]) -> Vec<OpenPv> {
-    let open = |device| OpenPv::open("disk", device, None).expect("is a physical volume");
+    let open = |device| OpenPv::open(taken("disk", device)).expect("is a physical volume");
     devices.iter().map(open).collect()
 }
 
 /// Those of the disks that are physical volumes.
 pub(super) fn open(images: &[Image]) -> Vec<OpenPv> {
     let devices = devices(images);
-    let open = |device| OpenPv::open("disk", device, None).ok();
+    let open = |device| OpenPv::open(taken("disk", device)).ok();
     devices.iter().filter_map(open).collect()
 }
 
