@@ -17,6 +17,7 @@ mod filesystems;
 mod kernel;
 mod lab;
 mod layouts;
+mod locks;
 mod logical;
 mod manual;
 mod measure;

@@ -98,3 +98,21 @@ fn holders_are_found() {
                  3: FLOCK  ADVISORY  READ 14 08:01:98 0 EOF\n";
     assert_eq!(pids(locks, "08:01:99").collect::<Vec<_>>(), [12]);
 }
+
+/// A file is locked once, however many physical volumes lie in it: nobody waits for himself.
+#[test]
+fn a_file_with_two_physical_volumes_is_locked_once() {
+    let folder = Folder::new();
+    let both = [
+        (uuid(1), "p.img:1", open(&folder, "p")),
+        (uuid(2), "p.img:2", open(&folder, "p")),
+    ];
+    let held = lock_pvs(&both, LockByte::Commit, Exclusive, SHORT).expect("is free");
+    let other = [(uuid(2), "p.img:2", open(&folder, "p"))];
+    let error = lock_pvs(&other, LockByte::Commit, Exclusive, SHORT).expect_err("is held");
+    assert_eq!(error.kind(), Kind::Locked);
+    drop(held);
+    lock_pvs(&other, LockByte::Commit, Exclusive, SHORT)
+        .map(drop)
+        .expect("is free again");
+}

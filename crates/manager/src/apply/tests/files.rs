@@ -92,6 +92,10 @@ impl Bench {
 
     fn create_group(&self) {
         self.create_pvs(&mut Quiet::yes()).expect("are made");
+        self.create_group_of_pvs();
+    }
+
+    fn create_group_of_pvs(&self) {
         let request = Request {
             new_group: Some("vg0".to_owned()),
             changes_pvs: true,
@@ -302,6 +306,71 @@ fn locks_of_others_are_respected() {
         change.join().expect("ends")
     });
     waiting.expect("goes on when the lock is free");
+}
+
+/// What asks for the label of `a.img` to be taken away, as `pvremove` plans it.
+fn removal(bench: &Bench, scan: &Scan) -> Result<Planned> {
+    let device = find_device(scan, &bench.name("disks/a.img"))?;
+    require_no_member(scan, device)?;
+    Ok(Planned {
+        removed: vec![device],
+        ..Planned::default()
+    })
+}
+
+/// A label is not taken from a disk that somebody serves: its bytes are locked first.
+#[test]
+fn a_served_disk_keeps_its_label() {
+    let bench = Bench::new();
+    bench.create_pvs(&mut Quiet::yes()).expect("are made");
+    let options = std::fs::File::options().read(true).write(true).clone();
+    let file = options.open(bench.folder.path("disks/a.img"));
+    let files = [(
+        bench.scan().physical_volumes[0].uuid,
+        "a",
+        file.expect("opens"),
+    )];
+    let limit = std::time::Duration::from_secs(1);
+    let served = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, limit).expect("is free");
+    let request = Request {
+        changes_pvs: true,
+        ..Request::default()
+    };
+    let remove = || bench.change(&request, &mut Quiet::yes(), |scan, _| removal(&bench, scan));
+    let error = remove().expect_err("is served");
+    assert_eq!(error.kind(), Kind::Locked, "{error}");
+    assert_eq!(bench.scan().physical_volumes.len(), 2);
+    drop(served);
+    remove().expect("is free");
+    assert_eq!(bench.scan().physical_volumes.len(), 1);
+}
+
+/// A disk that joins a group between the decision and the locks keeps its label: what is found
+/// under the locks is decided anew, and refused.
+#[test]
+fn a_disk_that_joined_meanwhile_keeps_its_label() {
+    let bench = Bench::new();
+    bench.create_pvs(&mut Quiet::yes()).expect("are made");
+    let mut decisions = 0;
+    // As for a user who cannot take stock's locks: nothing keeps the other command waiting.
+    let request = Request::default();
+    let removed = bench.change(&request, &mut Quiet::yes(), |scan, _| {
+        decisions += 1;
+        let planned = removal(&bench, scan)?;
+        if decisions == 1 {
+            bench.create_group_of_pvs();
+        }
+        Ok(planned)
+    });
+    let error = removed.expect_err("belongs to a group by now");
+    assert!(
+        error.to_string().contains("of volume group \"vg0\""),
+        "{error}"
+    );
+    assert_eq!(decisions, 2);
+    let scan = bench.scan();
+    assert_eq!(scan.findings, []);
+    assert_eq!(scan.find_group("vg0").expect("is there").members.len(), 2);
 }
 
 /// A change repairs what an interrupted one left: stale areas, missing use flags.
