@@ -49,9 +49,25 @@ pub fn unlock_byte(file: &impl AsFd, at: u64) -> Result<()> {
     set(file, at, libc::F_UNLCK).map_err(|error| Error::io("cannot unlock a byte of a file", error))
 }
 
+/// Whether somebody else has byte `at` of `file` locked, in whichever mode.
+pub fn is_byte_locked(file: &impl AsFd, at: u64) -> Result<bool> {
+    let found = call(file, at, libc::F_OFD_GETLK, libc::F_WRLCK);
+    let found = found.map_err(|error| Error::io("cannot test a lock of a file", error))?;
+    Ok(found.l_type != libc::F_UNLCK as libc::c_short)
+}
+
 fn set(file: &impl AsFd, at: u64, kind: libc::c_int) -> std::io::Result<()> {
+    call(file, at, libc::F_OFD_SETLK, kind).map(drop)
+}
+
+fn call(
+    file: &impl AsFd,
+    at: u64,
+    command: libc::c_int,
+    kind: libc::c_int,
+) -> std::io::Result<libc::flock> {
     let at = i64::try_from(at).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
-    let lock = libc::flock {
+    let mut lock = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
         l_start: at,
@@ -59,12 +75,11 @@ fn set(file: &impl AsFd, at: u64, kind: libc::c_int) -> std::io::Result<()> {
         // The kernel insists on 0 for these locks.
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open while `file` is borrowed, and the kernel reads one flock
-    // structure, which lives until the call returns. No safe wrapper knows this command.
-    let result =
-        unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+    // SAFETY: the descriptor is open while `file` is borrowed, and the kernel reads and writes one
+    // flock structure, which lives until the call returns. No safe wrapper knows these commands.
+    let result = unsafe { libc::fcntl(file.as_fd().as_raw_fd(), command, &raw mut lock) };
     if result == 0 {
-        Ok(())
+        Ok(lock)
     } else {
         Err(std::io::Error::last_os_error())
     }

@@ -15,18 +15,22 @@
 //! A request becomes one or more calls (`steps.rs` decides, purely), for instance a write and an
 //! `fdatasync`; `queue.rs` makes them.
 //!
+//! What a medium may lose as a whole is looked for below the file, on the disk on which its file
+//! system is (`medium.rs`): the system call tells only for disks.
+//!
 //! Does not: lock files, grow or shrink them, or notice that others do, beyond reporting reads
 //! that end too early. Sparse files stay sparse: zeros are punched where that is allowed.
 
 mod device;
 mod extents;
 mod lock;
+mod medium;
 mod probe;
 mod queue;
 mod steps;
 
 pub use device::{Access, Caching, Claim, FileDevice, FileOptions};
-pub use lock::{LockMode, LockOutcome, lock_byte, unlock_byte};
+pub use lock::{LockMode, LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, FileType, OFlags, SeekFrom, Statx, StatxFlags};
 
+use super::medium::{self, sys_folder};
 use super::{Access, Caching};
 use crate::{BLOCK_ALIGN, Buffer, Error, Info, Kind, Result};
 
@@ -42,7 +43,7 @@ pub(super) struct Probed {
 }
 
 /// Sectors of 512 bytes are the finest thing that disks are cut into.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// Looks at the open file `fd`, and switches direct I/O on where it is used.
 pub(super) fn probe(
@@ -107,13 +108,21 @@ fn describe_file(fd: BorrowedFd<'_>, stat: &Statx, probed: &mut Probed) {
         info.discard_granularity = stat.stx_blksize.max(SECTOR as u32);
         info.discard_zeroes = true;
     }
+    let (major, minor) = (stat.stx_dev_major, stat.stx_dev_minor);
+    // File systems over several disks, in memory, in user space and behind a network have a device
+    // number of their own, which no disk has.
+    let block = if medium::is_disk(major, minor) {
+        rustix::fs::fstatvfs(fd).map_or(0, |found| found.f_frsize)
+    } else {
+        0
+    };
+    info.physical_block = medium::below_file(major, minor, block);
     if in_memory(fd) {
         info.durable = false;
         (probed.read, probed.write) = (Path::Inline, Path::Inline);
         return;
     }
-    // File systems over several disks have a device number of their own, which no disk has.
-    let disk = sys_folder(stat.stx_dev_major, stat.stx_dev_minor);
+    let disk = sys_folder(major, minor);
     info.rotational = number(&disk, "queue/rotational") == Some(1);
 }
 
@@ -140,7 +149,8 @@ fn describe_disk(fd: BorrowedFd<'_>, stat: &Statx, probed: &mut Probed) -> Resul
         );
         return Err(Error::new(Kind::Open, what));
     }
-    info.physical_block = info.physical_block.max(info.logical_block);
+    let below = medium::below_disk(stat.stx_rdev_major, stat.stx_rdev_minor);
+    info.physical_block = info.physical_block.max(info.logical_block).max(below);
     info.size -= info.size % u64::from(info.logical_block);
     info.minimum_io = small("queue/minimum_io_size").unwrap_or(0);
     info.optimal_io = small("queue/optimal_io_size").unwrap_or(0);
@@ -155,11 +165,6 @@ fn describe_disk(fd: BorrowedFd<'_>, stat: &Statx, probed: &mut Probed) -> Resul
         return Err(Error::new(Kind::ReadOnly, what));
     }
     Ok(())
-}
-
-/// Where sysfs describes a block device.
-fn sys_folder(major: u32, minor: u32) -> String {
-    format!("/sys/dev/block/{major}:{minor}")
 }
 
 /// The number in a file of sysfs. A partition has no `queue` of its own, but its disk, one folder

@@ -13,6 +13,10 @@ use crate::nbd::constants::{
 };
 use crate::{Device, Driver, Error, Extent, ExtentKind, Info, Kind, Queue, Range, Result};
 
+/// What the medium behind a server may lose as a whole: the block of today's disks and file
+/// systems, since no server says it.
+const PHYSICAL_BLOCK: u32 = 4096;
+
 /// An export of an NBD server.
 #[derive(Debug)]
 pub struct NbdDevice {
@@ -153,7 +157,7 @@ pub(super) fn describe(address: &Address, agreed: &Agreed) -> Info {
         agreed.size / u64::from(logical) * u64::from(logical),
     );
     info.logical_block = logical;
-    info.physical_block = agreed.sizes.preferred.min(4096).max(logical);
+    info.physical_block = PHYSICAL_BLOCK.max(logical);
     info.optimal_io = agreed.sizes.preferred;
     info.rotational = has(FLAG_ROTATIONAL);
     info.discard_granularity = if has(FLAG_SEND_TRIM) { logical } else { 0 };

@@ -65,6 +65,16 @@ impl Ring {
         }
     }
 
+    /// The same on a device whose first physical block begins at byte `first`, as a partition's may
+    /// that does not begin on one; blocks have `block` bytes.
+    pub fn aligned_at(self, first: Bytes, block: Bytes) -> Self {
+        let skew = block.0 - first.0 % block.0;
+        Self {
+            start: Bytes(self.start.0 + skew % block.0),
+            ..self
+        }
+    }
+
     /// The longest text, with its NUL, of which two fit: stock's limit.
     pub fn text_max(&self) -> Bytes {
         Bytes((self.size.0.saturating_sub(RING_START) / 2).saturating_sub(SECTOR_SIZE))

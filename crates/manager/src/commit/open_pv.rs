@@ -101,6 +101,11 @@ impl OpenPv {
         Bytes(u64::from(info.physical_block.max(info.logical_block)).max(lvm::SECTOR_SIZE))
     }
 
+    /// Where the first of such blocks begins.
+    pub(super) fn first_block(&self) -> Bytes {
+        Bytes(u64::from(self.disk.info().alignment_offset))
+    }
+
     /// The size of a logical block, at least a sector.
     pub(crate) fn logical_block(&self) -> Bytes {
         Bytes(u64::from(self.disk.info().logical_block).max(lvm::SECTOR_SIZE))

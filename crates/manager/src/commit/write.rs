@@ -143,6 +143,7 @@ fn place(pv: &OpenPv, area: &OpenArea, text: &[u8]) -> Result<(AreaHeader, Vec<R
     let (size, live) = (Bytes(text.len() as u64), area.live());
     let committed: Vec<_> = old.committed.into_iter().collect();
     let (block, logical) = (pv.block(), pv.logical_block());
+    let ring = ring.aligned_at(pv.first_block(), block);
     let tries = [(&live, block), (&committed, block), (&committed, logical)];
     let mut found = Err(None);
     for (live, block) in tries {

@@ -244,3 +244,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn texts_keep_to_the_blocks_of_the_whole_disk() {
+    // Proves: in a partition that begins inside a physical block, texts share none of the disk's.
+    let (partition, block) = (63 * 512, Bytes(4096));
+    let first = Bytes(block.0 - partition % block.0);
+    let ring = ring(4096, 1 << 20).aligned_at(first, block);
+    let on_disk = |text: &RawLocation| partition + 4096 + text.offset.0;
+    let live = at(ring.place(&[], Bytes(5000), block).unwrap().0, 5000);
+    let next = at(ring.place(&[live], Bytes(5000), block).unwrap().0, 5000);
+    for text in [live, next] {
+        assert_eq!(on_disk(&text) % block.0, 0);
+    }
+    let header = (partition + 4096) / block.0;
+    assert!(on_disk(&live) / block.0 > header);
+    assert!(on_disk(&next) / block.0 > (on_disk(&live) + 5000 - 1) / block.0);
+}

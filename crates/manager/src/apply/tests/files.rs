@@ -151,6 +151,15 @@ fn images_become_a_group_with_a_volume() {
     let (group, _) = scan.find_volume("vg0/data").expect("is there");
     assert_eq!((group.seqno, group.members.len()), (2, 2));
     assert_eq!(scan.findings, [], "nothing is wrong");
+    for pv in &scan.physical_volumes {
+        let area = &pv.areas[0];
+        let text = area.header.expect("is good").committed.expect("is there");
+        let at = area.span.offset.0 + text.offset.0;
+        assert!(
+            at >= 8192 && at.is_multiple_of(4096),
+            "the text at byte {at} shares no block with its header, though this is no disk"
+        );
+    }
     let backup = std::fs::read(bench.folder.path("lvm/backup/vg0")).expect("is kept");
     let kept = from_text(&parse(&backup).expect("is a text")).expect("is a group");
     assert_eq!(kept.seqno, 2);
