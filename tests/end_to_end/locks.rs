@@ -127,3 +127,69 @@ fn a_replaced_image_is_not_written() {
     Tool::new("nbdinfo").arg(served.uri("vg0/d")).succeed();
     served.daemon.stop();
 }
+
+/// An image that qemu writes, as a virtual machine does, is read and not written by any command,
+/// which names who has it.
+#[test]
+fn an_image_of_a_virtual_machine_is_not_written() {
+    let group = Group::new("locks-machine", 1, SIZE);
+    group.create("d", &["-l", "4"]);
+    let (disk, socket) = (group.disk(0), group.join("qemu"));
+    let machine = Tool::new("qemu-nbd").args(["-f", "raw", "-t", "-k"]);
+    let machine = machine.args([&socket, &disk]);
+    let machine = Daemon::start(machine, || UnixStream::connect(&socket).is_ok());
+    let before = fs::read(&disk).expect("is read");
+    let path = disk.to_string_lossy().into_owned();
+    for words in [
+        &["lvcreate", "-l", "1", "vg0"][..],
+        &["lvremove", "-y", "vg0/d"][..],
+        &["attach", "vg0/d"][..],
+        &["serve", "vg0/d", "--run=true"][..],
+        &["vgremove", "-ff", "-y", "vg0"][..],
+        &["pvremove", "-ff", "-y", &path][..],
+        &["pvcreate", "-ff", "-y", &path][..],
+    ] {
+        let said = group.ashlar().args(words).exit(5).complaints();
+        let who = format!("is in use by qemu-nbd (process {})", machine.pid());
+        assert!(said.contains(&who), "{words:?}: {said}");
+    }
+    assert!(
+        before == fs::read(&disk).expect("is read"),
+        "it was written"
+    );
+    group.ashlar().args(["cat", "vg0/d"]).succeed();
+    machine.stop();
+    group.create("e", &["-l", "1"]);
+}
+
+/// qemu does not write an image whose volumes are served, also after commands that ran meanwhile;
+/// readers are in nobody's way.
+#[test]
+fn a_served_image_is_not_written_by_qemu() {
+    let group = Group::new("locks-qemu", 1, SIZE);
+    group.create("d", &["-l", "4"]);
+    // For reading and writing, though it only reads.
+    let open = || {
+        let io = Tool::new("qemu-io").args(["-f", "raw", "-c", "read 0 512"]);
+        io.arg(group.disk(0))
+    };
+    let served = Served::of(&group, "vg0/d");
+    let refused = || {
+        let said = open().exit(1).complaints();
+        assert!(said.contains("Failed to get \"write\" lock"), "{said}");
+    };
+    refused();
+    let extend = group.ashlar().args(["lvextend", "-l", "+1", "vg0/d"]);
+    extend.succeed();
+    refused();
+    let read = Tool::new("qemu-io").args(["-r", "-f", "raw", "-c", "read 0 512"]);
+    read.arg(group.disk(0)).succeed();
+    served.daemon.stop();
+    open().succeed();
+    let socket = group.join("reader");
+    let address = format!("--nbd=unix:{}", socket.display());
+    let reader = group.ashlar().args(["serve", "-r", "vg0/d"]).arg(address);
+    let reader = Daemon::start(reader, || UnixStream::connect(&socket).is_ok());
+    open().succeed();
+    reader.stop();
+}

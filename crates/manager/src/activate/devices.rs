@@ -1,6 +1,7 @@
 //! The physical volumes' devices, opened once each.
 
 use std::collections::HashMap;
+use std::error::Error as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use target::volume::Access;
 
 use crate::device::{narrow, open_whole};
 use crate::host::{Location, Place};
+use crate::lock::{ImageUse, lock_images};
 use crate::scan::{FoundDevice, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -39,10 +41,7 @@ impl PvDevices {
         if let Some(device) = self.open.get(&key) {
             return Ok(Arc::clone(device));
         }
-        let device = self.open(found, access).map_err(|error| {
-            let what = format!("cannot open {} for its physical volume", found.name);
-            Error::new(Kind::Device, what).because(error)
-        })?;
+        let device = self.open(found, access)?;
         self.open.insert(key, Arc::clone(&device));
         Ok(device)
     }
@@ -62,7 +61,11 @@ impl PvDevices {
         self.files.get(place).map(AsFd::as_fd)
     }
 
-    fn open(&mut self, found: &FoundDevice, access: Access) -> block::Result<Arc<dyn Device>> {
+    fn open(&mut self, found: &FoundDevice, access: Access) -> Result<Arc<dyn Device>> {
+        let failed = |error: block::Error| {
+            let what = format!("cannot open {} for its physical volume", found.name);
+            Error::new(Kind::Device, what).because(error)
+        };
         let location = Location {
             place: found.location.place.clone(),
             window: None,
@@ -83,13 +86,26 @@ impl PvDevices {
                     ..FileOptions::new(FileAccess::ReadWrite)
                 },
             };
-            let (whole, file) = open_whole(&key.0, options)?;
-            if let Some(file) = file.filter(|_| access == Access::ReadWrite) {
-                self.files.insert(key.0.place.clone(), file);
+            let (whole, file) = open_whole(&key.0, options).map_err(failed)?;
+            match (file, access) {
+                (Some(file), Access::ReadOnly) => tell_of_reader(&found.name, &file)?,
+                (Some(file), Access::ReadWrite) => _ = self.files.insert(key.0.place.clone(), file),
+                (None, _) => {}
             }
             self.wholes.insert(key, Arc::clone(&whole));
             whole
         };
-        narrow(whole, &found.location, &found.name)
+        narrow(whole, &found.location, &found.name).map_err(failed)
     }
+}
+
+/// Lets qemu know, for as long as the file is open, that it is read. Where files cannot be locked,
+/// it is read all the same. Who writes tells more, beside other locks.
+fn tell_of_reader(name: &str, file: &OwnedFd) -> Result<()> {
+    match lock_images(&[(name, file)], ImageUse::Reading) {
+        Ok(locks) => locks.keep_while_open(),
+        Err(error) if error.source().is_some() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }

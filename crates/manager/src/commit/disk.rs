@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Wanted   open, and what a plan believes that it holds
-//!     │  claim: owner bytes, commit bytes, label and headers read again
+//!     │  claim: owner bytes, commit bytes, qemu's bytes, label and headers read again
 //!     ▼
 //!   Disk     may be written, for as long as it is there
 //! ```
@@ -23,7 +23,7 @@ use block::{BlockingDevice, Device, Info, Range, Unmap};
 use lvm::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, LABEL_SCAN_SIZE, Label, RawLocation};
 use lvm::{Bytes, Uuid};
 
-use crate::lock::{LockByte, PvLocks, lock_pvs};
+use crate::lock::{ImageLocks, ImageUse, LockByte, PvLocks, lock_images, lock_pvs};
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
@@ -77,6 +77,7 @@ pub struct Disk {
 /// The locks of a change, in the order in which they go.
 #[derive(Debug)]
 struct Locks {
+    _images: ImageLocks,
     _commit: PvLocks,
     _owner: PvLocks,
 }
@@ -116,8 +117,15 @@ fn lock(wanted: &[Wanted]) -> Result<Locks> {
         .filter(|one| one.server == Server::Nobody)
         .collect();
     let owner = of(&others, LockByte::Owner, LockMode::Shared, OWNER_WAIT)?;
+    let commit = of(&all, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?;
+    // What this process serves, qemu knows of.
+    let images: Vec<(&str, BorrowedFd<'_>)> = others
+        .iter()
+        .filter_map(|one| Some((one.name.as_str(), one.file.as_ref()?.as_fd())))
+        .collect();
     Ok(Locks {
-        _commit: of(&all, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?,
+        _images: lock_images(&images, ImageUse::Writing)?,
+        _commit: commit,
         _owner: owner,
     })
 }

@@ -16,7 +16,8 @@ use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices}
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
-    FileId, LockByte, OwnedGroup, PvLocks, StockName, is_open_elsewhere, lock_pvs, lock_stock,
+    FileId, ImageLocks, ImageUse, LockByte, OwnedGroup, PvLocks, StockName, is_open_elsewhere,
+    lock_images, lock_pvs, lock_stock,
 };
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -61,7 +62,7 @@ struct HeldPv {
     uuid: Uuid,
     location: Location,
     /// Shared by those that lie in one file: it is locked once.
-    lock: Arc<PvLocks>,
+    lock: Arc<(ImageLocks, PvLocks)>,
 }
 
 impl Owner {
@@ -129,9 +130,13 @@ impl Owner {
                 .map(|file| (pv.uuid, device.name.as_str(), file.as_fd()))
                 .collect();
             let same = |held: &&HeldPv| !files.is_empty() && held.location.place == *place;
-            let lock = match self.held.iter().find(same) {
-                Some(held) => Arc::clone(&held.lock),
-                None => Arc::new(lock_owner(&files)?),
+            let lock = if let Some(held) = self.held.iter().find(same) {
+                Arc::clone(&held.lock)
+            } else {
+                let owner = lock_owner(&files)?;
+                let images = files.iter().map(|(_, name, file)| (*name, *file));
+                let images: Vec<_> = images.collect();
+                Arc::new((lock_images(&images, ImageUse::Writing)?, owner))
             };
             for (.., file) in &files {
                 let id = FileId::of(file).map_err(|error| {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
 use lvm::Uuid;
 
-use super::holder::openers;
+use super::holder::ashlars;
 use super::owned::FileId;
 use crate::{Error, Kind, Result};
 
@@ -98,7 +98,7 @@ pub fn lock_pvs<F: AsFd>(
                     let what = format!(
                         "{name} is being {} by another ashlar{}; wait for it, or end it",
                         byte.purpose(),
-                        openers(&own)
+                        ashlars(&own, byte.offset())
                     );
                     return Err(Error::new(Kind::Locked, what));
                 }

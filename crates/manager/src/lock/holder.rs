@@ -1,4 +1,4 @@
-//! Who holds a lock, as far as `/proc/locks` tells.
+//! Who holds a lock, as far as `/proc` tells.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -32,17 +32,81 @@ pub(super) fn pids<'a>(locks: &'a str, place: &'a str) -> impl Iterator<Item = u
     })
 }
 
+/// The processes, beside this one, that hold one of `bytes` of `file` locked through an open file.
+/// Of such locks `/proc/locks` names nobody; what is said of each open file does, to its user and
+/// to root.
+pub(super) fn byte_holders(file: &impl AsFd, bytes: &[u64]) -> Vec<u32> {
+    let own = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let (Ok(wanted), Ok(stat)) = (std::fs::read_link(own), rustix::fs::fstat(file)) else {
+        return Vec::new();
+    };
+    let is_it = |pid: u32, number: &str| {
+        let link = std::fs::read_link(format!("/proc/{pid}/fd/{number}"));
+        let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"));
+        link.is_ok_and(|link| link == wanted)
+            && text.is_ok_and(|text| bytes.iter().any(|byte| has_lock(&text, stat.st_ino, *byte)))
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut found: Vec<u32> = numbers
+        .filter(|pid| {
+            let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
+            let mut files = files.into_iter().flatten().flatten();
+            *pid != std::process::id()
+                && files.any(|file| is_it(*pid, &file.file_name().to_string_lossy()))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Whether the text of an open file says that it holds `byte` of the file with this inode.
+pub(super) fn has_lock(text: &str, inode: u64, byte: u64) -> bool {
+    // "lock:\t1: OFDLCK ADVISORY  READ -1 08:01:5678 100 101"
+    text.lines()
+        .filter(|line| line.starts_with("lock:"))
+        .any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, _, "OFDLCK", _, _, _, place, first, last] = words[..] else {
+                return false;
+            };
+            let of_inode = place.rsplit(':').next() == Some(&inode.to_string());
+            let first = first.parse::<u64>();
+            let last = if last == "EOF" {
+                Ok(u64::MAX)
+            } else {
+                last.parse()
+            };
+            of_inode
+                && matches!((first, last), (Ok(first), Ok(last)) if (first..=last).contains(&byte))
+        })
+}
+
 /// Whether another ashlar that can be seen has the file open.
 pub(crate) fn is_open_elsewhere(file: &impl AsFd) -> bool {
     !openers(file).is_empty()
 }
 
-/// Words that name the ashlars that have the file open, for an error; empty if none can be seen.
-/// Which of them holds a lock of an open file the kernel does not tell.
-pub(super) fn openers(file: &impl AsFd) -> String {
+/// Words that name the ashlars that hold `byte` of `file` locked, for an error; where the kernel
+/// does not tell, those that have the file open; empty if none can be seen.
+pub(super) fn ashlars(file: &impl AsFd, byte: u64) -> String {
+    let mut found = byte_holders(file, &[byte]);
+    if found.is_empty() {
+        found = openers(file);
+    }
+    let names: Vec<String> = found.iter().map(|pid| format!("process {pid}")).collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    }
+}
+
+/// The ashlars that have the file open.
+fn openers(file: &impl AsFd) -> Vec<u32> {
     let own = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let Ok(wanted) = std::fs::read_link(own) else {
-        return String::new();
+        return Vec::new();
     };
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -50,12 +114,7 @@ pub(super) fn openers(file: &impl AsFd) -> String {
         .filter(|pid| *pid != std::process::id() && is_ashlar(*pid) && has_open(*pid, &wanted))
         .collect();
     found.sort_unstable();
-    let names: Vec<String> = found.iter().map(|pid| format!("process {pid}")).collect();
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", names.join(", "))
-    }
+    found
 }
 
 fn is_ashlar(pid: u32) -> bool {
@@ -69,7 +128,8 @@ fn has_open(pid: u32, wanted: &Path) -> bool {
     links.any(|link| std::fs::read_link(link.path()).is_ok_and(|target| target == wanted))
 }
 
-fn describe(pid: u32) -> String {
+/// A process by its name and number.
+pub(super) fn describe(pid: u32) -> String {
     match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
         Ok(name) => format!("{} (process {pid})", name.trim()),
         Err(_) => format!("process {pid}"),

@@ -6,6 +6,7 @@
 //!   2          V_<vg>      (flock)        stock
 //!   3          byte "owner" of each PV    another owner; held as long as volumes are served
 //!   4          byte "commit" of each PV   another commit; held for one commit
+//!   5          qemu's bytes of each PV    a virtual machine, qemu-img, qemu-nbd; as long as 3 or 4
 //! ```
 //!
 //! Byte locks are taken on the open files through which metadata is written, on all visible
@@ -15,13 +16,14 @@
 //!
 //! Nothing waits for ever: every wait has a limit, after which the error names who holds the lock
 //! where the kernel tells. Everything is close-on-exec, and the kernel drops all of it with the
-//! process. Reading takes no lock.
+//! process. Looking takes no lock; who reads volumes takes what qemu's readers take.
 //!
 //! Does not: lock what cannot be locked (NBD, NFS); those need `--assume-exclusive`.
 
 mod bytes;
 mod holder;
 mod owned;
+mod qemu;
 mod record;
 mod stock;
 
@@ -30,6 +32,7 @@ pub(crate) use record::is_same;
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
 pub use owned::{FileId, OwnedGroup};
+pub use qemu::{ImageLocks, ImageUse, lock_images};
 pub use record::claim_record;
 pub use stock::{StockLock, StockName, lock_stock};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use block::file::LockMode::{Exclusive, Shared};
 use lvm::Uuid;
 
-use super::holder::pids;
-use super::{LockByte, StockName, lock_pvs, lock_stock};
+use super::holder::{has_lock, pids};
+use super::{ImageUse, LockByte, StockName, lock_images, lock_pvs, lock_stock};
 use crate::Kind;
 use crate::tests::fixture::Folder;
 
@@ -115,4 +115,38 @@ fn a_file_with_two_physical_volumes_is_locked_once() {
     lock_pvs(&other, LockByte::Commit, Exclusive, SHORT)
         .map(drop)
         .expect("is free again");
+}
+
+/// Who holds a byte is read from what the kernel says of an open file, ranges and all.
+#[test]
+fn holders_of_bytes_are_found() {
+    let text = "pos:\t0\nlock:\t1: OFDLCK ADVISORY  READ -1 fe:00:722 100 101\n\
+                lock:\t2: OFDLCK ADVISORY  WRITE -1 fe:00:722 4707762784463716352 EOF\n\
+                lock:\t3: FLOCK  ADVISORY  WRITE 12 fe:00:722 0 EOF\nlock:\tnonsense\n";
+    for (byte, wanted) in [
+        (99, false),
+        (100, true),
+        (101, true),
+        (102, false),
+        (u64::MAX, true),
+    ] {
+        assert_eq!(has_lock(text, 722, byte), wanted, "{byte}");
+    }
+    assert!(!has_lock(text, 22, 100), "another file");
+    let folder = Folder::new();
+    let mine = [("i", open(&folder, "i"))];
+    let held = lock_images(&mine, ImageUse::Writing).expect("is free");
+    let theirs = [("i", open(&folder, "i"))];
+    let error = lock_images(&theirs, ImageUse::Writing).expect_err("is held");
+    assert_eq!(error.kind(), Kind::Locked);
+    lock_images(&theirs, ImageUse::Reading)
+        .map(drop)
+        .expect("readers are in nobody's way");
+    drop(held);
+    lock_images(&theirs, ImageUse::Reading)
+        .expect("is free")
+        .keep_while_open();
+    lock_images(&mine, ImageUse::Writing)
+        .map(drop)
+        .expect("nor when they stay");
 }
