@@ -1,8 +1,13 @@
 //! What is known of the copies of a mirror that is not active, from its log.
+//!
+//! Where a log cannot be read, and where it stands on a device that is missing or was, nothing is
+//! known but that the first copy is right: so it is whoever serves the mirror.
+
+use std::collections::BTreeSet;
 
 use block::{BlockingDevice, Range};
 use lvm::Bytes;
-use lvm::model::{Area, LvId, SegmentType};
+use lvm::model::{Area, LvFlag, LvId, Mirror, SegmentType};
 use target::mirror::{believed_legs, is_in_sync};
 
 use super::activator::{Activator, Options};
@@ -29,8 +34,73 @@ pub fn mirror_facts(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId) -> Resu
         let what = format!("{}/{} is no mirror", group.name, volume.name());
         return Err(Error::new(Kind::Request, what));
     };
-    let Some(log) = mirror.log else {
+    let Some((bytes, regions)) = log_of(scan, host, group, lv, mirror)? else {
         return Ok(MirrorFacts::FirstIsRight);
+    };
+    if is_in_sync(&bytes, regions) {
+        return Ok(MirrorFacts::InSync);
+    }
+    let first = match mirror.images.first() {
+        Some(Area::Lv { lv, .. }) => identity(group.model.lv(*lv).uuid),
+        _ => return Ok(MirrorFacts::FirstIsRight),
+    };
+    let believed = believed_legs(&bytes);
+    Ok(if believed.is_empty() || believed.contains(&first) {
+        MirrorFacts::FirstIsRight
+    } else {
+        MirrorFacts::FirstIsStale
+    })
+}
+
+/// The images of a group's mirrors that hold what was written last: those that `cat` would read.
+/// What cannot be found out is not claimed.
+pub fn current_images(scan: &Scan, host: &Host, group: &FoundVg) -> BTreeSet<LvId> {
+    let mut current = BTreeSet::new();
+    for (id, lv) in group.model.lvs() {
+        if let Some(SegmentType::Mirror(mirror)) = lv.first() {
+            current.extend(current_of(scan, host, group, id, mirror));
+        }
+    }
+    current
+}
+
+fn current_of(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId, mirror: &Mirror) -> Vec<LvId> {
+    let images = mirror.images.iter().filter_map(|area| match area {
+        Area::Lv { lv, .. } => Some(*lv),
+        Area::Pv { .. } => None,
+    });
+    let images: Vec<LvId> = images.collect();
+    let first = images.first().copied().into_iter().collect();
+    if mirror.log.is_none() {
+        // Never synchronised, and written by nobody who lost one: all are right.
+        let is_assumed = group.model.lv(lv).flags.has(LvFlag::NotSynced);
+        return if is_assumed { images } else { first };
+    }
+    let Ok(Some((bytes, regions))) = log_of(scan, host, group, lv, mirror) else {
+        return first;
+    };
+    if is_in_sync(&bytes, regions) {
+        return images;
+    }
+    let believed = believed_legs(&bytes);
+    if believed.is_empty() {
+        return first;
+    }
+    let is_believed = |image: &LvId| believed.contains(&identity(group.model.lv(*image).uuid));
+    images.into_iter().filter(is_believed).collect()
+}
+
+/// The beginning of a mirror's log, and how many regions it is about; `None` where it has none.
+fn log_of(
+    scan: &Scan,
+    host: &Host,
+    group: &FoundVg,
+    lv: LvId,
+    mirror: &Mirror,
+) -> Result<Option<(Vec<u8>, u64)>> {
+    let volume = group.model.lv(lv);
+    let Some(log) = mirror.log else {
+        return Ok(None);
     };
     let size = volume.size(group.model.extent_size);
     let size = size.and_then(lvm::Sectors::to_bytes).unwrap_or(Bytes(0)).0;
@@ -45,17 +115,5 @@ pub fn mirror_facts(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId) -> Resu
     // More than the volume has is not read, whatever the group says.
     let length = target::mirror::log_length(regions).min(io.info().size);
     let bytes = io.read(Range::new(0, length)).map_err(unread)?;
-    if is_in_sync(&bytes, regions) {
-        return Ok(MirrorFacts::InSync);
-    }
-    let first = match mirror.images.first() {
-        Some(Area::Lv { lv, .. }) => identity(group.model.lv(*lv).uuid),
-        _ => return Ok(MirrorFacts::FirstIsRight),
-    };
-    let believed = believed_legs(&bytes);
-    Ok(if believed.is_empty() || believed.contains(&first) {
-        MirrorFacts::FirstIsRight
-    } else {
-        MirrorFacts::FirstIsStale
-    })
+    Ok(Some((bytes, regions)))
 }

@@ -32,7 +32,7 @@ pub use access::decide;
 pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
-pub use facts::{MirrorFacts, mirror_facts};
+pub use facts::{MirrorFacts, current_images, mirror_facts};
 pub(crate) use order::{OrderKeeper, Wanted};
 
 #[cfg(test)]

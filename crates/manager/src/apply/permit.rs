@@ -73,8 +73,9 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
             format!("More than one volume group has the name {name}; rename one by its UUID")
         }
         Restriction::Partial => format!(
-            "Cannot change VG {name} while PVs are missing: name their devices, or see vgreduce \
-             --removemissing and vgextend --restoremissing"
+            "Cannot change VG {name} while PVs are missing: name their devices too, or bring them \
+             back (vgextend --restoremissing takes returned ones in); what would be lost without \
+             them, plan vgreduce --removemissing --force {name} shows"
         ),
         Restriction::DuplicatePvs => format!(
             "Cannot change VG {name} with duplicate PVs: leave out the device that is the copy"

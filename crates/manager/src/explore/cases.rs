@@ -228,7 +228,7 @@ impl Case {
         ];
         if disks > 2 {
             let disk = mirror(Disk, Initial::Synchronise);
-            let missing = C::VgReduceMissing("vg0", PartialVolumes::Keep);
+            let missing = C::VgReduceMissing("vg0", PartialVolumes::Remove);
             // A log is not put where a copy is.
             let mut lost = case(&[mirror(Disk, Initial::NoSync)], missing);
             lost.mishap = Mishap::LastLost;

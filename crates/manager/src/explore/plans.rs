@@ -14,9 +14,9 @@ use lvm::plan::group::{
 };
 use lvm::plan::initialise::{AreaCount, NewPv};
 use lvm::plan::logical::{
-    Along, Conversion, Initial, MirrorOptions, MirrorState, NewKind, NewVolume, Resize, Split,
-    Stripes, change_volume, convert_mirrors, create_volume, order_images, remove_volumes,
-    rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
+    Along, Conversion, ImageStates, Initial, MirrorOptions, MirrorState, NewKind, NewVolume,
+    Resize, Split, Stripes, change_volume, convert_mirrors, create_volume, order_images,
+    remove_volumes, rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
 };
 use lvm::plan::physical::{PvSize, change_pv, resize_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
@@ -24,10 +24,12 @@ use lvm::plan::{Author, Change, undo};
 use lvm::text::parse;
 
 use super::command::{Command, Shape, name};
+use crate::activate::current_images;
 use crate::apply::{
     NewLabel, Planned, area_states, find_device, find_pv, free_member, plan_device,
     require_no_member, update_metadata,
 };
+use crate::host::Host;
 use crate::scan::{FoundPv, FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
 
@@ -106,9 +108,12 @@ impl Command {
             }
             Self::VgReduce(_, disk) => reduce_group(vg, &[pv(disk)?.0], &areas, author),
             Self::VgReduceMissing(_, partial) => {
-                remove_missing(vg, &missing(group), partial, &areas, author)
+                let states = states(scan, group);
+                remove_missing(vg, &missing(group), partial, &states, &areas, author)
             }
-            Self::LvRepair(_, volume) => repair_volume(vg, volume, &missing(group), author),
+            Self::LvRepair(_, volume) => {
+                repair_volume(vg, volume, &missing(group), &states(scan, group), author)
+            }
             Self::VgSplit(_, to, disk) => {
                 let pvs = BTreeSet::from([pv(disk)?.0]);
                 split_group(vg, SplitInto::New(to), SplitOff::Pvs(&pvs), author)
@@ -192,6 +197,14 @@ fn missing(group: &FoundVg) -> BTreeSet<PvId> {
     let missing = group.members.iter();
     let missing = missing.filter(|member| member.presence == Presence::Missing);
     missing.map(|member| member.id).collect()
+}
+
+/// What the logs of mirrors say.
+fn states(scan: &Scan, group: &FoundVg) -> ImageStates {
+    ImageStates {
+        current: current_images(scan, &Host::without_config(), group),
+        outdated: Vec::new(),
+    }
 }
 
 fn kind(shape: Shape) -> NewKind {

@@ -58,13 +58,15 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm/src/plan/physical/mod.rs"),
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
-    const PARTS: [&str; 6] = [
+    const PARTS: [&str; 8] = [
         "balance",
         "unused",
         "pieces",
         "display_size",
         "erase_label",
         "has_first_image",
+        "losses",
+        "still_partial",
     ];
     let plans = include_str!("plans.rs");
     let mut forgotten = Vec::new();

@@ -289,7 +289,8 @@ fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Ve
                 owner.name
             );
             let finding = Finding::new(FindingKind::ContestedPv, Severity::Warning, message);
-            let remedy = "remove it from the other one with vgreduce --removemissing";
+            let remedy = "leave out the devices of one of them (--devices), or see with history VG \
+                          which of them listed it last";
             let finding = finding.on(pv.device).about(owner.uuid).remedy(remedy);
             scan.findings.push(finding);
         }

@@ -2,6 +2,7 @@
 
 use lvm::model::{PhysicalVolume, VgFlag};
 use lvm::ondisk::PvUse;
+use lvm::plan::group::losses;
 use lvm::{Sectors, Uuid};
 
 use super::finding::{Finding, FindingKind, Severity};
@@ -42,10 +43,21 @@ fn missing(group: &FoundVg, pv: &PhysicalVolume) -> [Finding; 2] {
         "VG {} is missing PV {} (last written to {hint})",
         group.name, pv.uuid
     );
-    let remedy = format!(
-        "name its device too; if it is lost, vgreduce --removemissing {} takes it out of the group",
-        group.name
-    );
+    let gone = group.members.iter();
+    let gone = gone.filter(|member| member.presence.usable().is_none());
+    let without = losses(&group.model, &gone.map(|member| member.id).collect());
+    let remedy = match without.sentence() {
+        None => format!(
+            "name its device too; if it is lost, vgreduce --removemissing {} takes it out of the \
+             group: nothing stands on it",
+            group.name
+        ),
+        Some(losses) => format!(
+            "name its device too, or bring it back; without it, {losses}. If it is lost for good, \
+             plan vgreduce --removemissing --force {} shows all that would go with it",
+            group.name
+        ),
+    };
     [
         finding(format!("Couldn't find device with uuid {}", pv.uuid)),
         finding(message).remedy(remedy),

@@ -2,10 +2,11 @@
 
 use lvm::model::{LvId, SegmentType};
 use lvm::plan::logical::{
-    Conversion, Initial, MirrorState, Split, convert_mirrors, repair_volume, split_mirror,
+    Conversion, ImageStates, Initial, MirrorState, Split, convert_mirrors, repair_volume,
+    split_mirror,
 };
-use manager::activate::{MirrorFacts, mirror_facts};
-use manager::apply::Tolerated;
+use manager::activate::{MirrorFacts, current_images, mirror_facts};
+use manager::apply::{Planned, Question, Tolerated};
 use manager::scan::{FoundVg, Scan};
 
 use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse, size as size_of};
@@ -26,7 +27,15 @@ const MIRRORS: Flag = Flag::value(
 .short('m');
 const REPAIR: Flag = Flag::switch(
     "repair",
-    "Let a mirror go on without the copies and the log that are on missing devices.",
+    "Let a mirror go on without the copies and the log that are on missing devices. Refused where \
+     all copies that are left are out of date.",
+);
+pub(super) const USE_OUTDATED: Flag = Flag::value(
+    "useoutdated",
+    "Image",
+    "Let the mirror go on with this image although it is out of date or not known to be in sync, \
+     as m_mimage_1: what was written last is lost. Only where no other image is left. May be given \
+     for several mirrors.",
 );
 const SPLIT: Flag = Flag::value(
     "splitmirrors",
@@ -94,6 +103,7 @@ pub(super) const COMMAND: Command = Command {
             REGION_SIZE,
             NO_SYNC,
             REPAIR,
+            USE_OUTDATED,
             SPLIT,
             NAME,
             ALLOC,
@@ -161,7 +171,10 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     };
     let volume = single(volume)?;
     if arguments.has(&REPAIR) {
-        return repair(work, &volume);
+        return repair(arguments, work, &volume);
+    }
+    if arguments.has(&USE_OUTDATED) {
+        return Err(Error::usage("--useoutdated belongs to --repair."));
     }
     if arguments.has(&SPLIT) {
         return split(arguments, work, &volume, words);
@@ -364,7 +377,9 @@ fn split(
 }
 
 /// A mirror goes on with what is left of it.
-fn repair(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
+fn repair(arguments: &Arguments, work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
+    let outdated: Vec<String> = arguments.values(&USE_OUTDATED).map(image_name).collect();
+    let host = work.host().clone();
     let now = present(work, volume)?;
     if now.copies == 1 {
         return Err(not_permitted(volume, &now.kind));
@@ -393,7 +408,31 @@ fn repair(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
             .iter()
             .filter(|member| member.presence.usable().is_none());
         let lost = lost.map(|member| member.id).collect();
-        planned(repair_volume(&found.model, &volume.lv, &lost, author))
+        let states = ImageStates {
+            current: current_images(scan, &host, found),
+            outdated: outdated.clone(),
+        };
+        let change = repair_volume(&found.model, &volume.lv, &lost, &states, author);
+        planned(change).map(|planned| with_consent(planned, &found.name, &outdated))
     })?;
     Ok(())
+}
+
+/// The name of an image, also where it was written as `VG/IMAGE`.
+pub(super) fn image_name(text: &str) -> String {
+    text.rsplit('/').next().unwrap_or(text).to_owned()
+}
+
+/// The plan, asking before images are used that are out of date.
+pub(super) fn with_consent(mut planned: Planned, group: &str, outdated: &[String]) -> Planned {
+    for image in outdated {
+        planned.questions.push(Question {
+            text: format!(
+                "Image {group}/{image} is out of date: what was written last to its mirror is \
+                 LOST if it is used. Use it? [y/n]: "
+            ),
+            refusal: format!("Image {group}/{image} not used; nothing was changed."),
+        });
+    }
+    planned
 }

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use lvm::model::{PvFlag, PvId};
-use lvm::plan::group::{PartialVolumes, reduce_group, remove_missing, unused};
+use lvm::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial, unused};
+use lvm::plan::logical::ImageStates;
+use manager::activate::current_images;
 use manager::apply::{Planned, Request, Tolerated, area_states};
 use manager::scan::FoundVg;
 use manager::{Error as Failure, Kind};
 
-use super::arguments::{CHANGE, FORCE, refuse};
+use super::arguments::{CHANGE, FORCE};
 use super::groups::plain;
+use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::run::run;
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -21,13 +24,15 @@ const ALL: Flag = Flag::switch(
 .short('a');
 const REMOVE_MISSING: Flag = Flag::switch(
     "removemissing",
-    "Remove the physical volumes that are missing. Mirrors go on with the copies that are left; \
-     other volumes that lost extents are removed only with --force.",
+    "Remove the physical volumes that are missing and that nothing stands on. With --force also \
+     the others: mirrors and RAID volumes go on without the images that stood there, all other \
+     volumes that lost extents are removed. plan vgreduce shows which.",
 );
-const UNSUPPORTED: &[Flag] = &[Flag::switch(
+const MIRRORS_ONLY: Flag = Flag::switch(
     "mirrorsonly",
-    "Not supported: lvconvert --repair mends mirrors.",
-)];
+    "With --removemissing --force: only let mirrors and RAID volumes go on without lost images; \
+     remove no volume.",
+);
 
 /// `vgreduce`
 pub(super) const COMMAND: Command = Command {
@@ -38,8 +43,7 @@ pub(super) const COMMAND: Command = Command {
         leaves a disk through a copy: lvconvert --type mirror -m1 VG/LV NEW-PV, and when it is in \
         sync, lvconvert -m0 VG/LV OLD-PV. Each is removed with a commit of its own.",
     flags: &[
-        &[ALL, REMOVE_MISSING, FORCE],
-        UNSUPPORTED,
+        &[ALL, REMOVE_MISSING, MIRRORS_ONLY, FORCE, USE_OUTDATED],
         CHANGE,
         flags::COMMON,
     ],
@@ -50,7 +54,11 @@ pub(super) const COMMAND: Command = Command {
         },
         Example {
             line: "vgreduce --removemissing vg0",
-            does: "goes on without disks that are lost",
+            does: "goes on without lost disks on which nothing stood",
+        },
+        Example {
+            line: "plan vgreduce --removemissing --force vg0",
+            does: "shows what would be lost with the others",
         },
     ],
     run,
@@ -58,7 +66,6 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes them.
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
     let [group, devices @ ..] = arguments.operands() else {
         return Err(Error::usage(
             "Please give volume group name and physical volume paths.",
@@ -117,18 +124,25 @@ fn unused_devices(group: &str, work: &Work<'_>) -> Result<Vec<String>, Error> {
 }
 
 fn missing(arguments: &Arguments, group: &str, work: &mut Work<'_>) -> Result<(), Error> {
-    let partial = if arguments.has(&FORCE) {
-        PartialVolumes::Remove
-    } else {
-        PartialVolumes::Keep
+    let partial = match (arguments.has(&FORCE), arguments.has(&MIRRORS_ONLY)) {
+        (false, _) => PartialVolumes::Keep,
+        (true, true) => PartialVolumes::Reduce,
+        (true, false) => PartialVolumes::Remove,
     };
+    let outdated: Vec<String> = arguments.values(&USE_OUTDATED).map(image_name).collect();
+    if !outdated.is_empty() && partial == PartialVolumes::Keep {
+        return Err(Error::usage(
+            "--useoutdated changes a mirror for good: it needs --force.",
+        ));
+    }
     let request = Request {
         tolerated: vec![Tolerated::Missing],
         changes_pvs: true,
         ..work.request_of(&[group])
     };
+    let host = work.host().clone();
     let mut is_consistent = false;
-    work.change(&request, |scan, author| {
+    let made = work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
         let gone = gone(found);
         let is_flagged = |found: &FoundVg| {
@@ -140,10 +154,22 @@ fn missing(arguments: &Arguments, group: &str, work: &mut Work<'_>) -> Result<()
             return Ok(Planned::default());
         }
         let areas = area_states(scan, found);
-        planned(remove_missing(&found.model, &gone, partial, &areas, author))
+        let states = ImageStates {
+            current: current_images(scan, &host, found),
+            outdated: outdated.clone(),
+        };
+        let vg = &found.model;
+        let change = remove_missing(vg, &gone, partial, &states, &areas, author);
+        planned(change).map(|planned| with_consent(planned, &found.name, &outdated))
     })?;
     if is_consistent {
         work.note(&format!("Volume group \"{group}\" is already consistent."));
+    }
+    let left = made.and_then(|made| made.groups.first().and_then(still_partial));
+    match left {
+        Some(text) if partial == PartialVolumes::Keep => work.fail_later(&text),
+        Some(text) => work.warn(&text),
+        None => {}
     }
     Ok(())
 }

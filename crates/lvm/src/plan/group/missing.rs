@@ -1,7 +1,15 @@
 //! `vgreduce --removemissing`: a group goes on without physical volumes that are gone for good.
 //!
-//! Mirrors lose the copies that stood there and keep the others. What has no other copy is
-//! partial: it is removed where that was agreed to, and else keeps its physical volumes.
+//! ```text
+//!                  nothing agreed    --mirrorsonly --force     --force
+//!     mirror       stays             keeps its current images  the same
+//!     RAID         stays             lost images are errors    the same
+//!     others       stay              stay                      are removed
+//! ```
+//!
+//! A physical volume goes where nothing stands on it any more, and is called missing where
+//! something does. So without `--force` nothing is lost: what would be is named by [`losses`],
+//! which warnings and refusals use. A snapshot whose store is lost goes without its origin.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +17,90 @@ use super::copies::AreaState;
 use super::extend::require_resizeable;
 use super::reduce::{keep_areas, release};
 use crate::Result;
-use crate::model::{AllocationMap, Area, LvId, PvFlag, PvId, Relations, SegmentType, VolumeGroup};
+use crate::model::{
+    AllocationMap, Area, LvFlag, LvId, PvFlag, PvId, Relations, Segment, SegmentType, VolumeGroup,
+};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, refused, require_known_segments};
-use crate::plan::logical::{Along, repair_mirror};
+use crate::plan::logical::{
+    Along, ImageStates, Redundancy, degrade_raid, pvs_below, redundancy, repair_mirror,
+    require_useful,
+};
 
 /// What happens to volumes that lost extents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartialVolumes {
     /// They stay, and with them the physical volumes that they stood on.
     Keep,
-    /// They are removed: `--force`.
+    /// Mirrors and RAID volumes go on without their lost images; others stay:
+    /// `--mirrorsonly --force`.
+    Reduce,
+    /// The same, and others are removed: `--force`.
     Remove,
 }
 
+/// What a group loses with physical volumes, by the names of its volumes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Volumes whose data is gone, or a part of it.
+    pub lost: Vec<String>,
+    /// Volumes that have all their data, and fewer images.
+    pub reduced: Vec<String>,
+}
+
+/// How many names a sentence bears.
+const NAMED_MAX: usize = 8;
+
+impl Losses {
+    /// `lost: a, b; with fewer images: m`, or `None` where nothing stands there. Names beyond the
+    /// first few are counted.
+    pub fn sentence(&self) -> Option<String> {
+        let list = |names: &[String]| {
+            let shown = names.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>();
+            match names.len().saturating_sub(NAMED_MAX) {
+                0 => shown.join(", "),
+                more => format!("{} and {more} more", shown.join(", ")),
+            }
+        };
+        let lost = (!self.lost.is_empty()).then(|| format!("lost: {}", list(&self.lost)));
+        let fewer = (!self.reduced.is_empty())
+            .then(|| format!("with fewer images: {}", list(&self.reduced)));
+        let parts: Vec<String> = [lost, fewer].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// What is lost for good where the physical volumes of `gone` are given up.
+pub fn losses(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Losses {
+    let relations = Relations::of(vg);
+    let mut found = Losses::default();
+    for top in tops(vg, &relations, &partial_volumes(vg, gone)) {
+        let name = vg.lv(top).name().to_owned();
+        if is_lost(vg, top, gone) {
+            found.lost.push(name);
+            // What is in a pool goes with it.
+            let in_it = relations.used_by(top).iter();
+            let in_it = in_it.filter(|used| !used.part.is_component());
+            let in_it = in_it.map(|used| vg.lv(used.by));
+            let seen = in_it.filter(|lv| lv.flags.has(LvFlag::Visible));
+            found.lost.extend(seen.map(|lv| lv.name().to_owned()));
+        } else {
+            found.reduced.push(name);
+        }
+    }
+    found.lost.dedup();
+    found
+}
+
 /// Removes the physical volumes of `missing`, which are not there, and those that the text calls
-/// missing. The latter are back, and become free.
+/// missing. The latter are back, and become free. Fails where volumes stand on all of them and
+/// nothing may be done about it; where some are left, the change says so.
 pub fn remove_missing(
     vg: &VolumeGroup,
     missing: &BTreeSet<PvId>,
     partial: PartialVolumes,
+    states: &ImageStates,
     areas: &[AreaState],
     author: &mut Author<'_>,
 ) -> Result<Change> {
@@ -45,32 +116,13 @@ pub fn remove_missing(
             vg.name
         )));
     }
-    for (id, lv) in vg.lvs() {
-        let is_there = draft.vg.lv_by_name(lv.name()).is_some();
-        let is_mirror = matches!(lv.first(), Some(SegmentType::Mirror(_)));
-        if is_there && is_mirror && is_partial(&draft.vg, id, &gone) {
-            repair_mirror(&mut draft, id, &gone)?;
-        }
+    if partial != PartialVolumes::Keep {
+        reduce_redundancy(&mut draft, &gone, states)?;
     }
-    give_up(&mut draft, &gone, partial)?;
-    let map = AllocationMap::of(&draft.vg);
-    for pv in gone {
-        assert!(
-            map.allocations(pv).is_empty(),
-            "what stood on missing volumes was removed"
-        );
-        draft.note(format!(
-            "Removed missing physical volume {} from volume group \"{}\"",
-            vg.pv(pv).uuid,
-            vg.name
-        ));
-        if missing.contains(&pv) {
-            // It cannot be written to; should it come back, it is an outdated one.
-            draft.vg.remove_pv(pv);
-        } else {
-            release(&mut draft, pv);
-        }
+    if partial == PartialVolumes::Remove {
+        give_up(&mut draft, &gone)?;
     }
+    leave(&mut draft, &gone, missing)?;
     if draft.vg.pv_count() == 0 {
         return Err(refused(format!(
             "Volume group {} would have no physical volume left; use vgremove",
@@ -78,68 +130,169 @@ pub fn remove_missing(
         )));
     }
     keep_areas(&mut draft, areas)?;
-    draft.note(format!("Wrote out consistent volume group {}.", vg.name));
     draft.finish(author)
 }
 
-/// Removes the volumes that lost extents, or refuses where that was not agreed to.
-fn give_up(draft: &mut Draft, gone: &BTreeSet<PvId>, partial: PartialVolumes) -> Result<()> {
-    let broken = partial_volumes(&draft.vg, gone);
-    if !broken.is_empty() && partial != PartialVolumes::Remove {
-        for lv in &broken {
-            let name = draft.vg.lv(*lv).name().to_owned();
-            draft.warn(format!(
-                "Partial LV {name} needs to be repaired or removed."
-            ));
-        }
-        let names: Vec<&str> = broken.iter().map(|lv| draft.vg.lv(*lv).name()).collect();
-        return Err(refused(format!(
-            "There are still partial LVs in VG {} ({}). To remove them unconditionally use: \
-             vgreduce --removemissing --force.",
-            draft.vg.name,
-            names.join(", ")
-        )));
+/// What is said where volumes stand on physical volumes that the group misses; `None` where none
+/// does.
+pub fn still_partial(vg: &VolumeGroup) -> Option<String> {
+    let gone = vg.pvs().filter(|(_, pv)| pv.flags.has(PvFlag::Missing));
+    let gone: BTreeSet<PvId> = gone.map(|(id, _)| id).collect();
+    let losses = losses(vg, &gone).sentence()?;
+    Some(format!(
+        "There are still partial LVs in VG {}.\nTo remove them unconditionally use: vgreduce \
+         --removemissing --force.\nThat does for good: {losses}.\nTo remove them \
+         unconditionally from mirror LVs use: vgreduce --removemissing --mirrorsonly --force.",
+        vg.name
+    ))
+}
+
+/// Mirrors and RAID volumes go on without what they lost.
+fn reduce_redundancy(draft: &mut Draft, gone: &BTreeSet<PvId>, states: &ImageStates) -> Result<()> {
+    let vg = draft.vg.clone();
+    let of_type = |fits: fn(&SegmentType) -> bool| -> BTreeSet<LvId> {
+        let all = vg.lvs().filter(|(id, lv)| {
+            lv.first().is_some_and(fits) && !pvs_below(&vg, *id).is_disjoint(gone)
+        });
+        all.map(|(id, _)| id).collect()
+    };
+    for id in of_type(|kind| matches!(kind, SegmentType::Raid(_))) {
+        degrade_raid(draft, id, gone)?;
     }
-    for lv in broken {
+    let mirrors = of_type(|kind| matches!(kind, SegmentType::Mirror(_)));
+    // The logs of mirrors may be mirrors: they go with those, or as those.
+    let logs: BTreeSet<LvId> = vg
+        .lvs()
+        .flat_map(|(_, lv)| &lv.segments)
+        .filter_map(|segment| match &segment.kind {
+            SegmentType::Mirror(mirror) => mirror.log,
+            _ => None,
+        })
+        .collect();
+    let whole: BTreeSet<LvId> = mirrors.difference(&logs).copied().collect();
+    require_useful(&vg, &whole, gone, states)?;
+    for id in whole {
+        repair_mirror(draft, id, gone, states)?;
+    }
+    Ok(())
+}
+
+/// Removes the volumes that lost extents, with all that is in them.
+fn give_up(draft: &mut Draft, gone: &BTreeSet<PvId>) -> Result<()> {
+    let broken = partial_volumes(&draft.vg, gone);
+    let relations = Relations::of(&draft.vg);
+    for lv in tops(&draft.vg, &relations, &broken) {
         if draft.vg.lvs().any(|(id, _)| id == lv) {
             let name = draft.vg.lv(lv).name().to_owned();
             draft.warn(format!("Removing partial LV {}/{name}.", draft.vg.name));
-            crate::plan::logical::remove(draft, lv, Along::Snapshots)?;
+            crate::plan::logical::remove(draft, lv, Along::Everything)?;
         }
     }
     Ok(())
 }
 
-/// The volumes of people's knowledge that stand on what is gone.
-fn partial_volumes(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Vec<LvId> {
-    let relations = Relations::of(vg);
-    let mut found = BTreeSet::new();
-    for (id, lv) in vg.lvs() {
-        let stands_there = lv.segments.iter().flat_map(crate::model::Segment::areas);
-        let mut stands_there =
-            stands_there.filter(|area| matches!(area, Area::Pv { pv, .. } if gone.contains(pv)));
-        if stands_there.next().is_some() {
-            found.insert(relations.top(vg, id));
+/// Takes out the physical volumes on which nothing stands any more, and calls the others missing.
+fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> Result<()> {
+    let map = AllocationMap::of(&draft.vg);
+    let (free, held): (Vec<PvId>, Vec<PvId>) =
+        gone.iter().partition(|pv| map.allocations(**pv).is_empty());
+    for pv in &held {
+        draft.vg.pv_mut(*pv).flags.insert(PvFlag::Missing);
+    }
+    let held: BTreeSet<PvId> = held.into_iter().collect();
+    let left = partial_volumes(&draft.vg, &held);
+    if !left.is_empty() && free.is_empty() && freed_nothing(draft) {
+        let what = still_partial(&draft.vg).unwrap_or_default();
+        return Err(refused(what));
+    }
+    for lv in &left {
+        let name = draft.vg.lv(*lv).name().to_owned();
+        draft.warn(format!(
+            "Partial LV {name} needs to be repaired or removed."
+        ));
+    }
+    for pv in free {
+        draft.note(format!(
+            "Removed missing physical volume {} from volume group \"{}\"",
+            draft.vg.pv(pv).uuid,
+            draft.vg.name
+        ));
+        if missing.contains(&pv) {
+            // It cannot be written to; should it come back, it is an outdated one.
+            draft.vg.remove_pv(pv);
+        } else {
+            release(draft, pv);
         }
     }
-    found.into_iter().collect()
+    if left.is_empty() {
+        let name = draft.vg.name.clone();
+        draft.note(format!("Wrote out consistent volume group {name}."));
+    }
+    Ok(())
 }
 
-fn is_partial(vg: &VolumeGroup, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
-    let mut left = vec![lv];
-    let mut seen = BTreeSet::new();
-    while let Some(lv) = left.pop() {
-        if !seen.insert(lv) {
-            continue;
-        }
-        for segment in &vg.lv(lv).segments {
-            for area in segment.areas() {
-                if matches!(area, Area::Pv { pv, .. } if gone.contains(pv)) {
-                    return true;
-                }
-            }
-            segment.for_each_reference(|part, _| left.push(part));
+/// Whether no volume was changed.
+fn freed_nothing(draft: &Draft) -> bool {
+    let mut old = draft.old.lvs();
+    draft.old.lv_count() == draft.vg.lv_count()
+        && old.all(|(_, lv)| {
+            let same = draft.vg.lv_by_uuid(&lv.uuid).map(|id| draft.vg.lv(id));
+            same.is_some_and(|same| same.segments == lv.segments)
+        })
+}
+
+/// The volumes, hidden ones too, with extents on what is gone.
+fn partial_volumes(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Vec<LvId> {
+    let stands_there = |lv: &LvId| {
+        let mut areas = vg.lv(*lv).segments.iter().flat_map(Segment::areas);
+        areas.any(|area| matches!(area, Area::Pv { pv, .. } if gone.contains(pv)))
+    };
+    let all = vg.lvs().map(|(id, _)| id);
+    all.filter(stands_there).collect()
+}
+
+/// The volumes that people know to which these belong.
+fn tops(vg: &VolumeGroup, relations: &Relations, lvs: &[LvId]) -> Vec<LvId> {
+    let mut found: Vec<LvId> = Vec::new();
+    for lv in lvs {
+        let top = relations.top(vg, *lv);
+        if !found.contains(&top) {
+            found.push(top);
         }
     }
-    false
+    found
+}
+
+/// Whether a volume that stands on `gone` loses data with it.
+fn is_lost(vg: &VolumeGroup, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
+    if pvs_below(vg, lv).is_disjoint(gone) {
+        return false;
+    }
+    vg.lv(lv)
+        .segments
+        .iter()
+        .any(|segment| match &segment.kind {
+            SegmentType::Raid(_) => redundancy(vg, lv, gone) == Redundancy::Lost,
+            SegmentType::Mirror(mirror) => {
+                let mut images = mirror.images.iter();
+                images.all(|area| is_area_lost(vg, area, gone))
+            }
+            _ => {
+                let mut lost = segment
+                    .areas()
+                    .iter()
+                    .any(|area| is_area_lost(vg, area, gone));
+                segment.for_each_reference(|part, role| {
+                    lost |= role.is_component() && is_lost(vg, part, gone);
+                });
+                lost
+            }
+        })
+}
+
+fn is_area_lost(vg: &VolumeGroup, area: &Area, gone: &BTreeSet<PvId>) -> bool {
+    match area {
+        Area::Pv { pv, .. } => gone.contains(pv),
+        Area::Lv { lv, .. } => is_lost(vg, *lv, gone),
+    }
 }

@@ -6,13 +6,14 @@ use super::{
     AreaState, GroupAttribute, Insistence, Member, MetadataCopies, NewGroup, PartialVolumes,
     Resizing, SplitInto, SplitOff, VolumesOf, balance, change_group, create_group, export_group,
     extend_group, import_group, merge_groups, reduce_group, remove_group, remove_missing,
-    rename_group, restore_group, split_group, unused,
+    rename_group, restore_group, split_group, still_partial, unused,
 };
 use crate::model::samples::{every_type, golden, hidden_linear, linear, lv, read, text};
 use crate::model::{AllocationPolicy, PvFlag, PvId, VgFlag, VolumeGroup};
 use crate::ondisk::{AreaUse, PvUse};
 use crate::plan::change::{Change, GroupChange, HeaderEdit, Level, When};
 use crate::plan::initialise::{Device, NewPv, Topology};
+use crate::plan::logical::{ImageStates, repair_volume};
 use crate::plan::samples::{assert_sound, by_author, done, free, layout, texts, uuid};
 use crate::plan::unfinished::{finish, is_unfinished, replaces, split_from};
 use crate::{Bytes, Kind, Result, Sectors};
@@ -34,7 +35,7 @@ fn member(number: u64) -> Member {
     }
 }
 
-fn states(vg: &VolumeGroup) -> Vec<AreaState> {
+fn areas_of(vg: &VolumeGroup) -> Vec<AreaState> {
     let state = |pv: &crate::model::PhysicalVolume| AreaState {
         pv: pv.uuid,
         area: 0,
@@ -48,7 +49,7 @@ fn pvs(vg: &VolumeGroup) -> Vec<PvId> {
 }
 
 fn set(vg: &VolumeGroup, what: GroupAttribute<'_>) -> Result<Change> {
-    by_author(|author| change_group(vg, &[what], &states(vg), author))
+    by_author(|author| change_group(vg, &[what], &areas_of(vg), author))
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn a_group_is_created_and_grows() {
     let vg = done(Ok(change));
     assert_eq!((vg.seqno, vg.extent_count().0), (1, 126));
     let extend = |vg: &VolumeGroup, number| {
-        by_author(|author| extend_group(vg, &[member(number)], &states(vg), author))
+        by_author(|author| extend_group(vg, &[member(number)], &areas_of(vg), author))
     };
     let vg = done(extend(&vg, 3));
     let error = extend(&vg, 4).expect_err("three are the limit");
@@ -95,7 +96,7 @@ fn a_group_shrinks_to_what_is_in_use() {
     let vg = read(&text(&[linear("a", 1, 0, 5)]));
     let ids = pvs(&vg);
     let reduce =
-        |which: &[PvId]| by_author(|author| reduce_group(&vg, which, &states(&vg), author));
+        |which: &[PvId]| by_author(|author| reduce_group(&vg, which, &areas_of(&vg), author));
     let error = reduce(&ids[1..2]).expect_err("it is in use");
     assert_eq!(error.context, "Physical volume \"/dev/sd1\" still in use");
     assert_eq!(unused(&vg), [ids[0], ids[2]]);
@@ -112,15 +113,15 @@ fn a_group_shrinks_to_what_is_in_use() {
         "Removed \"/dev/sd0\" from volume group \"vg\""
     );
     let one = done(Ok(change));
-    let error = by_author(|author| reduce_group(&one, &pvs(&one), &states(&one), author));
+    let error = by_author(|author| reduce_group(&one, &pvs(&one), &areas_of(&one), author));
     error.expect_err("it is in use");
     let empty = read(&text(&[]));
-    let error = by_author(|author| reduce_group(&empty, &pvs(&empty), &states(&empty), author));
+    let error = by_author(|author| reduce_group(&empty, &pvs(&empty), &areas_of(&empty), author));
     assert_eq!(
         error.expect_err("one stays").context,
         "Can't remove final physical volume \"/dev/sd2\" from volume group \"vg\""
     );
-    let none = by_author(|author| reduce_group(&vg, &ids[..1], &states(&vg)[..1], author));
+    let none = by_author(|author| reduce_group(&vg, &ids[..1], &areas_of(&vg)[..1], author));
     none.expect_err("the metadata would be gone");
 }
 
@@ -209,42 +210,109 @@ fn mirrored() -> VolumeGroup {
     ]))
 }
 
+/// All images are up to date.
+fn in_sync(vg: &VolumeGroup) -> ImageStates {
+    ImageStates {
+        current: vg.lvs().map(|(id, _)| id).collect(),
+        outdated: Vec::new(),
+    }
+}
+
 #[test]
 fn what_is_missing_goes() {
-    // Proves: mirrors keep what is left, partial volumes need to be given up.
+    // Proves: nothing goes without consent, mirrors keep what is left, what is lost is given up.
     let vg = mirrored();
     let ids = pvs(&vg);
     let without = |pv: usize, partial| {
         let gone = BTreeSet::from([ids[pv]]);
-        by_author(|author| remove_missing(&vg, &gone, partial, &states(&vg), author))
+        let states = in_sync(&vg);
+        by_author(|author| remove_missing(&vg, &gone, partial, &states, &areas_of(&vg), author))
     };
-    let second = done(without(1, PartialVolumes::Keep));
+    for pv in [0, 1] {
+        let error = without(pv, PartialVolumes::Keep).expect_err("m is partial");
+        let start = "There are still partial LVs in VG vg.\n";
+        assert!(error.context.starts_with(start), "{error}");
+        let lost = match pv {
+            0 => "lost: a; with fewer images: m.",
+            _ => "with fewer images: m.",
+        };
+        assert!(error.context.contains(lost), "{error}");
+    }
+    let reduced = done(without(0, PartialVolumes::Reduce));
     assert_eq!(
-        layout(&second),
-        ["a: 0+8 linear pv0:0", "m: 0+4 linear pv0:20"]
+        layout(&reduced),
+        ["a: 0+8 linear pv0:0", "m: 0+4 linear pv1:20"]
     );
-    let error = without(0, PartialVolumes::Keep).expect_err("a is partial");
-    assert!(
-        error
-            .context
-            .starts_with("There are still partial LVs in VG vg"),
-        "{error}"
-    );
+    assert!(reduced.pv(ids[0]).flags.has(PvFlag::Missing));
+    assert!(still_partial(&reduced).is_some_and(|text| text.contains("lost: a.")));
     let first = done(without(0, PartialVolumes::Remove));
     assert_eq!(layout(&first), ["m: 0+4 linear pv1:20"]);
+    assert_eq!((first.pv_count(), still_partial(&first)), (2, None));
     assert_eq!(done(without(2, PartialVolumes::Keep)).pv_count(), 2);
-    // One that is back is free afterwards, and one that is not there is left alone.
+    let none = BTreeSet::new();
+    let error = by_author(|author| {
+        let states = in_sync(&vg);
+        remove_missing(&vg, &none, PartialVolumes::Keep, &states, &[], author)
+    });
+    let error = error.expect_err("nothing is missing");
+    assert_eq!(error.context, "Volume group \"vg\" is already consistent.");
+}
+
+#[test]
+fn what_is_back_is_free() {
+    // Proves: a flagged volume that is there is released, one that is not there is left alone.
+    let vg = mirrored();
+    let ids = pvs(&vg);
     let mut back = vg.clone();
     back.pv_mut(ids[2]).flags.insert(PvFlag::Missing);
     let gone = BTreeSet::from([ids[1]]);
+    let states = in_sync(&vg);
+    let partial = PartialVolumes::Remove;
     let change = by_author(|author| {
-        remove_missing(&back, &gone, PartialVolumes::Keep, &states(&back), author)
+        remove_missing(&back, &gone, partial, &states, &areas_of(&back), author)
     });
     assert_eq!(change.expect("a change").released, [vg.pv(ids[2]).uuid]);
-    let none = BTreeSet::new();
-    let error = by_author(|author| remove_missing(&vg, &none, PartialVolumes::Keep, &[], author));
-    let error = error.expect_err("nothing is missing");
-    assert_eq!(error.context, "Volume group \"vg\" is already consistent.");
+}
+
+#[test]
+fn outdated_images_are_not_promoted() {
+    // Proves: an image out of date becomes the volume only where people name it.
+    let vg = mirrored();
+    let ids = pvs(&vg);
+    let (mirror, first) = (vg.lv_by_name("m"), vg.lv_by_name("m_mimage_0"));
+    assert!(mirror.is_some());
+    let states = |outdated: &[&str]| ImageStates {
+        current: first.into_iter().collect(),
+        outdated: outdated.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let gone = BTreeSet::from([ids[0]]);
+    let without = |gone: &BTreeSet<PvId>, outdated: &[&str]| {
+        let (states, areas) = (states(outdated), areas_of(&vg));
+        by_author(|author| {
+            remove_missing(&vg, gone, PartialVolumes::Remove, &states, &areas, author)
+        })
+    };
+    let repair = |outdated: &[&str]| {
+        by_author(|author| repair_volume(&vg, "m", &gone, &states(outdated), author))
+    };
+    for refused in [without(&gone, &[]), repair(&[])] {
+        let error = refused.expect_err("the last data is away");
+        assert!(error.context.contains("out of date"), "{error}");
+        assert!(
+            error.context.contains("--useoutdated m_mimage_1"),
+            "{error}"
+        );
+    }
+    for agreed in [without(&gone, &["m_mimage_1"]), repair(&["m_mimage_1"])] {
+        assert!(layout(&done(agreed)).contains(&"m: 0+4 linear pv1:20".to_owned()));
+    }
+    // Where the image that is up to date is left, no other name is taken.
+    let second = BTreeSet::from([ids[1]]);
+    assert!(without(&second, &["m_mimage_0"]).is_err());
+    assert_eq!(
+        layout(&done(without(&second, &[]))),
+        ["a: 0+8 linear pv0:0", "m: 0+4 linear pv0:20"]
+    );
 }
 
 #[test]

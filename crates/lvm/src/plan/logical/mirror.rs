@@ -143,8 +143,8 @@ pub(super) fn add_image(
     vg.add_lv(image)
 }
 
-/// The physical volumes on which a volume stands.
-pub(super) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
+/// The physical volumes on which a volume stands, through all of its parts.
+pub(in crate::plan) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
     let mut found = BTreeSet::new();
     let mut left = vec![lv];
     let mut seen = BTreeSet::new();
@@ -154,13 +154,15 @@ pub(super) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
         }
         for segment in &vg.lv(lv).segments {
             for area in segment.areas() {
-                match area {
-                    Area::Pv { pv, .. } => {
-                        found.insert(*pv);
-                    }
-                    Area::Lv { lv, .. } => left.push(*lv),
+                if let Area::Pv { pv, .. } = area {
+                    found.insert(*pv);
                 }
             }
+            segment.for_each_reference(|part, role| {
+                if role.is_component() {
+                    left.push(part);
+                }
+            });
         }
     }
     found

@@ -3,6 +3,7 @@
 mod change;
 mod convert;
 mod create;
+mod degrade;
 mod mirror;
 mod options;
 mod order;
@@ -17,6 +18,8 @@ pub use change::{AttributeChange, change_volume};
 pub use convert::{Conversion, MirrorState, convert_mirrors};
 pub(super) use create::visible_count;
 pub use create::{NewVolume, create_volume};
+pub(super) use degrade::{Redundancy, degrade_raid, redundancy};
+pub(super) use mirror::pvs_below;
 pub use mirror::{LogContents, MIRROR_LOG_HEADER_SIZE};
 pub use options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
@@ -27,8 +30,8 @@ pub use order::{has_first_image, order_images};
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
-pub(super) use repair::repair_mirror;
-pub use repair::repair_volume;
+pub use repair::{ImageStates, repair_volume};
+pub(super) use repair::{repair_mirror, require_useful};
 pub use resize::{NewExtents, Resize, resize_volume};
 pub use split::{Split, resync_mirror, split_mirror};
 

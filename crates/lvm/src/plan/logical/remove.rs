@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::model::{LvFlag, LvId, Part, Relations, SegmentType, VolumeGroup, is_snapshot_holder};
+use crate::model::{
+    LvFlag, LvId, Part, Relations, Role, SegmentType, VolumeGroup, is_snapshot_holder,
+};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
@@ -19,6 +21,8 @@ pub enum Along {
     Nothing,
     /// The snapshots of an origin.
     Snapshots,
+    /// The snapshots of an origin, and the volumes in a thin pool.
+    Everything,
 }
 
 /// Removes logical volumes.
@@ -40,7 +44,7 @@ pub fn remove_volumes(
 /// Removes one volume with its parts.
 pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Result<()> {
     let relations = Relations::of(&draft.vg);
-    require_removable(&draft.vg, &relations, id)?;
+    require_removable(&draft.vg, &relations, id, along)?;
     let snapshots: Vec<LvId> = relations
         .snapshots(&draft.vg, id)
         .map(|snapshot| snapshot.cow)
@@ -61,11 +65,17 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
     let relations = Relations::of(&draft.vg);
     let name = draft.vg.lv(id).name().to_owned();
     let mut gone: BTreeSet<LvId> = BTreeSet::from([id]);
+    let mut names = Vec::new();
     for used in relations.used_by(id) {
         if used.part == Part::SnapshotCow {
             gone.insert(used.by);
         }
+        if used.part == Part::ThinPool && gone.insert(used.by) {
+            names.push(draft.vg.lv(used.by).name().to_owned());
+        }
     }
+    names.push(name);
+    let is_pool = matches!(draft.vg.lv(id).first(), Some(SegmentType::ThinPool(_)));
     let mut left = vec![id];
     while let Some(whole) = left.pop() {
         let mut parts = Vec::new();
@@ -90,11 +100,43 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
     for part in gone {
         draft.vg.remove_lv(part);
     }
-    draft.note(format!("Logical volume \"{name}\" successfully removed."));
+    if is_pool {
+        remove_spare(draft);
+    }
+    for name in names {
+        draft.note(format!("Logical volume \"{name}\" successfully removed."));
+    }
     Ok(())
 }
 
-fn require_removable(vg: &VolumeGroup, relations: &Relations, id: LvId) -> Result<()> {
+/// The spare for repairs of pools goes with the last pool, as in stock.
+fn remove_spare(draft: &mut Draft) {
+    let vg = &draft.vg;
+    let is_pool = |kind: Option<&SegmentType>| {
+        matches!(
+            kind,
+            Some(SegmentType::ThinPool(_) | SegmentType::CachePool(_))
+        )
+    };
+    if vg.lvs().any(|(_, lv)| is_pool(lv.first())) {
+        return;
+    }
+    let relations = Relations::of(vg);
+    let all = vg.lvs().map(|(id, _)| id);
+    let is_spare = |id: &LvId| {
+        relations.role(vg, *id) == Role::Spare && !vg.lv(*id).flags.has(LvFlag::Visible)
+    };
+    for spare in all.filter(is_spare).collect::<Vec<_>>() {
+        draft.vg.remove_lv(spare);
+    }
+}
+
+fn require_removable(
+    vg: &VolumeGroup,
+    relations: &Relations,
+    id: LvId,
+    along: Along,
+) -> Result<()> {
     let lv = vg.lv(id);
     let name = format!("{}/{}", vg.name, lv.name());
     let because = |why: String| Err(refused(format!("Can't remove logical volume {name}{why}")));
@@ -104,10 +146,13 @@ fn require_removable(vg: &VolumeGroup, relations: &Relations, id: LvId) -> Resul
     if lv.flags.has(LvFlag::Pvmove) || lv.flags.has(LvFlag::Locked) {
         return because(": its extents are being moved; run pvmove --abort first".to_owned());
     }
-    let user = relations
-        .used_by(id)
-        .iter()
-        .find(|used| !matches!(used.part, Part::SnapshotOrigin | Part::SnapshotCow));
+    let goes_along = |part: Part| match part {
+        Part::SnapshotOrigin | Part::SnapshotCow => true,
+        Part::ThinPool => along == Along::Everything,
+        _ => false,
+    };
+    let mut users = relations.used_by(id).iter();
+    let user = users.find(|used| !goes_along(used.part));
     if let Some(used) = user {
         let by = vg.lv(used.by).name();
         return because(match used.part {
@@ -126,7 +171,9 @@ fn require_removable(vg: &VolumeGroup, relations: &Relations, id: LvId) -> Resul
                 | SegmentType::Mirror(_)
                 | SegmentType::Raid(_)
         );
-        if !is_ours {
+        let is_pool = matches!(segment.kind, SegmentType::ThinPool(_));
+        let goes_whole = is_pool && along == Along::Everything;
+        if !is_ours && !goes_whole {
             return because(format!(
                 ": volumes of type {} cannot be removed yet",
                 segment.type_name()

@@ -1,8 +1,15 @@
-//! A mirror goes on without the copies that are gone.
+//! A mirror goes on without the images that are gone.
 //!
-//! The copies that are left are kept, whichever they are: there is nothing better. With one left
-//! the volume is plain again. A log that is gone is not replaced: the notes go to memory, and
-//! everything is synchronised once more.
+//! Only an image that holds what was written last may become the volume: the caller says which
+//! these are, from the mirror's log. Where none of them is left the mirror is refused, unless
+//! people name the image that they want nevertheless; then the volume is that image and nothing
+//! else. With one image left the volume is plain. A log that is gone is not replaced: the notes go
+//! to memory, and everything is synchronised once more.
+//!
+//! ```text
+//!     images 0 1 2, current 0 1:    0 gone  ──▶  1 2, where 2 is copied to
+//!                                 0 1 gone  ──▶  refused, or with 2 named: 2 alone
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -14,12 +21,22 @@ use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
 use crate::plan::segments;
 use crate::{Extents, Result};
 
+/// What is known of the images of a group's mirrors.
+#[derive(Debug, Clone, Default)]
+pub struct ImageStates {
+    /// The images that hold what was written last. Of a mirror without any nothing is known.
+    pub current: BTreeSet<LvId>,
+    /// Names of images that are to be used although they are out of date (`--useoutdated`).
+    pub outdated: Vec<String>,
+}
+
 /// `lvconvert --repair`: one mirror goes on without what stood on `gone`, which the group is told
 /// to miss from now on.
 pub fn repair_volume(
     vg: &VolumeGroup,
     volume: &str,
     gone: &BTreeSet<PvId>,
+    states: &ImageStates,
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
@@ -31,6 +48,7 @@ pub fn repair_volume(
             vg.name
         )));
     };
+    require_useful(vg, &BTreeSet::from([id]), gone, states)?;
     let is_lost = |lv: &LvId| !mirror::pvs_below(vg, *lv).is_disjoint(gone);
     if !parts.images.iter().chain(&parts.log).any(is_lost) {
         return Err(refused(format!(
@@ -40,11 +58,11 @@ pub fn repair_volume(
     }
     if parts.images.iter().all(is_lost) {
         return Err(refused(format!(
-            "Logical volume {}/{volume} has no copy left that is whole",
+            "Logical volume {}/{volume} has no image left that is whole",
             vg.name
         )));
     }
-    repair_mirror(&mut draft, id, gone)?;
+    repair_mirror(&mut draft, id, gone, states)?;
     for pv in gone {
         draft.vg.pv_mut(*pv).flags.insert(PvFlag::Missing);
     }
@@ -52,34 +70,109 @@ pub fn repair_volume(
     draft.finish(author)
 }
 
-/// Takes the copies and the log that stand on `gone` out of a mirror. A mirror without any other
-/// copy is left as it is.
+/// Takes the images and the log that stand on `gone` out of a mirror. A mirror without any other
+/// image is left as it is; one that would be left with outdated images is refused.
 pub(in crate::plan) fn repair_mirror(
     draft: &mut Draft,
     id: LvId,
     gone: &BTreeSet<PvId>,
+    states: &ImageStates,
 ) -> Result<()> {
     let Some(parts) = mirror::parts(&draft.vg, id)? else {
         return Ok(());
     };
     let is_gone = |lv: &LvId| !mirror::pvs_below(&draft.vg, *lv).is_disjoint(gone);
-    let (lost, kept): (Vec<LvId>, Vec<LvId>) = parts.images.iter().partition(|lv| is_gone(lv));
+    let left: Vec<LvId> = parts
+        .images
+        .iter()
+        .copied()
+        .filter(|lv| !is_gone(lv))
+        .collect();
     let is_log_lost = parts.log.as_ref().is_some_and(is_gone);
-    if kept.is_empty() || lost.is_empty() && !is_log_lost {
+    if left.is_empty() || left.len() == parts.images.len() && !is_log_lost {
         return Ok(());
     }
     let name = draft.vg.lv(id).name().to_owned();
-    draft.warn(format!(
-        "Mirror {name} lost {} of its {} copies{}.",
-        lost.len(),
-        parts.images.len(),
-        if is_log_lost { " and its log" } else { "" }
-    ));
+    let lost = parts.images.len() - left.len();
+    let kept = choose(draft, id, &left, states)?;
+    if lost > 0 || is_log_lost {
+        let what = match (lost, is_log_lost) {
+            (0, _) => "its log".to_owned(),
+            (_, false) => format!("{lost} of its {} images", parts.images.len()),
+            (_, true) => format!("{lost} of its {} images and its log", parts.images.len()),
+        };
+        draft.warn(format!("Mirror {name} lost {what}."));
+    }
     keep(draft, id, &parts, &kept, is_log_lost)?;
-    for lv in lost {
-        draft.vg.remove_lv(lv);
+    for lv in parts.images.iter().filter(|lv| !kept.contains(lv)) {
+        draft.vg.remove_lv(*lv);
     }
     Ok(())
+}
+
+/// The images that a mirror keeps of those that are left, one that is up to date first.
+fn choose(draft: &mut Draft, id: LvId, left: &[LvId], states: &ImageStates) -> Result<Vec<LvId>> {
+    let (mut kept, others): (Vec<LvId>, Vec<LvId>) =
+        left.iter().partition(|lv| states.current.contains(lv));
+    if !kept.is_empty() {
+        kept.extend(others);
+        return Ok(kept);
+    }
+    let mirror = format!("{}/{}", draft.vg.name, draft.vg.lv(id).name());
+    let named = left.iter().find(|lv| is_named(&draft.vg, **lv, states));
+    if let Some(image) = named {
+        let name = draft.vg.lv(*image).name().to_owned();
+        draft.warn(format!(
+            "Mirror {mirror} goes on with its image {name}, which is out of date: what was written \
+             last is lost."
+        ));
+        return Ok(vec![*image]);
+    }
+    let names: Vec<&str> = left.iter().map(|lv| draft.vg.lv(*lv).name()).collect();
+    Err(refused(format!(
+        "Mirror {mirror} is not changed: the images that are left ({}) are out of date, or not \
+         known to be in sync, and what was written last is on a missing physical volume. Bring \
+         that one back. To go on with old data, and lose what was written last, add --useoutdated \
+         {}; to give the volume up, remove {mirror} first",
+        names.join(", "),
+        names[0]
+    )))
+}
+
+fn is_named(vg: &VolumeGroup, image: LvId, states: &ImageStates) -> bool {
+    let name = vg.lv(image).name();
+    states.outdated.iter().any(|named| named == name)
+}
+
+/// Refuses names in `--useoutdated` that would change nothing: people who name an image have
+/// something in mind.
+pub(in crate::plan) fn require_useful(
+    vg: &VolumeGroup,
+    mirrors: &BTreeSet<LvId>,
+    gone: &BTreeSet<PvId>,
+    states: &ImageStates,
+) -> Result<()> {
+    let mut useful = BTreeSet::new();
+    for id in mirrors {
+        let images = mirror::parts(vg, *id)?.map_or_else(Vec::new, |parts| parts.images);
+        let is_left = |lv: &&LvId| mirror::pvs_below(vg, **lv).is_disjoint(gone);
+        let left: Vec<&LvId> = images.iter().filter(is_left).collect();
+        if left.len() < images.len() && left.iter().all(|lv| !states.current.contains(lv)) {
+            let named = left.iter().find(|lv| is_named(vg, ***lv, states));
+            useful.extend(named.map(|lv| vg.lv(**lv).name()));
+        }
+    }
+    match states
+        .outdated
+        .iter()
+        .find(|name| !useful.contains(name.as_str()))
+    {
+        None => Ok(()),
+        Some(name) => Err(refused(format!(
+            "--useoutdated {name}: this is not the image of a mirror that lost all images that are \
+             up to date; nothing was changed"
+        ))),
+    }
 }
 
 fn keep(

@@ -80,7 +80,8 @@ fn a_missing_disk_is_named() {
             "WARNING: VG vg0 is missing PV",
             "WARNING: Couldn't find device with uuid",
             "last written to",
-            "vgreduce --removemissing vg0",
+            "without it, lost: stripe3, stripe2x; with fewer images: raid1x3, raid4,",
+            "plan vgreduce --removemissing --force vg0 shows",
         ],
     );
     assert_eq!(scan.groups[0].missing_count(), 1);
