@@ -560,10 +560,6 @@ fn what_is_not_supported_is_refused_by_name() {
         ("vgcreate --metadataprofile p vg0 {0}", "--metadataprofile"),
         ("vgchange --refresh vg0", "--refresh"),
         ("vgsplit -l 5 vg0 vg1 {0}", "--maxlogicalvolumes"),
-        (
-            "vgreduce --mirrorsonly --removemissing vg0",
-            "--mirrorsonly",
-        ),
     ] {
         let refused = twins.ours(line);
         assert_eq!(refused.code, Some(5), "{refused}");

@@ -22,6 +22,7 @@ mod logical;
 mod manual;
 mod measure;
 mod mishaps;
+mod missing;
 mod names;
 mod nbd;
 mod network;
