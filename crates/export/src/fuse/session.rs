@@ -264,7 +264,7 @@ impl Drop for FuseFile {
 /// A second channel of the same connection, so that threads do not share one lock in the kernel.
 fn clone_channel(channel: &OwnedFd) -> Result<OwnedFd> {
     /// `_IOR(229, 0, uint32_t)` of the kernel's `fuse.h`.
-    const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500;
+    const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500_u32 as libc::Ioctl;
     let flags =
         rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
     let failed = |error| Error::io("cannot open a second channel to FUSE", error);
