@@ -10,6 +10,7 @@ mod changes;
 mod classes;
 mod clients;
 mod commands;
+mod cookbook;
 mod crashes;
 mod demo;
 mod durability;

@@ -45,6 +45,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("xz", "xz-utils"),
     ("faketime", "faketime"),
     ("unshare", "util-linux"),
+    ("mkfs.vfat", "dosfstools"),
+    ("mcopy", "mtools"),
     ("zsh", "zsh"),
     ("fish", "fish"),
 ];
