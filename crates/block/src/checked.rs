@@ -9,7 +9,8 @@
 //! not write, and the next flush would succeed without it. So from then on every flush and every
 //! write with FUA on the device fails with [`Kind::FlushFailed`], on all its queues, until it is
 //! opened again. Plain reads and writes go on. A failed FUA write latches too, unless it was
-//! refused before it touched the medium.
+//! refused before it touched the medium. What was in flight then fails as well: of several flushes
+//! of a file at the same time the kernel tells only one that data was lost.
 //!
 //! Empty reads and writes are done at once. Costs: one slab entry per request in flight.
 
@@ -89,11 +90,7 @@ impl<Q: Queue> Checked<Q> {
     fn refusal(&self, request: &Request) -> Error {
         let Info { name, size, .. } = &self.info;
         if is_durable(request) && self.latch.has_failed() {
-            let what = format!(
-                "{name}: an earlier flush failed, so nothing can be promised to be durable; \
-                 close and open it again, and check what was written last"
-            );
-            return Error::new(Kind::FlushFailed, what);
+            return self.flush_failed();
         }
         if request.operation.is_write() && self.info.read_only {
             return Error::new(Kind::ReadOnly, format!("{name} is read-only"));
@@ -108,6 +105,22 @@ impl<Q: Queue> Checked<Q> {
             format!("{place} are not whole blocks of {block} bytes")
         };
         Error::new(Kind::InvalidRequest, what)
+    }
+
+    #[cold]
+    fn flush_failed(&self) -> Error {
+        let what = format!(
+            "{}: an earlier flush failed, so nothing can be promised to be durable; close and \
+             open it again, and check what was written last",
+            self.info.name
+        );
+        Error::new(Kind::FlushFailed, what)
+    }
+
+    /// Whether an answer of the queue inside says that data may be lost.
+    fn tells_of_loss(&self, completion: &Completion) -> bool {
+        let asked = || self.slots.get(completion.tag as usize).copied().flatten();
+        completion.result.as_ref().is_err_and(loses_data) && asked().is_some_and(|one| one.durable)
     }
 
     fn remember(&mut self, request: &Request) -> u64 {
@@ -133,8 +146,8 @@ impl<Q: Queue> Checked<Q> {
         self.free.push(slot);
         self.in_flight -= 1;
         completion.tag = asked.tag;
-        if asked.durable && completion.result.as_ref().is_err_and(loses_data) {
-            self.latch.fail();
+        if asked.durable && completion.result.is_ok() && self.latch.has_failed() {
+            completion.result = Err(self.flush_failed());
         }
     }
 }
@@ -180,6 +193,9 @@ impl<Q: Queue> Queue for Checked<Q> {
         self.refused.drain_into(done);
         let before = done.len();
         self.inner.poll(done);
+        if done[before..].iter().any(|one| self.tells_of_loss(one)) {
+            self.latch.fail();
+        }
         for completion in &mut done[before..] {
             self.settle(completion);
         }

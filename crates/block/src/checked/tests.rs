@@ -115,6 +115,39 @@ fn a_failed_flush_is_not_forgotten() {
 }
 
 #[test]
+fn flushes_beside_a_failed_one_fail() {
+    // Of several flushes at the same time only one is told that data was lost; none promises it.
+    let driver = Driver::new().unwrap();
+    let latch = FlushLatch::default();
+    let info = Info::new("disk", 1 << 20);
+    let mut first = queue(&driver, info.clone(), &latch);
+    let mut second = queue(&driver, info, &latch);
+    let fua = Request::write(3, 0, Durability::Fua, Buffer::zeroed(512));
+    second.submit(fua);
+    first.submit(Request::flush(1));
+    first.inner.fail = Some(Kind::Io);
+    first.submit(Request::flush(2));
+    first.inner.fail = None;
+    first.submit(Request::write(
+        4,
+        0,
+        Durability::Volatile,
+        Buffer::zeroed(512),
+    ));
+    let mut done = Vec::new();
+    first.poll(&mut done);
+    second.poll(&mut done);
+    let answer = |tag| {
+        let one = done.iter().find(|one| one.tag == tag).unwrap();
+        one.result.as_ref().err().map(Error::kind)
+    };
+    assert_eq!(answer(1), Some(Kind::FlushFailed));
+    assert_eq!(answer(2), Some(Kind::Io));
+    assert_eq!(answer(3), Some(Kind::FlushFailed));
+    assert_eq!(answer(4), None);
+}
+
+#[test]
 #[should_panic(expected = "exactly once")]
 fn a_second_answer_is_a_defect() {
     // A queue that answers twice is caught.
