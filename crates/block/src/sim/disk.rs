@@ -181,6 +181,11 @@ impl Disk {
         request.complete(result)
     }
 
+    /// Forgets a request in flight, which its asker was killed before it was sent.
+    pub fn abandon(&mut self, ticket: Ticket) {
+        self.flying.remove(&ticket).expect("is in flight");
+    }
+
     /// What a power cut at this moment could leave: of the writes that are not durable, answered
     /// or not, any subset, each of them whole or torn.
     pub fn cut(&self, random: &mut Random) -> Image {
@@ -196,7 +201,7 @@ impl Disk {
         let mut flying: Vec<&Flying> = self.flying.values().collect();
         while !flying.is_empty() {
             let one = flying.swap_remove(random.index(flying.len()));
-            if let Some((range, data)) = one.write(self.faults.discards) {
+            if let Some((range, data)) = one.write(&self.faults) {
                 self.keep_some(&mut image, range, &data, greed, random);
             }
         }
@@ -250,6 +255,8 @@ impl Disk {
             let failure = fail(kind, "failed, as planned");
             if request.operation == Operation::Flush {
                 self.drop_some(covers);
+            } else if self.faults.residue && self.random.chance(1, 2) {
+                self.take(request, Fate::Proper, Durability::Volatile);
             }
             return failure;
         }
@@ -341,8 +348,12 @@ impl Disk {
 }
 
 impl Flying {
-    fn write(&self, discards: Discards) -> Option<(Range, Data)> {
-        written(&self.request, self.fate, discards)
+    fn write(&self, faults: &Faults) -> Option<(Range, Data)> {
+        let fate = match self.fate {
+            Fate::Failing(_) if faults.residue => Fate::Proper,
+            fate => fate,
+        };
+        written(&self.request, fate, faults.discards)
     }
 }
 

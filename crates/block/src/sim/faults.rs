@@ -19,8 +19,10 @@ pub enum Discards {
 pub struct Faults {
     /// Blocks that cannot be read until they are written (latent errors), by number.
     pub unreadable: BTreeSet<u64>,
-    /// Requests that fail, and how. They leave the medium as it was.
+    /// Requests that fail, and how. They leave the medium as it was, but for `residue`.
     pub failing: BTreeMap<u64, Kind>,
+    /// A write that fails may have been carried out all the same, as a whole or in part.
+    pub residue: bool,
     /// The request with which the disk vanishes: it and all later ones are answered with
     /// [`Kind::Gone`].
     pub vanishing: Option<u64>,

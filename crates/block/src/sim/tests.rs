@@ -124,6 +124,31 @@ fn faults_happen() {
     assert!(disk.is_gone());
 }
 
+/// A write that fails leaves the medium as it was; with a residue it may be there all the same.
+#[test]
+fn failed_writes_may_be_there() {
+    let mut seen = HashSet::new();
+    for seed in 0..200 {
+        for residue in [false, true] {
+            let mut faults = Faults {
+                residue,
+                ..Faults::default()
+            };
+            faults.failing.insert(1, Kind::Io);
+            let mut one = Disk::new("sim", Image::new(2 * BLOCK), 512, faults, seed);
+            let ticket = one.begin(write(0, 2, 1, Durability::Fua));
+            let before = blocks(&one.cut(&mut Random::new(seed + 1000)));
+            assert!(one.finish(ticket).result.is_err());
+            let after = blocks(one.content());
+            assert!(residue || (before == [0, 0] && after == [0, 0]));
+            seen.insert((before, after[0]));
+        }
+    }
+    for torn in [[0, 0], [1, 0], [0, 1], [1, 1]] {
+        assert!(seen.contains(&(torn.to_vec(), 0)) && seen.contains(&(torn.to_vec(), 1)));
+    }
+}
+
 /// Lost and misdirected writes are acknowledged.
 #[test]
 fn disks_lie() {
