@@ -95,6 +95,11 @@ impl Drops {
         self.failed.as_ref()
     }
 
+    /// From now on nothing is written.
+    pub(super) fn fail(&mut self, why: &Error) {
+        self.failed.get_or_insert_with(|| why.clone());
+    }
+
     /// Whether a round should begin.
     pub(super) fn wants_round(&self) -> bool {
         self.wanted && self.round.is_none()
@@ -275,7 +280,7 @@ impl Mirror {
     ) {
         let mut waiters = self.drops.round.take().expect("a round was running");
         if let Err(error) = result {
-            self.drops.failed.get_or_insert_with(|| error.clone());
+            self.drops.fail(error);
             self.drops.wanted = false;
             waiters.append(&mut self.drops.next);
         }

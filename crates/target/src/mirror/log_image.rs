@@ -28,6 +28,7 @@ use block::{Error, Kind, Result};
 
 use super::Sync;
 use super::config::LEGS_MAX;
+use super::limits::Limits;
 
 const SECTOR: usize = 512;
 /// Where the bits begin.
@@ -44,8 +45,6 @@ const RECORD_MAGIC: u64 = u64::from_le_bytes(*b"AshWhole");
 const RECORD_VERSION: u32 = 1;
 const RECORD_IDS: usize = 16;
 const RECORD_SUM: usize = SECTOR - 8;
-/// What is written at once at most, in bytes.
-const RUN_MAX: usize = 64 << 10;
 
 /// How many bytes at the beginning of a log say something about `regions`.
 pub fn log_length(regions: u64) -> u64 {
@@ -96,6 +95,8 @@ pub(super) struct LogImage {
     block: usize,
     regions: u64,
     changed: BTreeSet<usize>,
+    /// Bytes of a run at most, but for one block.
+    pub(super) run_max: usize,
 }
 
 impl LogImage {
@@ -107,12 +108,17 @@ impl LogImage {
 
     /// Makes sense of what is on the disk. What it says about more or fewer regions is settled
     /// here; nothing is written yet.
+    ///
+    /// What was read may be in a cache only: whoever wrote it was killed before it was durable, or
+    /// was told that it failed. So the disk is taken to lack all of it, and it is written once
+    /// before anything relies on it.
     pub(super) fn load(bytes: Vec<u8>, regions: u64, block: u32, sync: Sync) -> Result<Self> {
         let mut image = Self {
+            changed: (0..bytes.len() / block as usize).collect(),
             bytes,
             block: block as usize,
             regions,
-            changed: BTreeSet::new(),
+            run_max: Limits::default().log_run,
         };
         assert_eq!(image.bytes.len() as u64, Self::len_for(regions, block));
         let magic = u32::from_le_bytes(image.field(0));
@@ -203,7 +209,7 @@ impl LogImage {
         for block in changed {
             let (start, end) = (block * self.block, (block + 1) * self.block);
             match runs.last_mut() {
-                Some(run) if run.1 == start && end - run.0 <= RUN_MAX => run.1 = end,
+                Some(run) if run.1 == start && end - run.0 <= self.run_max => run.1 = end,
                 _ => runs.push((start, end)),
             }
         }

@@ -26,8 +26,8 @@
 //!
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
 //! `journal.rs` writes the log, `health.rs` loses legs, `order.rs` tells others about it,
-//! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`
-//! and `operation.rs` are what they know.
+//! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`,
+//! `limits.rs` and `operation.rs` are what they know.
 //! `explore/` takes the power away.
 
 mod bits;
@@ -36,6 +36,7 @@ mod config;
 pub mod explore;
 mod health;
 mod journal;
+mod limits;
 mod log_image;
 mod operation;
 mod order;

@@ -271,14 +271,6 @@ impl Regions {
         clean
     }
 
-    /// Whether a write there needs the log first.
-    pub(super) fn needs_log(&self, region: u64) -> bool {
-        match self.active.get(&region) {
-            Some(entry) => entry.phase == Phase::Marking,
-            None => self.in_sync.get(region),
-        }
-    }
-
     /// The invariants.
     pub(super) fn check(&self) {
         for (region, entry) in &self.active {

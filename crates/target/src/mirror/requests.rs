@@ -10,10 +10,6 @@ use super::operation::{Flushing, Gather, LegSet, Operation, Reading, Writing};
 use super::regions::Held;
 use crate::machine::{Step, Steps};
 
-/// Zeros are written in pieces of so many regions, so that a request for all of a large mirror
-/// does not hold all its regions at once.
-const PIECE_REGIONS: u64 = 256;
-
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
         self.requests_in_flight += 1;
@@ -143,22 +139,16 @@ impl Mirror {
     fn begin_piece(&mut self, id: usize, now: Duration, steps: &mut Steps) {
         let most = match self.operations.write(id).request.operation {
             Asked::Write => u64::MAX,
-            _ => PIECE_REGIONS.saturating_mul(self.config.region_size),
+            _ => self
+                .limits
+                .zeroed_regions
+                .saturating_mul(self.config.region_size),
         };
         let write = self.operations.write(id);
         let start = write.piece.end();
         let piece = Range::new(start, (write.request.range.end() - start).min(most));
         write.piece = piece;
         let regions = self.regions.of(piece);
-        if let Some(failure) = self.journal.failure() {
-            let failure = failure.clone();
-            if regions.clone().any(|region| self.regions.needs_log(region)) {
-                let write = self.operations.write(id);
-                write.piece = Range::new(start, 0);
-                write.error = Some(failure);
-                return self.end_write(id, steps);
-            }
-        }
         let (mut blocked, mut marked) = (0, Vec::new());
         for region in regions {
             match self.regions.hold(region, id) {

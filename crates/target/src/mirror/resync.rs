@@ -23,8 +23,6 @@ use crate::machine::{Step, Steps};
 pub(super) const COPY_TIMER: u64 = 2;
 /// Regions that are copied at a time.
 const COPIES_MAX: usize = 4;
-/// Bytes that are copied at a time, of each region.
-const PIECE: u64 = 256 << 10;
 /// How long nothing is copied after a region could not be.
 const PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for a region that nobody writes to.
@@ -101,7 +99,7 @@ impl Mirror {
         let id = self.operations.insert(Operation::Copy(Copying {
             region,
             end,
-            piece: Range::new(start, PIECE.min(end - start)),
+            piece: Range::new(start, self.limits.copy_piece.min(end - start)),
             tried: LegSet::default(),
             source: 0,
             gather: Gather::default(),
@@ -212,7 +210,7 @@ impl Mirror {
         if at == copy.end {
             return self.end_copy(id, Recovered::Copied, now, steps);
         }
-        copy.piece = Range::new(at, PIECE.min(copy.end - at));
+        copy.piece = Range::new(at, self.limits.copy_piece.min(copy.end - at));
         copy.tried = LegSet::default();
         if self.copies.free_at > now {
             self.copies.paused.push(id);

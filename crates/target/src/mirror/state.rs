@@ -9,6 +9,7 @@ use super::config::{Access, Content, GO, LogPlace, MirrorConfig, Start, Sync};
 use super::explore::Plant;
 use super::health::{Drops, LegState};
 use super::journal::{Journal, Waiter};
+use super::limits::Limits;
 use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
 use super::order;
@@ -39,6 +40,7 @@ pub struct Mirror {
     pub(super) is_cleaning: bool,
     pub(super) clean_timer: bool,
     pub(super) planted: Option<Plant>,
+    pub(super) limits: Limits,
     log_block: u32,
     loading: Vec<u8>,
     phase: Phase,
@@ -125,6 +127,7 @@ impl Mirror {
             is_cleaning: false,
             clean_timer: false,
             planted: None,
+            limits: Limits::default(),
             log_block,
             loading: Vec::new(),
             phase: Phase::Loading,
@@ -189,7 +192,8 @@ impl Mirror {
         }
     }
 
-    fn use_log(&mut self, image: LogImage, steps: &mut Steps) {
+    fn use_log(&mut self, mut image: LogImage, steps: &mut Steps) {
+        image.run_max = self.limits.log_run;
         for region in 0..self.regions.count() {
             self.regions.set_in_sync(region, image.get(region));
         }
@@ -235,8 +239,11 @@ impl Mirror {
         let Hold::Going(id) = self.hold else {
             return self.log_ready(result, steps);
         };
-        // A log that failed is noted by the journal: the mirror goes on as where it fails later.
         self.hold = Hold::Over;
+        if let Err(error) = &result {
+            // Where the log says that legs may differ, that may not be durable: nothing is written.
+            self.drops.fail(error);
+        }
         self.begin_told_round(steps);
         for request in std::mem::take(&mut self.waiting) {
             self.request(request, now, steps);

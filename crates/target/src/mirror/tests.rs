@@ -106,10 +106,10 @@ fn logs_are_understood() {
         [true, true, false, false]
     );
     let mut shrunk = image(&header(8, &[0xff]), 3, Sync::AsLogged);
-    let [(1024, bits)] = shrunk.take_changed()[..] else {
-        panic!("bits first");
+    let [(0, all)] = shrunk.take_changed()[..] else {
+        panic!("what was read may not be durable");
     };
-    assert_eq!(bits[0], 0b111, "bits behind the end are 0");
+    assert_eq!(all[1024], 0b111, "bits behind the end are 0");
     shrunk.claim();
     let [(0, first)] = shrunk.take_changed()[..] else {
         panic!("then the header");
@@ -508,6 +508,49 @@ fn nonsense_is_refused() {
     small(&mut config);
     let error = Mirror::new(config, &tiny).unwrap_err();
     assert_eq!(error.kind(), Refusal::DeviceTooSmall);
+}
+
+/// What the log says may be in a cache only, if whoever wrote it was killed: it is durable before
+/// a write relies on it.
+#[test]
+fn logs_are_durable_before_they_count() {
+    let set = Set::new();
+    let home = set.start(Set::config()).unwrap();
+    wait_for(&home, "in_sync=16/16 dirty=0");
+    drop(home);
+    let set = set.reboot();
+    // Killed in the middle of clearing all bits.
+    let mut log = BlockingDevice::open(&set.devices[2]).unwrap();
+    log.write_at(&[0; 512], 1024).unwrap();
+    drop(log);
+    let mut config = Set::config();
+    config.clean_after = Duration::from_secs(3600);
+    let home = set.start(config).unwrap();
+    let bits = set.devices[2]
+        .disk()
+        .durable()
+        .bytes(block::Range::new(1024, 2));
+    assert_eq!(bits, [0, 0], "before the first request");
+    drop(home);
+}
+
+/// A mirror that cannot claim its log when it is told to go on writes nothing: what the log says
+/// may not be durable.
+#[test]
+fn unclaimed_logs_stop_all_writes() {
+    let set = Set::new();
+    let mut config = Set::config();
+    config.start = Start::Held;
+    let home = set.start(config).unwrap();
+    assert!(status(&home).starts_with("legs=AS in_sync=0/16"));
+    set.devices[2].disk().vanish();
+    home.message(GO, LIMIT).unwrap_err();
+    let mut device = BlockingDevice::open(&home).unwrap();
+    // A region that is not in sync needs nothing of the log, if that is durable.
+    device.write_at(&[4; 512], 0).unwrap_err();
+    device.flush().unwrap_err();
+    assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
+    assert_eq!(set.leg(0), [1; 16]);
 }
 
 /// A disk that answers in any order, slowly, makes no difference to what is read.
