@@ -38,7 +38,9 @@ fn power_cuts_break_no_promise() {
     println!("{report}");
     assert_eq!(report.broken, None);
     assert!(report.states >= 5_000 && report.without_leg > 0 && report.stale > 0);
-    assert!(report.kernel > 0);
+    assert!(report.kernel > 0 && report.log_failed > 0 && report.killed > 0);
+    assert!(report.released > 0 && report.stopped > report.released);
+    assert!(report.replaced > 0 && report.given_up > 0);
 }
 
 /// Each mistake is found.
@@ -524,7 +526,7 @@ fn logs_are_durable_before_they_count() {
     log.write_at(&[0; 512], 1024).unwrap();
     drop(log);
     let mut config = Set::config();
-    config.clean_after = Duration::from_secs(3600);
+    config.clean_after = Duration::from_hours(1);
     let home = set.start(config).unwrap();
     let bits = set.devices[2]
         .disk()

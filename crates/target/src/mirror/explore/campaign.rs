@@ -34,6 +34,18 @@ pub struct Report {
     pub stale: u64,
     /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
     pub kernel: u64,
+    /// Cuts after the log had failed.
+    pub log_failed: u64,
+    /// Mirrors whose process was killed, and that another one started.
+    pub killed: u64,
+    /// Mirrors that were stopped.
+    pub stopped: u64,
+    /// Those of them whose log was given back to the kernel.
+    pub released: u64,
+    /// Mirrors that took the place of another one.
+    pub replaced: u64,
+    /// Mirrors that were held, and given up.
+    pub given_up: u64,
     /// The seed of a history in which a promise was broken, and how.
     pub broken: Option<(u64, String)>,
 }
@@ -47,13 +59,21 @@ impl fmt::Display for Report {
             without_leg,
             stale,
             kernel,
-            ..
+            log_failed,
+            killed,
+            stopped,
+            released,
+            replaced,
+            given_up,
+            broken: _,
         } = self;
         write!(
             f,
             "{states} different states, {cuts} power cuts in {histories} histories; a leg was \
              gone after {without_leg}, a stale one back after {stale}, and back for the kernel \
-             after {kernel}"
+             after {kernel}; the log had failed before {log_failed}; {killed} mirrors were \
+             killed, {stopped} stopped, {released} logs given back, {replaced} mirrors \
+             replaced, {given_up} held in vain"
         )
     }
 }
@@ -79,6 +99,12 @@ impl Campaign {
         report.without_leg = seen.without_leg;
         report.stale = seen.stale;
         report.kernel = seen.kernel;
+        report.log_failed = seen.log_failed;
+        report.killed = seen.killed;
+        report.stopped = seen.stopped;
+        report.released = seen.released;
+        report.replaced = seen.replaced;
+        report.given_up = seen.given_up;
         report
     }
 }

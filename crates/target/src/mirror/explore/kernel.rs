@@ -7,26 +7,26 @@
 use block::Range;
 use block::sim::Image;
 
-use super::history::{REGION, SECTORS};
-use super::model::{Model, SECTOR};
+use super::model::Model;
+use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::Described;
 use crate::mirror::{LogPlace, is_region_in_sync};
 
 /// Fails where the kernel would read something that may not be there.
 pub(super) fn judge(
-    log: LogPlace,
+    shape: &Shape,
     images: &[Image],
     described: &Described,
     model: &Model,
 ) -> Result<(), String> {
-    let log = match log {
+    let log = match shape.log {
         LogPlace::Core => None,
-        LogPlace::Disk(device) => Some(images[device].bytes(Range::new(0, 3 * SECTOR))),
+        LogPlace::Disk(device) => Some(images[device].bytes(Range::new(0, shape.log_len()))),
     };
     for sector in 0..SECTORS {
         let same = match &log {
             None => described.assumed,
-            Some(log) => is_region_in_sync(log, sector / REGION),
+            Some(log) => is_region_in_sync(log, shape.region_of(sector)),
         };
         let legs = if same { described.order.len() } else { 1 };
         for leg in &described.order[..legs] {
@@ -34,8 +34,8 @@ pub(super) fn judge(
             // Another one than before may be read: it is another program's answer.
             let mut model = model.clone();
             model.forget_reads();
-            let bytes = images[*leg].bytes(range);
-            let since = model.answered();
+            let bytes = images[*leg].bytes(shape.place(range));
+            let since = model.expected(false);
             let judged = model.judge(range, &bytes, &since);
             judged.map_err(|what| format!("the kernel takes over, and on leg {leg} {what}"))?;
         }

@@ -1,7 +1,10 @@
 //! Takes the power away from mirrors, at every moment and in every way, and looks what is left.
 //!
-//! A history is chosen by its seed: how many legs, which log, what is written and in which order
-//! the disks answer, when a leg dies. At about every second step the power is cut: of all that is
+//! A history is chosen by its seed: how many legs, which log, what is written, zeroed, discarded
+//! and flushed and in which order the disks answer; what fails (a leg or the log dies, one request
+//! of theirs fails, the description cannot be written); whether another mirror takes the place of
+//! this one, or is held and given up; whether its process is killed, and whether it is stopped at
+//! the end. At about every second step the power is cut: of all that is
 //! not durable any subset is lost, torn at sectors. What is left is started again, with all legs,
 //! without one, or with the dead one back, and read twice while it is being copied; sometimes it
 //! is written on, and cut once more. What a sector may hold is known from what was answered. Each
@@ -10,14 +13,18 @@
 //! Broken promises come with the seed of their history, which repeats them. [`Plant`] makes
 //! mistakes on purpose: an explorer that does not find them is worth nothing.
 //!
-//! `model.rs` knows what a sector may hold, `world.rs` runs a mirror over simulated disks,
-//! `kernel.rs` is the kernel's rule, `history.rs` is one history, `campaign.rs` many.
+//! `shape.rs` is what a mirror is made of, `model.rs` knows what a sector may hold, `world.rs` runs
+//! a mirror over simulated disks, `run.rs` asks it and judges its answers, `cut.rs` what is left of
+//! it, `kernel.rs` is the kernel's rule, `history.rs` is one history, `campaign.rs` many.
 
 mod campaign;
+mod cut;
 mod history;
 mod kernel;
 mod model;
 mod plant;
+mod run;
+mod shape;
 mod world;
 
 pub use campaign::{Campaign, Report};

@@ -2,12 +2,18 @@
 //!
 //! Versions of a sector count up with each write that is issued; version 0 was there at first. A
 //! sector may hold any version from the last one that is certainly durable to the last one that
-//! was issued. A version that was read after a cut is the one, as long as no leg is lost.
+//! was issued. A version that was read after a cut is the one, as long as no leg is lost. And as
+//! long as nothing fails, reads that began after a write did never go back behind it once one of
+//! them has seen it. (Zeros do not count there: they are written piece by piece.)
+//!
+//! Some versions are zeros: they look the same, so zeros are any of them.
 
 use block::Range;
 
-/// Bytes of a sector.
-pub(super) const SECTOR: u64 = 512;
+use super::shape::SECTOR;
+
+/// Versions of a sector at most: a history has fewer steps.
+const VERSIONS_MAX: u32 = u128::BITS;
 
 /// One sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -24,8 +30,29 @@ struct Sector {
     at_cut: u32,
     /// What was read after a cut, and up to which version that excludes all others.
     read: Option<(u32, u32)>,
+    /// Versions that are zeros, a bit each.
+    zeros: u128,
+    /// The newest version that was read.
+    seen: u32,
     /// Whether a write is in flight.
     busy: bool,
+}
+
+impl Sector {
+    fn is_zero(&self, version: u32) -> bool {
+        version < VERSIONS_MAX && self.zeros >> version & 1 == 1
+    }
+
+    /// Whether two versions cannot be told apart.
+    fn is_same(&self, one: u32, other: u32) -> bool {
+        one == other || (self.is_zero(one) && self.is_zero(other))
+    }
+
+    /// Whether no other version was read after the cut.
+    fn allows(&self, version: u32) -> bool {
+        self.read
+            .is_none_or(|(read, until)| version > until || self.is_same(version, read))
+    }
 }
 
 /// All sectors.
@@ -34,6 +61,10 @@ pub(super) struct Model {
     sectors: Vec<Sector>,
     /// Whether what was read after a cut stays.
     pub(super) is_sticky: bool,
+    /// Whether what is read never becomes older.
+    pub(super) is_monotone: bool,
+    /// Whether what was read may have come from a cache, and goes with the power.
+    is_cached: bool,
 }
 
 impl Model {
@@ -45,6 +76,8 @@ impl Model {
         Self {
             sectors: vec![sector; count as usize],
             is_sticky: true,
+            is_monotone: true,
+            is_cached: false,
         }
     }
 
@@ -53,14 +86,18 @@ impl Model {
     }
 
     /// The bytes of the next versions of a range; they count as issued.
-    pub(super) fn issue(&mut self, range: Range) -> Vec<u8> {
+    pub(super) fn issue(&mut self, range: Range, what: Content) -> Vec<u8> {
         let mut bytes = Vec::new();
         for index in sectors_of(range) {
             let sector = &mut self.sectors[index];
             sector.busy = true;
             sector.issued = sector.next;
             sector.next += 1;
-            bytes.extend(encode(index, sector.issued));
+            assert!(sector.issued < VERSIONS_MAX, "a history has fewer writes");
+            match what {
+                Content::Bytes => bytes.extend(encode(index, sector.issued)),
+                Content::Zeros => sector.zeros |= 1 << sector.issued,
+            }
         }
         bytes
     }
@@ -84,6 +121,18 @@ impl Model {
         self.sectors.iter().map(|sector| sector.done).collect()
     }
 
+    /// What a read that begins now must not be older than, and what had been issued by then. If
+    /// it is not `steady`, a later one may be read from another leg.
+    pub(super) fn expected(&self, steady: bool) -> Expected {
+        let of = |what: fn(&Sector) -> u32| self.sectors.iter().map(what).collect();
+        Expected {
+            done: of(|sector| sector.done),
+            seen: of(|sector| sector.seen),
+            issued: of(|sector| sector.issued),
+            steady,
+        }
+    }
+
     /// A flush was done that covers these.
     pub(super) fn flushed(&mut self, covered: &[u32]) {
         for (sector, version) in self.sectors.iter_mut().zip(covered) {
@@ -93,9 +142,23 @@ impl Model {
 
     /// The power was cut: any version that is not excluded may be there.
     pub(super) fn cut(&mut self) {
+        if std::mem::take(&mut self.is_cached) {
+            self.forget_reads();
+        }
         for sector in &mut self.sectors {
             sector.done = sector.floor;
             sector.at_cut = sector.issued;
+            sector.seen = 0;
+            sector.busy = false;
+        }
+    }
+
+    /// Who wrote was killed: what is in flight may be there or not, what was answered is.
+    pub(super) fn killed(&mut self) {
+        self.is_cached = true;
+        for sector in &mut self.sectors {
+            sector.at_cut = sector.issued;
+            sector.seen = 0;
             sector.busy = false;
         }
     }
@@ -107,29 +170,43 @@ impl Model {
         }
     }
 
-    /// Judges what was read. `since` is what was answered when the read began. What was not
-    /// written since the cut stays the same from now on.
+    /// Judges what was read. `since` is what was so when the read began. What was not written
+    /// since the cut stays the same from now on.
     pub(super) fn judge(
         &mut self,
         range: Range,
         bytes: &[u8],
-        since: &[u32],
+        since: &Expected,
     ) -> Result<(), String> {
         for (index, bytes) in sectors_of(range).zip(bytes.chunks(SECTOR as usize)) {
             let sector = &mut self.sectors[index];
-            let Some(version) = decode(index, bytes) else {
+            let seen = if self.is_monotone {
+                since.seen[index]
+            } else {
+                0
+            };
+            let certain = sector.floor.min(sector.at_cut);
+            let (from, to) = (since.done[index].max(seen).max(certain), sector.issued);
+            let (found, name) = if bytes.iter().all(|byte| *byte == 0) {
+                let mut zeros = (from..=to).filter(|version| sector.is_zero(*version));
+                (
+                    zeros.find(|version| sector.allows(*version)),
+                    "zeros".into(),
+                )
+            } else if let Some(version) = decode(index, bytes) {
+                let allowed = (from..=to).contains(&version) && sector.allows(version);
+                (allowed.then_some(version), format!("version {version}"))
+            } else {
                 return Err(format!("sector {index} holds what was never written there"));
             };
-            let (from, to) = (
-                since[index].max(sector.floor.min(sector.at_cut)),
-                sector.issued,
-            );
-            let other = |(read, until)| version <= until && version != read;
-            if !(from..=to).contains(&version) || sector.read.is_some_and(other) {
+            let Some(version) = found else {
                 let read = sector.read;
                 return Err(format!(
-                    "sector {index} holds version {version}, not {from} to {to}, read {read:?}"
+                    "sector {index} holds {name}, not {from} to {to}, read {read:?}"
                 ));
+            };
+            if since.steady && version <= since.issued[index] && !sector.is_zero(version) {
+                sector.seen = sector.seen.max(version);
             }
             if self.is_sticky && sector.issued <= sector.at_cut {
                 sector.read = Some((version, sector.at_cut));
@@ -137,6 +214,25 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// What was so when a read began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// The version of each sector that had been answered, seen, and issued.
+    done: Vec<u32>,
+    seen: Vec<u32>,
+    issued: Vec<u32>,
+    /// Whether what is read is seen.
+    steady: bool,
+}
+
+/// What a write writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Bytes that tell the version.
+    Bytes,
+    Zeros,
 }
 
 fn sectors_of(range: Range) -> std::ops::Range<usize> {

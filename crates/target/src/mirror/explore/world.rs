@@ -1,12 +1,20 @@
 //! A mirror, its simulated disks, its description, and a scheduler that decides what happens next.
+//!
+//! The disks fail as it is arranged ([`World::arrange`]). After a failed flush, or write with FUA,
+//! a disk fails all others, those in flight too: [`block::Checked`] sees to that where disks are
+//! real.
+//!
+//! Another mirror may take the place of this one ([`World::replace`]); timers of the old one never
+//! reach the new one.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use block::sim::{Disk, Random, Ticket};
-use block::{Completion, Request};
+use block::{Completion, Durability, Kind, Operation, Request};
 
 use crate::machine::{Event, Machine, Step, Steps};
-use crate::mirror::{Mirror, Order, ordered};
+use crate::mirror::{Mirror, Order, ordered, unordered};
 
 /// One run of a mirror, from its start to a cut.
 pub(super) struct World {
@@ -18,6 +26,8 @@ pub(super) struct World {
     pub(super) started: Option<block::Result<()>>,
     pub(super) suspended: bool,
     pub(super) stopped: bool,
+    /// The answer to [`World::go`].
+    pub(super) replied: bool,
     /// How the mirror is described to whoever runs it next.
     pub(super) described: Described,
     /// How it is about to be described.
@@ -26,7 +36,23 @@ pub(super) struct World {
     written: bool,
     /// How it was described when it was started: in this order it speaks of its legs.
     started_as: Described,
-    timers: Vec<(Duration, u64)>,
+    /// Whether the next description will be said to have failed.
+    pub(super) undescribable: bool,
+    /// It was said to have failed.
+    pub(super) undescribed: bool,
+    arranged: Vec<(usize, Sort)>,
+    /// Disks that failed a flush or a write with FUA.
+    latched: Vec<bool>,
+    /// Flushes and writes with FUA that are in flight.
+    durable: BTreeSet<(usize, Ticket)>,
+    /// Disks that failed a write or a flush.
+    pub(super) failed: Vec<bool>,
+    /// How many requests have changed a disk, or made it durable.
+    pub(super) changes: u64,
+    /// Each with the number of the mirror that wants it.
+    timers: Vec<(Duration, u64, u64)>,
+    number: u64,
+    next_number: u64,
     now: Duration,
     steps: Steps,
 }
@@ -38,6 +64,31 @@ pub(super) struct Described {
     pub(super) order: Vec<usize>,
     /// They do not differ, wherever nothing else is known.
     pub(super) assumed: bool,
+}
+
+/// A mirror whose place another one has.
+pub(super) struct Replaced {
+    mirror: Mirror,
+    number: u64,
+    started_as: Described,
+}
+
+/// A sort of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Read,
+    Write,
+    Flush,
+}
+
+impl Sort {
+    fn of(request: &Request) -> Self {
+        match request.operation {
+            Operation::Read => Self::Read,
+            Operation::Flush => Self::Flush,
+            _ => Self::Write,
+        }
+    }
 }
 
 impl Described {
@@ -54,6 +105,7 @@ impl Described {
 impl World {
     /// `described` is what the mirror was made from: its legs are in that order.
     pub(super) fn start(mirror: Mirror, disks: Vec<Disk>, described: Described) -> Self {
+        let count = disks.len();
         let mut world = Self {
             mirror,
             disks,
@@ -61,16 +113,67 @@ impl World {
             started: None,
             suspended: false,
             stopped: false,
+            replied: false,
             started_as: described.clone(),
             described,
             wanted: None,
             written: false,
+            undescribable: false,
+            undescribed: false,
+            arranged: Vec::new(),
+            latched: vec![false; count],
+            durable: BTreeSet::new(),
+            failed: vec![false; count],
+            changes: 0,
             timers: Vec::new(),
+            number: 0,
+            next_number: 1,
             now: Duration::ZERO,
             steps: Steps::default(),
         };
         world.tell(Event::Start);
         world
+    }
+
+    /// Puts another mirror of the same disks, made from the present description, in the place of
+    /// one that is suspended, and starts it.
+    pub(super) fn replace(&mut self, mirror: Mirror) -> Replaced {
+        assert!(self.is_quiet(), "it is suspended");
+        let old = Replaced {
+            mirror: std::mem::replace(&mut self.mirror, mirror),
+            number: std::mem::replace(&mut self.number, self.next_number),
+            started_as: std::mem::replace(&mut self.started_as, self.described.clone()),
+        };
+        self.next_number += 1;
+        self.started = None;
+        self.tell(Event::Start);
+        old
+    }
+
+    /// Puts a mirror back that was replaced.
+    pub(super) fn put_back(&mut self, old: Replaced) {
+        assert!(self.is_quiet(), "the other one has ended");
+        self.mirror = old.mirror;
+        self.number = old.number;
+        self.started_as = old.started_as;
+    }
+
+    /// Ends a mirror that was replaced; whether it did nothing else.
+    pub(super) fn end(&mut self, mut old: Replaced) -> bool {
+        let mut steps = Steps::default();
+        old.mirror.event(Event::Stop, self.now, &mut steps);
+        matches!(steps.pop(), Some(Step::Stopped)) && steps.pop().is_none()
+    }
+
+    /// Whether nothing is in flight.
+    pub(super) fn is_quiet(&self) -> bool {
+        let idle = |disk: &Disk| disk.in_flight().count() == 0;
+        self.disks.iter().all(idle)
+    }
+
+    /// The next request of this sort to this disk fails.
+    pub(super) fn arrange(&mut self, disk: usize, sort: Sort) {
+        self.arranged.push((disk, sort));
     }
 
     pub(super) fn tell(&mut self, event: Event) {
@@ -80,10 +183,8 @@ impl World {
             match step {
                 Step::Started(result) => self.started = Some(result),
                 Step::Done(answer) => self.done.push(answer),
-                Step::Sub { leg, request } => {
-                    self.disks[leg].begin(request);
-                }
-                Step::Timer { at, key } => self.timers.push((at, key)),
+                Step::Sub { leg, request } => self.begin(leg, request),
+                Step::Timer { at, key } => self.timers.push((at, key, self.number)),
                 Step::Suspended => self.suspended = true,
                 Step::Stopped => self.stopped = true,
                 Step::Notice(text) => {
@@ -91,8 +192,28 @@ impl World {
                     assert!(self.wanted.is_none(), "one question at a time");
                     self.wanted = Some(self.started_as.reordered(&order));
                 }
-                Step::Reply { .. } => {}
+                Step::Reply { .. } => self.replied = true,
             }
+        }
+    }
+
+    fn begin(&mut self, leg: usize, request: Request) {
+        let sort = Sort::of(&request);
+        let durable = sort == Sort::Flush || request.durability == Durability::Fua;
+        let arranged = self.arranged.iter().position(|one| *one == (leg, sort));
+        if let Some(arranged) = arranged {
+            self.arranged.remove(arranged);
+        }
+        let disk = &mut self.disks[leg];
+        if arranged.is_some() || (durable && self.latched[leg]) {
+            let next = disk.begun() + 1;
+            disk.faults_mut().failing.insert(next, Kind::Io);
+            self.failed[leg] |= sort != Sort::Read;
+        }
+        self.changes += u64::from(sort != Sort::Read);
+        let ticket = disk.begin(request);
+        if durable {
+            self.durable.insert((leg, ticket));
         }
     }
 
@@ -111,33 +232,54 @@ impl World {
         let late = idle || random.chance(1, patience);
         if late && !self.timers.is_empty() {
             self.timers.sort_unstable();
-            let (at, key) = self.timers.remove(0);
+            let (at, key, number) = self.timers.remove(0);
             self.now = self.now.max(at);
-            self.tell(Event::Timer(key));
+            if number == self.number {
+                self.tell(Event::Timer(key));
+            }
             return true;
         }
         if self.wanted.is_some() && (waiting.is_empty() || random.chance(1, 8)) {
-            self.describe();
+            self.describe(random);
             return true;
         }
         if waiting.is_empty() {
             return false;
         }
         let (leg, ticket) = waiting.swap_remove(random.index(waiting.len()));
-        let answer = self.disks[leg].finish(ticket);
+        let mut answer = self.disks[leg].finish(ticket);
+        if self.durable.remove(&(leg, ticket)) {
+            self.latched[leg] |= answer.result.is_err();
+            if self.latched[leg] && answer.result.is_ok() {
+                let what = "another flush failed";
+                answer.result = Err(block::Error::new(Kind::FlushFailed, what));
+                self.failed[leg] = true;
+            }
+        }
         self.tell(Event::Answer { leg, answer });
         true
     }
 
-    /// Writes the description that was asked for; the next time, says so.
-    fn describe(&mut self) {
-        if !std::mem::replace(&mut self.written, true) {
-            self.described = self.wanted.clone().expect("somebody asked");
+    /// Writes the description that was asked for; the next time, says so. Where that fails, it may
+    /// be written all the same.
+    fn describe(&mut self, random: &mut Random) {
+        let fails = self.undescribable;
+        if !self.written {
+            self.written = true;
+            if !fails || random.chance(1, 2) {
+                self.described = self.wanted.clone().expect("somebody asked");
+            }
             return;
         }
         self.written = false;
         self.wanted = None;
-        let (id, text) = (0, ordered());
-        self.tell(Event::Message { id, text });
+        self.undescribable = false;
+        self.undescribed |= fails;
+        let text = if fails {
+            unordered("there is no room")
+        } else {
+            ordered()
+        };
+        self.tell(Event::Message { id: 0, text });
     }
 }

@@ -1,0 +1,512 @@
+//! A running mirror: what it is asked, what fails, and whether its answers are true.
+
+use block::sim::{Disk, Faults, Image, Random};
+use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
+
+use super::model::{Content, Expected, Model};
+use super::shape::{SECTOR, SECTORS, Shape};
+use super::world::{Described, Sort, World};
+use crate::machine::Event;
+use crate::mirror::{GO, LogPlace, Start};
+
+/// Requests in flight at most.
+const DEPTH: usize = 6;
+/// Sectors of one request at most.
+const LENGTH: u64 = 5;
+/// After so many steps without an answer, none will come.
+const STEPS_MAX: usize = 20_000;
+
+/// What disks hold, and what is known of it.
+#[derive(Debug, Clone)]
+pub(super) struct Left {
+    pub(super) images: Vec<Image>,
+    pub(super) model: Model,
+    /// Legs that must hold everything.
+    pub(super) whole: Vec<bool>,
+    pub(super) described: Described,
+}
+
+/// A running mirror and what is known of it.
+pub(super) struct Run {
+    pub(super) shape: Shape,
+    pub(super) world: World,
+    pub(super) model: Model,
+    pub(super) whole: Vec<bool>,
+    pub(super) there: Vec<bool>,
+    open: Vec<Asked>,
+    next_tag: u64,
+    /// Some leg does not read what it holds.
+    reads_fail: bool,
+    /// What is asked is refused: the mirror ends and was never let go.
+    ends: bool,
+    /// It was let go, and has not said so yet.
+    goes: bool,
+    /// Mirrors that took the place of another one, and that gave it back.
+    pub(super) replaced: u64,
+    pub(super) given_up: u64,
+}
+
+/// A request in flight.
+struct Asked {
+    tag: u64,
+    what: What,
+    range: Range,
+}
+
+enum What {
+    Read(Expected),
+    Write(Durability),
+    Flush(Vec<u32>),
+    /// A discard that does nothing.
+    Advice,
+}
+
+/// What goes wrong, besides the power.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Mishap {
+    /// A leg vanishes.
+    LegGone(usize),
+    /// One request to a leg fails.
+    LegFails(usize, Sort),
+    /// One write, or one flush, fails on each leg.
+    AllFail(Sort),
+    LogGone,
+    LogFails,
+    /// The next description cannot be written.
+    Undescribed,
+}
+
+impl Mishap {
+    pub(super) fn chosen(random: &mut Random, shape: Shape) -> Self {
+        let leg = random.index(shape.legs);
+        let sort = [Sort::Write, Sort::Flush][random.index(2)];
+        match random.below(16) {
+            0..=5 => Self::LegGone(leg),
+            6..=8 => Self::LegFails(leg, sort),
+            9 | 10 => Self::LegFails(leg, Sort::Read),
+            11 => Self::AllFail(sort),
+            12 => Self::LogGone,
+            13 | 14 => Self::LogFails,
+            _ => Self::Undescribed,
+        }
+    }
+}
+
+impl Run {
+    /// Starts a mirror of the legs that are there.
+    pub(super) fn start(
+        shape: Shape,
+        left: Left,
+        there: Vec<bool>,
+        random: &mut Random,
+    ) -> Result<Self, String> {
+        let faults = || Faults {
+            discards: shape.discards,
+            residue: true,
+            ..Faults::default()
+        };
+        let disks = left.images.into_iter();
+        let disks: Vec<Disk> = disks
+            .map(|image| Disk::new("disk", image, SECTOR as u32, faults(), random.number()))
+            .collect();
+        let both = |(whole, there): (&bool, &bool)| *whole && *there;
+        let whole = left.whole.iter().zip(&there).map(both).collect();
+        Self::start_on(shape, disks, left.described, left.model, (whole, there))
+    }
+
+    /// The same on disks that are running.
+    fn start_on(
+        shape: Shape,
+        disks: Vec<Disk>,
+        described: Described,
+        mut model: Model,
+        (whole, there): (Vec<bool>, Vec<bool>),
+    ) -> Result<Self, String> {
+        let infos: Vec<_> = disks.iter().map(|disk| disk.info().clone()).collect();
+        let mirror = shape.mirror(&described, &there, Start::Now, &infos)?;
+        model.is_monotone = !described.assumed;
+        Ok(Self {
+            shape,
+            model,
+            whole,
+            world: World::start(mirror, disks, described),
+            there,
+            open: Vec::new(),
+            next_tag: 0,
+            reads_fail: false,
+            ends: false,
+            goes: false,
+            replaced: 0,
+            given_up: 0,
+        })
+    }
+
+    /// Waits for the start; whether it worked, which it must if a leg is whole.
+    pub(super) fn settle_start(&mut self, random: &mut Random) -> Result<bool, String> {
+        while self.world.started.is_none() {
+            if !self.world.step(random, 1 << 40) {
+                return Err("the mirror does not start".into());
+            }
+        }
+        match self.world.started.as_ref().expect("it was waited for") {
+            Ok(()) => Ok(true),
+            Err(error) if self.whole.contains(&true) && !self.refuses() => {
+                Err(format!("it does not start, though a leg is whole: {error}"))
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Does something, or lets something happen.
+    pub(super) fn act(&mut self, random: &mut Random) -> Result<(), String> {
+        self.goes &= !self.world.replied;
+        if self.open.len() < DEPTH && random.chance(1, 3) {
+            self.ask(random);
+        } else if !self.goes && random.chance(1, 40) {
+            self.suspend(random)?;
+            // Whoever keeps the description would have to be done with it.
+            let stays = self.shape.log == LogPlace::Core || self.world.wanted.is_some();
+            if stays || random.chance(1, 2) {
+                self.world.tell(Event::Resume);
+            } else {
+                self.replace(random)?;
+            }
+        } else {
+            self.world.step(random, 8);
+        }
+        self.look()
+    }
+
+    /// Something goes wrong; as long as another leg is whole, if a leg is lost by it.
+    pub(super) fn suffer(&mut self, mishap: Mishap) {
+        let legs = self.shape.legs;
+        let others = |leg: usize| (0..legs).any(|other| other != leg && self.whole[other]);
+        match mishap {
+            Mishap::LegGone(leg) | Mishap::LegFails(leg, Sort::Write | Sort::Flush)
+                if !others(leg) =>
+            {
+                return;
+            }
+            Mishap::LegGone(leg) => {
+                self.world.disks[leg].vanish();
+                self.whole[leg] = false;
+            }
+            Mishap::LegFails(leg, Sort::Read) => {
+                self.world.arrange(leg, Sort::Read);
+                self.reads_fail = true;
+            }
+            Mishap::LegFails(leg, sort) => {
+                self.world.arrange(leg, sort);
+                self.whole[leg] = false;
+            }
+            Mishap::AllFail(sort) => {
+                (0..legs).for_each(|leg| self.world.arrange(leg, sort));
+                self.whole.fill(false);
+            }
+            Mishap::LogGone | Mishap::LogFails if self.shape.log == LogPlace::Core => return,
+            Mishap::LogGone => self.world.disks[legs].vanish(),
+            Mishap::LogFails => self.world.arrange(legs, Sort::Write),
+            Mishap::Undescribed => self.world.undescribable = true,
+        }
+        // Another leg may be read from now on.
+        self.model.is_monotone = false;
+    }
+
+    /// The process that runs the mirror is killed, and another one starts it: of what was in flight
+    /// some was sent, and what the caches of the disks hold is not lost.
+    ///
+    /// Not where a leg failed a write or a flush: a cache may then hold what is never written, and
+    /// shows it to whoever reads next.
+    pub(super) fn killed(mut self, random: &mut Random) -> Result<Self, String> {
+        if self.lost()[..self.shape.legs].contains(&true) {
+            return Ok(self);
+        }
+        for disk in &mut self.world.disks {
+            for ticket in disk.in_flight().collect::<Vec<_>>() {
+                if random.chance(1, 2) {
+                    disk.finish(ticket);
+                } else {
+                    disk.abandon(ticket);
+                }
+            }
+        }
+        let described = match self.world.wanted.take() {
+            Some(wanted) if random.chance(1, 2) => wanted,
+            _ => self.world.described,
+        };
+        self.model.killed();
+        self.model.is_sticky &= !described.assumed;
+        if self.shape.log == LogPlace::Core && !described.assumed {
+            let first = described.order[0];
+            let is_first = |(leg, whole): (usize, &mut bool)| *whole &= leg == first;
+            self.whole.iter_mut().enumerate().for_each(is_first);
+        }
+        let legs = (self.whole, self.there);
+        Self::start_on(self.shape, self.world.disks, described, self.model, legs)
+    }
+
+    /// Disks that vanished, or failed something that was to be durable.
+    pub(super) fn lost(&self) -> Vec<bool> {
+        let disks = self.world.disks.iter().zip(&self.world.failed);
+        disks
+            .map(|(disk, failed)| disk.is_gone() || *failed)
+            .collect()
+    }
+
+    /// Whether what is written may be refused although a leg is whole: the log, or those who
+    /// describe the mirror, cannot be told what has to be known before.
+    fn refuses(&self) -> bool {
+        self.world.undescribed || self.log_failed()
+    }
+
+    pub(super) fn log_failed(&self) -> bool {
+        self.lost().get(self.shape.legs) == Some(&true) && self.shape.log != LogPlace::Core
+    }
+
+    fn ask(&mut self, random: &mut Random) {
+        let len = 1 + random.below(LENGTH);
+        let start = random.below(SECTORS - len + 1);
+        let range = Range::new(start * SECTOR, len * SECTOR);
+        let range = self.shape.clip(range);
+        let durability = match random.below(6) {
+            0 => Durability::Fua,
+            _ => Durability::Volatile,
+        };
+        match random.below(16) {
+            0..=3 => self.read(range),
+            4 | 5 => {
+                let what = What::Flush(self.model.answered());
+                let tag = self.remember(what, Range::EMPTY);
+                self.world.submit(Request::flush(tag));
+            }
+            _ if self.model.is_busy(range) => {}
+            6 if !self.world.mirror.discards => {
+                let tag = self.remember(What::Advice, range);
+                let place = self.shape.place(range);
+                self.world
+                    .submit(Request::bare(tag, Operation::Discard, place));
+            }
+            6 => self.zero(range, Operation::Discard, Durability::Volatile),
+            7 | 8 => {
+                let unmap = [Unmap::Allowed, Unmap::Forbidden][random.index(2)];
+                self.zero(range, Operation::WriteZeroes(unmap), durability);
+            }
+            _ => {
+                let bytes = self.model.issue(range, Content::Bytes);
+                let tag = self.remember(What::Write(durability), range);
+                let start = self.shape.place(range).start();
+                let buffer = Buffer::copy_of(&bytes);
+                self.world
+                    .submit(Request::write(tag, start, durability, buffer));
+            }
+        }
+    }
+
+    pub(super) fn read(&mut self, range: Range) {
+        // Once a leg that was stale is believed, it may be the one to be read.
+        let steady = self.world.mirror.legs.iter().all(|leg| leg.believed);
+        let expected = self.model.expected(steady);
+        let tag = self.remember(What::Read(expected), range);
+        let buffer = Buffer::zeroed(range.len() as usize);
+        let start = self.shape.place(range).start();
+        self.world.submit(Request::read(tag, start, buffer));
+    }
+
+    fn zero(&mut self, range: Range, operation: Operation, durability: Durability) {
+        self.model.issue(range, Content::Zeros);
+        let tag = self.remember(What::Write(durability), range);
+        let request = Request::bare(tag, operation, self.shape.place(range));
+        self.world.submit(Request {
+            durability,
+            ..request
+        });
+    }
+
+    fn remember(&mut self, what: What, range: Range) -> u64 {
+        self.next_tag += 1;
+        let tag = self.next_tag;
+        self.open.push(Asked { tag, what, range });
+        tag
+    }
+
+    /// Ends all that is in flight, and what the mirror does by itself.
+    fn suspend(&mut self, random: &mut Random) -> Result<(), String> {
+        self.world.suspended = false;
+        self.world.tell(Event::Suspend);
+        self.until(random, "suspended", |run| run.world.suspended)
+    }
+
+    /// Stops the mirror, whatever is in flight; `between` looks at it meanwhile.
+    pub(super) fn stop(
+        &mut self,
+        random: &mut Random,
+        mut between: impl FnMut(&Self, &mut Random) -> Result<(), String>,
+    ) -> Result<(), String> {
+        while self.goes && !self.world.replied {
+            if !self.world.step(random, 8) {
+                return Err("it does not go on".into());
+            }
+        }
+        self.world.tell(Event::Stop);
+        let mut count = 0;
+        while !self.world.stopped && count < STEPS_MAX {
+            count += 1;
+            if !self.world.step(random, 8) {
+                break;
+            }
+            self.look()?;
+            between(self, random)?;
+        }
+        self.until(random, "stopped", |run| run.world.stopped)?;
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        Err("it has stopped and not answered everything".into())
+    }
+
+    /// Lets things happen until something is so, with nothing in flight.
+    fn until(
+        &mut self,
+        random: &mut Random,
+        what: &str,
+        is_so: fn(&Self) -> bool,
+    ) -> Result<(), String> {
+        for _ in 0..STEPS_MAX {
+            self.look()?;
+            if is_so(self) && self.world.is_quiet() {
+                return Ok(());
+            }
+            if is_so(self) {
+                return Err(format!("it is {what} with requests in flight"));
+            }
+            if !self.world.step(random, 8) {
+                return Err(format!("it does not become {what}"));
+            }
+        }
+        Err(format!("it does not become {what} in time"))
+    }
+
+    /// Another mirror of the same disks takes the place of this one, which is suspended; or is
+    /// given up. Until it is let go it changes nothing, and what it is asked waits.
+    fn replace(&mut self, random: &mut Random) -> Result<(), String> {
+        let disks = self.world.disks.iter();
+        let infos: Vec<_> = disks.map(|disk| disk.info().clone()).collect();
+        let described = self.world.described.clone();
+        let mirror = self
+            .shape
+            .mirror(&described, &self.there, Start::Held, &infos)?;
+        let before = self.world.changes;
+        let old = self.world.replace(mirror);
+        let started = self.settle_start(random)?;
+        for _ in 0..random.index(4) {
+            if started {
+                self.ask(random);
+            }
+        }
+        let gives_up = !started || random.chance(1, 3);
+        if gives_up {
+            self.world.stopped = false;
+            self.ends = true;
+            self.world.tell(Event::Stop);
+            self.until(random, "stopped", |run| run.world.stopped)?;
+            self.ends = false;
+            self.world.stopped = false;
+        }
+        if self.world.changes != before {
+            return Err("a mirror that is held changes its disks".into());
+        }
+        if gives_up {
+            self.given_up += 1;
+            self.world.put_back(old);
+            self.world.tell(Event::Resume);
+            return Ok(());
+        }
+        self.replaced += 1;
+        self.goes = true;
+        self.world.replied = false;
+        let early = random.chance(1, 2);
+        let mut old = Some(old);
+        let mut well = !early || self.world.end(old.take().expect("it was not ended"));
+        let text = GO.to_owned();
+        self.world.tell(Event::Message { id: 1, text });
+        well &= old.is_none_or(|old| self.world.end(old));
+        if well {
+            return Ok(());
+        }
+        Err("a mirror that was replaced does something at its end".into())
+    }
+
+    /// Waits for all answers.
+    pub(super) fn finish(&mut self, random: &mut Random) -> Result<(), String> {
+        for _ in 0..STEPS_MAX {
+            if self.open.is_empty() {
+                return Ok(());
+            }
+            if !self.world.step(random, 8) {
+                return Err("a request is never answered".into());
+            }
+            self.look()?;
+        }
+        Err("requests are not answered in time".into())
+    }
+
+    /// Reads all sectors once.
+    pub(super) fn read_all(&mut self, random: &mut Random) -> Result<(), String> {
+        let first = random.below(SECTORS);
+        for sector in 0..SECTORS {
+            let sector = (first + sector * 5) % SECTORS;
+            self.read(Range::new(sector * SECTOR, SECTOR));
+            self.look()?;
+            while self.open.len() > 2 {
+                self.world.step(random, 8);
+                self.look()?;
+            }
+        }
+        self.finish(random)
+    }
+
+    /// Judges what was answered.
+    pub(super) fn look(&mut self) -> Result<(), String> {
+        for answer in std::mem::take(&mut self.world.done) {
+            let known = self.open.iter().position(|asked| asked.tag == answer.tag);
+            let Some(known) = known else {
+                return Err("a request is answered twice".into());
+            };
+            let asked = self.open.swap_remove(known);
+            self.judge(&asked, &answer)?;
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, asked: &Asked, answer: &Completion) -> Result<(), String> {
+        let excused = match asked.what {
+            _ if self.ends => true,
+            What::Read(_) => self.reads_fail,
+            What::Write(_) | What::Flush(_) => self.refuses(),
+            What::Advice => false,
+        };
+        if let Err(error) = &answer.result
+            && self.whole.contains(&true)
+            && !excused
+        {
+            return Err(format!("a request fails though a leg is whole: {error}"));
+        }
+        let done = answer.result.is_ok();
+        if done && self.ends {
+            return Err("a mirror that was never let go answers".into());
+        }
+        match &asked.what {
+            What::Read(since) if done => {
+                let bytes = &answer.buffer;
+                self.model.judge(asked.range, bytes, since)?;
+            }
+            What::Flush(covered) if done => self.model.flushed(covered),
+            What::Write(durability) => {
+                let durable = *durability == Durability::Fua;
+                self.model.written(asked.range, durable, done);
+            }
+            What::Read(_) | What::Flush(_) | What::Advice => {}
+        }
+        Ok(())
+    }
+}
