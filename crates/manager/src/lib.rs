@@ -2,7 +2,8 @@
 //!
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
 //! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
-//! while volumes of it are served. [`history`] reads what they were before.
+//! while volumes of it are served. [`history`] reads what they were before, and [`filesystem`] how
+//! much of a volume its file system needs.
 
 pub mod activate;
 pub mod apply;
@@ -10,6 +11,7 @@ pub mod commit;
 mod device;
 mod error;
 pub mod explore;
+pub mod filesystem;
 pub mod history;
 pub mod host;
 pub mod live;
