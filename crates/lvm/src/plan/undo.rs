@@ -12,8 +12,10 @@
 //! ```
 //!
 //! Volumes with a state of their own on disk (mirrors, RAID, snapshots, pools, caches) come back
-//! only if they never changed: their logs and maps would speak of another time. One exception: a
-//! volume that has since become the first copy of a mirror is still the same volume.
+//! only if they never changed: their logs and maps would speak of another time. Where all of them
+//! that belong together were gone together, nobody changed them: a RAID with its images comes back,
+//! a snapshot whose origin stayed does not. A volume that has since become the first copy of a
+//! mirror is still the same volume.
 //!
 //! Does not know what was discarded: volumes whose extents were free in between come back with a
 //! warning.
@@ -136,8 +138,18 @@ fn require_same_state(target: &VolumeGroup, later: &[VolumeGroup]) -> Result<()>
     let wanted = states(target);
     for vg in later {
         let found = states(vg);
+        let mut present = BTreeSet::new();
         for (uuid, state) in &wanted {
-            if found.get(uuid).is_none_or(|other| other.text != state.text) {
+            if vg.lv_by_uuid(uuid).is_some() {
+                present.insert(state.together);
+            }
+        }
+        for (uuid, state) in &wanted {
+            let is_same = match found.get(uuid) {
+                Some(other) => other.text == state.text,
+                None => !present.contains(&state.together),
+            };
+            if !is_same {
                 return Err(refused(format!(
                     "Logical volume {} was changed in version {}: volumes of type {} keep a state \
                      of their own and cannot be set back",
@@ -154,6 +166,8 @@ struct State {
     name: String,
     kind: String,
     text: String,
+    /// The same number for all that stand on each other.
+    together: usize,
 }
 
 fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
@@ -171,6 +185,7 @@ fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
     };
     let mut left: Vec<LvId> = vg.lvs().map(|(id, _)| id).filter(is_stateful).collect();
     let mut seen = BTreeSet::new();
+    let mut groups: Vec<usize> = (0..vg.lv_slots()).collect();
     let mut states = HashMap::new();
     while let Some(id) = left.pop() {
         if !seen.insert(id) {
@@ -178,16 +193,38 @@ fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
         }
         let lv = vg.lv(id);
         for segment in &lv.segments {
-            segment.for_each_reference(|part, _| left.push(part));
+            segment.for_each_reference(|part, _| {
+                left.push(part);
+                join(&mut groups, id.index(), part.index());
+            });
         }
         let state = State {
             name: lv.name().to_owned(),
             kind: lv.first().map_or("", SegmentType::name).to_owned(),
             text: state_text(vg, id),
+            together: id.index(),
         };
         states.insert(lv.uuid, state);
     }
+    for state in states.values_mut() {
+        state.together = root(&mut groups, state.together);
+    }
     states
+}
+
+/// The number that stands for all that were joined with `at`.
+fn root(groups: &mut [usize], mut at: usize) -> usize {
+    while groups[at] != at {
+        // Halves the way for who comes next.
+        groups[at] = groups[groups[at]];
+        at = groups[at];
+    }
+    at
+}
+
+fn join(groups: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (root(groups, one), root(groups, other));
+    groups[one] = other;
 }
 
 /// Everything that matters of a volume's segments, without ids.

@@ -1,7 +1,10 @@
 //! `lvremove`: volumes go, and their extents are free.
 
+use std::fmt;
+
 use lvm::model::Relations;
 use lvm::plan::logical::{Along, remove_volumes};
+use lvm::plan::undo;
 use manager::apply::Question;
 
 use super::arguments::{CHANGE, FORCE};
@@ -51,27 +54,73 @@ pub(super) const COMMAND: Command = Command {
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let volumes = chosen(arguments, work)?;
     let mut gone = Vec::new();
+    let mut ways_back: Vec<WayBack> = Vec::new();
     for volume in &volumes {
         // It went along with another one.
         if gone.contains(&volume.uuid) {
             continue;
         }
         match remove(work, volume, arguments) {
-            Ok(more) => gone.extend(more),
+            Ok(removed) => {
+                gone.extend(removed.volumes);
+                if let Some(way) = removed.way_back {
+                    let mut known = ways_back.iter_mut();
+                    match known.find(|known| known.group == way.group) {
+                        Some(known) => known.count += 1,
+                        None => ways_back.push(way),
+                    }
+                }
+            }
             Err(error) => work.fail_later(&error.to_string()),
         }
+    }
+    for way in ways_back {
+        work.note(&way.to_string());
     }
     Ok(())
 }
 
-/// Gives the identities of all volumes that went.
-fn remove(
-    work: &mut Work<'_>,
-    volume: &Chosen,
-    arguments: &Arguments,
-) -> Result<Vec<lvm::Uuid>, Error> {
+/// What was removed with one change.
+struct Removed {
+    /// All volumes that went.
+    volumes: Vec<lvm::Uuid>,
+    way_back: Option<WayBack>,
+}
+
+/// How the volumes of a group come back.
+struct WayBack {
+    group: String,
+    /// The last version that has them all.
+    seqno: u32,
+    /// How many changes ago that was.
+    count: usize,
+}
+
+impl fmt::Display for WayBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            group,
+            seqno,
+            count,
+        } = self;
+        if *count == 1 {
+            write!(
+                f,
+                "`ashlar undo {group}' brings it back, until its extents are used."
+            )
+        } else {
+            write!(
+                f,
+                "`ashlar undo {group} --to {seqno}' brings them back, until their extents are used."
+            )
+        }
+    }
+}
+
+fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result<Removed, Error> {
     let request = work.request_of(&[&volume.group]);
     let mut before = Vec::new();
+    let mut way_back = None;
     let outcome = work.change(&request, |scan, author| {
         let (found, id) = volume.find(scan)?;
         let vg = &found.model;
@@ -80,6 +129,16 @@ fn remove(
         let snapshots = Relations::of(vg).snapshots(vg, id).count();
         let change = remove_volumes(vg, &[name], Along::Snapshots, author);
         let mut planned = planned(change)?;
+        // What it would do now; later changes may stand in its way.
+        way_back = planned
+            .change
+            .vg()
+            .is_some_and(|after| undo(&[(**vg).clone(), after.clone()], author).is_ok())
+            .then(|| WayBack {
+                group: vg.name.clone(),
+                seqno: vg.seqno,
+                count: 1,
+            });
         if snapshots > 0 && !arguments.has(&FORCE) {
             planned.questions.push(Question {
                 text: format!(
@@ -96,5 +155,9 @@ fn remove(
         .flat_map(|vg| vg.lvs().map(|(_, lv)| lv.uuid))
         .collect();
     before.retain(|uuid| !left.contains(uuid));
-    Ok(before)
+    Ok(Removed {
+        volumes: before,
+        // Where it is only tried or shown, nothing is to come back.
+        way_back: way_back.filter(|_| outcome.is_some() && !arguments.has(&flags::TEST)),
+    })
 }
