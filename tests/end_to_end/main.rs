@@ -34,6 +34,7 @@ mod reproducible;
 mod rings;
 mod scripts;
 mod sequence;
+mod shrinking;
 mod survive;
 mod traces;
 mod volumes;

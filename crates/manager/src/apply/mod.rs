@@ -13,6 +13,9 @@
 //! more first (`open.rs`). Nothing is written before all questions were answered, and nothing at
 //! all in test mode.
 //!
+//! Whatever makes volumes smaller or takes them away meets the same questions and refusals:
+//! `losses.rs`.
+//!
 //! Whatever a commit makes reachable is durable before it, and what it makes unreachable is touched
 //! only after it; `steps.rs` has both. The next command repairs what an interrupted one left:
 //! stale and damaged areas are written with the next commit, areas of volumes that left the group
@@ -26,6 +29,7 @@ mod backup;
 mod checks;
 mod disks;
 mod facts;
+mod losses;
 mod open;
 mod permit;
 mod preview;
@@ -43,10 +47,14 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
+pub use losses::read_file_systems;
 pub(crate) use open::replaced;
 pub use preview::Preview;
 pub use repair::update_metadata;
-pub use request::{NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode, Tolerated};
+pub use request::{
+    Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
+    Tolerated,
+};
 pub use session::{Plan, Session, Surroundings};
 pub use signatures::{Signature, find_signatures};
 pub use talk::{Answer, Quiet, Talk};

@@ -47,6 +47,26 @@ impl Ownership {
     }
 }
 
+/// Whether people have agreed to what they would be asked of volumes in use that become smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Agreement {
+    /// They are asked.
+    #[default]
+    Asked,
+    /// They are only warned (`-y`, `-f`).
+    Given,
+}
+
+/// What becomes of file systems in volumes that become smaller (`--fs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FileSystems {
+    /// One that would be cut keeps its volume from becoming smaller.
+    #[default]
+    Kept,
+    /// Nobody looks.
+    Ignored,
+}
+
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TestMode {
@@ -73,6 +93,10 @@ pub struct Request {
     /// Physical volumes that are there and cannot be trusted to answer: nothing is read from their
     /// areas again, or written there.
     pub spared: Vec<Uuid>,
+    /// Whether volumes in use become smaller without a question.
+    pub agreement: Agreement,
+    /// Whether file systems may be cut.
+    pub file_systems: FileSystems,
     /// `-t`.
     pub test: TestMode,
     /// The command line, for the texts.

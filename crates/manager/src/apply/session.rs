@@ -14,6 +14,9 @@ use super::author::{after, before, host_author, random_uuid};
 use super::backup;
 use super::checks::{label_repairs, require_areas};
 use super::disks::Disks;
+use super::losses::{
+    InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
+};
 use super::open::{Claimed, Open};
 use super::permit::{permit, permit_active};
 use super::reproducible::{Drawer, forget_places, source_date};
@@ -27,6 +30,7 @@ use crate::commit::{
     initialise, remove_label, write_group,
 };
 use crate::host::Host;
+use crate::live::{Client, any_owner};
 use crate::lock::{StockLock, StockName, lock_stock};
 use crate::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -173,11 +177,48 @@ impl<'a> Session<'a> {
         plan: &mut Plan<'_>,
     ) -> Result<(Vec<&'s FoundVg>, Planned)> {
         let groups = permitted(scan, request)?;
-        let planned = self.planned(scan, request, plan)?;
+        let mut planned = self.planned(scan, request, plan)?;
         for group in &groups {
             permit_active(&group.name, group.uuid, &planned.change, self.host)?;
         }
+        let losses = losses(&groups, &planned.change);
+        if !losses.is_empty() {
+            let in_use = self.in_use(&groups)?;
+            require_unused(&losses, &in_use)?;
+            if self.surroundings == Surroundings::Machine {
+                require_whole_file_systems(&losses, request, scan, self.host)?;
+            }
+            let (questions, messages) = confirm_losses(&losses, &in_use, request.agreement);
+            planned.questions.extend(questions);
+            planned.change.messages.splice(0..0, messages);
+        }
         Ok((groups, planned))
+    }
+
+    /// The volumes that this process serves, or the one that owns the groups.
+    fn in_use(&self, groups: &[&FoundVg]) -> Result<InUse> {
+        if let Some(hooks) = &self.hooks {
+            return Ok(InUse {
+                pid: std::process::id(),
+                volumes: hooks.in_use(),
+            });
+        }
+        let mut in_use = InUse::default();
+        if self.surroundings == Surroundings::Nothing || !any_owner() {
+            return Ok(in_use);
+        }
+        for group in groups {
+            let Some(mut client) = Client::find(group.uuid)? else {
+                continue;
+            };
+            in_use.pid = client.pid();
+            for (name, _) in client.status()?.into_iter().flatten() {
+                let short = name.rsplit('/').next().unwrap_or_default();
+                let lv = group.model.lv_by_name(short);
+                in_use.volumes.extend(lv.map(|lv| group.model.lv(lv).uuid));
+            }
+        }
+        Ok(in_use)
     }
 
     fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {

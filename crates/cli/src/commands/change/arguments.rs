@@ -6,6 +6,8 @@ use lvm::plan::initialise::{AreaCount, NewPv, StartOfDevice};
 use lvm::plan::size::parse_size;
 use lvm::{Sectors, UUID_LEN, Uuid};
 
+use manager::apply::FileSystems;
+
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag, flags};
 
@@ -23,6 +25,13 @@ pub(super) const FORCE: Flag = Flag::switch(
     "Do it without some of the questions; given twice, also what would destroy something.",
 )
 .short('f');
+/// `--fs`
+pub(super) const FS: Flag = Flag::value(
+    "fs",
+    "checksize|ignore",
+    "What happens where a volume becomes smaller than the file system in it: checksize, as without \
+     this option, refuses that; ignore cuts the file system, whose data is lost then.",
+);
 /// `-Z`
 pub(super) const ZERO: Flag = Flag::value(
     "zero",
@@ -51,6 +60,15 @@ pub(super) const UUID_SEED: Flag = Flag::value(
      same commands give the same UUIDs. With SOURCE_DATE_EPOCH set, they give the same bytes. \
      Images that are used on one machine need different seeds.",
 );
+
+/// What `--fs` says of file systems that would be cut.
+pub(super) fn file_systems(arguments: &Arguments) -> Result<FileSystems, Error> {
+    match arguments.value(&FS) {
+        None | Some("checksize") => Ok(FileSystems::Kept),
+        Some("ignore") => Ok(FileSystems::Ignored),
+        Some(other) => Err(Error::usage(format!("Unknown --fs value: {other}."))),
+    }
+}
 
 /// What every command takes that changes metadata.
 pub(super) const CHANGE: &[Flag] = &[AUTOBACKUP, UUID_SEED, flags::REPORT_FORMAT];

@@ -1,14 +1,9 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
-use lvm::model::{LvId, VolumeGroup};
-use lvm::plan::Message;
-use lvm::plan::display_size;
 use lvm::plan::logical::{NewExtents, Resize, resize_volume};
 use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
-use manager::apply::{Planned, Question};
-
-use super::arguments::{ALLOC, CHANGE, FORCE, number, size as size_of};
+use super::arguments::{ALLOC, CHANGE, FORCE, FS, number, size as size_of};
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
@@ -52,9 +47,10 @@ const LARGER: &[Flag] = &[
     NO_SYNC,
     RESIZE_FS,
     NO_FSCK,
+    FS,
     FORCE,
 ];
-const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FORCE];
+const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FS, FORCE];
 
 /// `lvextend`
 pub(super) const EXTEND: Command = Command {
@@ -83,8 +79,9 @@ pub(super) const REDUCE: Command = Command {
     name: "lvreduce",
     summary: "Make a logical volume smaller",
     operands: "LV",
-    description: "Takes extents off the end of a volume; what they held is lost. A file system in \
-        it has to be made smaller first.",
+    description: "Takes extents off the end of a volume; what they held is lost. A volume whose \
+        file system (ext2, ext3, ext4, XFS, btrfs), swap or LUKS would be cut is not reduced: make \
+        that smaller first, or say --fs ignore.",
     flags: &[SMALLER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
     examples: &[Example {
         line: "lvreduce -L -512m vg0/data",
@@ -166,8 +163,6 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
         cling_tags: &cling_tags,
     };
     let finder = work.finder();
-    let served = work.served();
-    let is_agreed = arguments.has(&FORCE) || arguments.has(&flags::YES);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
@@ -182,13 +177,7 @@ fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Re
             places: places.as_ref(),
             ..template.clone()
         };
-        let mut planned = planned(resize_volume(&found.model, &resize, author))?;
-        if let Some(id) = found.model.lv_by_name(&volume.lv)
-            && served.contains(&found.model.lv(id).uuid)
-        {
-            confirm(&mut planned, (&found.model, id), is_agreed);
-        }
-        Ok(planned)
+        planned(resize_volume(&found.model, &resize, author))
     })?;
     Ok(())
 }
@@ -242,36 +231,4 @@ fn amount(
         ));
     }
     Ok(size)
-}
-
-/// Warns of what may be lost where a volume in use becomes smaller, and asks, unless that was
-/// agreed to.
-fn confirm(planned: &mut Planned, (old, id): (&VolumeGroup, LvId), is_agreed: bool) {
-    let Some(new) = planned.change.vg() else {
-        return;
-    };
-    let uuid = old.lv(id).uuid;
-    let after = new.lvs().find(|(_, volume)| volume.uuid == uuid);
-    let after = after.map(|(_, volume)| (volume.extents(), volume.size(new.extent_size)));
-    let Some((extents, Some(size))) = after else {
-        return;
-    };
-    if extents >= old.lv(id).extents() {
-        return;
-    }
-    let warning = format!(
-        "Reducing active and open logical volume to {}.\n\
-         THIS MAY DESTROY YOUR DATA (filesystem etc.)",
-        display_size(size)
-    );
-    if is_agreed {
-        planned.change.messages.insert(0, Message::warning(warning));
-        return;
-    }
-    let name = format!("{}/{}", old.name, old.lv(id).name());
-    let warning = warning.replace('\n', "\n  ");
-    planned.questions.push(Question {
-        text: format!("  WARNING: {warning}\nDo you really want to reduce {name}? [y/n]: "),
-        refusal: format!("Logical volume {name} NOT reduced."),
-    });
 }

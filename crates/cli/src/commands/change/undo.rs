@@ -8,7 +8,7 @@ use manager::history::{Version, history};
 use manager::scan::{FoundVg, Scan};
 use manager::{Error as Failure, Kind};
 
-use super::arguments::CHANGE;
+use super::arguments::{CHANGE, FORCE, FS};
 use super::groups::plain;
 use super::run::run;
 use super::work::{Work, planned};
@@ -28,8 +28,10 @@ pub(super) const COMMAND: Command = Command {
     description: "Writes an older version of the metadata, one that is still on the disks, as a \
         new one. Every version in between is looked at first: where an extent of a volume that \
         would come back has since belonged to another one, undo refuses, and says which. What was \
-        in extents that were free in between is not known; undo warns then, and asks.",
-    flags: &[&[TO], CHANGE, flags::COMMON],
+        in extents that were free in between is not known; undo warns then, and asks. Volumes in \
+        use are made smaller only after a question, and never taken away; one whose file system \
+        would be cut is refused, unless --fs ignore is said.",
+    flags: &[&[TO, FS, FORCE], CHANGE, flags::COMMON],
     examples: &[
         Example {
             line: "ashlar undo vg0",

@@ -9,7 +9,7 @@ use manager::apply::{Request, Tolerated};
 use manager::scan::{Duplicate, Scan};
 use manager::{Error as Failure, Kind};
 
-use super::arguments::{CHANGE, FORCE};
+use super::arguments::{CHANGE, FORCE, FS};
 use super::backup_file::read;
 use super::groups::plain;
 use super::run::run;
@@ -51,6 +51,7 @@ pub(super) const COMMAND: Command = Command {
         &[
             FILE,
             LIST,
+            FS,
             Flag {
                 short: None,
                 ..FORCE

@@ -11,14 +11,14 @@ use lvm::Uuid;
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
-    Answer, Disks, HostDisks, Outcome, Ownership, Planned, Preview, Request, Session, Talk,
-    TestMode,
+    Agreement, Answer, Disks, FileSystems, HostDisks, Outcome, Ownership, Planned, Preview,
+    Request, Session, Talk, TestMode,
 };
 use manager::host::{DeviceSource, Host, Sysfs};
 use manager::live::Client;
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
 
-use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, invalid};
+use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::console::{Console, Stream};
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, source_date};
@@ -43,6 +43,7 @@ pub(crate) struct Work<'a> {
     manners: Manners,
     purpose: Purpose,
     test: TestMode,
+    file_systems: FileSystems,
     command: String,
     shown: Vec<Preview>,
     is_failed: bool,
@@ -100,6 +101,7 @@ impl<'a> Work<'a> {
             },
             purpose,
             test,
+            file_systems: file_systems(arguments)?,
             command: arguments.line().to_owned(),
             shown: Vec::new(),
             is_failed: false,
@@ -124,11 +126,21 @@ impl<'a> Work<'a> {
         self.disks.scan(&self.host).map_err(|error| failed(&error))
     }
 
+    fn agreement(&self) -> Agreement {
+        if self.manners.forced || self.manners.yes {
+            Agreement::Given
+        } else {
+            Agreement::Asked
+        }
+    }
+
     /// A request of this command.
     pub(super) fn request(&self) -> Request {
         Request {
             command: self.command.clone(),
             ownership: self.caller.ownership.clone(),
+            agreement: self.agreement(),
+            file_systems: self.file_systems,
             test: self.test,
             ..Request::default()
         }
