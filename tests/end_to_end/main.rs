@@ -15,6 +15,7 @@ mod crashes;
 mod demo;
 mod durability;
 mod filesystems;
+mod handover;
 mod kernel;
 mod lab;
 mod layouts;

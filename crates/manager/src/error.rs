@@ -27,6 +27,8 @@ pub enum Kind {
     Config,
     /// A lock is held by somebody else.
     Locked,
+    /// Whoever was asked ended before it began; it may be asked again, somewhere else.
+    Ended,
     /// A change that reached some places and not others; the message says which.
     Incomplete,
     /// It was asked in a way that makes no sense, or not confirmed.

@@ -162,20 +162,19 @@ fn serve(
     }
     let is_stopped = || here.as_ref().is_some_and(Here::is_stopped);
     let (outcome, record) = server.run(&mut signals, is_stopped);
-    match here {
-        // Its own volume is detached by now; it stays for those who have others.
-        Some(here) if here.others() > 0 => {
-            drop(record);
-            while here.others() > 0 && !here.is_stopped() && signals.pending().next().is_none() {
-                std::thread::sleep(INTERVAL);
+    // The group is free before the volume is detached, unless this process stays for those who
+    // have others.
+    let mut record = Some(record);
+    if let Some(here) = here {
+        while !here.end_if_alone() && !here.is_stopped() && signals.pending().next().is_none() {
+            if here.others() > 0 {
+                record = None;
             }
+            std::thread::sleep(INTERVAL);
         }
-        // The group is free before the volume is detached.
-        here => {
-            drop(here);
-            drop(record);
-        }
+        drop(here);
     }
+    drop(record);
     outcome.map_err(failed)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use manager::Kind;
 use manager::apply::Answer;
 use manager::host::DEVICES_VARIABLE;
 use manager::live::{Client, Dialog};
@@ -9,8 +10,21 @@ use manager::live::{Client, Dialog};
 use crate::args::{Arguments, Error, flags, source_date};
 use crate::commands::{Console, Stream, Terminal};
 
+/// What became of a command that was to run in another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forwarded {
+    /// It ran, and succeeded.
+    Done,
+    /// The process ended first.
+    NotBegun,
+}
+
 /// Runs a command there.
-pub(crate) fn forward(mut client: Client, name: &str, arguments: &Arguments) -> Result<(), Error> {
+pub(crate) fn forward(
+    mut client: Client,
+    name: &str,
+    arguments: &Arguments,
+) -> Result<Forwarded, Error> {
     let mut words = vec![name.to_owned()];
     let variable = std::env::var(DEVICES_VARIABLE).unwrap_or_default();
     if !arguments.has(&flags::DEVICES) && !variable.is_empty() {
@@ -26,15 +40,21 @@ pub(crate) fn forward(mut client: Client, name: &str, arguments: &Arguments) -> 
     let folder = std::env::current_dir()?;
     let status = run(&mut client, &words, &folder)?;
     match status {
-        0 => Ok(()),
-        status => Err(Error::ended(status)),
+        Some(0) => Ok(Forwarded::Done),
+        Some(status) => Err(Error::ended(status)),
+        None => Ok(Forwarded::NotBegun),
     }
 }
 
-fn run(client: &mut Client, words: &[String], folder: &Path) -> Result<u8, Error> {
+/// The exit status; `None`: it was not begun.
+fn run(client: &mut Client, words: &[String], folder: &Path) -> Result<Option<u8>, Error> {
     let mut dialog = Here(Terminal);
     let status = client.run(words, folder, &mut dialog);
-    status.map_err(|error| Error::failed(error.to_string()))
+    match status {
+        Ok(status) => Ok(Some(status)),
+        Err(error) if error.kind() == Kind::Ended => Ok(None),
+        Err(error) => Err(Error::failed(error.to_string())),
+    }
 }
 
 /// This process's terminal, for a command that runs elsewhere.

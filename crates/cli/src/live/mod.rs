@@ -14,5 +14,5 @@ mod owned;
 mod service;
 
 pub(crate) use exports::add_export;
-pub(crate) use forward::forward;
+pub(crate) use forward::{Forwarded, forward};
 pub(crate) use owned::{Here, Owned, own};

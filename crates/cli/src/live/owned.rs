@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use manager::apply::HostDisks;
 use manager::host::Host;
-use manager::live::{Client, LiveGroup, Server};
+use manager::live::{Client, LiveGroup, Record, Server};
 use manager::scan::FoundVg;
 use manager::{Kind, Result};
 
@@ -27,9 +27,10 @@ pub(crate) enum Owned {
 /// A group of this process, and its control socket.
 #[derive(Debug)]
 pub(crate) struct Here {
-    // In the order in which they go.
+    // In the order in which they go: who finds no record finds the group free.
     server: Server,
     pub(crate) group: LiveGroup,
+    _record: Record,
 }
 
 /// Takes a group, or finds the process that has it.
@@ -41,8 +42,12 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
         Ok(group) => {
             group.warn_with(Box::new(|text| eprintln!("  {text}")));
             let service = Arc::new(Exporter::new(group.clone()));
-            let server = Server::start(&group, service)?;
-            Ok(Owned::Here(Here { server, group }))
+            let (server, record) = Server::start(&group, service)?;
+            Ok(Owned::Here(Here {
+                server,
+                group,
+                _record: record,
+            }))
         }
         Err(error) if error.kind() == Kind::Locked => {
             let tries = FIND_MAX.as_millis() / FIND_RETRY.as_millis();
@@ -62,6 +67,11 @@ impl Here {
     /// For how many other processes volumes are served.
     pub(crate) fn others(&self) -> usize {
         self.server.exporting()
+    }
+
+    /// Lets nobody in any more, if nobody is there; whether that is so. Then the group may go.
+    pub(crate) fn end_if_alone(&self) -> bool {
+        self.server.end_if_alone()
     }
 
     /// Whether somebody asked this process, through the socket, to stop.

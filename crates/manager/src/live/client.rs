@@ -1,18 +1,24 @@
 //! The side of a command that finds an owner.
 
+use std::error::Error as _;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use lvm::Uuid;
 
-use super::runtime::{connect, groups};
+use super::runtime::{Standing, connect, groups};
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
 use crate::{Error, Kind, Result};
 
 /// How long an owner may take to say something while it has nothing to do.
 const REPLY_MAX: Duration = Duration::from_secs(30);
+/// How long an owner may be about to begin, or to end: until what was written is durable.
+const BETWEEN_MAX: Duration = Duration::from_secs(30);
+const BETWEEN_RETRY: Duration = Duration::from_millis(10);
 /// How often to listen again while a command runs: commands may take as long as they take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -49,10 +55,34 @@ pub enum Heard {
 
 impl Client {
     /// Connects to the process that owns the group, if one does that this user can find.
+    ///
+    /// One that begins or ends is waited for. Who is let in is served: the owner does not end by
+    /// itself meanwhile.
     pub fn find(uuid: Uuid) -> Result<Option<Self>> {
-        let Some(socket) = connect(uuid)? else {
-            return Ok(None);
-        };
+        let end = Instant::now() + BETWEEN_MAX;
+        loop {
+            match connect(uuid)? {
+                Standing::Free => return Ok(None),
+                Standing::Between => {}
+                Standing::Owned(socket) => {
+                    if let Some(client) = Self::greeted(socket)? {
+                        return Ok(Some(client));
+                    }
+                }
+            }
+            if Instant::now() >= end {
+                let what = format!(
+                    "a process has volume group {uuid} and lets nobody in: it begins or ends, and \
+                     a disk may not answer; see with `ashlar owners', or try again"
+                );
+                return Err(Error::new(Kind::Locked, what));
+            }
+            sleep(BETWEEN_RETRY);
+        }
+    }
+
+    /// A connection to an owner that says hello; `None`: it is just ending.
+    fn greeted(socket: UnixStream) -> Result<Option<Self>> {
         let mut client = Self {
             lines: Lines::new(socket)?,
             pid: 0,
@@ -65,9 +95,8 @@ impl Client {
                 Ok(Some(client))
             }
             Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(Reply::Ending) | None => Ok(None),
             Some(_) => Err(client.odd()),
-            // It is just ending.
-            None => Ok(None),
         }
     }
 
@@ -91,7 +120,8 @@ impl Client {
         &self.group
     }
 
-    /// Runs a command there: its name, and the words behind it. Gives its exit status.
+    /// Runs a command there: its name, and the words behind it. Gives its exit status. An error of
+    /// the kind [`Kind::Ended`] says that the command was not begun.
     pub fn run(&mut self, words: &[String], folder: &Path, dialog: &mut dyn Dialog) -> Result<u8> {
         let request = Request::Run {
             words: words.to_vec(),
@@ -107,6 +137,7 @@ impl Client {
                     self.say(&Request::Answer(yes))?;
                 }
                 Ok(Some(Reply::End(status))) => return Ok(status),
+                Ok(Some(Reply::Ending)) => return Err(self.ended()),
                 Ok(Some(Reply::Error(text))) => return Err(Error::new(Kind::Refused, text)),
                 Ok(Some(_)) => return Err(self.odd()),
                 Ok(None) => return Err(self.gone()),
@@ -119,9 +150,11 @@ impl Client {
     /// Lets it serve volumes through `files`, until this is dropped or [`Client::end`] is said.
     pub fn export(&mut self, export: &Export, files: &[BorrowedFd<'_>]) -> Result<Vec<Exported>> {
         let line = Request::Export(export.clone()).to_line();
-        self.lines.send_with(&line, files)?;
+        let sent = self.lines.send_with(&line, files);
+        sent.map_err(|error| self.unsaid(error))?;
         match self.listen(PATIENCE)? {
             Some(Reply::Exported(volumes)) => Ok(volumes),
+            Some(Reply::Ending) => Err(self.ended()),
             Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
             Some(_) => Err(self.odd()),
             None => Err(self.gone()),
@@ -170,8 +203,8 @@ impl Client {
         match self.listen(REPLY_MAX)? {
             Some(Reply::Status(volumes)) => said.map(|()| Some(volumes)),
             Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(Reply::Ending) | None => Ok(None),
             Some(_) => Err(self.odd()),
-            None => Ok(None),
         }
     }
 
@@ -182,7 +215,28 @@ impl Client {
     }
 
     fn say(&mut self, request: &Request) -> Result<()> {
-        self.lines.send(&request.to_line())
+        let said = self.lines.send(&request.to_line());
+        said.map_err(|error| self.unsaid(error))
+    }
+
+    /// Why something could not be said: who is ending hears nothing any more.
+    fn unsaid(&self, error: Error) -> Error {
+        let source = error.source().and_then(|source| source.downcast_ref());
+        let is_deaf = source.is_some_and(|source: &std::io::Error| {
+            matches!(
+                source.kind(),
+                std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset
+            )
+        });
+        if is_deaf { self.ended() } else { error }
+    }
+
+    fn ended(&self) -> Error {
+        let what = format!(
+            "process {}, which owned volume group {}, ended before it began; run the command again",
+            self.pid, self.group
+        );
+        Error::new(Kind::Ended, what)
     }
 
     /// The next reply; `None` when the owner is gone.

@@ -99,6 +99,10 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
     lines.send(&hello.to_line())?;
     loop {
         let Next::Line(line) = lines.next(REQUEST_MAX)? else {
+            if shared.is_ending() {
+                // Nothing of what it says from now on is heard.
+                lines.send(&Reply::Ending.to_line())?;
+            }
             return Ok(());
         };
         let request = match decode_request(&line) {

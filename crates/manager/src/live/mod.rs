@@ -40,7 +40,7 @@ pub mod wire;
 pub use client::{Client, Dialog, Heard};
 pub use connection::Teller;
 pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
-pub use runtime::{RUNTIME_VARIABLE, any_owner, runtime_folder};
+pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder};
 pub use server::{Served, Server, Service};
 
 #[cfg(test)]

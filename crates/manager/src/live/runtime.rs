@@ -54,7 +54,7 @@ pub fn runtime_folder() -> Result<PathBuf> {
 
 /// A record that this process holds. It is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Record {
+pub struct Record {
     folder: PathBuf,
     _file: File,
 }
@@ -101,12 +101,23 @@ impl Drop for Record {
     }
 }
 
-/// The process that owns a group, connected; `None`: none that this user can find does.
-pub(super) fn connect(uuid: Uuid) -> Result<Option<UnixStream>> {
+/// Who owns a group, as far as this user can find out.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// Nobody.
+    Free,
+    /// A process that lets nobody in: it begins, or ends.
+    Between,
+    /// A process that listens, connected.
+    Owned(UnixStream),
+}
+
+/// Looks for the process that owns a group.
+pub(super) fn connect(uuid: Uuid) -> Result<Standing> {
     let folder = place(uuid)?;
     let path = folder.join("record");
     let Ok(record) = File::open(&path) else {
-        return Ok(None);
+        return Ok(Standing::Free);
     };
     if flock(&record, FlockOperation::NonBlockingLockShared).is_ok() {
         // Under the lock, so that a new owner does not lose what it makes meanwhile; the lock of a
@@ -114,13 +125,14 @@ pub(super) fn connect(uuid: Uuid) -> Result<Option<UnixStream>> {
         if is_same(&record, &path) {
             let _ = std::fs::remove_file(folder.join("socket"));
         }
-        return Ok(None);
+        return Ok(Standing::Free);
     }
     match through(&folder, |path| UnixStream::connect(path)) {
-        Ok(socket) => Ok(Some(socket)),
-        // It is beginning, or ending.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(None),
+        Ok(socket) => Ok(Standing::Owned(socket)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Between),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Ok(Standing::Between)
+        }
         Err(error) => Err(cannot_use(&folder, error)),
     }
 }
@@ -144,6 +156,21 @@ pub(super) fn groups() -> Result<Vec<Uuid>> {
     };
     let named = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     Ok(named.collect())
+}
+
+/// The volume that is attached at the file `file`: `vg0/data`. The records of attachments, in
+/// `attached`, say so.
+pub(super) fn attached_at(file: &Path) -> Option<String> {
+    let folder = runtime_folder().ok()?.join("attached");
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let wanted = format!("file={}", file.display());
+    let mut records = entries.filter_map(|entry| {
+        let text = std::fs::read_to_string(entry.path().join("record")).ok()?;
+        text.lines().any(|line| line == wanted).then_some(text)
+    });
+    let record = records.next()?;
+    let volume = record.lines().find_map(|line| line.strip_prefix("volume="));
+    volume.map(str::to_owned)
 }
 
 fn place(uuid: Uuid) -> Result<PathBuf> {

@@ -10,17 +10,25 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::SendFlags;
 use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::connection::serve;
 use super::group::LiveGroup;
 use super::runtime::Record;
-use super::wire::{Export, Exported};
+use super::wire::{Export, Exported, Reply};
 use super::{Dialog, Teller};
 use crate::{Error, Kind, Result};
 
-/// Clients at a time; more are turned away.
+/// Clients at a time for which nothing is served: those that run commands, or ask. More are turned
+/// away.
 const CLIENTS_MAX: usize = 64;
+/// Clients at a time for which volumes are served, each with some threads and open files. A
+/// machine has no more loop devices than that, and `fusermount3` makes no more mounts.
+const EXPORTS_MAX: usize = 1000;
+/// Open files of a process that serves for so many.
+const FILES_MAX: u64 = 16 << 10;
 
 /// What an owner does for its clients.
 pub trait Service: Send + Sync {
@@ -49,7 +57,6 @@ pub trait Served: Send {
 pub struct Server {
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
-    _record: Record,
 }
 
 /// What the threads share.
@@ -69,6 +76,8 @@ pub(super) struct Shared {
 struct Clients {
     sockets: HashMap<u64, UnixStream>,
     next: u64,
+    /// Nobody is let in any more.
+    is_ending: bool,
 }
 
 impl std::fmt::Debug for Server {
@@ -79,7 +88,11 @@ impl std::fmt::Debug for Server {
 
 impl Server {
     /// Lets clients find this process as the owner of `group`.
-    pub fn start(group: &LiveGroup, service: Arc<dyn Service>) -> Result<Self> {
+    ///
+    /// The record comes beside it: whoever drops it says that the group is free, and so drops it
+    /// after the group.
+    pub fn start(group: &LiveGroup, service: Arc<dyn Service>) -> Result<(Self, Record)> {
+        allow_files();
         let (record, listener) = Record::make(&group.name(), group.uuid())?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let stop = eventfd(0, flags).map_err(|errno| failed(errno.into()))?;
@@ -97,11 +110,11 @@ impl Server {
             .name("control".to_owned())
             .spawn(move || theirs.accept(&listener))
             .map_err(failed)?;
-        Ok(Self {
+        let server = Self {
             shared,
             acceptor: Some(acceptor),
-            _record: record,
-        })
+        };
+        Ok((server, record))
     }
 
     /// For how many clients volumes are served.
@@ -114,16 +127,25 @@ impl Server {
         self.shared.is_stopped.load(Ordering::Relaxed)
     }
 
+    /// Lets nobody in from now on, if nobody is there; whether that is so. Who was let in is
+    /// served: whoever ends by itself asks this first.
+    pub fn end_if_alone(&self) -> bool {
+        let mut clients = self.shared.clients();
+        clients.is_ending |= clients.sockets.is_empty();
+        clients.is_ending
+    }
+
     fn end(&mut self) {
         let _ = rustix::io::write(&self.shared.stop, &1_u64.to_ne_bytes());
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
         let mut clients = self.shared.clients();
+        clients.is_ending = true;
         for socket in clients.sockets.values() {
-            let _ = socket.shutdown(Shutdown::Both);
+            let _ = socket.shutdown(Shutdown::Read);
         }
-        // Commands under way come to their end: they read no more from their clients.
+        // Commands under way come to their end, and say so; they read no more from their clients.
         while !clients.sockets.is_empty() {
             let waited = self
                 .shared
@@ -143,6 +165,11 @@ impl Drop for Server {
 impl Shared {
     fn clients(&self) -> MutexGuard<'_, Clients> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nobody is let in any more.
+    pub(super) fn is_ending(&self) -> bool {
+        self.clients().is_ending
     }
 
     fn accept(self: &Arc<Self>, listener: &UnixListener) {
@@ -175,8 +202,20 @@ impl Shared {
             return Err(Error::new(Kind::Refused, what));
         }
         let mut clients = self.clients();
-        if clients.sockets.len() >= CLIENTS_MAX {
-            let what = format!("the limit of {CLIENTS_MAX} clients is reached");
+        if clients.is_ending {
+            return Err(Error::new(Kind::Ended, "it is too late"));
+        }
+        let exporting = self.exporting.load(Ordering::Relaxed);
+        if exporting >= EXPORTS_MAX || clients.sockets.len() >= exporting + CLIENTS_MAX {
+            drop(clients);
+            let what = format!(
+                "process {} is used by {exporting} other commands that serve volumes, and by \
+                 others that ask; it takes {EXPORTS_MAX} and {CLIENTS_MAX} at a time: try again, \
+                 or detach some",
+                std::process::id()
+            );
+            let line = Reply::Error(what.clone()).to_line();
+            let _ = rustix::net::send(&socket, &line, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             return Err(Error::new(Kind::Locked, what));
         }
         let id = clients.next;
@@ -213,6 +252,17 @@ impl Drop for Seat {
             let _ = socket.shutdown(Shutdown::Both);
         }
         self.shared.left.notify_all();
+    }
+}
+
+/// Lets this process have more files open than is usual, as far as it may.
+fn allow_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(FILES_MAX, |most| most.min(FILES_MAX));
+    if limit.current.is_some_and(|now| now < most) {
+        limit.current = Some(most);
+        // Without it, the volumes that do not fit are refused.
+        let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 

@@ -10,7 +10,10 @@ use super::table::find;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
 use crate::commands::Session;
-use crate::live::forward;
+use crate::live::{Forwarded, forward};
+
+/// How many owners may end, one after the other, before they begin a command.
+const OWNERS_MAX: usize = 5;
 
 /// Who runs a command, and for whom.
 pub(crate) struct Caller<'a> {
@@ -52,14 +55,21 @@ impl<'a> Caller<'a> {
 /// What all commands that change metadata have as their `run`.
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let (_, core) = find(session.command()).expect("it is in the table");
-    let mut terminal = Terminal;
-    let caller = Caller::at(&mut terminal);
-    let mut work = Work::new(arguments, caller, Purpose::Change)?;
-    let outcome = core(arguments, &mut work).and_then(|()| work.finish());
-    match work.elsewhere() {
-        Some(client) => forward(client, session.command(), arguments),
-        None => outcome,
+    for _ in 0..OWNERS_MAX {
+        let mut terminal = Terminal;
+        let caller = Caller::at(&mut terminal);
+        let mut work = Work::new(arguments, caller, Purpose::Change)?;
+        let outcome = core(arguments, &mut work).and_then(|()| work.finish());
+        let Some(client) = work.elsewhere() else {
+            return outcome;
+        };
+        if forward(client, session.command(), arguments)? == Forwarded::Done {
+            return Ok(());
+        }
     }
+    Err(Error::failed(
+        "The processes that own the group end one after the other; run the command again",
+    ))
 }
 
 /// Runs a command for somebody else; `words` begin with its name. Gives its exit status.

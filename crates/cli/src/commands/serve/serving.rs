@@ -150,7 +150,7 @@ impl Serving {
                 // Who said stop, through the socket, meant the others too.
                 while groups
                     .iter()
-                    .any(|group| group.others() > 0 && !group.is_stopped())
+                    .any(|group| !group.end_if_alone() && !group.is_stopped())
                     && signals.pending().all(|signal| signal == SIGCHLD)
                 {
                     std::thread::sleep(INTERVAL);

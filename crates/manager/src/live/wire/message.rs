@@ -85,6 +85,8 @@ pub enum Reply {
     },
     /// What is served: the names of the volumes, with how many use each.
     Status(Vec<(String, u64)>),
+    /// The owner ends, and did not begin what was asked last.
+    Ending,
     /// The command has ended with this status; or what was asked for has ended.
     End(u8),
     /// What was said could not be done, and why.
@@ -174,6 +176,7 @@ pub fn decode_reply(line: &[u8]) -> Result<Reply> {
         "ask" => Reply::Ask(text("text")?),
         "error" => Reply::Error(text("text")?),
         "end" => Reply::End(number(&value, "status")?),
+        "ending" => Reply::Ending,
         "exported" => {
             let volumes = list("volumes")?.iter().map(exported);
             Reply::Exported(volumes.collect::<Result<_>>()?)
@@ -245,6 +248,7 @@ impl Reply {
             Self::Err(whole) => return long("err", whole),
             Self::Ask(whole) => vec![word("ask"), ("text", text(first_piece(whole)))],
             Self::Error(whole) => vec![word("error"), ("text", text(first_piece(whole)))],
+            Self::Ending => vec![word("ending")],
             Self::End(status) => vec![word("end"), ("status", Value::Number(u64::from(*status)))],
             Self::Exported(volumes) => vec![
                 word("exported"),
