@@ -1,8 +1,8 @@
 //! The runtime folder and the records of attachments in it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A record longer than this was not written by us, in bytes.
 const RECORD_MAX: u64 = 64 << 10;
+
+/// How many volumes may have had the name of a volume when they were attached.
+const NAMESAKES_MAX: usize = 16;
 
 /// How long a process that was killed may take to let go of its record.
 const DYING_MAX: Duration = Duration::from_secs(1);
@@ -106,11 +109,24 @@ impl Runtime {
     /// Claims the folder `key` (a name without `/`) for an attachment of `volume`. Cleans up what
     /// a killed server left there.
     pub(crate) fn claim(&self, key: &str, volume: &str) -> Result<HeldRecord> {
-        let folder = self.attached.join(key);
-        if let Some(file) = hold(&folder)? {
-            return Ok(HeldRecord { folder, file });
+        let is_it = |one: &Attachment| one.state == State::Served && one.record.volume == volume;
+        let mut found = self.attachments()?.into_iter().find(is_it);
+        for number in 0..NAMESAKES_MAX {
+            if found.is_some() {
+                break;
+            }
+            let folder = match number {
+                0 => self.attached.join(key),
+                number => self.attached.join(format!("{key}~{number}")),
+            };
+            if let Some(file) = hold(&folder)? {
+                return Ok(HeldRecord { folder, file });
+            }
+            // One that was renamed since it was attached keeps its folder.
+            let holder = Attachment::read(folder);
+            found = holder.filter(|one| [volume, ""].contains(&one.record.volume.as_str()));
         }
-        let found = Attachment::read(folder).map(|found| found.record);
+        let found = found.map(|found| found.record);
         let place = found.map(|record| record.node.unwrap_or(record.file));
         let what = match place {
             Some(place) if !place.as_os_str().is_empty() => {
@@ -136,25 +152,35 @@ impl HeldRecord {
 
     /// Writes what is attached where.
     pub(crate) fn write(&mut self, record: &Record) -> Result<()> {
-        let node = record
-            .node
-            .as_ref()
-            .map(|node| format!("node={}\n", node.display()));
-        let text = format!(
-            "volume={}\npid={}\nfile={}\n{}",
-            record.volume,
-            record.pid,
-            record.file.display(),
-            node.unwrap_or_default()
-        );
-        let store = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            file.write_all(text.as_bytes())
-        };
-        store(&mut self.file)
+        record
+            .store(&self.file)
             .map_err(|error| Error::io(format!("cannot write to {}", self.folder.display()), error))
     }
+
+    /// What writes down that the volume of `record` has another name.
+    pub(crate) fn renamer(&self, record: Record) -> Result<Renamer> {
+        let file = self.file.try_clone();
+        let file = file.map_err(|error| Error::io("cannot duplicate an open file", error))?;
+        Ok(Renamer { file, record })
+    }
+}
+
+impl Renamer {
+    /// The volume is called `volume` from now on.
+    pub(crate) fn rename(&mut self, volume: &str) {
+        if self.record.volume != volume {
+            volume.clone_into(&mut self.record.volume);
+            // Under its old name it is found as well.
+            let _ = self.record.store(&self.file);
+        }
+    }
+}
+
+/// Writes the new names of an attached volume into its record.
+#[derive(Debug)]
+pub(crate) struct Renamer {
+    file: File,
+    record: Record,
 }
 
 impl Drop for HeldRecord {
@@ -230,6 +256,21 @@ impl Record {
         let mut text = Vec::new();
         file.take(RECORD_MAX).read_to_end(&mut text)?;
         Ok(Self::parse(&String::from_utf8_lossy(&text)))
+    }
+
+    /// Writes it over what the file holds: whoever reads it meanwhile finds the one or the other.
+    fn store(&self, file: &File) -> std::io::Result<()> {
+        let node = self.node.as_ref();
+        let node = node.map(|node| format!("node={}\n", node.display()));
+        let text = format!(
+            "volume={}\npid={}\nfile={}\n{}",
+            self.volume,
+            self.pid,
+            self.file.display(),
+            node.unwrap_or_default()
+        );
+        file.write_all_at(text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
     }
 
     /// Takes away the loop device and the mount of a server that was killed.

@@ -94,7 +94,9 @@ impl Server {
         record.write(&what)?;
         if let Served::Here(file, Some(used)) = &mut file {
             let (announcer, resizer) = (file.announcer(), node.as_ref().map(LoopDevice::resizer));
-            used.watch(Box::new(move |_, _| {
+            let mut renamer = record.renamer(what.clone())?;
+            used.watch(Box::new(move |_, name| {
+                renamer.rename(name);
                 // Who cannot be told has the old size: what lies behind it is not missed.
                 let _ = announcer.announce();
                 let _ = resizer.as_ref().map(Resizer::refresh);
@@ -168,7 +170,11 @@ impl Server {
             .map_err(|error| of_manager(&error))?
         {
             Heard::Nothing => Ok(()),
-            Heard::Changed(_) => {
+            Heard::Changed(volume) => {
+                if self.what.volume != volume.name {
+                    self.what.volume = volume.name;
+                    self.record.write(&self.what)?;
+                }
                 if let Some(node) = &self.node {
                     let _ = node.resizer().refresh();
                 }
