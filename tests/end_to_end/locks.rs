@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use tests::{Daemon, Group, Scratch, Tool};
+use tests::{Daemon, Disks, Group, Scratch, Tool, ashlar};
 
 /// Bytes of a disk.
 const SIZE: u64 = 64 << 20;
@@ -192,4 +192,103 @@ fn a_served_image_is_not_written_by_qemu() {
     let reader = Daemon::start(reader, || UnixStream::connect(&socket).is_ok());
     open().succeed();
     reader.stop();
+}
+
+/// A served group keeps its identity, and so do its disks: by them its owner is found. Afterwards
+/// its owner still runs commands.
+#[test]
+fn a_served_group_keeps_its_identity() {
+    let group = Group::new("locks-identity", 3, SIZE);
+    group.create("d", &["-l", "4"]);
+    let run = |words: &[&str]| group.ashlar().args(words).succeed();
+    let other = group.disk(2).to_string_lossy().into_owned();
+    run(&["vgreduce", "vg0", &other]);
+    run(&["vgcreate", "vg1", &other]);
+    let served = Served::of(&group, "vg0/d");
+    let disk = group.disk(1).to_string_lossy().into_owned();
+    for words in [
+        &["vgchange", "--uuid", "vg0"][..],
+        &["pvchange", "--uuid", &disk][..],
+        &["vgmerge", "vg1", "vg0"][..],
+    ] {
+        let said = group.ashlar().args(words).exit(5).complaints();
+        let who = format!(
+            "Volume group vg0 in use: process {} serves it",
+            served.daemon.pid()
+        );
+        assert!(said.contains(&who), "{words:?}: {said}");
+    }
+    run(&["lvextend", "-l", "+1", "vg0/d"]);
+    run(&["vgsplit", "vg0", "vg2", &disk]);
+    run(&["vgmerge", "vg0", "vg1"]);
+    served.daemon.stop();
+    run(&["vgchange", "--uuid", "vg0"]);
+}
+
+/// A volume does not become a disk of its own group, neither through its node nor through another
+/// group that stands on it.
+#[test]
+fn a_group_does_not_stand_on_itself() {
+    let group = Group::new("locks-itself", 1, SIZE);
+    group.create("d", &["-l", "8"]);
+    let refused = |node: &str, volume: &str| {
+        let extend = group.ashlar().args(["--devices", node, "vgextend"]);
+        let said = extend.args(["vg0", node]).exit(5).complaints();
+        let why = format!("{node} is made of {volume}, a volume of the same group");
+        assert!(said.contains(&why), "{said}");
+    };
+    let node = group.attach("d").to_string_lossy().into_owned();
+    refused(&node, "vg0/d");
+    let inner = |words: &[&str]| {
+        let tool = group.ashlar().args(["--devices", &node]).args(words);
+        tool.succeed().text().trim_end().to_owned()
+    };
+    inner(&["vgcreate", "-s", "1m", "vg1", &node]);
+    inner(&["lvcreate", "-y", "-l", "8", "-n", "e", "vg1"]);
+    let second = inner(&["attach", "vg1/e"]);
+    let extend = group
+        .ashlar()
+        .args(["--devices", &node, "--devices", &second]);
+    let said = extend
+        .args(["vgextend", "vg0", &second])
+        .exit(5)
+        .complaints();
+    assert!(
+        said.contains(&format!("{second} is made of vg0/d")),
+        "{said}"
+    );
+    inner(&["detach", "vg1/e"]);
+    group.detach("d");
+}
+
+/// Stock's commands that change a group wait for as long as it is served from block devices, and
+/// its reports do not; when it is served no more, they go on.
+#[test]
+fn stock_waits_while_a_group_is_served() {
+    let disks = Disks::new("locks-stock", [SIZE]);
+    let run = |words: &[&str]| disks.ashlar().args(words).succeed();
+    let node = disks.nodes()[0].to_string_lossy().into_owned();
+    run(&["vgcreate", "vg0", &node]);
+    run(&["lvcreate", "-y", "-l", "4", "-n", "d", "vg0"]);
+    let socket = disks.join("nbd");
+    let serve = disks.ashlar().args(["serve", "vg0/d"]);
+    let serve = serve.arg(format!("--nbd=unix:{}", socket.display()));
+    let served = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    let stock = |name: &str| disks.stock().without_driver(name);
+    stock("vgs").arg("vg0").succeed();
+    let at_once = "global { wait_for_locks = 0 }";
+    let remove = stock("lvremove").args(["-y", "-f", "vg0/d", "--config", at_once]);
+    let said = remove.exit(5).complaints();
+    assert!(said.contains("Can't get lock for vg0"), "{said}");
+    // Another path to the same disk, and another world: the file below is locked.
+    let image = disks.images()[0].display().to_string();
+    let elsewhere = ashlar().args(["--devices", &image, "lvextend", "-l", "+1", "vg0/d"]);
+    let said = elsewhere.exit(5).complaints();
+    let who = format!(
+        "is being served by another ashlar (process {})",
+        served.pid()
+    );
+    assert!(said.contains(&who), "{said}");
+    served.stop();
+    stock("lvremove").args(["-y", "-f", "vg0/d"]).succeed();
 }

@@ -22,10 +22,12 @@ use block::{BlockingDevice, Device, Range};
 use lvm::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE, Label};
 use lvm::{Bytes, SECTOR_SIZE};
 
+use crate::below::files_below;
 use crate::host::{Location, Place, Remote, Sharing};
 
-/// A whole device, and the open file behind it if there is one.
-pub(crate) type Whole = (Arc<dyn Device>, Option<OwnedFd>);
+/// A whole device, and the open files that stand for it when it is locked: its own, and the files
+/// below it; none if there is no file.
+pub(crate) type Whole = (Arc<dyn Device>, Vec<OwnedFd>);
 
 /// Opens the whole of what `location` is (a part of).
 pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Result<Whole> {
@@ -37,7 +39,11 @@ pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Re
                 let what = format!("cannot duplicate the open file of {}", path.display());
                 block::Error::io(what, error)
             })?;
-            Ok((Arc::new(device), Some(file)))
+            let mut files = vec![file];
+            if options.access == Access::ReadWrite {
+                files.extend(files_below(path));
+            }
+            Ok((Arc::new(device), files))
         }
         Place::Nbd(remote) => {
             if options.access == Access::ReadWrite && remote.sharing == Sharing::Unknown {
@@ -48,7 +54,7 @@ pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Re
                 );
                 return Err(block::Error::new(block::Kind::Open, what));
             }
-            Ok((open_remote(remote)?, None))
+            Ok((open_remote(remote)?, Vec::new()))
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod activate;
 pub mod apply;
+mod below;
 pub mod commit;
 mod device;
 mod error;

@@ -23,8 +23,8 @@ pub(crate) struct PvDevices {
     open: HashMap<(Location, Access), Arc<dyn Device>>,
     /// How what is only read is read.
     pub(crate) caching: Caching,
-    /// Duplicates of what is open for writing, for locks.
-    files: HashMap<Place, OwnedFd>,
+    /// Duplicates of what is open for writing, and what is below it, for locks.
+    files: HashMap<Place, Vec<OwnedFd>>,
 }
 
 impl PvDevices {
@@ -56,9 +56,10 @@ impl PvDevices {
         }
     }
 
-    /// The open file behind a device that is open for writing, if a file is.
-    pub(crate) fn file(&self, place: &Place) -> Option<BorrowedFd<'_>> {
-        self.files.get(place).map(AsFd::as_fd)
+    /// The open files behind a device that is open for writing: none if it is no file.
+    pub(crate) fn files(&self, place: &Place) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let files = self.files.get(place).into_iter().flatten();
+        files.map(AsFd::as_fd)
     }
 
     fn open(&mut self, found: &FoundDevice, access: Access) -> Result<Arc<dyn Device>> {
@@ -86,11 +87,10 @@ impl PvDevices {
                     ..FileOptions::new(FileAccess::ReadWrite)
                 },
             };
-            let (whole, file) = open_whole(&key.0, options).map_err(failed)?;
-            match (file, access) {
-                (Some(file), Access::ReadOnly) => tell_of_reader(&found.name, &file)?,
-                (Some(file), Access::ReadWrite) => _ = self.files.insert(key.0.place.clone(), file),
-                (None, _) => {}
+            let (whole, files) = open_whole(&key.0, options).map_err(failed)?;
+            match access {
+                Access::ReadOnly => tell_of_reader(&found.name, &files)?,
+                Access::ReadWrite => _ = self.files.insert(key.0.place.clone(), files),
             }
             self.wholes.insert(key, Arc::clone(&whole));
             whole
@@ -101,8 +101,9 @@ impl PvDevices {
 
 /// Lets qemu know, for as long as the file is open, that it is read. Where files cannot be locked,
 /// it is read all the same. Who writes tells more, beside other locks.
-fn tell_of_reader(name: &str, file: &OwnedFd) -> Result<()> {
-    match lock_images(&[(name, file)], ImageUse::Reading) {
+fn tell_of_reader(name: &str, files: &[OwnedFd]) -> Result<()> {
+    let images: Vec<_> = files.iter().map(|file| (name, file)).collect();
+    match lock_images(&images, ImageUse::Reading) {
         Ok(locks) => locks.keep_while_open(),
         Err(error) if error.source().is_some() => {}
         Err(error) => return Err(error),

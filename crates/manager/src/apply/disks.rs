@@ -15,8 +15,9 @@ use crate::{Error, Kind, Result};
 pub struct Opened {
     /// The device.
     pub device: Arc<dyn Device>,
-    /// A duplicate of the open file behind it, to lock; `None` where there is none.
-    pub file: Option<OwnedFd>,
+    /// The open files to lock: a duplicate of its own, and those below it; none where it is no
+    /// file.
+    pub files: Vec<OwnedFd>,
 }
 
 impl std::fmt::Debug for Opened {
@@ -55,9 +56,9 @@ impl Disks for HostDisks {
             ..FileOptions::new(Access::ReadWrite)
         };
         let open = || -> block::Result<Opened> {
-            let (whole, file) = open_whole(&found.location, options)?;
+            let (whole, files) = open_whole(&found.location, options)?;
             let device = narrow(whole, &found.location, &found.name)?;
-            Ok(Opened { device, file })
+            Ok(Opened { device, files })
         };
         let is_file = matches!(found.location.place, Place::File(_));
         open().map_err(|error| {
@@ -107,7 +108,7 @@ impl Disks for NamedDisks {
             .ok_or_else(|| Error::new(Kind::NotFound, format!("{} is gone", found.name)))?;
         Ok(Opened {
             device: Arc::clone(device),
-            file: None,
+            files: Vec::new(),
         })
     }
 }

@@ -16,6 +16,7 @@ use super::disks::Opened;
 use super::request::{NewLabel, Ownership, Planned, Request};
 use super::session::{Session, is_concerned};
 use crate::commit::{Disk, Expected, OpenPv, Server, Wanted, claim};
+use crate::host::Location;
 use crate::lock::FileId;
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -28,6 +29,7 @@ pub(super) struct Open {
 struct OpenDevice {
     role: Role,
     name: String,
+    location: Location,
     opened: Opened,
     /// Of the physical volume that it is or becomes.
     uuid: Uuid,
@@ -73,7 +75,8 @@ impl Open {
             devices.push(OpenDevice {
                 role: Role::Member(new_uuid(&planned.change, pv.uuid)),
                 name: found.name.clone(),
-                server: server(found, Some(pv), opened.file.as_ref(), &request.ownership)?,
+                location: found.location.clone(),
+                server: server(found, Some(pv), opened.files.first(), &request.ownership)?,
                 opened,
                 uuid: pv.uuid,
                 expected: expected(Some(pv)),
@@ -96,13 +99,20 @@ impl Open {
             devices.push(OpenDevice {
                 role,
                 name: found.name.clone(),
-                server: server(found, None, opened.file.as_ref(), &request.ownership)?,
+                location: found.location.clone(),
+                server: server(found, None, opened.files.first(), &request.ownership)?,
                 opened,
                 uuid,
                 expected: expected(pv),
             });
         }
         Ok(Self { devices })
+    }
+
+    /// The names of all that is open, and where it is.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&str, &Location)> {
+        let devices = self.devices.iter();
+        devices.map(|device| (device.name.as_str(), &device.location))
     }
 
     /// Locks everything and reads it again. `None`: something is not as the plan saw it, so that
@@ -115,7 +125,7 @@ impl Open {
             wanted.push(Wanted {
                 name: device.name,
                 device: device.opened.device,
-                file: device.opened.file,
+                files: device.opened.files,
                 uuid: device.uuid,
                 expected: device.expected,
                 server: device.server,

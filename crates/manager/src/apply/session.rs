@@ -20,7 +20,7 @@ use super::losses::{
 use super::open::{Claimed, Open};
 use super::permit::{permit, permit_active};
 use super::reproducible::{Drawer, forget_places, source_date};
-use super::request::{Outcome, Planned, Request, TestMode};
+use super::request::{Outcome, Ownership, Planned, Request, TestMode};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::talk::{Answer, Talk};
@@ -152,6 +152,10 @@ impl<'a> Session<'a> {
             }
             let alone = Claim::Exclusive;
             let open = Open::of(self, &scan, request, &groups, &planned, alone)?;
+            if let Some(hooks) = &mut self.hooks {
+                let mut places = open.places();
+                places.try_for_each(|(name, location)| hooks.permit_disk(&scan, name, location))?;
+            }
             let new = open.new_devices()?;
             let Some(mut disks) = open.claim()? else {
                 continue;
@@ -242,10 +246,16 @@ impl<'a> Session<'a> {
         }
         let groups: BTreeSet<&String> = request.groups.iter().chain(&request.new_group).collect();
         // A UUID is no file name that stock would use, and does no harm.
-        names.extend(groups.into_iter().map(|name| {
+        let groups = groups.into_iter().map(|name| {
             let plain = name.strip_prefix("/dev/").unwrap_or(name);
-            StockName::Group(plain.replace('/', "_"))
-        }));
+            plain.replace('/', "_")
+        });
+        // What this process serves it has locked already, for as long as it serves it.
+        let others = groups.filter(|name| match &request.ownership {
+            Ownership::Nobody => true,
+            Ownership::Ours(owned) => !owned.holds_stock(name),
+        });
+        names.extend(others.map(StockName::Group));
         for name in names {
             held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
         }

@@ -37,8 +37,9 @@ pub struct Wanted {
     pub name: String,
     /// The device.
     pub device: Arc<dyn Device>,
-    /// A duplicate of the open file behind it, to lock; `None` where there is none.
-    pub file: Option<OwnedFd>,
+    /// The open files to lock: a duplicate of its own, and those below it; none where it is no
+    /// file.
+    pub files: Vec<OwnedFd>,
     /// What it is locked in the order of: the identity of a physical volume.
     pub uuid: Uuid,
     /// What the plan was made from.
@@ -103,12 +104,13 @@ pub fn claim(wanted: Vec<Wanted>) -> Result<Option<Vec<Disk>>> {
     Ok(Some(disks))
 }
 
-fn lock(wanted: &[Wanted]) -> Result<Locks> {
-    let of = |wanted: &[&Wanted], byte, mode, limit| {
-        let files: Vec<(Uuid, &str, BorrowedFd<'_>)> = wanted
-            .iter()
-            .filter_map(|one| Some((one.uuid, one.name.as_str(), one.file.as_ref()?.as_fd())))
-            .collect();
+fn lock<'w>(wanted: &'w [Wanted]) -> Result<Locks> {
+    let of = |wanted: &[&'w Wanted], byte, mode, limit| {
+        let of_one = |one: &&'w Wanted| {
+            let (uuid, name) = (one.uuid, one.name.as_str());
+            one.files.iter().map(move |file| (uuid, name, file.as_fd()))
+        };
+        let files: Vec<(Uuid, &str, BorrowedFd<'_>)> = wanted.iter().flat_map(of_one).collect();
         lock_pvs(&files, byte, mode, limit)
     };
     let all: Vec<&Wanted> = wanted.iter().collect();
@@ -119,10 +121,11 @@ fn lock(wanted: &[Wanted]) -> Result<Locks> {
     let owner = of(&others, LockByte::Owner, LockMode::Shared, OWNER_WAIT)?;
     let commit = of(&all, LockByte::Commit, LockMode::Exclusive, LOCK_WAIT)?;
     // What this process serves, qemu knows of.
-    let images: Vec<(&str, BorrowedFd<'_>)> = others
-        .iter()
-        .filter_map(|one| Some((one.name.as_str(), one.file.as_ref()?.as_fd())))
-        .collect();
+    let images = others.iter().flat_map(|one| {
+        let files = one.files.iter();
+        files.map(|file| (one.name.as_str(), file.as_fd()))
+    });
+    let images: Vec<(&str, BorrowedFd<'_>)> = images.collect();
     Ok(Locks {
         _images: lock_images(&images, ImageUse::Writing)?,
         _commit: commit,

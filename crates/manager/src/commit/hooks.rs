@@ -5,6 +5,8 @@ use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 
 use crate::Result;
+use crate::host::Location;
+use crate::scan::Scan;
 
 /// Called by a commit at the moments that matter to whoever serves volumes of the group.
 pub trait Hooks {
@@ -16,6 +18,13 @@ pub trait Hooks {
     /// A change was planned, and nothing asked or written. An error ends it.
     fn permit(&mut self, change: &Change) -> Result<()> {
         let _ = change;
+        Ok(())
+    }
+
+    /// The disk called `name`, of those in `scan`, is open and will be written by the change. An
+    /// error ends it.
+    fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        let _ = (scan, name, location);
         Ok(())
     }
 

@@ -16,7 +16,8 @@ use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
 use crate::apply::{HostDisks, Ownership};
 use crate::commit::Hooks;
-use crate::host::Host;
+use crate::host::{Host, Location};
+use crate::scan::Scan;
 use crate::{Error, Kind, Result};
 
 /// How long a change waits for the one before it.
@@ -277,6 +278,10 @@ impl Hooks for LiveHooks<'_> {
 
     fn permit(&mut self, change: &Change) -> Result<()> {
         self.group.owner().permit(change)
+    }
+
+    fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        self.group.owner().permit_disk(scan, name, location)
     }
 
     fn suspend(&mut self, vg: &VolumeGroup) -> Result<()> {

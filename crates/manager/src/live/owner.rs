@@ -1,7 +1,7 @@
 //! What the process that owns a group knows of it.
 
 use std::error::Error as _;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,8 @@ use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices}
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
-    FileId, ImageLocks, ImageUse, LockByte, OwnedGroup, PvLocks, StockName, is_open_elsewhere,
-    lock_images, lock_pvs, lock_stock,
+    FileId, ImageLocks, ImageUse, LockByte, OwnedGroup, PvLocks, StockLock, StockName,
+    is_open_elsewhere, lock_images, lock_pvs, lock_stock,
 };
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -41,8 +41,9 @@ pub(super) struct Owner {
     pub(super) owned: OwnedGroup,
     /// Who writes down that a mirror lost a copy.
     pub(super) keeper: Option<Arc<dyn OrderKeeper>>,
-    // The last to go.
     held: Vec<HeldPv>,
+    /// Keeps stock's commands that change the group out. The last to go.
+    stock: Option<StockLock>,
 }
 
 /// A volume that is in use.
@@ -88,8 +89,10 @@ impl Owner {
                 owned: OwnedGroup::new(group.uuid),
                 keeper: None,
                 held: Vec::new(),
+                stock: None,
             };
             owner.hold_members()?;
+            owner.hold_stock()?;
             let scan = disks.scan(host)?;
             if is_same(&before, group, &scan, scan.find_group(name)?) {
                 owner.scan = scan;
@@ -124,10 +127,9 @@ impl Owner {
             let device = self.scan.device(pv.device);
             self.devices.get(&self.scan, index, Access::ReadWrite)?;
             let place = &device.location.place;
-            let file = self.devices.file(place);
-            let files: Vec<_> = file
-                .iter()
-                .map(|file| (pv.uuid, device.name.as_str(), file.as_fd()))
+            let files = self.devices.files(place);
+            let files: Vec<_> = files
+                .map(|file| (pv.uuid, device.name.as_str(), file))
                 .collect();
             let same = |held: &&HeldPv| !files.is_empty() && held.location.place == *place;
             let lock = if let Some(held) = self.held.iter().find(same) {
@@ -157,7 +159,29 @@ impl Owner {
     /// Looks at the disks again after a change, and holds what belongs to the group now.
     pub(super) fn refresh(&mut self) -> Result<()> {
         self.scan = self.disks.scan(&self.host)?;
-        self.hold_members()
+        self.hold_members()?;
+        self.hold_stock()
+    }
+
+    /// Keeps stock's commands that change the group out for as long as it is served, where stock
+    /// can reach its disks: those that are block devices. Images are known to nobody else, and
+    /// other groups on this machine may have the same name.
+    fn hold_stock(&mut self) -> Result<()> {
+        let Some(group) = self.scan.group(self.uuid) else {
+            return Ok(());
+        };
+        let name = group.name.clone();
+        if !self.owned.is_on_disks() {
+            self.owned.set_stock(None);
+            self.stock = None;
+        } else if !self.owned.holds_stock(&name) {
+            let dir = self.host.config.locking_dir();
+            let wanted = StockName::Group(name.clone());
+            self.stock = lock_stock(&dir, &wanted, LockMode::Shared, WAIT)?;
+            self.owned
+                .set_stock(self.stock.as_ref().map(|_| name.as_str()));
+        }
+        Ok(())
     }
 
     /// The group as it was found last.

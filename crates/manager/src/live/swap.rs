@@ -8,21 +8,25 @@
 //!   resume    the commit failed: the old tables go on
 //! ```
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lvm::Uuid;
 use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, VolumeGroup};
-use lvm::plan::{Change, GroupChange, VolumeChange};
+use lvm::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 use target::home::Home;
-use target::table::Table;
+use target::table::{DEPTH_MAX, Table};
 use target::volume::{Access, Suspension, Volume};
 
 use super::mirrors::{go, in_place_of, is_resized};
 use super::owner::Owner;
+use super::runtime::attached_at;
 use super::stack::{describe, has_mirror};
 use crate::activate::{Activator, MirrorStart, decide};
 use crate::apply::Disks;
+use crate::below::loop_file;
+use crate::host::Location;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -74,6 +78,7 @@ impl Owner {
                 return Err(Error::new(Kind::Refused, what));
             }
         }
+        self.permit_identity(group, change)?;
         for volume in &change.volumes {
             if let VolumeChange::Deactivate { lv, name } = volume
                 && self.active.iter().any(|active| active.lv == *lv)
@@ -89,6 +94,72 @@ impl Owner {
             self.permit_version(group, vg, &refuse)?;
         }
         Ok(())
+    }
+
+    /// Fails where a disk is a volume of this group, attached, or of a group that stands on one: it
+    /// would hold itself.
+    pub(super) fn permit_disk(&self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        let volume = location.path();
+        let volume = volume.and_then(|path| self.own_volume(scan, path, 0));
+        let Some(volume) = volume else {
+            return Ok(());
+        };
+        let what = format!(
+            "{name} is made of {volume}, a volume of the same group, which cannot stand on itself; \
+             use another disk"
+        );
+        Err(Error::new(Kind::Refused, what))
+    }
+
+    /// The volume of this group that is attached at `path`, or somewhere below it.
+    fn own_volume(&self, scan: &Scan, path: &Path, depth: u32) -> Option<String> {
+        let file = loop_file(path).or_else(|| path.canonicalize().ok())?;
+        let volume = attached_at(&file).filter(|_| depth < DEPTH_MAX)?;
+        let group = volume.split('/').next().unwrap_or_default();
+        if self.group().is_ok_and(|own| own.name == group) {
+            return Some(volume);
+        }
+        let members = scan.groups_named(group).flat_map(|group| &group.members);
+        let found = members.filter_map(|member| member.presence.found());
+        let mut devices = found.map(|pv| scan.device(scan.pv(pv).device));
+        devices.find_map(|device| self.own_volume(scan, device.location.path()?, depth + 1))
+    }
+
+    /// Fails where the group, or a physical volume of it, is something else afterwards: by their
+    /// UUIDs this process is found, and finds what it holds.
+    fn permit_identity(&self, group: &FoundVg, change: &Change) -> Result<()> {
+        let committed = || {
+            change.groups.iter().filter_map(|group| match group {
+                GroupChange::Commit(vg) => Some(vg),
+                GroupChange::Erase(_) => None,
+            })
+        };
+        // What another group takes, this one has to give away.
+        let is_left = |pv: Uuid| {
+            let mut own = committed().filter(|vg| vg.uuid == self.uuid);
+            own.any(|vg| vg.pv_by_uuid(&pv).is_none())
+        };
+        let is_taken = |pv: Uuid| {
+            let mut others = committed().filter(|vg| vg.uuid != self.uuid);
+            others.any(|vg| vg.pv_by_uuid(&pv).is_some())
+        };
+        let mut members = group.model.pvs().map(|(_, pv)| pv.uuid);
+        let is_renewed = members.any(|pv| is_taken(pv) && !is_left(pv))
+            || change.headers.iter().any(|header| {
+                matches!(header.edit, HeaderEdit::Uuid(_))
+                    && group.model.pv_by_uuid(&header.pv).is_some()
+            });
+        if !is_renewed {
+            return Ok(());
+        }
+        let what = format!(
+            "Volume group {} in use: process {} serves it; stop that before its UUID, or one of \
+             its physical volumes', changes (ashlar stop {})",
+            group.name,
+            std::process::id(),
+            group.name
+        );
+        Err(Error::new(Kind::Refused, what))
     }
 
     fn permit_version(

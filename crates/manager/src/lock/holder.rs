@@ -1,6 +1,6 @@
 //! Who holds a lock, as far as `/proc` tells.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,15 +11,36 @@ pub(super) fn holders(file: &File) -> String {
     else {
         return String::new();
     };
-    let device = metadata.dev();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let place = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    let place = place(&metadata);
     let names: Vec<String> = pids(&locks, &place).map(describe).collect();
     if names.is_empty() {
         String::new()
     } else {
         format!(" by {}", names.join(", "))
     }
+}
+
+/// Whether ashlars, and nobody else, have `file` locked, all of them shared: they serve a group.
+pub(super) fn is_served(file: &File) -> bool {
+    let (Ok(metadata), Ok(locks)) = (file.metadata(), std::fs::read_to_string("/proc/locks"))
+    else {
+        return false;
+    };
+    let place = place(&metadata);
+    let mut held = locks.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let holds = words.get(1) != Some(&"->") && words.get(5) == Some(&place.as_str());
+        holds.then(|| words[3] == "READ" && words[4].parse().is_ok_and(is_ashlar))
+    });
+    let first = held.next();
+    first == Some(true) && held.all(|is_reader| is_reader)
+}
+
+/// How `/proc/locks` names a file.
+fn place(metadata: &Metadata) -> String {
+    let device = metadata.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    format!("{major:02x}:{minor:02x}:{}", metadata.ino())
 }
 
 /// The processes in a text of `/proc/locks` that hold a lock on the file at `place`.

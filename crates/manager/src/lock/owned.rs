@@ -43,7 +43,14 @@ impl FileId {
 #[derive(Debug, Clone)]
 pub struct OwnedGroup {
     uuid: Uuid,
-    files: Arc<Mutex<Vec<(Uuid, FileId)>>>,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    files: Vec<(Uuid, FileId)>,
+    /// The group's name, if stock's lock of that name is held.
+    stock: Option<String>,
 }
 
 impl OwnedGroup {
@@ -51,7 +58,7 @@ impl OwnedGroup {
     pub fn new(uuid: Uuid) -> Self {
         Self {
             uuid,
-            files: Arc::default(),
+            held: Arc::default(),
         }
     }
 
@@ -62,25 +69,42 @@ impl OwnedGroup {
 
     /// The physical volume `pv` is held, and lies in this file.
     pub fn hold(&self, pv: Uuid, file: FileId) {
-        self.files().push((pv, file));
+        self.held().files.push((pv, file));
     }
 
     /// The physical volume `pv` is not held any more.
     pub fn release(&self, pv: Uuid) {
-        self.files().retain(|(held, _)| *held != pv);
+        self.held().files.retain(|(held, _)| *held != pv);
     }
 
     /// Whether this file is held, for whichever physical volume.
     pub fn holds_file(&self, file: FileId) -> bool {
-        self.files().iter().any(|(_, held)| *held == file)
+        self.held().files.iter().any(|(_, held)| *held == file)
     }
 
     /// Whether the physical volume `pv` is held, in whichever file.
     pub fn holds_pv(&self, pv: Uuid) -> bool {
-        self.files().iter().any(|(held, _)| *held == pv)
+        self.held().files.iter().any(|(held, _)| *held == pv)
     }
 
-    fn files(&self) -> MutexGuard<'_, Vec<(Uuid, FileId)>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether any of it is a block device, which other programs on this machine know.
+    pub fn is_on_disks(&self) -> bool {
+        let held = self.held();
+        let mut files = held.files.iter();
+        files.any(|(_, file)| matches!(file, FileId::Disk(_)))
+    }
+
+    /// Stock's lock of the group with this name is held, or none.
+    pub fn set_stock(&self, name: Option<&str>) {
+        self.held().stock = name.map(str::to_owned);
+    }
+
+    /// Whether stock's lock of the group called `name` is held.
+    pub fn holds_stock(&self, name: &str) -> bool {
+        self.held().stock.as_deref() == Some(name)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

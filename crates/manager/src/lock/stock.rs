@@ -15,12 +15,14 @@ use rustix::io::Errno;
 
 use block::file::LockMode;
 
-use super::holder::holders;
+use super::holder::{holders, is_served};
 use super::record::is_same;
 use crate::{Error, Kind, Result};
 
 /// How long to sleep between two tries.
 const RETRY: Duration = Duration::from_millis(20);
+/// How long an ashlar has a lock shared that only begins; one that serves has it for hours.
+const SERVED: Duration = Duration::from_millis(200);
 
 /// Which of stock's locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,10 @@ impl StockName {
 
 /// Takes one of stock's locks, waiting at most for `limit`. `None` where the folder cannot be
 /// written: then stock cannot lock there either, or is not ours to lock out.
+///
+/// Where only ashlars have it, shared, they serve a group of that name, which need not be the one
+/// that is meant: then it is had shared, too. That keeps stock's writers out as well, and among
+/// ashlars the bytes on the disks decide.
 pub fn lock_stock(
     dir: &Path,
     name: &StockName,
@@ -84,6 +90,7 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
         LockMode::Shared => FlockOperation::NonBlockingLockShared,
         LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
+    let start = Instant::now();
     loop {
         let file = OpenOptions::new()
             .create(true)
@@ -101,7 +108,11 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
             }
             // Removed by the one who held it: another file is at the path now.
             Ok(()) | Err(Errno::INTR) => continue,
-            Err(Errno::WOULDBLOCK) => {}
+            Err(Errno::WOULDBLOCK) => {
+                if mode == LockMode::Exclusive && start.elapsed() > SERVED && is_served(&file) {
+                    return lock_file(path, LockMode::Shared, end);
+                }
+            }
             Err(errno) => return Err(failed().because(std::io::Error::from(errno))),
         }
         if Instant::now() >= end {

@@ -154,7 +154,7 @@ pub(super) fn take(name: &str, device: &Arc<dyn Device>) -> Result<Disk> {
     let wanted = Wanted {
         name: name.to_owned(),
         device: Arc::clone(device),
-        file: None,
+        files: Vec::new(),
         uuid: uuid(0),
         expected: Expected::look(name, &mut io)?,
         server: Server::Nobody,
