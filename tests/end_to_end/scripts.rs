@@ -130,3 +130,194 @@ fn a_file_of_commands_ends_at_its_first_failure_as_in_stock() {
     let ours = links.called("lvm").arg(&file).exit(2);
     assert!(ours.stdout.is_empty(), "{ours}");
 }
+
+#[test]
+fn options_that_scripts_send_are_taken() {
+    // Proves: what scripts, units and udev's rules of LVM2 send is done or, where there is nothing
+    // to be done here, accepted, with stock's statuses.
+    let links = Links::new();
+    let image = links.image.display().to_string();
+    let run = |line: &str, code| {
+        let words = line.replace('@', &image);
+        let words: Vec<&str> = words.split(' ').collect();
+        links.seen_by(ashlar()).args(words).exit(code)
+    };
+    run("vgcreate -s 1m vg @", 0);
+    run("lvcreate -y -l +2 -n a vg", 0);
+    run("lvcreate -y -L +2m -n b vg", 0);
+    let refused = run("lvcreate -l -2 -n c vg", 3);
+    assert!(
+        refused
+            .complaints()
+            .contains("Extents may not be negative."),
+        "{refused}"
+    );
+    run("lvcreate -y -l +50%FREE -n c vg", 0);
+    run(
+        "lvcreate -y -l +100%FREE --noudevsync --monitor n -n d vg",
+        0,
+    );
+    let free = run("vgs --noheadings -o vg_free_count vg", 0);
+    assert_eq!(free.text().trim(), "0");
+    for line in [
+        "pvscan --cache -aay",
+        "pvscan --cache -aay --background @",
+        "pvscan --cache --activate ay --major 8 --minor 1",
+        "pvscan --cache --listvg --checkcomplete --vgonline --udevoutput --autoactivation event @",
+        "vgchange --monitor y vg",
+        "vgchange --poll y vg",
+        "vgchange --refresh vg",
+        "vgchange -ay --ignoremonitoring --noudevsync --poll n --monitor n vg",
+        "vgchange -aay --autoactivation event vg",
+        "lvchange -ay --monitor y --poll y --ignoremonitoring --noudevsync vg/a",
+        "vgscan --ignorelockingfailure --mknodes --reportformat basic",
+        "lvscan --ignorelockingfailure",
+        "pvchange -x n -S pv_name=nosuch",
+        "vgexport -S vg_name=nosuch",
+        "vgexport -S vg_name=vg",
+        "vgimport -S vg_name=vg",
+        "pvchange -x n -S vg_name=vg",
+        "vgremove -y --noudevsync -S vg_name=nosuch",
+    ] {
+        run(line, 0);
+    }
+    let attr = run("pvs --noheadings -o pv_attr", 0);
+    assert_eq!(attr.text().trim(), "u--", "-S chose the one that there is");
+    run("pvscan -aay", 3);
+    run("vgchange --poll maybe vg", 3);
+    for line in [
+        "plan lvremove vg/a --json",
+        "plan --json lvremove vg/a",
+        "plan lvremove --json vg/a",
+    ] {
+        let plan = run(line, 0);
+        assert!(plan.text().starts_with("{\"plan\": ["), "{plan}");
+    }
+}
+
+#[test]
+fn a_named_file_is_a_device_under_each_of_its_names() {
+    // Proves: without --devices an image that a command names is one of its devices; relative names
+    // and partitions are found; and a partitioned disk is answered with its partitions.
+    let links = Links::new();
+    let folder = links.scratch.path();
+    std::fs::create_dir(folder.join("etc")).expect("a folder");
+    let config = "devices { filter = [ \"r|.*|\" ] }";
+    std::fs::write(folder.join("etc/lvm.conf"), config).expect("a configuration");
+    links.scratch.sparse("b.img", 32 << 20);
+    links.scratch.sparse("gpt.img", 64 << 20);
+    let script = "label: gpt\nsize=8MiB\nsize=40MiB\n";
+    Tool::new("sfdisk")
+        .arg("-q")
+        .arg(folder.join("gpt.img"))
+        .input(script)
+        .succeed();
+    let run = |line: &str, code| {
+        let tool = links
+            .seen_by(ashlar())
+            .env("ASHLAR_DEVICES", "")
+            .within(folder);
+        tool.args(line.split(' ')).exit(code)
+    };
+    run("vgcreate vg ./disk.img", 0);
+    run("pvcreate b.img", 0);
+    for line in [
+        "pvs --noheadings -o pv_name",
+        "pvdisplay -c",
+        "pvck",
+        "pvscan",
+    ] {
+        let shown = run(&format!("{line} b.img"), 0);
+        assert!(shown.text().contains("b.img"), "{shown}");
+        assert!(!shown.text().contains("disk.img"), "{shown}");
+    }
+    let whole = run("pvcreate gpt.img", 5);
+    let said = whole.complaints();
+    assert!(said.contains("device is partitioned"), "{whole}");
+    assert!(said.contains("gpt.img:1, gpt.img:2"), "{whole}");
+    assert!(!said.contains("wipefs"), "{whole}");
+    run("vgcreate sys gpt.img:2", 0);
+    let named = run("pvs --noheadings -o pv_name,vg_name ./gpt.img:2", 0);
+    assert!(named.text().contains("gpt.img:2 sys"), "{named}");
+    // What a variable names as a whole path is found by a relative one, too.
+    let tool = links
+        .seen_by(ashlar())
+        .env("ASHLAR_DEVICES", folder.join("gpt.img"));
+    let tool = tool.within(folder).args(["pvresize", "gpt.img:2"]);
+    assert!(tool.exit(0).text().contains("1 physical volume(s) resized"));
+    // A file of the group's name in the folder is no device.
+    std::fs::write(folder.join("vg"), "not a disk").expect("a file");
+    run("vgs --devices disk.img vg", 0);
+    run("lvcreate -y -l 1 -n a vg disk.img:0-1", 0);
+}
+
+#[test]
+fn nodes_are_found_under_every_name() {
+    // Proves: a node whose name is not the kernel's, as containers get, is a device by that name,
+    // and filters still decide about it.
+    let links = Links::new();
+    let device = LoopDevice::attach(&links.image, Access::ReadWrite);
+    let folder = links.scratch.path();
+    std::fs::create_dir(folder.join("etc")).expect("a folder");
+    let node = folder.join("mydisk");
+    let number = device.number().to_string();
+    Tool::new("mknod")
+        .arg(&node)
+        .args(["b", "7", &number])
+        .succeed();
+    let run = |filter: String, line: &str, code| {
+        let config = format!("devices {{ filter = [ {filter} ] }}");
+        std::fs::write(folder.join("etc/lvm.conf"), config).expect("a configuration");
+        let tool = links.seen_by(ashlar()).env("ASHLAR_DEVICES", "");
+        tool.args(line.split(' ')).arg(&node).exit(code)
+    };
+    let only = || format!("\"a|^{}$|\", \"r|.*|\"", device.path().display());
+    let refused = run("\"r|.*|\"".to_owned(), "pvcreate", 5);
+    assert!(
+        refused.complaints().contains("devices/filter rejects it"),
+        "{refused}"
+    );
+    run(only(), "vgcreate vg", 0);
+    let listed = run(only(), "pvs --noheadings -o vg_name", 0);
+    assert_eq!(listed.text().trim(), "vg");
+}
+
+#[test]
+fn of_two_groups_of_one_name_the_meant_one_is_changed() {
+    // Proves: -S vg_uuid chooses between groups of one name, without it the command refuses, and a
+    // group of this host is preferred to another host's.
+    let links = Links::new();
+    let other = links.scratch.sparse("other.img", 32 << 20);
+    let run = |devices: &str, line: &str, code| {
+        let tool = links.seen_by(ashlar()).env("ASHLAR_DEVICES", devices);
+        tool.args(line.split(' ')).exit(code)
+    };
+    let (one, two) = (
+        links.image.display().to_string(),
+        other.display().to_string(),
+    );
+    let both = format!("{one}:{two}");
+    run(&one, &format!("vgcreate vg {one}"), 0);
+    run(&two, &format!("vgcreate vg {two}"), 0);
+    let uuid = run(&two, "vgs --noheadings -o vg_uuid vg", 0).text();
+    run(&both, "vgchange --addtag t vg", 5);
+    run(
+        &both,
+        &format!("vgchange --addtag t -S vg_uuid={}", uuid.trim()),
+        0,
+    );
+    run(
+        &both,
+        &format!("vgchange --addtag u -S vg_uuid={} vg", uuid.trim()),
+        0,
+    );
+    let tags = |devices: &str| {
+        let tags = run(devices, "vgs --noheadings -o vg_tags vg", 0);
+        tags.text().trim().to_owned()
+    };
+    assert_eq!((tags(&one).as_str(), tags(&two).as_str()), ("", "t,u"));
+    run(&two, "vgchange -y --systemid elsewhere vg", 0);
+    run(&both, "vgchange --addtag own vg", 0);
+    assert_eq!(tags(&one), "own");
+    run(&both, &format!("vgremove -y -S vg_uuid={}", uuid.trim()), 5);
+}

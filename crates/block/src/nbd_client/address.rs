@@ -75,7 +75,7 @@ impl Address {
         self
     }
 
-    /// Reads `nbd://HOST[:PORT][/NAME]` or `nbd+unix:///[NAME]?socket=PATH`; `nbds` instead of
+    /// Reads `nbd://HOST[:PORT][/NAME]` or `nbd+unix://[/NAME]?socket=PATH`; `nbds` instead of
     /// `nbd` asks for TLS, and then `tls-certificates=FOLDER` and `tls-hostname=NAME` may follow
     /// a question mark.
     pub fn parse(uri: &str) -> Result<Self> {
@@ -107,7 +107,12 @@ impl Address {
         };
         let mut address = if is_unix {
             let path = option("socket")?.filter(|path| !path.is_empty())?;
-            Self::unix(path, unescape(place.strip_prefix('/')?)?)
+            // nbdkit's own `$uri` leaves out the slash of an export without a name.
+            let name = match place {
+                "" => "",
+                place => place.strip_prefix('/')?,
+            };
+            Self::unix(path, unescape(name)?)
         } else {
             Self::parse_tcp(place)?
         };

@@ -14,6 +14,9 @@ use crate::{BlockingDevice, Buffer, Device, Driver, Kind, Request};
 
 #[test]
 fn addresses_are_read_and_written() {
+    // nbdkit's own form of an export without a name.
+    let address = Address::parse("nbd+unix://?socket=/tmp/s").unwrap();
+    assert_eq!(address, Address::unix("/tmp/s", ""));
     let address = Address::parse("nbd+unix:///vg0%2Fa?socket=/tmp/s").unwrap();
     assert_eq!(address, Address::unix("/tmp/s", "vg0/a"));
     assert_eq!(address.to_string(), "nbd+unix:///vg0/a?socket=/tmp/s");

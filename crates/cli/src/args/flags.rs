@@ -201,6 +201,34 @@ pub(crate) const MKNODES: Flag = Flag::switch(
     "mknodes",
     "Accepted for scripts; there are no device nodes to make.",
 );
+/// `-a`, pvscan
+pub(crate) const PVSCAN_ACTIVATE: Flag = Flag::value(
+    "activate",
+    "y|n|ay",
+    "Accepted for scripts, with --cache: attach and serve make volumes usable here.",
+)
+.short('a');
+/// What udev's rules and services of LVM2 send to pvscan.
+pub(crate) const PVSCAN_EVENTS: &[Flag] = &[
+    Flag::value(
+        "autoactivation",
+        "String",
+        "Accepted for scripts; nothing is activated by events.",
+    ),
+    Flag::switch("background", "Accepted for scripts; nothing is left to do."),
+    Flag::switch("checkcomplete", "Accepted for scripts."),
+    Flag::switch("listlvs", "Accepted for scripts."),
+    Flag::switch("listvg", "Accepted for scripts."),
+    Flag::switch("udevoutput", "Accepted for scripts; udev is told nothing."),
+    Flag::switch("vgonline", "Accepted for scripts."),
+    Flag::value("major", "Number", "Accepted for scripts, with --cache.").short('j'),
+    Flag::value("minor", "Number", "Accepted for scripts, with --cache."),
+    NO_UDEV_SYNC,
+    REPORT_FORMAT,
+];
+/// `--noudevsync`
+pub(crate) const NO_UDEV_SYNC: Flag =
+    Flag::switch("noudevsync", "Accepted for scripts; there is no udev here.");
 /// `--notifydbus`
 pub(crate) const NOTIFY_DBUS: Flag =
     Flag::switch("notifydbus", "Accepted for scripts; nobody is notified.");

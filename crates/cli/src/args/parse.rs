@@ -4,8 +4,11 @@
 //! option (`--no-headings` is `--noheadings`). A wrong word is answered with the word, the
 //! command, and the option that was probably meant.
 
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
 use super::error::Error;
-use super::flags::COMMON;
+use super::flags::{COMMON, DEVICES};
 use super::suggest::nearest;
 use super::table::{Command, Flag, Takes};
 
@@ -16,6 +19,7 @@ pub(crate) struct Arguments {
     words: Vec<String>,
     given: Vec<(&'static str, Option<String>)>,
     operands: Vec<String>,
+    devices_from: Option<usize>,
 }
 
 impl Arguments {
@@ -56,6 +60,28 @@ impl Arguments {
             .filter_map(|(_, value)| value.as_deref())
     }
 
+    /// The files and nodes that the operands name as devices, as paths from `folder`; of
+    /// `disk.img:2` and `disk.img:0-9`, `disk.img`. None where `--devices` says what there is.
+    pub(crate) fn named_devices(&self, folder: &Path) -> Vec<PathBuf> {
+        if self.has(&DEVICES) {
+            return Vec::new();
+        }
+        let from = self.devices_from.unwrap_or(usize::MAX);
+        let words = self.operands.iter().skip(from);
+        let existing = |word: &String| {
+            let mut name = word.as_str();
+            loop {
+                let path = folder.join(name);
+                let kind = std::fs::metadata(&path).map(|found| found.file_type());
+                if kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device()) {
+                    return Some(path);
+                }
+                name = name.rsplit_once(':')?.0;
+            }
+        };
+        words.filter_map(existing).collect()
+    }
+
     /// The words that are not options.
     pub(crate) fn operands(&self) -> &[String] {
         &self.operands
@@ -68,6 +94,7 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
     let mut arguments = Arguments {
         line: typed.collect::<Vec<_>>().join(" "),
         words: words.to_vec(),
+        devices_from: command.devices_from(),
         ..Arguments::default()
     };
     let mut words = words.iter();

@@ -99,6 +99,12 @@ impl Command {
         self.operands.starts_with("COMMAND ")
     }
 
+    /// Where among its operands devices begin, if it takes any.
+    pub(crate) fn devices_from(&self) -> Option<usize> {
+        let mut words = self.operands.split_whitespace();
+        words.position(|word| word.contains("PV") || word.contains("DEVICE"))
+    }
+
     /// Every flag of the command, its own first.
     pub(crate) fn all_flags(&self) -> impl Iterator<Item = &'static Flag> {
         self.flags.iter().flat_map(|group| group.iter())

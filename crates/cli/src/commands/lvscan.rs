@@ -21,6 +21,8 @@ pub(super) const COMMAND: Command = Command {
             flags::BLOCK_DEVICE,
             flags::PARTIAL,
             flags::READ_ONLY,
+            flags::IGNORE_LOCKING_FAILURE,
+            flags::REPORT_FORMAT,
         ],
         flags::COMMON,
     ],

@@ -123,8 +123,8 @@ fn open(arguments: &Arguments, device: &str, session: &mut Session) -> Result<So
         Location::whole(device)
     } else {
         let scan = session.disks(arguments)?.scan;
-        let known = scan.devices.iter().find(|known| known.name == device);
-        known.ok_or_else(missing)?.location.clone()
+        let known = scan.find_device(device, None).ok_or_else(missing)?;
+        scan.device(known).location.clone()
     };
     Source::open(&location, device).map_err(|error| Error::failed(error.to_string()))
 }

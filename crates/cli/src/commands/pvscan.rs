@@ -25,7 +25,9 @@ pub(super) const COMMAND: Command = Command {
             flags::PARTIAL,
             flags::READ_ONLY,
             flags::IGNORE_LOCKING_FAILURE,
+            flags::PVSCAN_ACTIVATE,
         ],
+        flags::PVSCAN_EVENTS,
         flags::COMMON,
     ],
     examples: &[
@@ -74,7 +76,17 @@ impl Place {
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if arguments.has(&flags::PVSCAN_ACTIVATE) && !arguments.has(&flags::CACHE) {
+        return Err(Error::usage(
+            "Command does not accept option: --activate, but with --cache.",
+        ));
+    }
     let view = session.view(arguments)?;
+    if arguments.has(&flags::CACHE) {
+        // Scripts and udev's rules send it for what a daemon or the kernel would do with it.
+        selected::devices(&view, arguments, session);
+        return Ok(());
+    }
     let chosen = selected::devices(&view, arguments, session);
     if arguments.has(&flags::EXPORTED) {
         session.tell("WARNING: only considering physical volumes of exported volume group(s)");

@@ -4,7 +4,7 @@
 //! its end; the others are still shown.
 
 use lvm::model::{LvId, PvId, VgFlag};
-use manager::scan::{Content, FoundDevice, PvIndex, Restriction};
+use manager::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
 
 use super::Session;
 use super::rows::{is_unchosen, label_of, volumes};
@@ -233,11 +233,9 @@ pub(super) fn devices<'a>(
     let mut named = Vec::new();
     for word in arguments.operands() {
         let before = named.len();
-        named.extend(
-            everything
-                .iter()
-                .filter(|chosen| is_named(view, chosen, word)),
-        );
+        let device = view.scan.find_device(word, None);
+        let is_it = |chosen: &&Chosen<'_>| is_named(view, chosen, word, device);
+        named.extend(everything.iter().filter(is_it));
         if named.len() == before && !word.starts_with('@') {
             session.fail_later(&format!("Cannot use {word}: device not found"));
         }
@@ -245,16 +243,22 @@ pub(super) fn devices<'a>(
     named
 }
 
-fn is_named(view: &View, chosen: &Chosen<'_>, word: &str) -> bool {
+fn is_named(view: &View, chosen: &Chosen<'_>, word: &str, device: Option<DeviceIndex>) -> bool {
     if let Some(tag) = word.strip_prefix('@') {
         return match chosen {
             Chosen::Member(group, pv) => group.vg.pv(*pv).tags.iter().any(|own| own == tag),
             _ => false,
         };
     }
+    let Some(device) = device else {
+        return false;
+    };
     match chosen {
-        Chosen::Member(group, pv) => group.found(*pv).is_some() && view.pv_name(group, *pv) == word,
-        Chosen::Label(found) => view.scan.device(view.scan.pv(*found).device).name == word,
-        Chosen::Device(device) => device.name == word,
+        Chosen::Member(group, pv) => {
+            let found = group.found(*pv);
+            found.is_some_and(|found| view.scan.pv(found).device == device)
+        }
+        Chosen::Label(found) => view.scan.pv(*found).device == device,
+        Chosen::Device(chosen) => chosen.name == view.scan.device(device).name,
     }
 }

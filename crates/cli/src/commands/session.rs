@@ -5,6 +5,7 @@
 //! [`Session::fail_later`] and goes on; its exit status is then 5.
 
 use std::io::{self, BufWriter, Stderr, Stdout, Write};
+use std::path::Path;
 
 use manager::host::{DeviceSource, Host};
 use manager::scan::{Options, Scan, Severity, scan};
@@ -141,6 +142,7 @@ impl Session {
         }
         let listed: Vec<&str> = arguments.values(&flags::DEVICES).collect();
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
+        let source = source.naming(arguments.named_devices(Path::new("")));
         let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
         for finding in &scan.findings {
             let text = finding.to_string();

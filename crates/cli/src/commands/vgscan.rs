@@ -19,6 +19,7 @@ pub(super) const COMMAND: Command = Command {
             flags::PARTIAL,
             flags::READ_ONLY,
             flags::IGNORE_LOCKING_FAILURE,
+            flags::REPORT_FORMAT,
         ],
         flags::COMMON,
     ],

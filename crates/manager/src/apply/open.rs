@@ -93,7 +93,7 @@ impl Open {
         });
         for (device, uuid, role) in new.chain(removed) {
             let found = scan.device(device);
-            require_free(found)?;
+            require_free(scan, found)?;
             let pv = on(device);
             let opened = session.disks.open(found, claim)?;
             devices.push(OpenDevice {
@@ -184,19 +184,33 @@ impl OpenDevice {
 }
 
 /// Fails for what is no device of its own.
-fn require_free(found: &FoundDevice) -> Result<()> {
+fn require_free(scan: &Scan, found: &FoundDevice) -> Result<()> {
     if let Content::Skipped(reason) = &found.content {
         let what = format!("Cannot use {}: {reason}", found.name);
         return Err(Error::new(Kind::Refused, what));
     }
     if found.content == Content::Partitions {
         let what = format!(
-            "Cannot use {}: device is partitioned; wipefs -a removes the partition table",
-            found.name
+            "Cannot use {}: device is partitioned; name one of its partitions{}",
+            found.name,
+            partitions_of(scan, found)
         );
         return Err(Error::new(Kind::Refused, what));
     }
     Ok(())
+}
+
+/// How the partitions of an image are named, as the end of a sentence.
+fn partitions_of(scan: &Scan, whole: &FoundDevice) -> String {
+    let is_in = |other: &&FoundDevice| {
+        other.location.window.is_some() && other.location.place == whole.location.place
+    };
+    let names = scan.devices.iter().filter(is_in);
+    let names: Vec<&str> = names.map(|found| found.name.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(": {}", names.join(", "))
 }
 
 /// What the scan found on a device.

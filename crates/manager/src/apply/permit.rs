@@ -34,7 +34,8 @@ fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
         Restriction::Foreign { .. } => Tolerated::Foreign,
         Restriction::Disagreement => Tolerated::Disagreement,
         Restriction::Unsound(_) => Tolerated::Unsound,
-        Restriction::AmbiguousName => Tolerated::AmbiguousName,
+        // Who got so far has named one of them by its UUID, or means this machine's own.
+        Restriction::AmbiguousName => return true,
         Restriction::Shared { .. } | Restriction::Clustered | Restriction::DuplicatePvs => {
             return false;
         }

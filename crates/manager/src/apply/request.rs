@@ -23,8 +23,6 @@ pub enum Tolerated {
     Disagreement,
     /// Its text contradicts itself: the command replaces it.
     Unsound,
-    /// Another group has the same name: the command changes that.
-    AmbiguousName,
 }
 
 /// Who serves volumes of the groups.

@@ -54,11 +54,7 @@ pub(super) fn find_unfinished(scan: &Scan, request: &Request) -> Result<Option<U
     let request = Request {
         groups,
         changes_pvs: true,
-        tolerated: vec![
-            Tolerated::Exported,
-            Tolerated::Missing,
-            Tolerated::AmbiguousName,
-        ],
+        tolerated: vec![Tolerated::Exported, Tolerated::Missing],
         ownership: request.ownership.clone(),
         command: request.command.clone(),
         ..Request::default()

@@ -1,6 +1,7 @@
 //! The list of devices to look at, before any of them is read.
 //!
-//! From a list by the user, everything in it is a candidate: naming a device overrides filters and
+//! From a list by the user, everything in it is a candidate, and so is a file that a command names
+//! as one of its devices: naming a device overrides filters and
 //! the devices file, as with stock. Otherwise the host's block devices are: those that `/sys`
 //! knows and `/dev` has, or those below `devices/scan` if that names other folders; then filters
 //! and the devices file decide. What is part of an array, of a multipath device, or is a logical
@@ -127,7 +128,7 @@ impl Host {
     pub fn candidates(&self, source: &DeviceSource) -> Result<Candidates> {
         match source {
             DeviceSource::Listed(specs) => Ok(self.listed(specs)),
-            DeviceSource::Host => self.all(),
+            DeviceSource::Host(named) => self.all(named),
         }
     }
 
@@ -142,7 +143,7 @@ impl Host {
         gathering.found
     }
 
-    fn all(&self) -> Result<Candidates> {
+    fn all(&self, named: &[PathBuf]) -> Result<Candidates> {
         let global = self.config.filter("devices/global_filter")?;
         let local = self.config.filter("devices/filter")?;
         let allowed = match self.config.devices_file() {
@@ -150,7 +151,11 @@ impl Host {
             None => None,
         };
         let mut gathering = Gathering::new(self);
-        for (number, names) in self.host_devices(&[&global, &local]) {
+        let mut devices = self.host_devices(&[&global, &local]);
+        for path in named {
+            add_named_node(&mut devices, path);
+        }
+        for (number, names) in devices {
             gathering.add_block(Path::new(&names[0]), number, Origin::Host);
             let Some(candidate) = gathering.found.devices.last_mut() else {
                 continue;
@@ -166,6 +171,9 @@ impl Host {
                 Some(_) => Some("it is not in the devices file".to_owned()),
                 None => rejected(&[("global_filter", &global), ("filter", &local)], &names),
             };
+        }
+        for path in named.iter().filter(|path| path.is_file()) {
+            gathering.add_spec(path);
         }
         Ok(gathering.found)
     }
@@ -206,6 +214,18 @@ impl Host {
             }
         }
         devices
+    }
+}
+
+/// A node that someone named: another name of a device, or of one that has no node under the
+/// kernel's name, as in containers. Filters and the devices file decide about it as about all.
+fn add_named_node(devices: &mut BTreeMap<DeviceNumber, Vec<String>>, path: &Path) {
+    if let Some(number) = block_number(path) {
+        let names = devices.entry(number).or_default();
+        let name = path.to_string_lossy().into_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
 }
 
@@ -410,7 +430,7 @@ fn walk(dir: &Path, depth: u32, budget: &mut usize, found: &mut impl FnMut(&Path
 }
 
 /// The number of the block device at `path`, links followed.
-fn block_number(path: &Path) -> Option<DeviceNumber> {
+pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
     let metadata = fs::metadata(path).ok()?;
     metadata
         .file_type()

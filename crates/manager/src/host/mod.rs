@@ -12,6 +12,7 @@ mod regex;
 mod spec;
 mod sysfs;
 
+pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
 pub use config::Config;
 pub use devices_file::DevicesFile;

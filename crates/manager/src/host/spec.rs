@@ -30,8 +30,9 @@ pub const DEVICES_VARIABLE: &str = "ASHLAR_DEVICES";
 pub enum DeviceSource {
     /// These, and no others.
     Listed(Vec<DeviceSpec>),
-    /// The host's block devices, as its configuration allows.
-    Host,
+    /// The host's block devices, as its configuration allows, and these files and nodes, which
+    /// a command named.
+    Host(Vec<PathBuf>),
 }
 
 /// How an NBD address begins.
@@ -59,11 +60,22 @@ impl DeviceSource {
         if options.is_empty() {
             match variable.filter(|text| !text.is_empty()) {
                 Some(text) => texts = split(text, ':'),
-                None => return Ok(Self::Host),
+                None => return Ok(Self::Host(Vec::new())),
             }
         }
         let specs = texts.iter().map(|text| DeviceSpec::parse(text));
         Ok(Self::Listed(specs.collect::<Result<_>>()?))
+    }
+
+    /// The same, with what a command names as its devices: files and nodes at these paths.
+    pub fn naming(self, paths: Vec<PathBuf>) -> Self {
+        match self {
+            Self::Host(_) => Self::Host(paths),
+            Self::Listed(mut specs) => {
+                specs.extend(paths.into_iter().map(|path| DeviceSpec { path }));
+                Self::Listed(specs)
+            }
+        }
     }
 
     /// The same, with the variable of this process.

@@ -33,10 +33,16 @@ pub(super) fn named(
         Asked::Criteria(criteria) => criteria,
         Asked::Help => return Ok(Vec::new()),
     };
-    let mut names = operands(arguments, Unnamed::All, work)?;
+    let names = operands(arguments, Unnamed::All, work)?;
+    let scan = work.scan()?;
     let met = criteria.groups(work.scan()?);
-    names.retain(|name| met.contains(name));
-    Ok(names)
+    // A name may be that of several groups, of which the criteria choose.
+    let is_meant = |group: &&FoundVg| {
+        let uuid = group.uuid.to_string();
+        met.contains(&group.uuid) && names.iter().any(|n| *n == group.name || *n == uuid)
+    };
+    let meant = scan.groups.iter().filter(is_meant);
+    Ok(meant.map(|group| unique(&scan, group)).collect())
 }
 
 fn operands(
@@ -51,7 +57,11 @@ fn operands(
     }
     if wants_all {
         let scan = work.scan()?;
-        return Ok(scan.groups.iter().map(|group| group.name.clone()).collect());
+        return Ok(scan
+            .groups
+            .iter()
+            .map(|group| unique(&scan, group))
+            .collect());
     }
     let mut names: Vec<String> = Vec::new();
     let mut push = |name: &str| {
@@ -68,11 +78,20 @@ fn operands(
                     .groups
                     .iter()
                     .filter(|group| group.model.tags.iter().any(|other| other == tag));
-                tagged.for_each(|group| push(&group.name));
+                tagged.for_each(|group| push(&unique(&scan, group)));
             }
         }
     }
     Ok(names)
+}
+
+/// What names this group alone: its name, or its UUID where another group has the name, too.
+fn unique(scan: &Scan, group: &FoundVg) -> String {
+    if scan.groups_named(&group.name).count() == 1 {
+        group.name.clone()
+    } else {
+        group.uuid.to_string()
+    }
 }
 
 /// The name of a group, without a folder of devices in front of it.

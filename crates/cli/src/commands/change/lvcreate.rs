@@ -127,7 +127,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     refuse(arguments, UNSUPPORTED)?;
     let (group, name) = names(arguments)?;
     let kind = kind(arguments, work)?;
-    let size = size(arguments, Signs::None)?
+    let size = size(arguments, Signs::New)?
         .ok_or_else(|| Error::usage("Please specify either size or extents."))?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
     let start = match arguments.value(&ACTIVATE) {

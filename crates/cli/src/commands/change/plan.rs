@@ -24,7 +24,11 @@ use super::work::{Purpose, Work};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags, parse};
 use crate::commands::Session;
 
-const JSON: Flag = Flag::switch("json", "The same as --reportformat json.");
+const JSON: Flag = Flag::switch(
+    "json",
+    "The same as --reportformat json; may also stand behind the command.",
+);
+const JSON_WORD: &str = "--json";
 
 /// `plan`
 pub(in crate::commands) const COMMAND: Command = Command {
@@ -35,7 +39,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
         extents of which devices each volume would get or give back, what would be written into \
         them, how many flushes that takes, and which questions would be asked. Nothing is changed, \
         and nothing is locked.\n\n\
-        Options in front of the command are those of plan; the others are the command's.",
+        Options in front of the command are those of plan; the others are the command's, but for \
+        --json.",
     flags: &[&[JSON, flags::REPORT_FORMAT], flags::COMMON],
     examples: &[
         Example {
@@ -77,7 +82,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             all.extend([format!("--{}", flag.long), value.to_owned()]);
         }
     }
-    all.extend_from_slice(words);
+    // No command that changes something has such an option of its own.
+    let end = words.iter().position(|word| word == "--");
+    let (front, behind) = words.split_at(end.unwrap_or(words.len()));
+    let is_json = is_json || front.iter().any(|word| word == JSON_WORD);
+    all.extend(front.iter().filter(|word| *word != JSON_WORD).cloned());
+    all.extend_from_slice(behind);
     let inner = parse(command, &all)?;
     let mut terminal = Terminal;
     let caller = Caller::at(&mut terminal);

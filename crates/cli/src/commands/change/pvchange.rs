@@ -7,11 +7,10 @@ use manager::apply::{Planned, area_states};
 use manager::scan::{FoundPv, Scan};
 use manager::{Error as Failure, Kind};
 
-use super::arguments::{
-    ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, refuse, tags,
-};
+use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
 use super::pvresize::{gone, header, request};
 use super::run::run;
+use super::selection::{About, Asked, SELECT, asked};
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
@@ -23,7 +22,6 @@ const ALLOCATABLE: Flag = Flag::value(
 )
 .short('x');
 const UUID: Flag = Flag::switch("uuid", "Give it a new, random identity.").short('u');
-const UNSUPPORTED: &[Flag] = &[flags::SELECT];
 
 /// `pvchange`
 pub(super) const COMMAND: Command = Command {
@@ -41,8 +39,8 @@ pub(super) const COMMAND: Command = Command {
             UUID,
             METADATA_IGNORE,
             FORCE,
+            SELECT,
         ],
-        UNSUPPORTED,
         CHANGE,
         flags::COMMON,
     ],
@@ -55,18 +53,28 @@ pub(super) const COMMAND: Command = Command {
 
 /// Changes each, and says how many.
 pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
     let attributes = attributes(arguments)?;
     let mut names = arguments.operands().to_vec();
-    if names.is_empty() && !arguments.has(&ALL) {
+    let criteria = match asked(arguments, About::Pvs, work)? {
+        Asked::Operands => None,
+        Asked::Criteria(criteria) => Some(criteria),
+        Asked::Help => return Ok(()),
+    };
+    if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
         return Err(Error::usage("Please give a physical volume path, or -a."));
     }
-    if arguments.has(&ALL) {
+    if arguments.has(&ALL) || names.is_empty() {
         let scan = work.scan()?;
         let device = |pv: &FoundPv| scan.device(pv.device).name.clone();
         names = scan.physical_volumes.iter().map(device).collect();
     }
     let finder = work.finder();
+    if let Some(criteria) = criteria {
+        let scan = work.scan()?;
+        let met = criteria.pvs(work.scan()?);
+        let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
+        names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
+    }
     let (mut done, mut left) = (0, 0);
     for name in &names {
         let scan = work.scan()?;

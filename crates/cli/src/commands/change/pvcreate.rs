@@ -5,7 +5,7 @@ use lvm::plan::Message;
 use lvm::plan::initialise::NewPv;
 use lvm::{Sectors, Uuid};
 use manager::apply::{NewLabel, Planned, Question, Request, plan_device};
-use manager::scan::{DeviceIndex, Scan};
+use manager::scan::{Content, DeviceIndex, Scan};
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
@@ -127,6 +127,10 @@ fn as_in_backup(
 /// A device that becomes a physical volume, and the sentence that says so.
 pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::Result<NewLabel> {
     let name = &scan.device(device).name;
+    if let Content::Skipped(reason) = &scan.device(device).content {
+        let what = format!("Cannot use {name}: {reason}");
+        return Err(Failure::new(Kind::Refused, what));
+    }
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
         let error = refusal(error);
         let what = format!("{name}: {error}");

@@ -6,7 +6,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lvm::Uuid;
-use manager::scan::Scan;
+use manager::scan::{PvIndex, Scan};
 
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
@@ -30,6 +30,8 @@ pub(super) enum About {
     Groups,
     /// Volumes: `lv_` may be left out.
     Volumes,
+    /// Physical volumes: `pv_` may be left out.
+    Pvs,
 }
 
 /// Criteria that were given.
@@ -63,6 +65,7 @@ pub(super) fn asked(
     let prefix = match about {
         About::Groups => "vg_",
         About::Volumes => "lv_",
+        About::Pvs => "pv_",
     };
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -83,7 +86,8 @@ pub(super) fn asked(
     let groups: Vec<FieldGroup> = selection.fields().iter().map(|field| field.group).collect();
     let has = |wanted: &[FieldGroup]| groups.iter().any(|group| wanted.contains(group));
     let of_segments = has(&[FieldGroup::Segment]);
-    let of_pvs = has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
+    let of_pvs =
+        about == About::Pvs || has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
     let of_volumes = about == About::Volumes
         || of_segments
         || has(&[FieldGroup::Lv, FieldGroup::LvInfo, FieldGroup::LvStatus])
@@ -118,8 +122,32 @@ impl Criteria {
         met
     }
 
-    /// The groups that meet them, by name.
-    pub(super) fn groups(&self, scan: Scan) -> Vec<String> {
+    /// The names of the devices of the physical volumes that meet them.
+    pub(super) fn pvs(&self, scan: Scan) -> Vec<String> {
+        let view = View::new(scan);
+        let mut met = Vec::new();
+        for group in &view.groups {
+            let row = Row::of_group(&view, group);
+            for (id, _) in group.vg.pvs() {
+                if group.found(id).is_some() && self.is_met_by(row.with_pv(id)) {
+                    met.push(view.pv_name(group, id).to_owned());
+                }
+            }
+        }
+        for (index, pv) in view.scan.physical_volumes.iter().enumerate() {
+            let row = Row {
+                found: Some(PvIndex(index)),
+                ..Row::new(&view)
+            };
+            if pv.group.is_none() && self.is_met_by(row) {
+                met.push(view.scan.device(pv.device).name.clone());
+            }
+        }
+        met
+    }
+
+    /// The groups that meet them, by UUID.
+    pub(super) fn groups(&self, scan: Scan) -> Vec<Uuid> {
         let view = View::new(scan);
         let mut met = Vec::new();
         for group in &view.groups {
@@ -134,7 +162,7 @@ impl Criteria {
                 self.is_met_by(row)
             };
             if is_met {
-                met.push(group.vg.name.clone());
+                met.push(group.vg.uuid);
             }
         }
         met

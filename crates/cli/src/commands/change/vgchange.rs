@@ -35,17 +35,34 @@ const RESIZEABLE: Flag = Flag::value(
 )
 .short('x');
 const UUID: Flag = Flag::switch("uuid", "Give it a new, random identity.").short('u');
-const UNSUPPORTED: &[Flag] = &[
+/// What asks for something of the kernel or of daemons, of which there is nothing to be done here.
+const NOTHING_TO_DO: &[Flag] = &[
+    Flag::value(
+        "monitor",
+        "y|n",
+        "Accepted for scripts; nobody monitors volumes.",
+    ),
+    Flag::value("poll", "y|n", "Accepted for scripts; nothing is polled."),
     Flag::switch(
         "refresh",
-        "Not supported: the kernel's tables are not ours.",
+        "Accepted for scripts; who serves a volume has its newest table.",
     ),
-    Flag::value("monitor", "y|n", "Not supported: nothing is monitored."),
+];
+/// What stock knows and what means nothing here.
+const ACCEPTED: &[Flag] = &[
+    Flag::switch("noudevsync", "Accepted for scripts; there is no udev here."),
+    Flag::switch(
+        "ignoremonitoring",
+        "Accepted for scripts; nobody monitors volumes.",
+    ),
     Flag::value(
-        "poll",
-        "y|n",
-        "Not supported: there are no jobs in the background.",
+        "autoactivation",
+        "String",
+        "Accepted for scripts; nothing is activated by events.",
     ),
+    flags::READ_ONLY,
+];
+const UNSUPPORTED: &[Flag] = &[
     Flag::switch("lockstart", "Not supported: there is no lock manager here."),
     Flag::switch("lockstop", "Not supported: there is no lock manager here."),
     LOCK_TYPE,
@@ -84,6 +101,8 @@ pub(super) const COMMAND: Command = Command {
             flags::PARTIAL,
             flags::IGNORE_LOCKING_FAILURE,
         ],
+        NOTHING_TO_DO,
+        ACCEPTED,
         UNSUPPORTED,
         CHANGE,
         flags::COMMON,
@@ -100,7 +119,11 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     refuse(arguments, UNSUPPORTED)?;
     let attributes = attributes(arguments)?;
     let active = active(arguments, &ACTIVATE)?;
-    if attributes.is_empty() && active.is_none() {
+    let is_nothing = NOTHING_TO_DO.iter().any(|flag| arguments.has(flag));
+    for flag in NOTHING_TO_DO.iter().filter(|flag| flag.long != "refresh") {
+        choice(arguments, flag)?;
+    }
+    if attributes.is_empty() && active.is_none() && !is_nothing {
         return Err(Error::usage(
             "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
              --vgmetadatacopies or --setautoactivation.",

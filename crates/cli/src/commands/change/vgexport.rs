@@ -7,6 +7,7 @@ use manager::apply::{Request, Tolerated};
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{ALL, Unnamed, each, named};
 use super::run::run;
+use super::selection::SELECT;
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
@@ -17,7 +18,7 @@ pub(super) const EXPORT: Command = Command {
     operands: "[VG|@TAG ...]",
     description: "Marks groups as exported: nobody uses or changes them until vgimport is run on \
         the machine that has their disks then.",
-    flags: &[&[ALL], CHANGE, flags::COMMON],
+    flags: &[&[ALL, SELECT], CHANGE, flags::COMMON],
     examples: &[Example {
         line: "vgexport vg0",
         does: "prepares a group for a move",
@@ -31,7 +32,7 @@ pub(super) const IMPORT: Command = Command {
     summary: "Make exported volume groups known to this machine",
     operands: "[VG|@TAG ...]",
     description: "Takes exported groups into use.",
-    flags: &[&[ALL, FORCE], CHANGE, flags::COMMON],
+    flags: &[&[ALL, FORCE, SELECT], CHANGE, flags::COMMON],
     examples: &[Example {
         line: "vgimport vg0",
         does: "takes a group in that came with its disks",
@@ -89,8 +90,8 @@ fn chosen(
     }
     let scan = work.scan()?;
     let fits = |name: &String| {
-        scan.groups_named(name)
-            .any(|group| wanted(group.model.flags.has(VgFlag::Exported)))
+        scan.find_group(name)
+            .is_ok_and(|group| wanted(group.model.flags.has(VgFlag::Exported)))
     };
     Ok(names.into_iter().filter(fits).collect())
 }

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     operands: "VG|@TAG ...",
     description: "Removes groups, with all their logical volumes after a question. The devices \
         stay physical volumes, free for other groups.",
-    flags: &[&[FORCE, SELECT], CHANGE, flags::COMMON],
+    flags: &[&[FORCE, SELECT, flags::NO_UDEV_SYNC], CHANGE, flags::COMMON],
     examples: &[Example {
         line: "vgremove vg0",
         does: "removes a group",

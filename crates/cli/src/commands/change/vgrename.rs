@@ -41,7 +41,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     }
     let request = Request {
         new_group: Some(new.to_owned()),
-        tolerated: vec![Tolerated::AmbiguousName, Tolerated::Exported],
+        tolerated: vec![Tolerated::Exported],
         ..work.request_of(&[old])
     };
     let sysfs = work.host().sysfs.clone();

@@ -401,8 +401,8 @@ pub(super) fn autoactivation(arguments: &Arguments) -> Result<Option<Autoactivat
 /// Which signs a size may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signs {
-    /// None: the size of something new.
-    None,
+    /// A plus, which says nothing: the size of something new.
+    New,
     /// A plus.
     Plus,
     /// A minus.
@@ -424,17 +424,25 @@ pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArg
         (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
     };
     let because = |why: &str| Error::usage(format!("{why}\n{}", invalid(&flag, text)));
-    let parsed = parsed.map_err(|_| match text.split_once('%') {
+    let mut parsed = parsed.map_err(|_| match text.split_once('%') {
         Some((_, share)) => because(&format!("Specified %{share} is unknown.")),
         None => because("Can't parse size argument."),
     })?;
+    let what = if flag.long == SIZE.long {
+        "Size"
+    } else {
+        "Extents"
+    };
     let sign = match parsed.sign {
-        Sign::Minus if matches!(signs, Signs::None | Signs::Plus) => "Size may not be negative.",
-        Sign::Plus if matches!(signs, Signs::None | Signs::Minus) => "Size may not be positive.",
+        Sign::Minus if matches!(signs, Signs::New | Signs::Plus) => "negative",
+        Sign::Plus if signs == Signs::Minus => "positive",
         _ => "",
     };
     if !sign.is_empty() {
-        return Err(because(sign));
+        return Err(because(&format!("{what} may not be {sign}.")));
+    }
+    if signs == Signs::New {
+        parsed.sign = Sign::Absolute;
     }
     let is_zero = match parsed.amount {
         Amount::Size(size) => size.0 == 0,

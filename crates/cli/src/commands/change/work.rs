@@ -82,6 +82,7 @@ impl<'a> Work<'a> {
             .map(|text| from_folder(&folder, text))
             .collect();
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
+        let source = source.naming(arguments.named_devices(&folder));
         let test = if arguments.has(&flags::TEST) {
             TestMode::On
         } else {
@@ -410,21 +411,7 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
 }
 
 fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<DeviceIndex> {
-    if let Ok(found) = manager::apply::find_device(scan, name) {
-        return Ok(found);
-    }
-    let path = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
-    let same = path.canonicalize().ok().and_then(|wanted| {
-        scan.devices.iter().position(|found| {
-            found.location.window.is_none()
-                && found
-                    .location
-                    .path()
-                    .and_then(|path| path.canonicalize().ok())
-                    .is_some_and(|path| path == wanted)
-        })
-    });
-    same.map(DeviceIndex).ok_or_else(|| {
+    scan.find_device(name, folder).ok_or_else(|| {
         let what = format!(
             "No device found for {name}. Name it with --devices if it is an image, and see \
              whether a filter hides it."

@@ -15,8 +15,8 @@ fn listed(paths: &[&str]) -> DeviceSource {
 #[test]
 fn options_are_stronger_than_the_variable() {
     let choose = |options: &[&str], variable| DeviceSource::choose(options, variable).expect("ok");
-    assert_eq!(choose(&[], None), DeviceSource::Host);
-    assert_eq!(choose(&[], Some("")), DeviceSource::Host);
+    assert_eq!(choose(&[], None), DeviceSource::Host(Vec::new()));
+    assert_eq!(choose(&[], Some("")), DeviceSource::Host(Vec::new()));
     assert_eq!(choose(&[], Some("a:b")), listed(&["a", "b"]));
     assert_eq!(choose(&["x,y", "z"], Some("a")), listed(&["x", "y", "z"]));
 }
