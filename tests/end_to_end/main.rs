@@ -33,6 +33,7 @@ mod plans;
 mod reports;
 mod reproducible;
 mod rings;
+mod run;
 mod scripts;
 mod sequence;
 mod shrinking;

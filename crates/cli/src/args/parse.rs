@@ -82,6 +82,17 @@ impl Arguments {
         words.filter_map(existing).collect()
     }
 
+    /// The options that were given, but for some, as words that mean the same.
+    pub(crate) fn options(&self, without: &[&Flag]) -> Vec<String> {
+        let is_wanted = |long: &str| without.iter().all(|flag| flag.long != long);
+        let given = self.given.iter().filter(|(long, _)| is_wanted(long));
+        let word = |(long, value): &(&str, Option<String>)| match value {
+            Some(value) => format!("--{long}={value}"),
+            None => format!("--{long}"),
+        };
+        given.map(word).collect()
+    }
+
     /// The words that are not options.
     pub(crate) fn operands(&self) -> &[String] {
         &self.operands

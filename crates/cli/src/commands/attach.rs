@@ -18,6 +18,7 @@ use lvm::model::dm_name;
 use manager::apply::HostDisks;
 use manager::live::Client;
 use manager::scan;
+use rustix::event::{PollFd, PollFlags};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
@@ -48,7 +49,9 @@ const FOREGROUND: Flag = Flag::switch(
 );
 
 /// Tells the second run that it is the server.
-const SERVER_VARIABLE: &str = "ASHLAR_ATTACH_SERVER";
+pub(super) const SERVER_VARIABLE: &str = "ASHLAR_ATTACH_SERVER";
+/// Its value for a server that ends with whoever started it: when its standard input ends.
+pub(super) const HELD: &str = "held";
 
 /// `attach`
 pub(super) const COMMAND: Command = Command {
@@ -82,8 +85,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let [name] = arguments.operands() else {
         return Err(Error::usage("Please name one logical volume, as VG/LV."));
     };
-    if std::env::var_os(SERVER_VARIABLE).is_some() {
-        return serve(arguments, name, session, Mode::Background);
+    if let Some(value) = std::env::var_os(SERVER_VARIABLE) {
+        let mode = if value == HELD {
+            Mode::Held
+        } else {
+            Mode::Background
+        };
+        return serve(arguments, name, session, mode);
     }
     if arguments.has(&FOREGROUND) {
         return serve(arguments, name, session, Mode::Foreground);
@@ -122,6 +130,20 @@ fn start_server() -> Result<Child, Error> {
 enum Mode {
     Foreground,
     Background,
+    /// Nobody at first; it goes when whoever holds the other end of its input goes.
+    Held,
+}
+
+/// Whether standard input is a pipe whose other end is closed.
+fn is_let_go() -> bool {
+    let input = std::io::stdin();
+    let mut polled = [PollFd::new(&input, PollFlags::empty())];
+    let now = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let heard = rustix::event::poll(&mut polled, Some(&now));
+    heard.is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
 fn serve(
@@ -160,7 +182,8 @@ fn serve(
     if mode == Mode::Background {
         leave_terminal()?;
     }
-    let is_stopped = || here.as_ref().is_some_and(Here::is_stopped);
+    let is_stopped =
+        || here.as_ref().is_some_and(Here::is_stopped) || (mode == Mode::Held && is_let_go());
     let (outcome, record) = server.run(&mut signals, is_stopped);
     // The group is free before the volume is detached, unless this process stays for those who
     // have others.

@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
+    owners, pvck, pvdisplay, pvs, pvscan, run, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -29,6 +29,7 @@ const USING: &[&Command] = &[
     &cp::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
+    &run::COMMAND,
     &serve::COMMAND,
     &owners::COMMAND,
     &stop::COMMAND,

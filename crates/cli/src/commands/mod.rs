@@ -30,6 +30,7 @@ mod pvs;
 mod pvscan;
 mod report;
 mod rows;
+mod run;
 mod segments;
 mod selected;
 mod serve;

@@ -35,9 +35,9 @@ const READ_ONLY: Flag = Flag::switch(
 const RUN: Flag = Flag::value(
     "run",
     "Command",
-    "Run a shell command while the volumes are served, and end with it. The command finds the \
-     address in $uri, and the path of the socket in $unixsocket. Without --nbd the socket is a \
-     private one.",
+    "Run a shell command while the volumes are served, and end with it and its exit status. The \
+     command finds the address in $uri, and the path of the socket in $unixsocket. Without --nbd \
+     the socket is a private one.",
 );
 
 /// `serve`

@@ -11,6 +11,7 @@ use signal_hook::iterator::Signals;
 
 use crate::args::Error;
 use crate::commands::Session;
+use crate::commands::run::exit_status;
 use crate::live::Here;
 
 /// How long clients have for fetching their last answers.
@@ -79,12 +80,8 @@ impl Serving {
                 let status = child.try_wait();
                 let status = status
                     .map_err(|error| Error::failed("Cannot wait for the command").because(error))?;
-                match status {
-                    Some(status) if status.success() => return Ok(()),
-                    Some(status) => {
-                        return Err(Error::failed(format!("The command failed: {status}")));
-                    }
-                    None => {}
+                if let Some(status) = status {
+                    return exit_status(status);
                 }
             }
             for signal in signals.pending() {
