@@ -271,6 +271,15 @@ impl Regions {
         clean
     }
 
+    /// Whether a write there needs the log first. Where the log has failed, it must not wait for
+    /// that: a region may stay so because of another write that was refused and waits elsewhere.
+    pub(super) fn needs_log(&self, region: u64) -> bool {
+        match self.active.get(&region) {
+            Some(entry) => entry.phase == Phase::Marking,
+            None => self.in_sync.get(region),
+        }
+    }
+
     /// The invariants.
     pub(super) fn check(&self) {
         for (region, entry) in &self.active {

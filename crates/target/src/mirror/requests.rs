@@ -149,6 +149,15 @@ impl Mirror {
         let piece = Range::new(start, (write.request.range.end() - start).min(most));
         write.piece = piece;
         let regions = self.regions.of(piece);
+        if let Some(failure) = self.journal.failure() {
+            let failure = failure.clone();
+            if regions.clone().any(|region| self.regions.needs_log(region)) {
+                let write = self.operations.write(id);
+                write.piece = Range::new(start, 0);
+                write.error = Some(failure);
+                return self.end_write(id, steps);
+            }
+        }
         let (mut blocked, mut marked) = (0, Vec::new());
         for region in regions {
             match self.regions.hold(region, id) {

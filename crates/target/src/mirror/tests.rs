@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use block::memory::MemoryDevice;
 use block::sim::{Disk, Faults, Image, Random, SimDevice};
-use block::{BlockingDevice, Device, Kind};
+use block::{BlockingDevice, Device, Durability, Kind, Request};
 
 use super::bits::Bits;
 use super::explore::{Campaign, Plant};
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::Kind as Refusal;
 use crate::home::Home;
+use crate::machine::{Event, Machine, Step, Steps};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const KIB: u64 = 1 << 10;
@@ -553,6 +554,57 @@ fn unclaimed_logs_stop_all_writes() {
     device.flush().unwrap_err();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
     assert_eq!(set.leg(0), [1; 16]);
+}
+
+/// A write to a region that could not be marked is refused, although another refused write holds
+/// the region still, as it waits for a copy elsewhere.
+#[test]
+fn refused_regions_make_nobody_wait() {
+    let legs = vec![Leg::present(10, 0), Leg::present(11, 1)];
+    let mut config = MirrorConfig::new("mirror", 2 * REGION, REGION, legs);
+    config.log = LogPlace::Disk(2);
+    let infos = [("a", SIZE), ("b", SIZE), ("log", 4 * KIB)];
+    let infos = infos.map(|(name, size)| block::Info::new(name, size));
+    let mut mirror = Mirror::new(config, &infos).unwrap();
+    let (mut steps, mut asked) = (Steps::default(), Vec::new());
+    // The steps that follow an event; requests to legs are kept.
+    let mut tell = |event, asked: &mut Vec<(usize, Request)>| {
+        let mut done = Vec::new();
+        mirror.event(event, Duration::ZERO, &mut steps);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Sub { leg, request } => asked.push((leg, request)),
+                Step::Done(answer) => done.push((answer.tag, answer.result.is_ok())),
+                _ => {}
+            }
+        }
+        done
+    };
+    let answer = |leg, request: Request, result| Event::Answer {
+        leg,
+        answer: request.complete(result),
+    };
+    tell(Event::Start, &mut asked);
+    let (leg, mut request) = asked.remove(0);
+    request.buffer.copy_from_slice(&header(2, &[0b01]));
+    tell(answer(leg, request, Ok(())), &mut asked);
+    while let Some(at) = asked.iter().position(|(leg, _)| *leg == 2) {
+        let (leg, request) = asked.remove(at);
+        tell(answer(leg, request, Ok(())), &mut asked);
+    }
+    let (leg, copy) = asked.remove(0);
+    assert_eq!(copy.range.start(), REGION, "the region that is out of sync");
+    let write = |tag, start, len: usize| {
+        let buffer = block::Buffer::zeroed(len);
+        Event::Request(Request::write(tag, start, Durability::Volatile, buffer))
+    };
+    assert!(tell(write(1, REGION - 512, 1024), &mut asked).is_empty());
+    let (log, mark) = asked.remove(0);
+    assert_eq!((log, asked.len()), (2, 0));
+    let error = block::Error::new(Kind::Io, "the log fails");
+    assert!(tell(answer(log, mark, Err(error)), &mut asked).is_empty());
+    assert_eq!(tell(write(2, 0, 512), &mut asked), [(2, false)]);
+    assert_eq!(tell(answer(leg, copy, Ok(())), &mut asked), [(1, false)]);
 }
 
 /// A disk that answers in any order, slowly, makes no difference to what is read.

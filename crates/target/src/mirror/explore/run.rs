@@ -80,13 +80,13 @@ impl Mishap {
     pub(super) fn chosen(random: &mut Random, shape: Shape) -> Self {
         let leg = random.index(shape.legs);
         let sort = [Sort::Write, Sort::Flush][random.index(2)];
-        match random.below(16) {
+        match random.below(20) {
             0..=5 => Self::LegGone(leg),
             6..=8 => Self::LegFails(leg, sort),
             9 | 10 => Self::LegFails(leg, Sort::Read),
             11 => Self::AllFail(sort),
             12 => Self::LogGone,
-            13 | 14 => Self::LogFails,
+            13..=18 => Self::LogFails,
             _ => Self::Undescribed,
         }
     }
