@@ -120,3 +120,26 @@ fn a_full_disk_is_named_with_its_remedy() {
         "{text}"
     );
 }
+
+#[test]
+fn a_flush_asks_the_kernel() {
+    // It is a call, whatever the file lacks, and the ring makes it an fsync of the data; a durable
+    // write carries RWF_DSYNC there.
+    let shared = shared();
+    let mut task = Task::new(Request::flush(0), &shared);
+    assert!(!task.done_at_once(&shared));
+    let entry = task.call(&shared).entry().unwrap();
+    let shown = format!("{entry:?}");
+    // IORING_OP_FSYNC, and IORING_FSYNC_DATASYNC in the flags' place.
+    assert!(shown.contains("op_code: 3,"), "{shown}");
+    play(&shared, Request::flush(0), &[(Action::SyncData, 0)]).unwrap();
+    let failed = play(
+        &shared,
+        Request::flush(0),
+        &[(Action::SyncData, -libc::EIO)],
+    );
+    assert_eq!(failed.unwrap_err().kind(), Kind::Io);
+    let mut durable = Task::new(write(Durability::Fua), &shared);
+    assert_eq!(durable.action(&shared), Action::WriteDurable);
+    assert!(durable.call(&shared).entry().is_some());
+}
