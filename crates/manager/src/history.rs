@@ -12,18 +12,25 @@
 //! if a volume group can be made of it. What a version says about extents was true when it was
 //! written: whether going back to it is safe is for `undo` to find out.
 //!
-//! Costs: every area of the group is read whole, once.
+//! A group that was removed, or whose newest text is damaged on all its physical volumes, is not
+//! among the groups of a scan; [`past`] finds its versions by its name.
+//!
+//! Costs: every area of the group is read whole, once; for [`past`], every area of all physical
+//! volumes without a group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lvm::model::{VolumeGroup, from_text};
-use lvm::ondisk::{Ring, Standing, versions};
+use lvm::ondisk::{Ring, Standing, Version as OnDisk, versions};
 use lvm::text::parse;
 use lvm::{Bytes, Uuid};
 
-use crate::Result;
-use crate::scan::{Finding, FindingKind, FoundVg, PvIndex, Scan, Severity, area_bytes};
+use crate::scan::{
+    AreaContent, Duplicate, Finding, FindingKind, FoundArea, FoundVg, PvIndex, Scan, Severity,
+    area_bytes,
+};
+use crate::{Error, Kind, Result};
 
 /// All versions of one group.
 #[derive(Debug, Clone, Default)]
@@ -70,37 +77,170 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// A group of which no text counts any more: it was removed, or its newest text is damaged wherever
+/// it was; older ones are still there.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// Its identity.
+    pub uuid: Uuid,
+    /// Its versions.
+    pub history: History,
+    /// Whether a header points to a text of one of its physical volumes, which cannot be read.
+    pub newest: Newest,
+    /// Texts of other groups on the same physical volumes: of which, and when they were written.
+    pub others: Vec<(PvIndex, String, Option<u64>)>,
+}
+
+/// What became of a past group's newest text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Newest {
+    /// It was given up: the group was removed.
+    Removed,
+    /// It is there, and damaged: what it said is not known.
+    Damaged,
+}
+
 /// Reads the history of `group` from the areas of its physical volumes, and of those that were
 /// removed from it while they were away.
 pub fn history(scan: &Scan, group: &FoundVg) -> History {
-    let mut found: BTreeMap<(u64, Arc<[u8]>), Version> = BTreeMap::new();
+    let mut found = Found::default();
     let mut findings = Vec::new();
     for (index, pv) in scan.physical_volumes.iter().enumerate() {
-        if pv.group != Some(group.uuid) && pv.outdated != Some(group.uuid) {
-            continue;
-        }
-        for area in 0..pv.areas.len() {
-            if let Err(error) = read_area(scan, PvIndex(index), area, group.uuid, &mut found) {
-                let finding = Finding::new(
-                    FindingKind::DamagedArea,
-                    Severity::Warning,
-                    error.to_string(),
-                );
-                findings.push(finding.on(pv.device).about(group.uuid));
-            }
+        if pv.group == Some(group.uuid) || pv.outdated == Some(group.uuid) {
+            let is_of_group = |version: &OnDisk| version.vg_uuid.parse() == Ok(group.uuid);
+            let errors = read_pv(scan, PvIndex(index), &is_of_group, &mut found);
+            findings.extend(errors.into_iter().map(|finding| finding.about(group.uuid)));
         }
     }
+    History {
+        versions: sorted(found),
+        findings,
+    }
+}
+
+/// Looks for texts of a group called `name`, or with that UUID, on physical volumes of which no
+/// group is known. Fails where there are several such groups.
+pub fn past(scan: &Scan, name: &str) -> Result<Option<Past>> {
+    let mut found = Found::default();
+    let mut findings = Vec::new();
+    for (index, pv) in scan.physical_volumes.iter().enumerate() {
+        if pv.group.is_none() && pv.outdated.is_none() && pv.duplicate != Duplicate::Unchosen {
+            findings.extend(read_pv(scan, PvIndex(index), &|_| true, &mut found));
+        }
+    }
+    let wanted: Option<Uuid> = name.parse().ok();
+    let all = sorted(found);
+    let uuid_of = |version: &Version| version.group.as_ref().ok().map(|group| group.uuid);
+    let is_wanted = |version: &Version| match wanted {
+        Some(uuid) => uuid_of(version) == Some(uuid),
+        None => version.group_name == name,
+    };
+    let uuids: BTreeSet<Uuid> = all
+        .iter()
+        .filter(|v| is_wanted(v))
+        .filter_map(uuid_of)
+        .collect();
+    if uuids.len() > 1 {
+        let uuids: Vec<_> = uuids.iter().map(Uuid::to_string).collect();
+        let what = format!(
+            "{} groups were called {name}; use one of their UUIDs instead: {}",
+            uuids.len(),
+            uuids.join(", ")
+        );
+        return Err(Error::new(Kind::Ambiguous, what));
+    }
+    let Some(uuid) = uuids.into_iter().next() else {
+        return Ok(None);
+    };
+    let (mut versions, rest): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|version| uuid_of(version) == Some(uuid));
+    for version in &mut versions {
+        if is_pointed_to(scan, version) {
+            let what = "its checksum is wrong";
+            version.group = Err(lvm::Error::new(lvm::Kind::Checksum, what));
+        }
+    }
+    let pvs: BTreeSet<usize> = versions.iter().flat_map(places).collect();
+    let others = rest
+        .iter()
+        .filter(|version| version.group.is_ok())
+        .flat_map(|version| {
+            let here = version
+                .places
+                .iter()
+                .filter(|place| pvs.contains(&place.pv.0));
+            here.map(|place| (place.pv, version.group_name.clone(), version.time))
+        });
+    let others = others.collect();
+    let is_damaged = |area: &FoundArea| matches!(area.content, AreaContent::Damaged(_));
+    let newest = if pvs
+        .iter()
+        .any(|pv| scan.pv(PvIndex(*pv)).areas.iter().any(is_damaged))
+    {
+        Newest::Damaged
+    } else {
+        Newest::Removed
+    };
+    Ok(Some(Past {
+        uuid,
+        history: History { versions, findings },
+        newest,
+        others,
+    }))
+}
+
+/// Whether a header points to a text that does not count: it was written to the end, and is damaged
+/// now, however well it reads.
+fn is_pointed_to(scan: &Scan, version: &Version) -> bool {
+    version.standing == Standing::Old
+        && version.places.iter().any(|place| {
+            let area = &scan.pv(place.pv).areas[place.area];
+            let committed = area.header.and_then(|header| header.committed);
+            committed.is_some_and(|committed| committed.offset.0 == place.offset)
+        })
+}
+
+fn places(version: &Version) -> impl Iterator<Item = usize> {
+    version.places.iter().map(|place| place.pv.0)
+}
+
+type Found = BTreeMap<(u64, Arc<[u8]>), Version>;
+
+/// The newest first; of the same sequence number, the committed one first.
+fn sorted(found: Found) -> Vec<Version> {
     let mut versions: Vec<Version> = found.into_values().collect();
     versions.sort_by_key(|v| (std::cmp::Reverse(v.seqno), v.standing == Standing::Old));
-    History { versions, findings }
+    versions
+}
+
+/// Reads the areas of a physical volume; gives what could not be read.
+fn read_pv(
+    scan: &Scan,
+    pv: PvIndex,
+    is_wanted: &dyn Fn(&OnDisk) -> bool,
+    found: &mut Found,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for area in 0..scan.pv(pv).areas.len() {
+        if let Err(error) = read_area(scan, pv, area, is_wanted, found) {
+            let finding = Finding::new(
+                FindingKind::DamagedArea,
+                Severity::Warning,
+                error.to_string(),
+            );
+            findings.push(finding.on(scan.pv(pv).device));
+        }
+    }
+    findings
 }
 
 fn read_area(
     scan: &Scan,
     pv: PvIndex,
     area: usize,
-    group: Uuid,
-    found: &mut BTreeMap<(u64, Arc<[u8]>), Version>,
+    is_wanted: &dyn Fn(&OnDisk) -> bool,
+    found: &mut Found,
 ) -> Result<()> {
     let Some((bytes, header)) = area_bytes(scan, pv, area)? else {
         // The scan has reported it.
@@ -108,7 +248,7 @@ fn read_area(
     };
     let ring = Ring::new(&header);
     for version in versions(&bytes, &header) {
-        if version.vg_uuid.parse::<Uuid>() != Ok(group) {
+        if !is_wanted(&version) {
             continue;
         }
         let Ok(text) = ring.text(&bytes, &version.location) else {
@@ -134,7 +274,7 @@ fn read_area(
     Ok(())
 }
 
-fn describe(version: &lvm::ondisk::Version, text: Arc<[u8]>) -> Version {
+fn describe(version: &OnDisk, text: Arc<[u8]>) -> Version {
     let group = parse(&text).and_then(|tree| from_text(&tree)).map(Arc::new);
     let header = group.as_ref().ok().map(|group| &group.header);
     Version {

@@ -42,4 +42,4 @@ pub use change::{
 };
 pub use display::display_size;
 pub use ranges::pieces;
-pub use undo::undo;
+pub use undo::{revive, undo};

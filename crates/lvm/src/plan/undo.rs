@@ -23,7 +23,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::author::Author;
-use super::change::{Change, GroupChange, Message};
+use super::change::{Change, GroupChange, Level, Message};
 use super::draft::{
     freed, refused, require_known_segments, require_not_exported, seal, usage_change,
     volume_changes, wrong,
@@ -80,6 +80,52 @@ pub fn undo(versions: &[VolumeGroup], author: &mut Author<'_>) -> Result<Change>
         released,
         volumes: volume_changes(now, &vg),
         freed: freed(now, &vg),
+        messages,
+        groups: vec![GroupChange::Commit(vg)],
+        ..Change::default()
+    })
+}
+
+/// Brings back a group that is gone, as the first of `versions` has it, which are all versions from
+/// that one to the last one that is known. `unknown` more may have followed: their numbers are not
+/// used again. That its physical volumes are free, and were in no other group since, is for the
+/// caller to know.
+pub fn revive(versions: &[VolumeGroup], unknown: u32, author: &mut Author<'_>) -> Result<Change> {
+    let (mut vg, mut messages) = match versions {
+        [] => return Err(wrong("There is no older version to go back to")),
+        [only] => {
+            require_not_exported(only)?;
+            require_known_segments(only)?;
+            let mut vg = only.clone();
+            unmark(&mut vg);
+            seal(&mut vg, author)?;
+            (vg, Vec::new())
+        }
+        _ => {
+            let change = undo(versions, author)?;
+            let vg = change.vg().expect("undo commits a group").clone();
+            (vg, change.messages)
+        }
+    };
+    vg.seqno = vg.seqno.checked_add(unknown).ok_or_else(|| {
+        refused(format!(
+            "Volume group {} has been changed more often than its seqno can count",
+            vg.name
+        ))
+    })?;
+    messages.retain(|message| message.level == Level::Warning);
+    messages.push(Message::warning(format!(
+        "The physical volumes of volume group {} were free in between: if they were discarded, or \
+         written to by another program, data is gone.",
+        vg.name
+    )));
+    messages.push(Message::note(format!(
+        "Volume group \"{}\" is back as in version {}, as version {}",
+        vg.name, versions[0].seqno, vg.seqno
+    )));
+    let headers = vg.pvs().map(|(_, pv)| usage_change(pv.uuid, PvUse::Used));
+    Ok(Change {
+        headers: headers.collect(),
         messages,
         groups: vec![GroupChange::Commit(vg)],
         ..Change::default()
