@@ -194,3 +194,77 @@ fn lvremove_names_the_way_back() {
         "its content is back"
     );
 }
+
+/// A group that was removed comes back with what its volumes held; not where one of its physical
+/// volumes was in another group since.
+#[test]
+fn a_removed_group_comes_back() {
+    let group = Group::new("cuts-vgremove", 2, 128 * MIB);
+    group.create("u", &["-L", "20m"]);
+    let image = image(&group, &["mkfs.ext4", "-qF"], 20);
+    group.ashlar().arg("cp").arg(&image).arg("vg0/u").succeed();
+    group
+        .ashlar()
+        .args(["vgremove", "-y", "-f", "vg0"])
+        .succeed();
+    let history = group.ashlar().args(["history", "vg0"]).succeed();
+    assert!(history.text().contains("lvcreate"), "{}", history.text());
+    let undo = || group.ashlar().args(["undo", "vg0"]);
+    refused(
+        &undo().input("").exit(5),
+        &["Go back to version 2 all the same?"],
+    );
+    undo().arg("-y").succeed();
+    let content = group.ashlar().args(["cat", "vg0/u"]).succeed().stdout;
+    assert!(
+        content == std::fs::read(&image).expect("reads"),
+        "its content is back"
+    );
+    group.ashlar().args(["vgck", "vg0"]).succeed();
+    // Another change, and another group on one of the disks, which is gone again.
+    group
+        .ashlar()
+        .args(["vgremove", "-y", "-f", "vg0"])
+        .succeed();
+    let other = |command: &str| group.ashlar().args([command, "other"]);
+    other("vgcreate").arg(group.disk(1)).succeed();
+    refused(&undo().arg("-y").exit(5), &["is in volume group other now"]);
+    other("vgremove").succeed();
+    refused(
+        &undo().arg("-y").exit(5),
+        &["was in volume group other since"],
+    );
+}
+
+/// Where the newest text is damaged on all disks, `history` lists the older ones and `undo` goes
+/// back to the newest of them, after a question, under a number that was never used.
+#[test]
+fn a_damaged_newest_text_hides_no_older_ones() {
+    let group = Group::new("cuts-damaged", 2, 128 * MIB);
+    group.create("u", &["-L", "20m"]);
+    group.create("v", &["-L", "20m"]);
+    for disk in 0..2 {
+        let path = group.disk(disk);
+        let mut bytes = std::fs::read(&path).expect("reads");
+        let number = b"seqno = 3\n";
+        let at = bytes
+            .windows(number.len())
+            .position(|window| window == number);
+        let at = at.expect("the newest text") + 40;
+        bytes[at..at + 3].copy_from_slice(b"}}}");
+        std::fs::write(&path, bytes).expect("writes");
+    }
+    let history = group.ashlar().args(["history", "vg0"]).succeed();
+    assert!(history.text().contains("lvcreate"), "{}", history.text());
+    let undo = || group.ashlar().args(["undo", "vg0"]);
+    let words = [
+        "what was changed after version 2 is lost",
+        "Go back to version 2",
+    ];
+    refused(&undo().input("").exit(5), &words);
+    undo().arg("-y").succeed();
+    let fields = ["lvs", "--noheadings", "-o", "lv_name,vg_seqno", "vg0"];
+    let lvs = group.ashlar().args(fields).succeed().text();
+    assert_eq!(lvs.split_whitespace().collect::<Vec<_>>(), ["u", "4"]);
+    group.ashlar().args(["vgck", "vg0"]).succeed();
+}

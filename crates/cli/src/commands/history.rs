@@ -1,7 +1,7 @@
 //! `ashlar history`: the versions of a volume group's metadata that are still on its disks.
 
 use lvm::ondisk::Standing;
-use manager::history::{Version, history};
+use manager::history::{Newest, Version, history, past};
 use manager::scan::Scan;
 
 use super::Session;
@@ -19,7 +19,8 @@ pub(super) const COMMAND: Command = Command {
     description: "Every change of a volume group writes a new text next to the old ones, and tens \
         of them stay readable. Lists them, the newest first: number, time, how many volumes the \
         group had, on how many metadata areas the version is, and the command that wrote it. * \
-        marks the version that counts, ? one that cannot be understood any more.",
+        marks the version that counts, ? one that cannot be understood any more. A group that was \
+        removed has a history until its physical volumes are used again.",
     flags: &[&[SEQNO], flags::COMMON],
     examples: &[
         Example {
@@ -46,10 +47,28 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     });
     let wanted = wanted.transpose()?;
     let scan = session.disks(arguments)?.scan;
-    let group = scan
-        .find_group(name)
-        .map_err(|error| Error::failed(error.to_string()))?;
-    let found = history(&scan, group);
+    let found = match scan.find_group(name) {
+        Ok(group) => history(&scan, group),
+        Err(error) => {
+            let failed = |error: manager::Error| Error::failed(error.to_string());
+            let is_absent = error.kind() == manager::Kind::NotFound;
+            let plain = name.strip_prefix("/dev/").unwrap_or(name);
+            let past = if is_absent {
+                past(&scan, plain).map_err(failed)?
+            } else {
+                None
+            };
+            let past = past.ok_or_else(|| failed(error))?;
+            session.tell(match past.newest {
+                Newest::Removed => "This group was removed; `ashlar undo' brings it back.",
+                Newest::Damaged => {
+                    "The newest metadata of this group is damaged on all of its physical volumes; \
+                     `ashlar undo' goes back to the version before."
+                }
+            });
+            past.history
+        }
+    };
     for finding in &found.findings {
         session.tell(&finding.to_string());
     }

@@ -1,11 +1,13 @@
 //! `ashlar undo`: a group as an older version has it that is still on its disks.
 
+use std::ops::RangeInclusive;
+
 use lvm::model::VolumeGroup;
 use lvm::ondisk::Standing;
-use lvm::plan::undo;
-use manager::apply::Question;
-use manager::history::{Version, history};
-use manager::scan::{FoundVg, Scan};
+use lvm::plan::{Message, revive, undo};
+use manager::apply::{Question, Request};
+use manager::history::{Newest, Past, Version, history, past};
+use manager::scan::{Duplicate, FoundVg, Scan};
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{CHANGE, FORCE, FS};
@@ -28,9 +30,10 @@ pub(super) const COMMAND: Command = Command {
     description: "Writes an older version of the metadata, one that is still on the disks, as a \
         new one. Every version in between is looked at first: where an extent of a volume that \
         would come back has since belonged to another one, undo refuses, and says which. What was \
-        in extents that were free in between is not known; undo warns then, and asks. Volumes in \
-        use are made smaller only after a question, and never taken away; one whose file system \
-        would be cut is refused, unless --fs ignore is said.",
+        in extents that were free in between is not known; undo warns then, and asks. A group \
+        that was removed comes back, too, and one whose newest metadata is damaged everywhere. \
+        Volumes in use are made smaller only after a question, and never taken away; one whose \
+        file system would be cut is refused, unless --fs ignore is said.",
     flags: &[&[TO, FS, FORCE], CHANGE, flags::COMMON],
     examples: &[
         Example {
@@ -54,6 +57,9 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     };
     let name = plain(name);
     let to = super::arguments::number::<u32>(arguments, &TO)?;
+    if is_past(work, name)? {
+        return revive_past(work, name, to);
+    }
     let request = work.request_of(&[name]);
     work.change(&request, |scan, author| {
         let group = scan.find_group(name)?;
@@ -78,6 +84,117 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     Ok(())
 }
 
+/// Whether a group is not there, and older texts of it are.
+fn is_past(work: &Work<'_>, name: &str) -> Result<bool, Error> {
+    let scan = work.scan()?;
+    if scan.find_group(name).map_err(|error| error.kind()).err() != Some(Kind::NotFound) {
+        return Ok(false);
+    }
+    let found = past(&scan, name).map_err(|error| super::work::failed(&error))?;
+    Ok(found.is_some())
+}
+
+/// Brings back a group that was removed, or whose newest text is damaged everywhere.
+fn revive_past(work: &mut Work<'_>, name: &str, to: Option<u32>) -> Result<(), Error> {
+    let request = Request {
+        new_group: Some(name.to_owned()),
+        changes_pvs: true,
+        ..work.request()
+    };
+    work.change(&request, |scan, author| {
+        let found = past(scan, name)?.ok_or_else(|| {
+            Failure::new(Kind::NotFound, format!("Volume group \"{name}\" not found"))
+        })?;
+        let versions = past_versions(&found, name, to)?;
+        require_free(scan, &found, &versions)?;
+        let unknown = unknown(&found, versions.last().map_or(0, |last| last.seqno));
+        let mut planned = planned(revive(&versions, unknown, author))?;
+        if found.newest == Newest::Damaged {
+            let last = versions.last().map_or(0, |last| last.seqno);
+            let text = format!(
+                "The newest metadata of volume group {name} is damaged on all of its physical \
+                 volumes: what was changed after version {last} is lost."
+            );
+            planned.change.messages.insert(0, Message::warning(text));
+        }
+        planned.questions.push(Question {
+            text: format!(
+                "Go back to version {} all the same? [y/n]: ",
+                versions[0].seqno
+            ),
+            refusal: format!("Volume group \"{name}\" not brought back"),
+        });
+        Ok(planned)
+    })?;
+    Ok(())
+}
+
+/// How many versions may have followed `last`: one at least where the newest is damaged, and as
+/// many as the numbers in damaged texts say, within reason.
+fn unknown(found: &Past, last: u32) -> u32 {
+    const UNKNOWN_MAX: u64 = 1000;
+    if found.newest != Newest::Damaged {
+        return 0;
+    }
+    let highest = found.history.versions.iter().map(|version| version.seqno);
+    let more = highest.max().unwrap_or(0).saturating_sub(u64::from(last));
+    more.clamp(1, UNKNOWN_MAX) as u32
+}
+
+/// All versions from the wanted one, or else the newest, to the newest that is known.
+fn past_versions(found: &Past, name: &str, to: Option<u32>) -> manager::Result<Vec<VolumeGroup>> {
+    let good = found
+        .history
+        .versions
+        .iter()
+        .filter(|version| version.standing != Standing::Precommitted && version.group.is_ok());
+    let newest = good.map(|version| version.seqno).max().unwrap_or(0);
+    let newest = u32::try_from(newest).unwrap_or(u32::MAX);
+    let first = to.unwrap_or(newest);
+    if first > newest {
+        let what =
+            format!("Version {first} of VG {name} is not on its disks; {newest} is the last");
+        return Err(Failure::new(Kind::Refused, what));
+    }
+    known(&found.history.versions, first..=newest, name)
+}
+
+/// Fails where a physical volume of the group is not there, or was something else's meanwhile.
+fn require_free(scan: &Scan, found: &Past, versions: &[VolumeGroup]) -> manager::Result<()> {
+    let refused = |what: String| Err(Failure::new(Kind::Refused, what));
+    let (Some(target), Some(last)) = (versions.first(), versions.last()) else {
+        return Ok(());
+    };
+    for (_, pv) in target.pvs() {
+        let mut places = scan.physical_volumes.iter().enumerate();
+        let place =
+            places.find(|(_, there)| there.uuid == pv.uuid && there.duplicate == Duplicate::Unique);
+        let Some((index, there)) = place else {
+            return refused(format!(
+                "Physical volume {} of volume group {} is not there, or twice: name its device",
+                pv.uuid, target.name
+            ));
+        };
+        let device = &scan.device(there.device).name;
+        if let Some(group) = there.group.and_then(|group| scan.group(group)) {
+            return refused(format!(
+                "Physical volume {device} is in volume group {} now",
+                group.name
+            ));
+        }
+        let since = found.others.iter().find(|(pv, _, time)| {
+            pv.0 == index && (*time).unwrap_or(u64::MAX) >= last.header.creation_time.unwrap_or(0)
+        });
+        if let Some((_, other, _)) = since {
+            return refused(format!(
+                "Physical volume {device} was in volume group {other} since: it may have been \
+                 written to"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// All versions from the wanted one to the present one, the oldest first.
 fn versions(scan: &Scan, group: &FoundVg, to: Option<u32>) -> manager::Result<Vec<VolumeGroup>> {
     let refused = |what: String| Err(Failure::new(Kind::Refused, what));
@@ -90,32 +207,42 @@ fn versions(scan: &Scan, group: &FoundVg, to: Option<u32>) -> manager::Result<Ve
             group.name, group.seqno
         ));
     }
-    let mut found = history(scan, group).versions;
-    // What was only prepared never counted.
-    found.retain(|version| version.standing != Standing::Precommitted);
+    let found = history(scan, group).versions;
+    let mut versions = known(&found, to..=group.seqno - 1, &group.name)?;
+    versions.push((*group.model).clone());
+    Ok(versions)
+}
+
+/// The versions with these numbers, each of which has to be there once.
+fn known(
+    found: &[Version],
+    numbers: RangeInclusive<u32>,
+    name: &str,
+) -> manager::Result<Vec<VolumeGroup>> {
+    let refused = |what: String| Err(Failure::new(Kind::Refused, what));
     let mut versions = Vec::new();
-    for seqno in to..group.seqno {
-        let mut same = found.iter().filter(|other| other.seqno == u64::from(seqno));
+    for seqno in numbers {
+        // What was only prepared never counted.
+        let mut same = found.iter().filter(|other| {
+            other.seqno == u64::from(seqno) && other.standing != Standing::Precommitted
+        });
         let one = same.next();
         match (one, same.next()) {
-            (Some(version), None) => versions.push(model(version, &group.name)?),
+            (Some(version), None) => versions.push(model(version, name)?),
             (None, _) => {
                 return refused(format!(
-                    "Version {seqno} of VG {} is not on its disks any more, so that it is not \
-                     known what happened in between; `ashlar history {}' lists those that are",
-                    group.name, group.name
+                    "Version {seqno} of VG {name} is not on its disks any more, so that it is not \
+                     known what happened in between; `ashlar history {name}' lists those that are"
                 ));
             }
             (Some(_), Some(_)) => {
                 return refused(format!(
-                    "There are different texts of version {seqno} of VG {}, and it is not known \
-                     which of them counted",
-                    group.name
+                    "There are different texts of version {seqno} of VG {name}, and it is not \
+                     known which of them counted"
                 ));
             }
         }
     }
-    versions.push((*group.model).clone());
     Ok(versions)
 }
 
