@@ -261,6 +261,24 @@ fn a_group_does_not_stand_on_itself() {
     group.detach("d");
 }
 
+/// Nor does it through a server of its own.
+#[test]
+fn a_group_does_not_stand_on_its_own_server() {
+    let group = Group::new("locks-server", 1, SIZE);
+    group.create("d", &["-l", "8"]);
+    let served = Served::of(&group, "vg0/d");
+    let uri = served.uri("vg0/d");
+    let extend = group
+        .ashlar()
+        .args(["--assume-exclusive", "--devices", &uri]);
+    let said = extend.args(["vgextend", "vg0", &uri]).exit(5).complaints();
+    assert!(
+        said.contains("is made of vg0/d, a volume of the same group"),
+        "{said}"
+    );
+    served.daemon.stop();
+}
+
 /// Stock's commands that change a group wait for as long as it is served from block devices, and
 /// its reports do not; when it is served no more, they go on.
 #[test]

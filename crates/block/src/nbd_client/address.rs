@@ -1,7 +1,7 @@
 //! Where a server is and which export is meant, as an NBD URI.
 
 use std::fmt::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::nbd::constants::STRING_LEN_MAX;
 use crate::{Error, Kind, Result};
@@ -142,6 +142,19 @@ impl Address {
         let port = port.map_or(Some(PORT), |port| port.parse().ok())?;
         (!host.is_empty()).then_some(())?;
         Some(Self::tcp(host, port, unescape(name)?))
+    }
+
+    /// The unix socket on which the server listens, if it is one.
+    pub fn socket(&self) -> Option<&Path> {
+        match &self.server {
+            Server::Unix(path) => Some(path),
+            Server::Tcp { .. } => None,
+        }
+    }
+
+    /// The name of the export.
+    pub fn export(&self) -> &str {
+        &self.export
     }
 
     /// For whom the server's certificate must be.

@@ -21,13 +21,15 @@
 //! holds, which the next one replaces; the kernel drops its locks, and what was not flushed was
 //! never promised.
 //!
-//! `owner` knows the group, `swap` exchanges tables, `mirrors` those of mirrors, `order` writes
-//! down that one lost a copy, `group` lets threads share them; `wire` is what is said, `server` and
-//! `connection` the owner's side of it, `client` the others', `runtime` where they meet.
+//! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
+//! exchanges tables, `mirrors` those of mirrors, `order` writes down that one lost a copy, `group`
+//! lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
+//! it, `client` the others', `runtime` where they meet.
 
 mod client;
 mod connection;
 mod group;
+mod itself;
 mod mirrors;
 mod order;
 mod owner;

@@ -8,7 +8,6 @@
 //!   resume    the commit failed: the old tables go on
 //! ```
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,17 +15,14 @@ use lvm::Uuid;
 use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, VolumeGroup};
 use lvm::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 use target::home::Home;
-use target::table::{DEPTH_MAX, Table};
+use target::table::Table;
 use target::volume::{Access, Suspension, Volume};
 
 use super::mirrors::{go, in_place_of, is_resized};
 use super::owner::Owner;
-use super::runtime::attached_at;
 use super::stack::{describe, has_mirror};
 use crate::activate::{Activator, MirrorStart, decide};
 use crate::apply::Disks;
-use crate::below::loop_file;
-use crate::host::Location;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -94,35 +90,6 @@ impl Owner {
             self.permit_version(group, vg, &refuse)?;
         }
         Ok(())
-    }
-
-    /// Fails where a disk is a volume of this group, attached, or of a group that stands on one: it
-    /// would hold itself.
-    pub(super) fn permit_disk(&self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
-        let volume = location.path();
-        let volume = volume.and_then(|path| self.own_volume(scan, path, 0));
-        let Some(volume) = volume else {
-            return Ok(());
-        };
-        let what = format!(
-            "{name} is made of {volume}, a volume of the same group, which cannot stand on itself; \
-             use another disk"
-        );
-        Err(Error::new(Kind::Refused, what))
-    }
-
-    /// The volume of this group that is attached at `path`, or somewhere below it.
-    fn own_volume(&self, scan: &Scan, path: &Path, depth: u32) -> Option<String> {
-        let file = loop_file(path).or_else(|| path.canonicalize().ok())?;
-        let volume = attached_at(&file).filter(|_| depth < DEPTH_MAX)?;
-        let group = volume.split('/').next().unwrap_or_default();
-        if self.group().is_ok_and(|own| own.name == group) {
-            return Some(volume);
-        }
-        let members = scan.groups_named(group).flat_map(|group| &group.members);
-        let found = members.filter_map(|member| member.presence.found());
-        let mut devices = found.map(|pv| scan.device(scan.pv(pv).device));
-        devices.find_map(|device| self.own_volume(scan, device.location.path()?, depth + 1))
     }
 
     /// Fails where the group, or a physical volume of it, is something else afterwards: by their
