@@ -286,7 +286,8 @@ pub(crate) const LABEL_SECTOR: Flag = Flag::value(
 pub(crate) const FILE: Flag = Flag::value(
     "file",
     "File",
-    "The file to write; %s in it stands for the name of the volume group.",
+    "The file to write; %s in it stands for the name of the volume group, and - for standard \
+     output.",
 )
 .short('f');
 /// `--updatemetadata`

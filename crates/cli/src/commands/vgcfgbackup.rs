@@ -67,14 +67,16 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         if named.group.missing_count() > 0 && !arguments.has(&flags::PARTIAL) {
             session.tell(&format!("WARNING: VG {name} is missing physical volumes."));
         }
+        let content = text(&view, named.group, arguments, &disks.host.config);
+        if pattern == Some("-") {
+            session.out().write_all(&content)?;
+            continue;
+        }
         let path = match pattern {
             Some(pattern) => PathBuf::from(pattern.replace("%s", name)),
             None => folder.join(name),
         };
-        match write(
-            &path,
-            &text(&view, named.group, arguments, &disks.host.config),
-        ) {
+        match write(&path, &content) {
             Ok(()) => {
                 session.line(&format!("Volume group \"{name}\" successfully backed up."))?;
             }

@@ -10,6 +10,7 @@
 //! A file that is not there is empty. A file that cannot be parsed is an error: it may hold the
 //! filter that keeps us away from a device. Settings that no code here asks for are not checked.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ const FILE_SIZE_MAX: u64 = 4 << 20;
 #[derive(Debug, Clone)]
 pub struct Config {
     system_dir: PathBuf,
+    /// Where backups and archives go if nothing else is said; below `system_dir` if `None`.
+    state_dir: Option<PathBuf>,
     /// Strongest first.
     layers: Vec<Section<'static>>,
 }
@@ -36,7 +39,12 @@ impl Config {
     /// Reads the files of this host, `LVM_SYSTEM_DIR` observed.
     pub fn from_environment() -> Result<Self> {
         let dir = std::env::var_os("LVM_SYSTEM_DIR").filter(|dir| !dir.is_empty());
-        Self::read(dir.map_or_else(|| PathBuf::from(SYSTEM_DIR), PathBuf::from))
+        let Some(dir) = dir else {
+            let mut config = Self::read(SYSTEM_DIR)?;
+            config.state_dir = state_dir(rustix::process::geteuid(), |name| std::env::var_os(name));
+            return Ok(config);
+        };
+        Self::read(dir)
     }
 
     /// Reads the files in `system_dir`.
@@ -46,13 +54,18 @@ impl Config {
         for name in ["lvmlocal.conf", "lvm.conf"] {
             layers.extend(read_file(&system_dir.join(name))?);
         }
-        Ok(Self { system_dir, layers })
+        Ok(Self {
+            system_dir,
+            state_dir: None,
+            layers,
+        })
     }
 
     /// No files: every setting has its default.
     pub fn empty() -> Self {
         Self {
             system_dir: PathBuf::from(SYSTEM_DIR),
+            state_dir: None,
             layers: Vec::new(),
         }
     }
@@ -192,8 +205,28 @@ impl Config {
 
     fn dir_below(&self, path: &str, name: &str) -> PathBuf {
         self.string(path)
-            .map_or_else(|| self.system_dir.join(name), PathBuf::from)
+            .map_or_else(|| self.state_dir().join(name), PathBuf::from)
     }
+
+    fn state_dir(&self) -> &Path {
+        self.state_dir.as_deref().unwrap_or(&self.system_dir)
+    }
+}
+
+/// Where an ordinary user keeps what stock keeps in `/etc/lvm`, which only root may write; `None`
+/// for root, and for who has no home.
+fn state_dir(
+    user: rustix::process::Uid,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    if user.is_root() {
+        return None;
+    }
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
+    let home = || folder("HOME").map(|home| home.join(".local/state"));
+    let state = folder("XDG_STATE_HOME").or_else(home);
+    state.map(|state| state.join("ashlar"))
 }
 
 fn as_text<'a>(value: &'a Value<'_>) -> Option<&'a str> {

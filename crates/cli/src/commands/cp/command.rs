@@ -1,6 +1,7 @@
 //! The command: its options, what is checked before anything is written, and the bar.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
 
 use block::{Device, Piece};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,6 +17,9 @@ use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::commands::open::{FLAGS, Opener};
 use crate::commands::{Disks, Session};
 
+/// How a qcow2 image begins.
+const QCOW2: &[u8; 4] = b"QFI\xfb";
+
 /// `cp`
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "cp",
@@ -29,6 +33,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
         the volume stays as it is. Holes and blocks of zeros become holes in the disks where these \
         can have any. A volume that is served, active in the kernel or read-only is not written, \
         and nobody else changes or serves its group meanwhile.\n\n\
+        - is standard input or output, and a pipe is read to its end; the volume must have room \
+        for all of it.\n\n\
         On a terminal a bar shows how far it is. When the command ends well, the copy is on stable \
         storage.",
     flags: &[FLAGS, flags::COMMON],
@@ -40,6 +46,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         Example {
             line: "ashlar cp root.img vg0/root",
             does: "fills a volume from an image",
+        },
+        Example {
+            line: "zstd -dc root.img.zst | ashlar cp - vg0/root",
+            does: "fills it from a compressed one",
         },
     ],
     run,
@@ -67,6 +77,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             let opener = Opener::new(&disks, arguments, Access::ReadOnly)?;
             let mut opener = opener.through_page_cache();
             let source = Source::Volume(opener.open(name, session)?.volume);
+            if path.extension().is_some_and(|end| end == "qcow2") {
+                session.tell(&format!(
+                    "WARNING: {to} gets the bytes of the volume as they are; qemu-img convert -f \
+                     raw -O qcow2 makes a qcow2 image of them."
+                ));
+            }
             if arguments.has(&flags::TEST) {
                 return Ok(());
             }
@@ -104,7 +120,10 @@ fn into_volume(
     let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
     live.warn_with(Box::new(|text| eprintln!("  {text}")));
     let from = match source {
-        Place::File(path) => Source::file(path)?,
+        Place::File(path) => {
+            refuse_qcow2(path, arguments)?;
+            Source::file(path)?
+        }
         Place::Volume(other) => {
             let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
             Source::Volume(opener.open(other, session)?.volume)
@@ -120,6 +139,7 @@ fn into_volume(
         session.tell(&format!("WARNING: {gap}."));
     }
     let size = opened.volume.info().size;
+    let from = from.with_room(size);
     if from.size() > size {
         return Err(Error::failed(format!(
             "{} bytes do not fit into {name}, which has {size}; lvextend makes it larger",
@@ -140,6 +160,25 @@ fn into_volume(
     let copied = copy(&from, target, (&operands[0], &operands[1]));
     // The volume ends before others may have the group.
     copied.and(opened.close().map_err(failed))
+}
+
+/// Refuses an image of qemu's, whose bytes are not those of the disk in it; `-y` takes them.
+fn refuse_qcow2(path: &Path, arguments: &Arguments) -> Result<(), Error> {
+    let mut head = [0; QCOW2.len()];
+    // A stream would lose what is read here.
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let read = is_file && {
+        let file = std::fs::File::open(path);
+        file.and_then(|mut file| file.read_exact(&mut head)).is_ok()
+    };
+    if !read || head != *QCOW2 || arguments.has(&flags::YES) {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "{path} is a qcow2 image, and its bytes are not those of the disk in it: convert it with \
+         qemu-img convert -O raw {path} FILE, or copy it as it is with -y",
+        path = path.display()
+    )))
 }
 
 /// Copies everything, and makes it durable.

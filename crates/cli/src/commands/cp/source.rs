@@ -1,7 +1,7 @@
 //! Where a copy comes from: a volume or a file, handed out in order.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
@@ -20,31 +20,49 @@ pub(super) enum Source {
     Volume(Volume),
     /// A file, with its path and its size.
     File(File, PathBuf, u64),
+    /// What comes one byte after the other and ends somewhere, with its name, and how much of it
+    /// there is room for.
+    Stream(File, PathBuf, u64),
 }
 
 impl Source {
-    /// Opens a file or a device.
+    /// Opens a file, a device, or a stream; `-` is standard input.
     pub(super) fn file(path: &Path) -> Result<Self, Error> {
         let failed = |error: std::io::Error| {
             Error::failed(format!("Could not read {}", path.display())).because(error)
         };
+        if path == Path::new("-") {
+            let input = rustix::stdio::stdin()
+                .try_clone_to_owned()
+                .map_err(failed)?;
+            return Ok(Self::Stream(input.into(), "standard input".into(), 0));
+        }
         let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+        if kind.is_dir() {
+            return Err(Error::failed(format!("{} is a folder", path.display())));
+        }
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(Error::failed(format!(
-                "{} is no file and no disk: it has no size that could be compared",
-                path.display()
-            )));
+            let file = File::open(path).map_err(failed)?;
+            return Ok(Self::Stream(file, path.to_owned(), 0));
         }
         let mut file = File::open(path).map_err(failed)?;
         let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self::File(file, path.to_owned(), size))
     }
 
-    /// Its size in bytes.
+    /// The same, if it is a stream, with room for `room` bytes.
+    pub(super) fn with_room(self, room: u64) -> Self {
+        match self {
+            Self::Stream(file, path, _) => Self::Stream(file, path, room),
+            other => other,
+        }
+    }
+
+    /// Its size in bytes; of a stream, for how many there is room.
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::Volume(volume) => volume.info().size,
-            Self::File(_, _, size) => *size,
+            Self::File(_, _, size) | Self::Stream(_, _, size) => *size,
         }
     }
 
@@ -59,13 +77,11 @@ impl Source {
                 let all = Range::new(0, volume.info().size);
                 read_stream(volume, all, Holes::Skip, sink)
             }
+            Self::Stream(file, path, room) => {
+                read_to_end(file, *room, &mut sink).map_err(|failure| failure.named(path))
+            }
             Self::File(file, path, size) => {
-                read_file(file, *size, &mut sink).map_err(|failure| match failure {
-                    Failure::Read(error) => {
-                        Error::failed(format!("Could not read {}", path.display())).because(error)
-                    }
-                    Failure::Sink(error) => error,
-                })
+                read_file(file, *size, &mut sink).map_err(|failure| failure.named(path))
             }
         }
     }
@@ -74,6 +90,57 @@ impl Source {
 enum Failure {
     Read(std::io::Error),
     Sink(Error),
+}
+
+impl Failure {
+    fn named(self, path: &Path) -> Error {
+        match self {
+            Self::Read(error) => {
+                Error::failed(format!("Could not read {}", path.display())).because(error)
+            }
+            Self::Sink(error) => error,
+        }
+    }
+}
+
+/// Reads a stream to its end, which must come before there is no more room.
+fn read_to_end(
+    mut file: &File,
+    room: u64,
+    sink: &mut dyn FnMut(u64, Piece<'_>) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    let mut buffer = vec![0; CHUNK];
+    let mut at = 0;
+    loop {
+        // Whole chunks, so that runs of zeros are seen as such.
+        let length = fill(&mut file, &mut buffer).map_err(Failure::Read)?;
+        let fits = ((room - at) as usize).min(length);
+        if fits > 0 {
+            sink(at, Piece::Data(&buffer[..fits])).map_err(Failure::Sink)?;
+            at += fits as u64;
+        }
+        if fits < length {
+            return Err(Failure::Sink(Error::failed(format!(
+                "There is more than the {room} bytes for which there is room"
+            ))));
+        }
+        if length < CHUNK {
+            return Ok(());
+        }
+    }
+}
+
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match input.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
 }
 
 fn read_file(

@@ -1,6 +1,7 @@
 //! Where a copy goes: a file that gets holes, a disk, or a volume that is told of zeros.
 
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub(super) enum Target {
     File(FileTarget),
     /// A volume.
     Volume(VolumeTarget),
+    /// What takes one byte after the other: a pipe, standard output.
+    Stream(File, PathBuf),
 }
 
 /// A file or a disk that is written.
@@ -49,6 +52,20 @@ impl Target {
         let failed = |error: std::io::Error| {
             Error::failed(format!("Could not open {} for writing", path.display())).because(error)
         };
+        if path == Path::new("-") {
+            let output = rustix::stdio::stdout()
+                .try_clone_to_owned()
+                .map_err(failed)?;
+            return Ok(Self::Stream(output.into(), "standard output".into()));
+        }
+        let is_stream = std::fs::metadata(path).is_ok_and(|known| {
+            let kind = known.file_type();
+            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+        });
+        if is_stream {
+            let file = File::options().write(true).open(path).map_err(failed)?;
+            return Ok(Self::Stream(file, path.to_owned()));
+        }
         let is_device =
             std::fs::metadata(path).is_ok_and(|known| known.file_type().is_block_device());
         let mut options = std::fs::OpenOptions::new();
@@ -86,6 +103,7 @@ impl Target {
         match self {
             Self::File(file) => file.write(start, bytes),
             Self::Volume(volume) => volume.write(start, bytes),
+            Self::Stream(file, path) => file.write_all(bytes).map_err(|error| cannot(path, error)),
         }
     }
 
@@ -94,6 +112,17 @@ impl Target {
         match self {
             Self::File(file) => file.write_zeroes(start, count),
             Self::Volume(volume) => volume.write_zeroes(start, count),
+            Self::Stream(file, path) => {
+                let zeroes = [0; HOLE];
+                let mut left = count;
+                while left > 0 {
+                    let now = left.min(HOLE as u64);
+                    let written = file.write_all(&zeroes[..now as usize]);
+                    written.map_err(|error| cannot(path, error))?;
+                    left -= now;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -102,13 +131,19 @@ impl Target {
         match self {
             Self::File(file) => file.file.sync_all().map_err(|error| file.failed(error)),
             Self::Volume(volume) => volume.io.flush().map_err(|error| volume.failed(error)),
+            // Whoever reads it has it.
+            Self::Stream(..) => Ok(()),
         }
     }
 }
 
+fn cannot(path: &Path, error: std::io::Error) -> Error {
+    Error::failed(format!("Could not write {}", path.display())).because(error)
+}
+
 impl FileTarget {
     fn failed(&self, error: std::io::Error) -> Error {
-        Error::failed(format!("Could not write {}", self.path.display())).because(error)
+        cannot(&self.path, error)
     }
 
     fn write(&self, start: u64, bytes: &[u8]) -> Result<(), Error> {

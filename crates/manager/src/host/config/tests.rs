@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lvm::text::Value;
 
-use super::{Config, clean_system_id};
+use super::{Config, clean_system_id, state_dir};
 use crate::Kind;
 use crate::host::filter::Verdict;
 
@@ -73,6 +73,24 @@ fn files_are_read_and_bad_ones_refused() {
 fn a_system_id_has_only_allowed_characters() {
     assert_eq!(clean_system_id("  .host-1.example/x"), "host-1.examplex");
     assert_eq!(clean_system_id("!!"), "");
+}
+
+#[test]
+fn an_ordinary_user_keeps_backups_at_home() {
+    // Proves: the folder is $XDG_STATE_HOME's, else one below the home; root has stock's.
+    let folder = |id, names: &[(&str, &str)]| {
+        let of = |name: &str| names.iter().find(|(own, _)| *own == name);
+        let user = rustix::process::Uid::from_raw(id);
+        state_dir(user, |name| of(name).map(|(_, value)| (*value).into()))
+    };
+    let home = ("HOME", "/home/ann");
+    let expected = Some("/home/ann/.local/state/ashlar".into());
+    assert_eq!(folder(1000, &[home]), expected);
+    assert_eq!(folder(1000, &[home, ("XDG_STATE_HOME", "")]), expected);
+    let state = [home, ("XDG_STATE_HOME", "/state")];
+    assert_eq!(folder(1000, &state), Some("/state/ashlar".into()));
+    assert_eq!(folder(1000, &[]), None);
+    assert_eq!(folder(0, &[home]), None);
 }
 
 fn tempfile() -> std::path::PathBuf {
