@@ -37,6 +37,7 @@ mod run;
 mod scripts;
 mod sequence;
 mod shrinking;
+mod streams;
 mod survive;
 mod traces;
 mod volumes;

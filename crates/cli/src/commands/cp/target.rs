@@ -113,7 +113,7 @@ impl Target {
             Self::File(file) => file.write_zeroes(start, count),
             Self::Volume(volume) => volume.write_zeroes(start, count),
             Self::Stream(file, path) => {
-                let zeroes = [0; HOLE];
+                let zeroes = vec![0; HOLE];
                 let mut left = count;
                 while left > 0 {
                     let now = left.min(HOLE as u64);
