@@ -1,7 +1,9 @@
 //! The runtime folder and the records of attachments in it.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -266,7 +268,7 @@ impl Record {
             "volume={}\npid={}\nfile={}\n{}",
             self.volume,
             self.pid,
-            self.file.display(),
+            written(&self.file),
             node.unwrap_or_default()
         );
         file.write_all_at(text.as_bytes(), 0)?;
@@ -294,13 +296,24 @@ impl Record {
             match key {
                 "volume" => value.clone_into(&mut record.volume),
                 "pid" => record.pid = value.parse().unwrap_or(0),
-                "file" => record.file = PathBuf::from(value),
+                "file" => record.file = path_in(value),
                 "node" => record.node = Some(PathBuf::from(value)),
                 _ => {}
             }
         }
         record
     }
+}
+
+/// A path as a record holds it: on one line, whatever it has in it.
+fn written(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.replace('\\', "\\134").replace('\n', "\\012")
+}
+
+/// The path that a record holds.
+fn path_in(text: &str) -> PathBuf {
+    PathBuf::from(OsString::from_vec(unescaped(text.as_bytes())))
 }
 
 /// Holds the record in `folder`, and takes away what a killed server left; `None`: another process
@@ -363,12 +376,33 @@ fn remove_if_there(path: &Path) -> Result<()> {
 /// Whether a FUSE mount of ours is at `path`. Reads the list of mounts: looking at the path
 /// itself would ask a server that is gone.
 pub(super) fn is_mounted(path: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let wanted = path.to_string_lossy().replace(' ', "\\040");
-    mounts.lines().any(|line| {
-        let mut words = line.split(' ');
-        words.nth(1) == Some(&wanted) && words.next().is_some_and(|kind| kind.starts_with("fuse"))
+    let mounts = std::fs::read("/proc/self/mounts").unwrap_or_default();
+    is_listed(path, &mounts)
+}
+
+/// Whether a list of mounts, as the kernel writes it, has a FUSE mount at `path`.
+fn is_listed(path: &Path, mounts: &[u8]) -> bool {
+    mounts.split(|byte| *byte == b'\n').any(|line| {
+        let mut words = line.split(|byte| *byte == b' ').skip(1);
+        let place = words.next().map(unescaped);
+        let kind = words.next().unwrap_or_default();
+        place.as_deref() == Some(path.as_os_str().as_bytes()) && kind.starts_with(b"fuse")
     })
+}
+
+/// A path out of a list of mounts, where the kernel writes blanks, tabs, newlines, backslashes and
+/// `#` as a backslash and three octal digits.
+fn unescaped(word: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let [first, tail @ ..] = rest {
+        let number = tail.first_chunk::<3>().filter(|_| *first == b'\\');
+        let number = number.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = number.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[3..] } else { tail };
+    }
+    bytes
 }
 
 #[cfg(test)]

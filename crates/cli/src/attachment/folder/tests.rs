@@ -1,7 +1,7 @@
 //! Records tell a living server from a killed one, and nothing is left.
 
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
@@ -115,4 +115,19 @@ fn one_holds_a_record_however_many_look_and_clean() {
     drop(runtime.claim("vg0-data", "vg0/data").unwrap());
     assert!(runtime.attachments().unwrap().is_empty());
     std::fs::remove_dir(&runtime.attached).unwrap();
+}
+
+#[test]
+fn mounts_are_found_whatever_their_path_has_in_it() {
+    // A dead mount that is not recognised stays for good: blanks, tabs, newlines, backslashes.
+    let list =
+        b"ashlar /tmp/a\\040b\\011c\\012d\\134e fuse.ashlar rw 0 0\ntmpfs /tmp/x tmpfs rw 0 0\n";
+    assert!(super::is_listed(Path::new("/tmp/a b\tc\nd\\e"), list));
+    assert!(!super::is_listed(Path::new("/tmp/a b"), list));
+    assert!(!super::is_listed(Path::new("/tmp/x"), list));
+    for path in ["/plain", "/a b", "/back\\slash", "/line\nbreak", "/\\012"] {
+        let line = super::written(Path::new(path));
+        assert!(!line.contains('\n'), "{line:?}");
+        assert_eq!(super::path_in(&line), Path::new(path));
+    }
 }
