@@ -569,3 +569,18 @@ fn what_is_not_supported_is_refused_by_name() {
     let answered = twins.tool().args(["pvcreate", "-qq"]).arg(&twins.ours[0]);
     assert_eq!(answered.run().code, Some(0), "there is nothing to be asked");
 }
+
+/// Words that came from elsewhere give the terminal no orders: an escape or a bell in what a
+/// message names is shown as `?`.
+#[test]
+fn messages_give_the_terminal_no_orders() {
+    let hostile = "/nowhere/\u{1b}[31mred\u{7}";
+    let device = ashlar().args(["--devices", hostile, "pvs"]).run();
+    let command = ashlar().arg("x\u{1b}]0;title\u{7}").run();
+    for (told, shown) in [(device, "?[31mred?"), (command, "x?]0;title?")] {
+        let complaints = told.complaints();
+        assert!(complaints.contains(shown), "{complaints:?}");
+        let is_order = |c: char| c.is_control() && c != '\n';
+        assert!(!complaints.contains(is_order), "{complaints:?}");
+    }
+}

@@ -11,7 +11,7 @@ use manager::host::{DeviceSource, Host};
 use manager::scan::{Options, Scan, Severity, scan};
 
 use crate::args::{Arguments, Command, Error, flags};
-use crate::output::View;
+use crate::output::{View, harmless};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,20 +82,20 @@ impl Session {
         self.verbosity >= Verbosity::Verbose
     }
 
-    /// Prints text as it is.
+    /// Prints text, lines and tabs as they are.
     pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())
+        self.out.write_all(harmless(text).as_bytes())
     }
 
     /// Prints a line behind two spaces.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "  {text}")
+        writeln!(self.out, "  {}", harmless(text))
     }
 
     /// Tells people about an error; what was printed before stays before.
     pub(crate) fn error(&mut self, message: &str) {
         let _ = self.out.flush();
-        let message = message.replace('\n', "\n  ");
+        let message = harmless(message).replace('\n', "\n  ");
         // Nobody can be told that standard error is closed.
         let _ = writeln!(self.err, "  {message}");
     }

@@ -10,6 +10,7 @@ use manager::scan::FoundVg;
 use manager::{Kind, Result};
 
 use super::service::Exporter;
+use crate::output::harmless;
 
 /// How long to look for the owner of a group that somebody holds: it may just have begun.
 const FIND_MAX: Duration = Duration::from_secs(2);
@@ -40,7 +41,7 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
     }
     match LiveGroup::take(host, disks, &group.uuid.to_string()) {
         Ok(group) => {
-            group.warn_with(Box::new(|text| eprintln!("  {text}")));
+            group.warn_with(Box::new(|text| eprintln!("  {}", harmless(text))));
             let service = Arc::new(Exporter::new(group.clone()));
             let (server, record) = Server::start(&group, service)?;
             Ok(Owned::Here(Here {

@@ -12,11 +12,13 @@
 //! A new property is one line in one table of `fields/`. `units.rs` prints sizes everywhere.
 
 pub(crate) mod fields;
+mod harmless;
 pub(crate) mod report;
 mod row;
 mod units;
 mod view;
 
+pub(crate) use harmless::harmless;
 pub(crate) use row::{Binary, History, PvSegment, Row, Style};
 pub(crate) use units::{Form, Units};
 pub(crate) use view::{Group, View};

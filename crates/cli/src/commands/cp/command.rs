@@ -118,7 +118,9 @@ fn into_volume(
     let (uuid, volume) = (group.uuid.to_string(), group.model.lv(id).name().to_owned());
     // What is found from here on is under the group's locks.
     let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
-    live.warn_with(Box::new(|text| eprintln!("  {text}")));
+    live.warn_with(Box::new(|text| {
+        eprintln!("  {}", crate::output::harmless(text));
+    }));
     let from = match source {
         Place::File(path) => {
             refuse_qcow2(path, arguments)?;
