@@ -29,6 +29,7 @@ mod names;
 mod nbd;
 mod network;
 mod owner;
+mod package;
 mod plans;
 mod reports;
 mod reproducible;

@@ -5,6 +5,7 @@
 
 mod bench;
 mod crash;
+mod dist;
 mod fuzz;
 mod packages;
 mod test;
@@ -60,6 +61,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         about: "compare with the peers, interleaved, as ratios with intervals",
         run: bench::run,
+    },
+    Task {
+        name: "dist",
+        about: "build what users install: a static binary, and a Debian package",
+        run: dist::run,
     },
     Task {
         name: "watch",

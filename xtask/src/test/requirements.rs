@@ -42,6 +42,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("dmsetup", "dmsetup"),
     ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
+    ("gzip", "gzip"),
     ("xz", "xz-utils"),
     ("faketime", "faketime"),
     ("unshare", "util-linux"),
