@@ -558,7 +558,7 @@ fn what_is_not_supported_is_refused_by_name() {
     for (line, name) in [
         ("vgcreate --shared vg0 {0}", "--shared"),
         ("vgcreate --metadataprofile p vg0 {0}", "--metadataprofile"),
-        ("vgchange --refresh vg0", "--refresh"),
+        ("vgchange --detachprofile vg0", "--detachprofile"),
         ("vgsplit -l 5 vg0 vg1 {0}", "--maxlogicalvolumes"),
     ] {
         let refused = twins.ours(line);
