@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tests::{Daemon, Disks, Group, Scratch, Tool, ashlar};
+use tests::{Access, Daemon, Disks, Group, LoopDevice, Scratch, Tool, ashlar};
 
 /// Bytes of a disk.
 const SIZE: u64 = 64 << 20;
@@ -160,6 +160,47 @@ fn an_image_of_a_virtual_machine_is_not_written() {
     group.ashlar().args(["cat", "vg0/d"]).succeed();
     machine.stop();
     group.create("e", &["-l", "1"]);
+}
+
+/// A copy overwrites nothing that is in use: the image of a virtual machine, a physical volume that
+/// is served and that the command was not told of, a mounted disk. Each is as it was.
+#[test]
+fn a_copy_overwrites_nothing_that_is_in_use() {
+    let group = Group::new("locks-copy", 1, SIZE);
+    group.create("d", &["-l", "1"]);
+    let refuse = |target: &Path, why: &str| {
+        let before = fs::read(target).expect("is read");
+        let copy = group.ashlar().args(["cp", "vg0/d"]).arg(target);
+        let said = copy.exit(5).complaints();
+        assert!(said.contains(why), "{said}");
+        let after = fs::read(target).expect("is read");
+        assert!(before == after, "{} was written", target.display());
+    };
+    let (image, socket) = (group.join("machine.img"), group.join("qemu"));
+    fs::write(&image, vec![7; 1 << 20]).expect("an image");
+    let machine = Tool::new("qemu-nbd").args(["-f", "raw", "-t", "-k"]);
+    let machine = machine.args([&socket, &image]);
+    let machine = Daemon::start(machine, || UnixStream::connect(&socket).is_ok());
+    refuse(&image, "is in use by qemu-nbd");
+    machine.stop();
+
+    let other = Group::new("locks-copy-other", 1, SIZE);
+    other.create("d", &["-l", "1"]);
+    let served = Served::of(&other, "vg0/d");
+    refuse(&other.disk(0), "is being served by another ashlar");
+    served.daemon.stop();
+    refuse(&other.disk(0), "carries a physical volume");
+
+    Tool::new("mkfs.ext4").arg("-q").arg(&image).succeed();
+    let disk = LoopDevice::attach(&image, Access::ReadWrite);
+    let place = group.join("mounted");
+    fs::create_dir(&place).expect("a directory");
+    Tool::new("mount").arg(disk.path()).arg(&place).succeed();
+    refuse(disk.path(), "Device or resource busy");
+    Tool::new("umount").arg(&place).succeed();
+    // Of nobody any more: it is overwritten.
+    group.ashlar().args(["cp", "vg0/d"]).arg(&image).succeed();
+    assert_eq!(fs::metadata(&image).expect("is there").len(), 4 << 20);
 }
 
 /// qemu does not write an image whose volumes are served, also after commands that ran meanwhile;

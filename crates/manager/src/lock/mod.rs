@@ -26,6 +26,7 @@ mod owned;
 mod qemu;
 mod record;
 mod stock;
+mod target;
 
 pub(crate) use holder::is_open_elsewhere;
 pub(crate) use record::is_same;
@@ -35,6 +36,7 @@ pub use owned::{FileId, OwnedGroup};
 pub use qemu::{ImageLocks, ImageUse, lock_images};
 pub use record::claim_record;
 pub use stock::{StockLock, StockName, lock_stock};
+pub use target::HeldTarget;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use manager::live::LiveGroup;
 use manager::scan::Options;
 use target::volume::Access;
 
-use super::place::{Place, require_no_disk};
+use super::place::Place;
 use super::source::Source;
 use super::target::Target;
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -28,7 +28,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
     description: "Copies a volume, straight from the disks, into a file or onto a block device, or \
         a file, a block device or another volume into a volume.\n\n\
         Into a file: where the volume is known to hold zeros, or a whole block of zeros is read, a \
-        new file gets a hole. An existing file is replaced; on a device every byte is written.\n\n\
+        new file gets a hole. An existing file is replaced; on a device every byte is written. \
+        What is in use (mounted, served, the image of a virtual machine) or a physical volume is \
+        not touched.\n\n\
         Into a volume: what is copied must not be larger than the volume; what lies behind it in \
         the volume stays as it is. Holes and blocks of zeros become holes in the disks where these \
         can have any. A volume that is served, active in the kernel or read-only is not written, \
@@ -73,7 +75,6 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             )))
         }
         (Place::Volume(name), Place::File(path)) => {
-            require_no_disk(path, &disks.scan)?;
             let opener = Opener::new(&disks, arguments, Access::ReadOnly)?;
             let mut opener = opener.through_page_cache();
             let source = Source::Volume(opener.open(name, session)?.volume);
@@ -86,7 +87,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             if arguments.has(&flags::TEST) {
                 return Ok(());
             }
-            let target = Target::file(path, source.size())?;
+            let target = Target::file(path, source.size(), &disks.host)?;
             copy(&source, target, (from, to))
         }
         (source, Place::Volume(name)) => into_volume(arguments, session, &disks, source, name),

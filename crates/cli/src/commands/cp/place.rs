@@ -1,9 +1,9 @@
 //! What an operand means: a volume or a file.
 
-use std::fs;
 use std::path::Path;
 
-use manager::scan::Scan;
+use manager::host::{DeviceSource, DeviceSpec, Host};
+use manager::scan::{Content, FoundDevice, Options, Scan, scan};
 
 use crate::args::Error;
 
@@ -52,20 +52,16 @@ fn is_path(word: &str) -> bool {
     is_absolute || word.starts_with("./") || word.starts_with("../") || !word.contains('/')
 }
 
-/// Refuses to overwrite a device on which something was found.
-pub(super) fn require_no_disk(path: &Path, scan: &Scan) -> Result<(), Error> {
-    let Ok(real) = fs::canonicalize(path) else {
-        return Ok(());
-    };
-    let is_disk = |found: &manager::scan::FoundDevice| {
-        matches!(found.content, manager::scan::Content::PhysicalVolume(_))
-            && found
-                .location
-                .path()
-                .and_then(|path| fs::canonicalize(path).ok())
-                .is_some_and(|other| other == real)
-    };
-    match scan.devices.iter().find(|found| is_disk(found)) {
+/// Refuses to overwrite a file or a disk that is a physical volume, or has one in a partition,
+/// whatever devices the command was given.
+pub(super) fn require_no_disk(path: &Path, host: &Host) -> Result<(), Error> {
+    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let source = DeviceSource::Listed(vec![DeviceSpec {
+        path: path.to_owned(),
+    }]);
+    let scan = scan(host, &source, &Options::default()).map_err(failed)?;
+    let is_disk = |found: &&FoundDevice| matches!(found.content, Content::PhysicalVolume(_));
+    match scan.devices.iter().find(is_disk) {
         None => Ok(()),
         Some(found) => Err(Error::failed(format!(
             "{} carries a physical volume and is not overwritten; pvremove frees it",

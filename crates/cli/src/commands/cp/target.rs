@@ -6,8 +6,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use block::{BlockingDevice, Device, Range, Unmap};
+use manager::host::Host;
+use manager::lock::HeldTarget;
 use target::volume::Volume;
 
+use super::place::require_no_disk;
 use crate::args::Error;
 
 /// Shorter runs of zeros are written: a hole costs the file system a record.
@@ -25,7 +28,7 @@ pub(super) enum Target {
 
 /// A file or a disk that is written.
 pub(super) struct FileTarget {
-    file: File,
+    held: HeldTarget,
     path: PathBuf,
     blank: Blank,
     zeroes: Vec<u8>,
@@ -48,7 +51,8 @@ enum Blank {
 
 impl Target {
     /// A file of `size` bytes, which is made anew, or a disk, of which the beginning is written.
-    pub(super) fn file(path: &Path, size: u64) -> Result<Self, Error> {
+    /// Nobody else may use it, and it may be no physical volume: it is as it was then.
+    pub(super) fn file(path: &Path, size: u64, host: &Host) -> Result<Self, Error> {
         let failed = |error: std::io::Error| {
             Error::failed(format!("Could not open {} for writing", path.display())).because(error)
         };
@@ -66,24 +70,19 @@ impl Target {
             let file = File::options().write(true).open(path).map_err(failed)?;
             return Ok(Self::Stream(file, path.to_owned()));
         }
-        let is_device =
-            std::fs::metadata(path).is_ok_and(|known| known.file_type().is_block_device());
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true);
-        if !is_device {
-            options.create(true).truncate(true);
-        }
-        let file = options.open(path).map_err(failed)?;
-        if !is_device {
-            file.set_len(size).map_err(failed)?;
-        }
-        let blank = if is_device {
+        let held = HeldTarget::open(path).map_err(|error| Error::failed(error.to_string()))?;
+        require_no_disk(path, host)?;
+        let blank = if held.is_disk() {
             Blank::Unknown
         } else {
+            // Only now is what was there lost.
+            let cut = held.file().set_len(0);
+            cut.and_then(|()| held.file().set_len(size))
+                .map_err(failed)?;
             Blank::Zeros
         };
         Ok(Self::File(FileTarget {
-            file,
+            held,
             path: path.to_owned(),
             blank,
             zeroes: vec![0; HOLE],
@@ -129,7 +128,11 @@ impl Target {
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         match self {
-            Self::File(file) => file.file.sync_all().map_err(|error| file.failed(error)),
+            Self::File(file) => file
+                .held
+                .file()
+                .sync_all()
+                .map_err(|error| file.failed(error)),
             Self::Volume(volume) => volume.io.flush().map_err(|error| volume.failed(error)),
             // Whoever reads it has it.
             Self::Stream(..) => Ok(()),
@@ -150,7 +153,8 @@ impl FileTarget {
         let mut at = start;
         for chunk in bytes.chunks(HOLE) {
             if self.blank == Blank::Unknown || !is_zero(chunk) {
-                self.file
+                self.held
+                    .file()
                     .write_all_at(chunk, at)
                     .map_err(|error| self.failed(error))?;
             }
@@ -167,7 +171,8 @@ impl FileTarget {
         while done < count {
             let now = (count - done).min(HOLE as u64);
             let zeroes = &self.zeroes[..now as usize];
-            self.file
+            self.held
+                .file()
                 .write_all_at(zeroes, start + done)
                 .map_err(|error| self.failed(error))?;
             done += now;
