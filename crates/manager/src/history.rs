@@ -27,8 +27,8 @@ use lvm::text::parse;
 use lvm::{Bytes, Uuid};
 
 use crate::scan::{
-    AreaContent, Duplicate, Finding, FindingKind, FoundArea, FoundVg, PvIndex, Scan, Severity,
-    area_bytes,
+    AreaContent, Duplicate, Finding, FindingKind, FoundArea, FoundPv, FoundVg, PvIndex, Scan,
+    Severity, area_bytes,
 };
 use crate::{Error, Kind, Result};
 
@@ -106,7 +106,7 @@ pub fn history(scan: &Scan, group: &FoundVg) -> History {
     let mut found = Found::default();
     let mut findings = Vec::new();
     for (index, pv) in scan.physical_volumes.iter().enumerate() {
-        if pv.group == Some(group.uuid) || pv.outdated == Some(group.uuid) {
+        if pv.group == Some(group.uuid) || pv.outdated == Some(group.uuid) || ties(pv, group) {
             let is_of_group = |version: &OnDisk| version.vg_uuid.parse() == Ok(group.uuid);
             let errors = read_pv(scan, PvIndex(index), &is_of_group, &mut found);
             findings.extend(errors.into_iter().map(|finding| finding.about(group.uuid)));
@@ -116,6 +116,18 @@ pub fn history(scan: &Scan, group: &FoundVg) -> History {
         versions: sorted(found),
         findings,
     }
+}
+
+/// Whether a physical volume that the chosen text does not list holds another one of the same
+/// sequence number: each half of a group went on without the other.
+fn ties(pv: &FoundPv, group: &FoundVg) -> bool {
+    let holds = |area: &FoundArea| match &area.content {
+        AreaContent::Version(version) => {
+            version.group == group.uuid && version.seqno == group.seqno
+        }
+        _ => false,
+    };
+    pv.group.is_none() && pv.areas.iter().any(holds)
 }
 
 /// Looks for texts of a group called `name`, or with that UUID, on physical volumes of which no

@@ -177,8 +177,8 @@ fn write_texts(
 ) -> Result<()> {
     let unchanged = |name: &str, error: block::Error| {
         let what = format!(
-            "cannot write metadata of VG {} to {name}; nothing was changed, check the device, or \
-             take it out of the group with vgreduce",
+            "cannot write metadata of VG {} to {name}; nothing was changed; check the device, and \
+             whether there is room where an image lies",
             vg.name
         );
         Error::new(Kind::Device, what).because(error)

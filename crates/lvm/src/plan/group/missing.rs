@@ -18,7 +18,8 @@ use super::extend::require_resizeable;
 use super::reduce::{keep_areas, release};
 use crate::Result;
 use crate::model::{
-    AllocationMap, Area, LvFlag, LvId, PvFlag, PvId, Relations, Segment, SegmentType, VolumeGroup,
+    AllocationMap, Area, LvId, Part, PvFlag, PvId, Relations, Role, Segment, SegmentType,
+    VolumeGroup,
 };
 use crate::plan::author::Author;
 use crate::plan::change::Change;
@@ -47,6 +48,9 @@ pub struct Losses {
     pub lost: Vec<String>,
     /// Volumes that have all their data, and fewer images.
     pub reduced: Vec<String>,
+    /// Mirrors whose first image is lost: the others hold all data only if they were in sync, which
+    /// their logs know.
+    pub unsure: Vec<String>,
 }
 
 /// How many names a sentence bears.
@@ -66,7 +70,11 @@ impl Losses {
         let lost = (!self.lost.is_empty()).then(|| format!("lost: {}", list(&self.lost)));
         let fewer = (!self.reduced.is_empty())
             .then(|| format!("with fewer images: {}", list(&self.reduced)));
-        let parts: Vec<String> = [lost, fewer].into_iter().flatten().collect();
+        let unsure = (!self.unsure.is_empty()).then(|| {
+            let names = list(&self.unsure);
+            format!("with fewer images, and lost unless these were in sync: {names}")
+        });
+        let parts: Vec<String> = [lost, fewer, unsure].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
@@ -76,20 +84,30 @@ pub fn losses(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Losses {
     let relations = Relations::of(vg);
     let mut found = Losses::default();
     for top in tops(vg, &relations, &partial_volumes(vg, gone)) {
+        if relations.role(vg, top) == Role::Spare {
+            continue;
+        }
         let name = vg.lv(top).name().to_owned();
         if is_lost(vg, top, gone) {
             found.lost.push(name);
-            // What is in a pool goes with it.
-            let in_it = relations.used_by(top).iter();
-            let in_it = in_it.filter(|used| !used.part.is_component());
-            let in_it = in_it.map(|used| vg.lv(used.by));
-            let seen = in_it.filter(|lv| lv.flags.has(LvFlag::Visible));
-            found.lost.extend(seen.map(|lv| lv.name().to_owned()));
+            // What is in a pool goes with it, and snapshots with their origin.
+            let uses = relations.used_by(top).iter();
+            let thin = uses.filter(|used| used.part == Part::ThinPool);
+            found
+                .lost
+                .extend(thin.map(|used| vg.lv(used.by).name().to_owned()));
+            let snapshots = relations.snapshots(vg, top);
+            found
+                .lost
+                .extend(snapshots.map(|snapshot| vg.lv(snapshot.cow).name().to_owned()));
+        } else if is_first_lost(vg, top, gone) {
+            found.unsure.push(name);
         } else {
             found.reduced.push(name);
         }
     }
-    found.lost.dedup();
+    let mut seen = BTreeSet::new();
+    found.lost.retain(|name| seen.insert(name.clone()));
     found
 }
 
@@ -156,8 +174,10 @@ fn reduce_redundancy(draft: &mut Draft, gone: &BTreeSet<PvId>, states: &ImageSta
         });
         all.map(|(id, _)| id).collect()
     };
+    let mut states = states.clone();
     for id in of_type(|kind| matches!(kind, SegmentType::Raid(_))) {
-        degrade_raid(draft, id, gone)?;
+        let used = degrade_raid(draft, id, gone, &states)?;
+        states.outdated.retain(|name| !used.contains(name));
     }
     let mirrors = of_type(|kind| matches!(kind, SegmentType::Mirror(_)));
     // The logs of mirrors may be mirrors: they go with those, or as those.
@@ -170,9 +190,9 @@ fn reduce_redundancy(draft: &mut Draft, gone: &BTreeSet<PvId>, states: &ImageSta
         })
         .collect();
     let whole: BTreeSet<LvId> = mirrors.difference(&logs).copied().collect();
-    require_useful(&vg, &whole, gone, states)?;
+    require_useful(&vg, &whole, gone, &states)?;
     for id in whole {
-        repair_mirror(draft, id, gone, states)?;
+        repair_mirror(draft, id, gone, &states)?;
     }
     Ok(())
 }
@@ -202,8 +222,9 @@ fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> 
     let held: BTreeSet<PvId> = held.into_iter().collect();
     let left = partial_volumes(&draft.vg, &held);
     if !left.is_empty() && free.is_empty() && freed_nothing(draft) {
-        let what = still_partial(&draft.vg).unwrap_or_default();
-        return Err(refused(what));
+        let what = still_partial(&draft.vg);
+        let short = || format!("There are still partial LVs in VG {}.", draft.vg.name);
+        return Err(refused(what.unwrap_or_else(short)));
     }
     for lv in &left {
         let name = draft.vg.lv(*lv).name().to_owned();
@@ -288,6 +309,23 @@ fn is_lost(vg: &VolumeGroup, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
                 lost
             }
         })
+}
+
+/// Whether a mirror below or at `lv` lost the image from which others are made.
+fn is_first_lost(vg: &VolumeGroup, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
+    vg.lv(lv).segments.iter().any(|segment| {
+        let mut found = match &segment.kind {
+            SegmentType::Mirror(mirror) => {
+                let first = mirror.images.first();
+                first.is_some_and(|area| is_area_lost(vg, area, gone))
+            }
+            _ => false,
+        };
+        segment.for_each_reference(|part, role| {
+            found |= role.is_component() && is_first_lost(vg, part, gone);
+        });
+        found
+    })
 }
 
 fn is_area_lost(vg: &VolumeGroup, area: &Area, gone: &BTreeSet<PvId>) -> bool {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::{
     AreaState, GroupAttribute, Insistence, Member, MetadataCopies, NewGroup, PartialVolumes,
     Resizing, SplitInto, SplitOff, VolumesOf, balance, change_group, create_group, export_group,
-    extend_group, import_group, merge_groups, reduce_group, remove_group, remove_missing,
+    extend_group, import_group, losses, merge_groups, reduce_group, remove_group, remove_missing,
     rename_group, restore_group, split_group, still_partial, unused,
 };
 use crate::model::samples::{every_type, golden, hidden_linear, linear, lv, read, text};
-use crate::model::{AllocationPolicy, PvFlag, PvId, VgFlag, VolumeGroup};
+use crate::model::{AllocationPolicy, LvFlag, PvFlag, PvId, VgFlag, VolumeGroup};
 use crate::ondisk::{AreaUse, PvUse};
 use crate::plan::change::{Change, GroupChange, HeaderEdit, Level, When};
 use crate::plan::initialise::{Device, NewPv, Topology};
@@ -233,7 +233,7 @@ fn what_is_missing_goes() {
         let start = "There are still partial LVs in VG vg.\n";
         assert!(error.context.starts_with(start), "{error}");
         let lost = match pv {
-            0 => "lost: a; with fewer images: m.",
+            0 => "lost: a; with fewer images, and lost unless these were in sync: m.",
             _ => "with fewer images: m.",
         };
         assert!(error.context.contains(lost), "{error}");
@@ -313,6 +313,32 @@ fn outdated_images_are_not_promoted() {
         layout(&done(without(&second, &[]))),
         ["a: 0+8 linear pv0:0", "m: 0+4 linear pv0:20"]
     );
+}
+
+#[test]
+fn images_being_rebuilt_are_no_redundancy() {
+    // Proves: a RAID volume is not left to an image that does not hold all data yet.
+    let mut vg = golden();
+    let image = vg.lv_by_name("raid1_rimage_1").expect("it is there");
+    vg.lv_mut(image).flags.insert(LvFlag::Rebuild);
+    let first = pvs(&vg)[0];
+    let gone = BTreeSet::from([first]);
+    let without = |outdated: &[&str]| {
+        let states = ImageStates {
+            outdated: outdated.iter().map(|name| (*name).to_owned()).collect(),
+            ..in_sync(&vg)
+        };
+        let partial = PartialVolumes::Reduce;
+        let areas = areas_of(&vg);
+        by_author(|author| remove_missing(&vg, &gone, partial, &states, &areas, author))
+    };
+    assert!(losses(&vg, &gone).lost.contains(&"raid1".to_owned()));
+    let error = without(&[]).expect_err("the other image is not whole");
+    let wanted = "--useoutdated raid1_rimage_1";
+    assert!(error.context.contains(wanted), "{error}");
+    let named = without(&["raid1_rimage_1"]).expect("it was named");
+    let said = texts(&named, Level::Warning).join(" ");
+    assert!(said.contains("what it does not hold yet is lost"), "{said}");
 }
 
 #[test]

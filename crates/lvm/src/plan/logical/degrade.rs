@@ -5,14 +5,19 @@
 //! as stock's `vgreduce --removemissing --force` leaves it. Whoever activates it finds images that
 //! cannot be read, and goes on with the others as far as the level allows.
 //!
-//! Nothing is removed, even where too few images are left: that is for people to decide.
+//! Nothing is removed, even where too few images are left: that is for people to decide. An image
+//! that is being rebuilt does not hold all data yet; a volume that would be left to one is refused,
+//! unless people name it.
 
 use std::collections::BTreeSet;
 
 use super::mirror::pvs_below;
+use super::repair::ImageStates;
 use crate::Extents;
 use crate::Result;
-use crate::model::{Area, LvId, PvId, Raid, RaidFamily, Segment, SegmentType, VolumeGroup};
+use crate::model::{
+    Area, LvFlag, LvId, PvId, Raid, RaidFamily, RaidImage, Segment, SegmentType, VolumeGroup,
+};
 use crate::plan::draft::{Draft, refused};
 use crate::plan::segments;
 
@@ -27,16 +32,19 @@ pub(in crate::plan) enum Redundancy {
     Lost,
 }
 
-/// Replaces the images of a RAID volume that stand on `gone`, and their metadata, by errors.
+/// Replaces the images of a RAID volume that stand on `gone`, and their metadata, by errors. Gives
+/// the names in `states` that it made use of.
 pub(in crate::plan) fn degrade_raid(
     draft: &mut Draft,
     id: LvId,
     gone: &BTreeSet<PvId>,
-) -> Result<()> {
+    states: &ImageStates,
+) -> Result<Vec<String>> {
     let left = redundancy(&draft.vg, id, gone);
     if left == Redundancy::Whole {
-        return Ok(());
+        return Ok(Vec::new());
     }
+    let used = require_rebuilt(draft, id, gone, states)?;
     let mut parts = Vec::new();
     for segment in &draft.vg.lv(id).segments {
         if let SegmentType::Raid(raid) = &segment.kind {
@@ -72,18 +80,82 @@ pub(in crate::plan) fn degrade_raid(
         ),
         _ => format!("RAID volume {name} lost {lost} of its parts, and goes on without them."),
     });
-    Ok(())
+    Ok(used)
 }
 
-/// What is left of a RAID volume without `gone`; images that are errors already count as lost.
+/// Fails where the volume would have all its data only with images that are being rebuilt; gives
+/// those that people have named.
+fn require_rebuilt(
+    draft: &mut Draft,
+    id: LvId,
+    gone: &BTreeSet<PvId>,
+    states: &ImageStates,
+) -> Result<Vec<String>> {
+    let vg = &draft.vg;
+    let trusted = redundancy_with(vg, id, gone, Rebuilding::Trusted);
+    if trusted == Redundancy::Lost || redundancy(vg, id, gone) != Redundancy::Lost {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for segment in &vg.lv(id).segments {
+        if let SegmentType::Raid(raid) = &segment.kind {
+            let images = raid.images.iter().filter(|image| is_rebuilding(vg, image));
+            let left = images.filter(|image| pvs_below(vg, image.data).is_disjoint(gone));
+            names.extend(left.map(|image| vg.lv(image.data).name().to_owned()));
+        }
+    }
+    let volume = format!("{}/{}", vg.name, vg.lv(id).name());
+    if !names.iter().all(|name| states.outdated.contains(name)) {
+        return Err(refused(format!(
+            "RAID volume {volume} is not changed: of the images that are left, {} is still being \
+             rebuilt and does not hold all data; what it lacks is on a missing physical volume. \
+             Bring that one back. To go on nevertheless, and lose that, add --useoutdated {}; to \
+             give the volume up, remove {volume} first",
+            names.join(" and "),
+            names.join(" --useoutdated ")
+        )));
+    }
+    draft.warn(format!(
+        "RAID volume {volume} goes on with {}, which was being rebuilt: what it does not hold yet \
+         is lost.",
+        names.join(" and ")
+    ));
+    Ok(names)
+}
+
+/// What is thought of images that are being rebuilt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rebuilding {
+    Trusted,
+    Lost,
+}
+
+fn is_rebuilding(vg: &VolumeGroup, image: &RaidImage) -> bool {
+    let parts = [Some(image.data), image.meta];
+    let mut parts = parts.into_iter().flatten();
+    parts.any(|part| vg.lv(part).flags.has(LvFlag::Rebuild))
+}
+
+/// What is left of a RAID volume without `gone`; images that are errors already, or are being
+/// rebuilt, count as lost.
 pub(in crate::plan) fn redundancy(vg: &VolumeGroup, id: LvId, gone: &BTreeSet<PvId>) -> Redundancy {
+    redundancy_with(vg, id, gone, Rebuilding::Lost)
+}
+
+fn redundancy_with(
+    vg: &VolumeGroup,
+    id: LvId,
+    gone: &BTreeSet<PvId>,
+    rebuilding: Rebuilding,
+) -> Redundancy {
     let is_lost = |lv: &LvId| {
         let is_error = matches!(vg.lv(*lv).first(), Some(SegmentType::Error));
         is_error || !pvs_below(vg, *lv).is_disjoint(gone)
     };
     let of_raid = |raid: &Raid| {
-        let is_image_lost = |image: &crate::model::RaidImage| {
-            is_lost(&image.data) || image.meta.as_ref().is_some_and(is_lost)
+        let is_image_lost = |image: &RaidImage| {
+            let counts = rebuilding == Rebuilding::Lost && is_rebuilding(vg, image);
+            counts || is_lost(&image.data) || image.meta.as_ref().is_some_and(is_lost)
         };
         let lost: Vec<bool> = raid.images.iter().map(is_image_lost).collect();
         if survives(raid, &lost) {
