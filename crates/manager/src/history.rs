@@ -106,7 +106,8 @@ pub fn history(scan: &Scan, group: &FoundVg) -> History {
     let mut found = Found::default();
     let mut findings = Vec::new();
     for (index, pv) in scan.physical_volumes.iter().enumerate() {
-        if pv.group == Some(group.uuid) || pv.outdated == Some(group.uuid) || ties(pv, group) {
+        let is_member = scan.group_of(pv).is_some_and(|of| same(of, group));
+        if is_member || pv.outdated == Some(group.uuid) || ties(pv, group) {
             let is_of_group = |version: &OnDisk| version.vg_uuid.parse() == Ok(group.uuid);
             let errors = read_pv(scan, PvIndex(index), &is_of_group, &mut found);
             findings.extend(errors.into_iter().map(|finding| finding.about(group.uuid)));
@@ -245,6 +246,11 @@ fn read_pv(
         }
     }
     findings
+}
+
+/// Whether two are one group; a clone may have the same UUID.
+fn same(one: &FoundVg, other: &FoundVg) -> bool {
+    one.uuid == other.uuid && one.name == other.name
 }
 
 fn read_area(

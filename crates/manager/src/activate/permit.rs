@@ -63,6 +63,9 @@ fn reason(restriction: &Restriction) -> Option<String> {
         Restriction::DuplicatePvs => {
             "a physical volume of its group is on more than one device".to_owned()
         }
+        Restriction::DuplicateVgid => {
+            "another group has the same VGID, as of a clone (vgchange --uuid)".to_owned()
+        }
         Restriction::AmbiguousName | Restriction::Partial => return None,
     })
 }

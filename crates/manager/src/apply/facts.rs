@@ -1,9 +1,9 @@
 //! From what a scan found to what plans ask for.
 
+use lvm::Bytes;
 use lvm::ondisk::AreaUse;
 use lvm::plan::group::{AreaState, Member};
 use lvm::plan::initialise::{Device, Initialised, Topology};
-use lvm::{Bytes, Uuid};
 
 use crate::scan::{DeviceIndex, FoundArea, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -12,7 +12,7 @@ use crate::{Error, Kind, Result};
 pub fn free_member(scan: &Scan, pv: PvIndex) -> Result<Member> {
     let found = scan.pv(pv);
     let device = scan.device(found.device);
-    if let Some(group) = found.group.and_then(|group| scan.group(group)) {
+    if let Some(group) = scan.group_behind(found) {
         let what = format!(
             "Physical volume '{}' is already in volume group '{}'",
             device.name, group.name
@@ -72,8 +72,7 @@ pub fn plan_device(scan: &Scan, device: DeviceIndex) -> Device {
 pub fn require_no_member(scan: &Scan, device: DeviceIndex) -> Result<()> {
     let found = scan.device(device);
     let pv = scan.physical_volumes.iter().find(|pv| pv.device == device);
-    let group: Option<Uuid> = pv.and_then(|pv| pv.group);
-    match group.and_then(|group| scan.group(group)) {
+    match pv.and_then(|pv| scan.group_behind(pv)) {
         Some(group) => {
             let what = format!(
                 "Can't initialize physical volume \"{}\" of volume group \"{}\" without -ff",

@@ -31,6 +31,7 @@ mod disks;
 mod facts;
 mod losses;
 mod open;
+mod outdated;
 mod permit;
 mod preview;
 mod repair;
@@ -49,6 +50,7 @@ pub use facts::{
 };
 pub use losses::read_file_systems;
 pub(crate) use open::replaced;
+pub use outdated::clearing_outdated;
 pub use preview::Preview;
 pub use repair::update_metadata;
 pub use request::{

@@ -35,7 +35,8 @@ fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
         Restriction::Disagreement => Tolerated::Disagreement,
         Restriction::Unsound(_) => Tolerated::Unsound,
         // Who got so far has named one of them by its UUID, or means this machine's own.
-        Restriction::AmbiguousName => return true,
+        // Of one with a clone's VGID the members alone are opened and written.
+        Restriction::AmbiguousName | Restriction::DuplicateVgid => return true,
         Restriction::Shared { .. } | Restriction::Clustered | Restriction::DuplicatePvs => {
             return false;
         }
@@ -70,6 +71,9 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
             "Volume group {name} is not changed: its areas hold different texts with the same \
              sequence number; vgck --updatemetadata {name} makes one of them count"
         ),
+        Restriction::DuplicateVgid => {
+            format!("Another volume group has the VGID of {name}; see vgchange --uuid")
+        }
         Restriction::AmbiguousName => {
             format!("More than one volume group has the name {name}; rename one by its UUID")
         }

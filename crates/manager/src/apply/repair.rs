@@ -2,7 +2,7 @@
 //!
 //! Any commit does that for areas that are stale or damaged. What no other command does is to
 //! decide between two texts with the same sequence number: people say which one is right, by a
-//! device that holds it.
+//! device that holds it. And it clears what is outdated.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use lvm::model::VolumeGroup;
 use lvm::ondisk::Standing;
 use lvm::plan::{Author, Change, GroupChange, Message};
 
+use super::outdated::clearing_outdated;
 use super::request::Planned;
 use crate::history::{Version, history};
 use crate::scan::{FoundVg, Restriction, Scan};
@@ -36,11 +37,12 @@ pub fn update_metadata(
     })?;
     vg.header = author.header();
     let text = format!("Metadata of volume group {} was written again.", vg.name);
-    Ok(Planned::from(Change {
+    let planned = Planned::from(Change {
         groups: vec![GroupChange::Commit(vg)],
         messages: vec![Message::note(text)],
         ..Change::default()
-    }))
+    });
+    Ok(clearing_outdated(scan, group, planned))
 }
 
 /// The versions that areas point to and that are the newest.

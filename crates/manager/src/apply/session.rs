@@ -18,6 +18,7 @@ use super::losses::{
     InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
 };
 use super::open::{Claimed, Open};
+use super::outdated::require_none;
 use super::permit::{permit, permit_active};
 use super::reproducible::{Drawer, forget_places, source_date};
 use super::request::{Outcome, Ownership, Planned, Request, TestMode};
@@ -32,7 +33,7 @@ use crate::commit::{
 use crate::host::Host;
 use crate::live::{Client, any_owner};
 use crate::lock::{StockLock, StockName, lock_stock};
-use crate::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Scan};
+use crate::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Restriction, Scan};
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
@@ -182,6 +183,7 @@ impl<'a> Session<'a> {
     ) -> Result<(Vec<&'s FoundVg>, Planned)> {
         let groups = permitted(scan, request)?;
         let mut planned = self.planned(scan, request, plan)?;
+        require_none(scan, &groups, &planned.change)?;
         for group in &groups {
             permit_active(&group.name, group.uuid, &planned.change, self.host)?;
         }
@@ -407,6 +409,7 @@ fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> 
     for name in &request.groups {
         let group = scan.find_group(name)?;
         permit(group, &request.tolerated)?;
+        require_own_uuid(group, &request.ownership)?;
         if groups.iter().all(|other| other.uuid != group.uuid) {
             groups.push(group);
         }
@@ -418,6 +421,20 @@ fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> 
         return Err(Error::new(Kind::Refused, what));
     }
     Ok(groups)
+}
+
+/// Volumes that are served are known by UUIDs, which a clone of the group has as well.
+fn require_own_uuid(group: &FoundVg, ownership: &Ownership) -> Result<()> {
+    let is_served = ownership.is_of(group.uuid);
+    if is_served && group.restrictions.contains(&Restriction::DuplicateVgid) {
+        let what = format!(
+            "Volume group {} is not changed: another group has the same VGID, and one of them is \
+             served; stop that, then vgchange --uuid gives the clone a VGID of its own",
+            group.name
+        );
+        return Err(Error::new(Kind::Refused, what));
+    }
+    Ok(())
 }
 
 /// Whether a physical volume is opened and locked.
@@ -433,7 +450,9 @@ pub(super) fn is_concerned(
     }
     let of_group = groups.iter().any(|group| {
         let is_member = |member: &crate::scan::Member| member.presence.found() == Some(index);
-        group.members.iter().any(is_member) || pv.outdated == Some(group.uuid)
+        let is_cleared =
+            || pv.outdated == Some(group.uuid) && planned.change.released.contains(&pv.uuid);
+        group.members.iter().any(is_member) || is_cleared()
     });
     let comes_in = committed(&planned.change).any(|vg| vg.pv_by_uuid(&pv.uuid).is_some());
     let is_free = pv.group.is_none() && pv.outdated.is_none();

@@ -26,8 +26,8 @@ use lvm::text::parse;
 use super::command::{Command, Shape, name};
 use crate::activate::current_images;
 use crate::apply::{
-    NewLabel, Planned, area_states, find_device, find_pv, free_member, plan_device,
-    require_no_member, update_metadata,
+    NewLabel, Planned, area_states, clearing_outdated, find_device, find_pv, free_member,
+    plan_device, require_no_member, update_metadata,
 };
 use crate::host::Host;
 use crate::scan::{FoundPv, FoundVg, Presence, Scan};
@@ -64,6 +64,11 @@ impl Command {
                     ..NewGroup::new(vg, &members)
                 };
                 done(create_group(&new, author))
+            }
+            Self::VgRemove(vg) => {
+                let group = scan.find_group(vg)?;
+                let removed = done(remove_group(&group.model, VolumesOf::Remove))?;
+                Ok(clearing_outdated(scan, group, removed))
             }
             Self::VgCkUpdate(vg) => update_metadata(scan, scan.find_group(vg)?, None, author),
             other => {
@@ -124,7 +129,6 @@ impl Command {
                 split_group(vg, into, SplitOff::Pvs(&pvs), author)
             }
             Self::VgMerge(_, from) => merge_groups(vg, &scan.find_group(from)?.model, author),
-            Self::VgRemove(_) => remove_group(vg, VolumesOf::Remove),
             Self::VgRename(_, to) => rename_group(vg, to, author),
             Self::VgChange(_, what) => change_group(vg, &[what], &areas, author),
             Self::VgExport(_) => export_group(vg, author),

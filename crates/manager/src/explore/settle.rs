@@ -1,8 +1,8 @@
 //! The next command: what people would do after a power cut, on whatever it left.
 //!
 //! Each group gets a tag; one that is exported is taken in; one that misses a disk loses it for
-//! good; a device that lost its label gets a new one. Then the disks must be as if nothing had
-//! happened before it, and nothing may have been touched but metadata.
+//! good; what is outdated is cleared; a device that lost its label gets a new one. Then the disks
+//! must be as if nothing had happened before it, and nothing may have been touched but metadata.
 
 use std::sync::Arc;
 
@@ -140,6 +140,10 @@ fn commands(name: &'static str, group: &FoundVg, found: &Scan) -> Vec<Command> {
         commands.push(Command::VgImport(name));
     }
     commands.push(Command::VgChange(name, GroupAttribute::AddTag("next")));
+    let mut pvs = found.physical_volumes.iter();
+    if pvs.any(|pv| pv.outdated == Some(group.uuid)) {
+        commands.push(Command::VgCkUpdate(name));
+    }
     commands
 }
 

@@ -18,6 +18,7 @@ use lvm::plan::unfinished::split_from;
 use lvm::{Bytes, Sectors, Uuid};
 
 use super::duplicates::choose;
+use super::families::{Family, families};
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
@@ -51,30 +52,31 @@ pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>)
         findings,
         ..Scan::default()
     };
-    let mut sightings: BTreeMap<Uuid, Vec<Sighting>> = BTreeMap::new();
+    let mut sightings: Vec<Sighting> = Vec::new();
     for device in probed {
         add_device(&mut scan, &mut sightings, device);
     }
-    let mut newest: BTreeMap<Uuid, Newest> = sightings
-        .iter()
-        .map(|(uuid, seen)| (*uuid, find_newest(&mut scan, *uuid, seen)))
-        .collect();
-    let models: Vec<Arc<VolumeGroup>> = newest.values().map(|n| Arc::clone(&n.model)).collect();
-    for replaced in unfinished::resolve(&mut scan, &models) {
-        newest.remove(&replaced);
-        sightings.remove(&replaced);
+    let mut found: Vec<(Family, Newest)> = Vec::new();
+    for family in families(sightings) {
+        let newest = find_newest(&mut scan, family.uuid, &family.seen);
+        found.push((family, newest));
     }
-    let models: Vec<&VolumeGroup> = newest
-        .values()
-        .map(|newest| newest.model.as_ref())
-        .collect();
+    let models: Vec<Arc<VolumeGroup>> = found.iter().map(|(_, n)| Arc::clone(&n.model)).collect();
+    let replaced = unfinished::resolve(&mut scan, &models);
+    let mut places = 0..;
+    found.retain(|_| {
+        places
+            .next()
+            .is_some_and(|place| !replaced.contains(&place))
+    });
+    let models: Vec<&VolumeGroup> = found.iter().map(|(_, n)| n.model.as_ref()).collect();
     choose(&mut scan, &models, host);
-    claim(&mut scan, &models, &sightings);
-    for (uuid, seen) in &sightings {
-        judge_areas(&mut scan, *uuid, seen, &newest[uuid].model);
+    claim(&mut scan, &found);
+    for (family, newest) in &found {
+        judge_areas(&mut scan, family, &newest.model);
     }
-    for (uuid, newest) in newest {
-        let group = group(&mut scan, uuid, newest);
+    for (family, newest) in found {
+        let group = group(&mut scan, family.uuid, newest);
         scan.groups.push(group);
     }
     scan.groups
@@ -87,7 +89,7 @@ pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>)
     scan
 }
 
-fn add_device(scan: &mut Scan, sightings: &mut BTreeMap<Uuid, Vec<Sighting>>, probed: Probed) {
+fn add_device(scan: &mut Scan, sightings: &mut Vec<Sighting>, probed: Probed) {
     let index = DeviceIndex(scan.devices.len());
     scan.findings
         .extend(probed.findings.into_iter().map(|finding| finding.on(index)));
@@ -115,7 +117,7 @@ fn add_device(scan: &mut Scan, sightings: &mut BTreeMap<Uuid, Vec<Sighting>>, pr
 
 fn add_pv(
     scan: &mut Scan,
-    sightings: &mut BTreeMap<Uuid, Vec<Sighting>>,
+    sightings: &mut Vec<Sighting>,
     pv: ProbedPv,
     (device, name): (DeviceIndex, &str),
     index: PvIndex,
@@ -125,8 +127,7 @@ fn add_pv(
         let ProbedArea { span, header, text } = probed;
         let content = match read_area(header.as_ref(), text) {
             Ok((content, Some((text, model)))) => {
-                let seen = sightings.entry(model.uuid).or_default();
-                seen.push(Sighting {
+                sightings.push(Sighting {
                     pv: index,
                     area,
                     text,
@@ -251,11 +252,12 @@ fn find_newest(scan: &mut Scan, uuid: Uuid, seen: &[Sighting]) -> Newest {
 
 /// Gives each physical volume to the group whose newest metadata lists it. Of several, the one
 /// whose newest metadata it holds itself, then the first by UUID.
-fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Vec<Sighting>>) {
-    let mut claims: BTreeMap<Uuid, Vec<&VolumeGroup>> = BTreeMap::new();
-    for model in models {
-        for (_, pv) in model.pvs() {
-            claims.entry(pv.uuid).or_default().push(model);
+fn claim(scan: &mut Scan, found: &[(Family, Newest)]) {
+    let mut claims: BTreeMap<Uuid, Vec<(&VolumeGroup, &Family)>> = BTreeMap::new();
+    for (family, newest) in found {
+        for (_, pv) in newest.model.pvs() {
+            let claim = (newest.model.as_ref(), family);
+            claims.entry(pv.uuid).or_default().push(claim);
         }
     }
     for index in 0..scan.physical_volumes.len() {
@@ -266,20 +268,19 @@ fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Ve
         if pv.duplicate == Duplicate::Unchosen {
             continue;
         }
-        let holds = |model: &&&VolumeGroup| {
-            sightings[&model.uuid]
-                .iter()
-                .any(|s| s.pv == PvIndex(index) && s.model.seqno == model.seqno)
+        let holds = |(model, family): &&(&VolumeGroup, &Family)| {
+            let mut seen = family.seen.iter();
+            seen.any(|s| s.pv == PvIndex(index) && s.model.seqno == model.seqno)
         };
         let split = claimants
             .iter()
-            .find(|model| is_split_from(model, claimants));
+            .find(|(model, _)| is_split_from(model, claimants));
         let owner = split.or_else(|| claimants.iter().find(holds));
-        let owner = owner.unwrap_or(&claimants[0]);
+        let (owner, _) = owner.unwrap_or(&claimants[0]);
         if claimants.len() > 1 && split.is_none() {
             let names: Vec<_> = claimants
                 .iter()
-                .map(|m| format!("{} ({})", m.name, m.uuid))
+                .map(|(m, _)| format!("{} ({})", m.name, m.uuid))
                 .collect();
             let message = format!(
                 "PV {} on {} is listed by the VGs {}; it is taken for one of {}",
@@ -299,13 +300,15 @@ fn claim(scan: &mut Scan, models: &[&VolumeGroup], sightings: &BTreeMap<Uuid, Ve
 }
 
 /// Whether a group was just split off another one of these, as its mark says.
-fn is_split_from(model: &VolumeGroup, others: &[&VolumeGroup]) -> bool {
-    split_from(model).is_some_and(|origin| others.iter().any(|other| other.uuid == origin.group))
+fn is_split_from(model: &VolumeGroup, others: &[(&VolumeGroup, &Family)]) -> bool {
+    let is_origin = |group: Uuid| others.iter().any(|(other, _)| other.uuid == group);
+    split_from(model).is_some_and(|origin| is_origin(origin.group))
 }
 
 /// Reports areas that hold an older version, and volumes that the newest one no longer lists.
-fn judge_areas(scan: &mut Scan, uuid: Uuid, seen: &[Sighting], newest: &VolumeGroup) {
-    for sighting in seen.iter().filter(|s| s.model.seqno < newest.seqno) {
+fn judge_areas(scan: &mut Scan, family: &Family, newest: &VolumeGroup) {
+    let uuid = family.uuid;
+    for sighting in family.seen.iter().filter(|s| s.model.seqno < newest.seqno) {
         let pv = scan.pv(sighting.pv);
         if pv.duplicate == Duplicate::Unchosen {
             continue;
@@ -327,7 +330,7 @@ fn judge_areas(scan: &mut Scan, uuid: Uuid, seen: &[Sighting], newest: &VolumeGr
                 newest.name, newest.seqno
             );
             let remedy = format!(
-                "vgck --updatemetadata {} clears it; pvcreate makes it usable again",
+                "vgck --updatemetadata {} clears it, and makes it a free physical volume",
                 newest.name
             );
             if pv.group.is_none() {

@@ -66,6 +66,8 @@ pub enum FindingKind {
     Unfinished,
     /// Two volume groups with the same name.
     DuplicateName,
+    /// Two volume groups have the same UUID: one is a renamed clone.
+    DuplicateVgid,
     /// A group of another host.
     ForeignVg,
     /// A group that several hosts share.

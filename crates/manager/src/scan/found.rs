@@ -226,6 +226,8 @@ pub enum Restriction {
     Disagreement,
     /// Another group has the same name: it has to be named by its UUID.
     AmbiguousName,
+    /// Another group has the same UUID: one of them is a renamed clone.
+    DuplicateVgid,
     /// Physical volumes are missing.
     Partial,
     /// A physical volume was found on more than one device.
@@ -243,9 +245,29 @@ impl Scan {
         &self.physical_volumes[index.0]
     }
 
-    /// The group with this UUID.
+    /// The group with this UUID; of several, the first by name.
     pub fn group(&self, uuid: Uuid) -> Option<&FoundVg> {
         self.groups.iter().find(|group| group.uuid == uuid)
+    }
+
+    /// The group that a physical volume belongs to.
+    pub fn group_of(&self, pv: &FoundPv) -> Option<&FoundVg> {
+        let uuid = pv.group?;
+        let lists = |group: &&FoundVg| {
+            group.uuid == uuid && group.members.iter().any(|member| member.uuid == pv.uuid)
+        };
+        self.groups.iter().find(lists)
+    }
+
+    /// The group that a physical volume belongs to, or belonged to before that went on without it.
+    pub fn group_behind(&self, pv: &FoundPv) -> Option<&FoundVg> {
+        let left = || pv.outdated.and_then(|uuid| self.group(uuid));
+        self.group_of(pv).or_else(left)
+    }
+
+    /// All groups with this UUID: more than one where one of them is a renamed clone.
+    pub fn groups_of_uuid(&self, uuid: Uuid) -> impl Iterator<Item = &FoundVg> {
+        self.groups.iter().filter(move |group| group.uuid == uuid)
     }
 
     /// All groups with this name: more than one if the name is not unique.

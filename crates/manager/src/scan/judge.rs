@@ -149,6 +149,14 @@ pub(super) fn restrictions(scan: &mut Scan, index: usize, host: &Host) {
         // Said once, with the first of them.
         findings.extend((same_name[0] == group.uuid).then(|| ambiguous(group, &same_name)));
     }
+    let names: Vec<&str> = scan
+        .groups_of_uuid(group.uuid)
+        .map(|other| other.name.as_str())
+        .collect();
+    if names.len() > 1 {
+        found.push(Restriction::DuplicateVgid);
+        findings.extend((names[0] == group.name).then(|| cloned(group, &names)));
+    }
     scan.groups[index].restrictions.extend(found);
     scan.findings.extend(findings);
 }
@@ -211,6 +219,17 @@ fn ambiguous(group: &FoundVg, uuids: &[Uuid]) -> Finding {
     let remedy = "give one of them another name with vgrename UUID NEWNAME, or choose one with \
                   --select vg_uuid=UUID, or name only its devices";
     Finding::new(FindingKind::DuplicateName, Severity::Warning, message).remedy(remedy)
+}
+
+/// In stock's words.
+fn cloned(group: &FoundVg, names: &[&str]) -> Finding {
+    let message = format!(
+        "fix duplicate VGID {} for VGs {} (see vgchange -u)",
+        group.uuid,
+        names.join(" and ")
+    );
+    let remedy = "one is a clone of the other: vgchange --uuid gives it a VGID of its own";
+    Finding::new(FindingKind::DuplicateVgid, Severity::Warning, message).remedy(remedy)
 }
 
 fn has_duplicates(scan: &Scan, group: &FoundVg) -> bool {

@@ -28,17 +28,13 @@ impl Scan {
         }
         match named[..] {
             [group] => Ok(group),
-            [] => plain
-                .parse::<Uuid>()
-                .ok()
-                .and_then(|uuid| self.group(uuid))
-                .ok_or_else(|| {
-                    let what = format!(
-                        "Volume group \"{plain}\" not found; see vgs, and name its devices with \
+            [] => self.find_group_by_uuid(plain)?.ok_or_else(|| {
+                let what = format!(
+                    "Volume group \"{plain}\" not found; see vgs, and name its devices with \
                      --devices if it is in images"
-                    );
-                    Error::new(Kind::NotFound, what)
-                }),
+                );
+                Error::new(Kind::NotFound, what)
+            }),
             _ => {
                 let uuids: Vec<_> = named.iter().map(|group| group.uuid.to_string()).collect();
                 let what = format!(
@@ -73,6 +69,25 @@ impl Scan {
                 window.is_some_and(|window| window.partition == number) && same.is(device)
             })
         })
+    }
+
+    fn find_group_by_uuid(&self, text: &str) -> Result<Option<&FoundVg>> {
+        let Ok(uuid) = text.parse::<Uuid>() else {
+            return Ok(None);
+        };
+        let names: Vec<_> = self
+            .groups_of_uuid(uuid)
+            .map(|group| group.name.as_str())
+            .collect();
+        if names.len() > 1 {
+            let what = format!(
+                "{} volume groups have the UUID {uuid}; use one of their names instead: {}",
+                names.len(),
+                names.join(", ")
+            );
+            return Err(Error::new(Kind::Ambiguous, what));
+        }
+        Ok(self.group(uuid))
     }
 
     /// The logical volume called `name`, with its group in front.

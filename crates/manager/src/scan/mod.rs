@@ -11,6 +11,7 @@
 
 mod assemble;
 mod duplicates;
+mod families;
 mod finding;
 mod found;
 mod judge;

@@ -14,8 +14,8 @@ use super::finding::{Finding, FindingKind, Severity};
 use super::found::Scan;
 
 /// Reports groups that are half changed, gives physical volumes the identity that they are to have,
-/// and answers which groups others have come in the place of. `models` are the newest versions.
-pub(super) fn resolve(scan: &mut Scan, models: &[Arc<VolumeGroup>]) -> Vec<Uuid> {
+/// and answers which of `models`, the newest versions, others have come in the place of.
+pub(super) fn resolve(scan: &mut Scan, models: &[Arc<VolumeGroup>]) -> Vec<usize> {
     let mut replaced = Vec::new();
     for vg in models.iter().filter(|vg| is_unfinished(vg)) {
         let message = format!(
@@ -30,12 +30,23 @@ pub(super) fn resolve(scan: &mut Scan, models: &[Arc<VolumeGroup>]) -> Vec<Uuid>
                 rename(scan, old, pv.uuid);
             }
         }
-        // Somebody who has changed the other one since did not know; then both are shown.
-        let is_older = |origin: &lvm::plan::unfinished::Origin| {
-            let mut others = models.iter();
-            others.any(|other| other.uuid == origin.group && other.seqno <= origin.seqno)
+        let Some(origin) = replaces(vg) else {
+            continue;
         };
-        replaced.extend(replaces(vg).filter(is_older).map(|origin| origin.group));
+        // Somebody who has changed the other one since did not know; then both are shown. And a
+        // clone of the other one has its UUID, and none of these physical volumes.
+        let is_older = |other: &VolumeGroup| {
+            let mut pvs = other.pvs();
+            other.uuid == origin.group
+                && other.seqno <= origin.seqno
+                && pvs.any(|(_, pv)| vg.pv_by_uuid(&pv.uuid).is_some())
+        };
+        let older = models.iter().enumerate();
+        replaced.extend(
+            older
+                .filter(|(_, other)| is_older(other))
+                .map(|(place, _)| place),
+        );
     }
     replaced
 }

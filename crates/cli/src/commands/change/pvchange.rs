@@ -1,6 +1,6 @@
 //! `pvchange`: properties of physical volumes.
 
-use lvm::ondisk::AreaUse;
+use lvm::ondisk::{AreaUse, PvUse};
 use lvm::plan::physical::{Allocatable, PvAttribute, change_pv};
 use lvm::plan::{Author, Change, HeaderEdit, Message};
 use manager::apply::{Planned, area_states};
@@ -87,6 +87,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         let mut is_changed = false;
         let changed = work.change(&request, |scan, author| {
             let pv = scan.pv(finder.pv(scan, name)?);
+            require_known(scan, pv, arguments.count(&FORCE))?;
             let planned = plan(scan, pv, &attributes, author)?;
             let change = &planned.change;
             is_changed = !change.groups.is_empty() || !change.headers.is_empty();
@@ -109,6 +110,29 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         plural(left)
     ));
     Ok(())
+}
+
+/// Fails where a physical volume belongs to a group that is not to be seen, or went on without it:
+/// what is changed here would not be changed there.
+fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> manager::Result<()> {
+    let name = &scan.device(pv.device).name;
+    if scan.group_of(pv).is_some() || force >= 2 {
+        return Ok(());
+    }
+    let why = match scan.group_behind(pv) {
+        Some(group) => format!(
+            "PV {name} is outdated: volume group {} went on without it; vgck --updatemetadata {} \
+             makes it free.",
+            group.name, group.name
+        ),
+        None if pv.header.usage() == PvUse::Used => {
+            format!("PV {name} is used by a VG but its metadata is missing.")
+        }
+        None => return Ok(()),
+    };
+    let what =
+        format!("{why}\nCan't change PV '{name}' without -ff.\nPhysical volume {name} not changed");
+    Err(Failure::new(Kind::Refused, what))
 }
 
 fn attributes(arguments: &Arguments) -> Result<Vec<PvAttribute<'_>>, Error> {
@@ -153,7 +177,7 @@ fn plan(
     author: &mut Author<'_>,
 ) -> manager::Result<Planned> {
     let name = &scan.device(pv.device).name;
-    let Some(group) = pv.group.and_then(|group| scan.group(group)) else {
+    let Some(group) = scan.group_of(pv) else {
         return orphan(pv, name, attributes, author);
     };
     let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;

@@ -154,7 +154,7 @@ pub(super) fn permit(
         return Ok(None);
     };
     let refusal = format!("{name}: physical volume not initialized.");
-    let group = pv.group.and_then(|group| scan.group(group));
+    let group = scan.group_behind(pv);
     if let Some(group) = group {
         if force < 2 {
             let what = format!(

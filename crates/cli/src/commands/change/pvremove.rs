@@ -60,7 +60,7 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> manager::Resu
         return Err(Failure::new(Kind::NotFound, what));
     };
     let stays = format!("{name}: physical volume label not removed.");
-    let group = pv.group.and_then(|group| scan.group(group));
+    let group = scan.group_behind(pv);
     let group = group.map(|group| group.name.as_str());
     let label = Label {
         sector: pv.label_sector.0,

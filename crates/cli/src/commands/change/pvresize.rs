@@ -55,7 +55,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
                 device: device.size.whole_sectors(),
                 asked,
             };
-            let change = match pv.group.and_then(|group| scan.group(group)) {
+            let change = match scan.group_of(pv) {
                 Some(group) => {
                     let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
                     planned(resize_pv(&group.model, id, &pv.header, size, author))?
@@ -83,7 +83,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
 
 /// A request that changes the group of a physical volume, or the volume if it has none.
 pub(super) fn request(work: &Work<'_>, scan: &Scan, pv: &FoundPv) -> Request {
-    match pv.group.and_then(|group| scan.group(group)) {
+    match scan.group_of(pv) {
         Some(group) => work.request_of(&[&group.name]),
         None => Request {
             changes_pvs: true,

@@ -225,7 +225,7 @@ pub(super) fn joining(
 
 /// Why a physical volume cannot join, in stock's three sentences.
 fn taken(scan: &Scan, pv: PvIndex, name: &str, error: &Failure) -> Failure {
-    let group = scan.pv(pv).group.and_then(|group| scan.group(group));
+    let group = scan.group_behind(scan.pv(pv));
     let group = group.map_or("", |group| group.name.as_str());
     let what = format!(
         "{error}\nUnable to add physical volume '{name}' to volume group '{group}'\n{name}: \

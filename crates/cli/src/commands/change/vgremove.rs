@@ -2,7 +2,7 @@
 
 use lvm::model::Relations;
 use lvm::plan::group::{VolumesOf, remove_group};
-use manager::apply::{Planned, Question, Request};
+use manager::apply::{Planned, Question, Request, clearing_outdated};
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{Unnamed, each, named};
@@ -36,7 +36,8 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
             ..work.request_of(&[name])
         };
         work.change(&request, |scan, _| {
-            let vg = &scan.find_group(name)?.model;
+            let found = scan.find_group(name)?;
+            let vg = &found.model;
             let relations = Relations::of(vg);
             let visible = vg.lvs().filter(|(id, _)| relations.is_visible(vg, *id));
             let count = visible.count();
@@ -49,9 +50,10 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
                 refusal: format!("Volume group \"{}\" not removed", vg.name),
             };
             let is_asked = count > 0 && !is_forced;
+            let removed = planned(remove_group(vg, VolumesOf::Remove))?;
             Ok(Planned {
                 questions: is_asked.then_some(question).into_iter().collect(),
-                ..planned(remove_group(vg, VolumesOf::Remove))?
+                ..clearing_outdated(scan, found, removed)
             })
         })
         .map(drop)

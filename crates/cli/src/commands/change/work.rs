@@ -16,7 +16,7 @@ use manager::apply::{
 };
 use manager::host::{DeviceSource, Host, Sysfs};
 use manager::live::Client;
-use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Scan};
+use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::console::{Console, Stream};
@@ -214,6 +214,15 @@ impl<'a> Work<'a> {
             let Some(client) = found else {
                 continue;
             };
+            if group.restrictions.contains(&Restriction::DuplicateVgid) {
+                return Err(Error::failed(format!(
+                    "Volume group {} is not changed: another group has the same VGID, and process \
+                     {} serves one of them; stop that, then vgchange --uuid gives the clone a VGID \
+                     of its own.",
+                    group.name,
+                    client.pid()
+                )));
+            }
             if self.changes > 0 {
                 return Err(Error::failed(format!(
                     "Volume group {} is served by process {}; run the command again for what is \
