@@ -9,6 +9,7 @@ mod bench;
 mod changes;
 mod classes;
 mod clients;
+mod clones;
 mod commands;
 mod cookbook;
 mod crashes;
