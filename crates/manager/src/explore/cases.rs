@@ -205,6 +205,28 @@ impl Case {
             mishap(Mishap::FirstStale, &stale, C::VgCkUpdate("vg0")),
             mishap(Mishap::LastLost, &with(&[vg, a]), missing),
         ]
+        .into_iter()
+        .chain(Self::with_old_disks(disks, pvs))
+        .collect()
+    }
+
+    /// Where a disk has an older version: the others went on without a commit reaching it, or
+    /// without it.
+    fn with_old_disks(disks: usize, pvs: &[Command]) -> Vec<Self> {
+        let with = |more: &[C]| [pvs, more].concat();
+        let (vg, a) = (C::VgCreate("vg0", FIRST[disks]), linear("a", 4));
+        let case = |mishap, setup: &[C], command| Self {
+            mishap,
+            ..Self::new(disks, &with(setup), command)
+        };
+        let remove = C::VgReduceMissing("vg0", PartialVolumes::Remove);
+        let stale = [vg, a, TAG];
+        let mut cases = vec![case(Mishap::FirstStale, &stale, C::Undo("vg0", 1))];
+        // The group went on without the last disk, which is back.
+        let outdated = [vg, a, remove];
+        let cleared = [C::VgCkUpdate("vg0"), TAG, C::LvRemove("vg0", "a")];
+        cases.extend(cleared.map(|command| case(Mishap::LastAway, &outdated, command)));
+        cases
     }
 
     fn mirrors(disks: usize, pvs: &[Command]) -> Vec<Self> {

@@ -121,11 +121,14 @@ impl<'a> Judge<'a> {
             Command::VgReduce(..)
             | Command::VgReduceMissing(..)
             | Command::VgCfgRestore(..)
+            | Command::VgCkUpdate(..)
             | Command::Undo(..)
                 if has_new =>
             {
                 Ok("new, with an outdated physical volume")
             }
+            // Its use flag goes first.
+            Command::VgCkUpdate(..) if has_old => Ok("old, with an outdated physical volume"),
             _ if seen.groups.iter().any(GroupView::is_unfinished) => Ok(HALF_DONE),
             _ => Err(format!("neither old nor new: {seen:?}")
                 .chars()
