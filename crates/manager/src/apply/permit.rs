@@ -27,6 +27,9 @@ pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
 }
 
 fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
+    if *restriction == Restriction::Partial && tolerated.contains(&Tolerated::Absent) {
+        return true;
+    }
     let needed = match restriction {
         Restriction::Partial => Tolerated::Missing,
         Restriction::Exported => Tolerated::Exported,

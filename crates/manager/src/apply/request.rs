@@ -13,6 +13,9 @@ use crate::scan::DeviceIndex;
 pub enum Tolerated {
     /// Physical volumes are missing: the command deals with that.
     Missing,
+    /// Physical volumes are missing: the command goes on, and the text calls them missing from then
+    /// on, since what they hold is older than what is there.
+    Absent,
     /// The group is exported.
     Exported,
     /// The group is read-only by its flags.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use block::file::{Claim, LockMode};
 use block::{BlockingDevice, Range};
-use lvm::model::VolumeGroup;
+use lvm::model::{PvFlag, VolumeGroup};
 use lvm::plan::unfinished::is_unfinished;
 use lvm::plan::{Author, Change, GroupChange, HeaderEdit, Level, Message, When};
 use lvm::{Bytes, Uuid};
@@ -21,7 +21,7 @@ use super::open::{Claimed, Open};
 use super::outdated::require_none;
 use super::permit::{permit, permit_active};
 use super::reproducible::{Drawer, forget_places, source_date};
-use super::request::{Outcome, Ownership, Planned, Request, TestMode};
+use super::request::{Outcome, Ownership, Planned, Request, TestMode, Tolerated};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::talk::{Answer, Talk};
@@ -33,7 +33,7 @@ use crate::commit::{
 use crate::host::Host;
 use crate::live::{Client, any_owner};
 use crate::lock::{StockLock, StockName, lock_stock};
-use crate::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Restriction, Scan};
+use crate::scan::{Duplicate, FoundPv, FoundVg, Presence, PvIndex, Restriction, Scan};
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
@@ -183,6 +183,9 @@ impl<'a> Session<'a> {
     ) -> Result<(Vec<&'s FoundVg>, Planned)> {
         let groups = permitted(scan, request)?;
         let mut planned = self.planned(scan, request, plan)?;
+        if request.tolerated.contains(&Tolerated::Absent) {
+            note_absent(&groups, &mut planned.change);
+        }
         require_none(scan, &groups, &planned.change)?;
         for group in &groups {
             permit_active(&group.name, group.uuid, &planned.change, self.host)?;
@@ -421,6 +424,22 @@ fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> 
         return Err(Error::new(Kind::Refused, what));
     }
     Ok(groups)
+}
+
+/// Calls the members missing that are not there, as stock does in every text that it writes.
+fn note_absent(groups: &[&FoundVg], change: &mut Change) {
+    for committed in &mut change.groups {
+        let GroupChange::Commit(vg) = committed else {
+            continue;
+        };
+        let group = groups.iter().find(|group| group.uuid == vg.uuid);
+        let members = group.into_iter().flat_map(|group| &group.members);
+        for absent in members.filter(|member| member.presence == Presence::Missing) {
+            if let Some(pv) = vg.pv_by_uuid(&absent.uuid) {
+                vg.pv_mut(pv).flags.insert(PvFlag::Missing);
+            }
+        }
+    }
 }
 
 /// Volumes that are served are known by UUIDs, which a clone of the group has as well.

@@ -1,6 +1,7 @@
 //! `lvchange`: properties of volumes.
 
 use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
+use manager::apply::Tolerated;
 
 use super::active::{active, in_use, served};
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, refuse};
@@ -128,7 +129,8 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     }
     for volume in chosen(arguments, work)? {
         if !changes.is_empty() {
-            let request = work.request_of(&[&volume.group]);
+            let mut request = work.request_of(&[&volume.group]);
+            request.tolerated.push(Tolerated::Absent);
             let changed = work.change(&request, |scan, author| {
                 let (found, id) = volume.find(scan)?;
                 let name = found.model.lv(id).name();

@@ -5,7 +5,7 @@ use std::fmt;
 use lvm::model::Relations;
 use lvm::plan::logical::{Along, remove_volumes};
 use lvm::plan::undo;
-use manager::apply::Question;
+use manager::apply::{Question, Tolerated};
 
 use super::arguments::{CHANGE, FORCE};
 use super::run::run;
@@ -118,7 +118,8 @@ impl fmt::Display for WayBack {
 }
 
 fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result<Removed, Error> {
-    let request = work.request_of(&[&volume.group]);
+    let mut request = work.request_of(&[&volume.group]);
+    request.tolerated.push(Tolerated::Absent);
     let mut before = Vec::new();
     let mut way_back = None;
     let outcome = work.change(&request, |scan, author| {

@@ -163,6 +163,9 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
                 ..request
             };
         }
+        if attributes.iter().all(is_tag) {
+            request.tolerated.push(Tolerated::Absent);
+        }
         let changed = work.change(&request, |scan, author| {
             let found = scan.find_group(name)?;
             if is_renewed {
@@ -212,6 +215,14 @@ fn count_active(name: &str, wanted: Choice, work: &mut Work<'_>) -> Result<(), E
         served.volumes.len()
     ));
     Ok(())
+}
+
+/// Whether it is a change that may be made while physical volumes are missing.
+fn is_tag(attribute: &GroupAttribute<'_>) -> bool {
+    matches!(
+        attribute,
+        GroupAttribute::AddTag(_) | GroupAttribute::RemoveTag(_)
+    )
 }
 
 fn attributes(arguments: &Arguments) -> Result<Vec<GroupAttribute<'_>>, Error> {

@@ -2,7 +2,7 @@
 
 use lvm::model::Relations;
 use lvm::plan::group::{VolumesOf, remove_group};
-use manager::apply::{Planned, Question, Request, clearing_outdated};
+use manager::apply::{Planned, Question, Request, Tolerated, clearing_outdated};
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{Unnamed, each, named};
@@ -33,6 +33,7 @@ pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     each(&names, work, |name, work| {
         let request = Request {
             changes_pvs: true,
+            tolerated: vec![Tolerated::Absent],
             ..work.request_of(&[name])
         };
         work.change(&request, |scan, _| {
