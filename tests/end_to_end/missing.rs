@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tests::damaged::Campaign;
 use tests::{Access, Finished, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
 
 /// The program on these images, with nothing of the machine.
@@ -195,4 +196,28 @@ fn an_outdated_image_is_promoted_only_by_its_name() {
     );
     let read = made.tool().args(["cat", "v/y"]).succeed();
     assert_eq!(read.stdout.len(), 4 << 20);
+}
+
+/// Volumes are removed and tagged while disks are missing, as in stock; from then on the text calls
+/// those missing, so that what they hold is not taken for new.
+#[test]
+fn what_stock_does_without_disks_is_done() {
+    for words in [
+        &["lvremove", "-y", "vg0/linear1"][..],
+        &["vgchange", "--addtag", "t", "vg0"],
+        &["lvchange", "--addtag", "t", "vg0/ext4"],
+    ] {
+        let [(theirs, stock), (here, ours)] = both(&[2], words);
+        assert_eq!((theirs.code, here.code), (Some(0), Some(0)), "{here}");
+        assert!(ours.contains("\"MISSING\""), "{ours}");
+        assert_eq!(ours, stock, "{words:?}");
+    }
+}
+
+/// A few of the cases of `cargo xtask compare`: nothing is lost here that stock keeps.
+#[test]
+fn damaged_groups_keep_what_stock_keeps() {
+    let campaign = Campaign { cases: 24, seed: 3 };
+    let report = campaign.run(|_| {});
+    assert!(report.worse.is_empty(), "{report}");
 }

@@ -12,6 +12,7 @@
 //!   recorded   the calls of a server, as strace saw them        Recording::of(pid, &file)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
+//!   damaged    damaged groups here and in stock: what is left      Campaign { cases, seed }.run(…)
 //!   verifier   does a server keep its word about what was written? Load::new(journal).run(…)
 //! ```
 //!
@@ -20,6 +21,7 @@
 //! without it; nothing here skips.
 
 mod daemon;
+pub mod damaged;
 mod disks;
 mod golden;
 mod group;

@@ -4,6 +4,7 @@
 //! 0 all is well, 1 something failed, 2 the task could not be tried (usage, a missing package).
 
 mod bench;
+mod compare;
 mod crash;
 mod dist;
 mod fuzz;
@@ -56,6 +57,11 @@ const TASKS: &[Task] = &[
         name: "crash",
         about: "take the power away at every moment, and look what is left",
         run: crash::run,
+    },
+    Task {
+        name: "compare",
+        about: "run commands on damaged groups, here and in stock LVM2",
+        run: compare::run,
     },
     Task {
         name: "bench",
