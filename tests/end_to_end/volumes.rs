@@ -112,9 +112,8 @@ fn cp_refuses_what_it_must_not_write() {
         .open(golden.image(0));
     let file = file.expect("an image");
     let name = "another process";
-    let uuid = "0".repeat(32).parse().expect("a UUID");
     let held = lock_pvs(
-        &[(uuid, name, file)],
+        &[(name, file)],
         LockByte::Owner,
         LockMode::Shared,
         Duration::ZERO,

@@ -107,10 +107,10 @@ pub fn claim(wanted: Vec<Wanted>) -> Result<Option<Vec<Disk>>> {
 fn lock<'w>(wanted: &'w [Wanted]) -> Result<Locks> {
     let of = |wanted: &[&'w Wanted], byte, mode, limit| {
         let of_one = |one: &&'w Wanted| {
-            let (uuid, name) = (one.uuid, one.name.as_str());
-            one.files.iter().map(move |file| (uuid, name, file.as_fd()))
+            let name = one.name.as_str();
+            one.files.iter().map(move |file| (name, file.as_fd()))
         };
-        let files: Vec<(Uuid, &str, BorrowedFd<'_>)> = wanted.iter().flat_map(of_one).collect();
+        let files: Vec<(&str, BorrowedFd<'_>)> = wanted.iter().flat_map(of_one).collect();
         lock_pvs(&files, byte, mode, limit)
     };
     let all: Vec<&Wanted> = wanted.iter().collect();

@@ -128,17 +128,13 @@ impl Owner {
             self.devices.get(&self.scan, index, Access::ReadWrite)?;
             let place = &device.location.place;
             let files = self.devices.files(place);
-            let files: Vec<_> = files
-                .map(|file| (pv.uuid, device.name.as_str(), file))
-                .collect();
+            let files: Vec<_> = files.map(|file| (device.name.as_str(), file)).collect();
             let same = |held: &&HeldPv| !files.is_empty() && held.location.place == *place;
             let lock = if let Some(held) = self.held.iter().find(same) {
                 Arc::clone(&held.lock)
             } else {
                 let owner = lock_owner(&files)?;
-                let images = files.iter().map(|(_, name, file)| (*name, *file));
-                let images: Vec<_> = images.collect();
-                Arc::new((lock_images(&images, ImageUse::Writing)?, owner))
+                Arc::new((lock_images(&files, ImageUse::Writing)?, owner))
             };
             for (.., file) in &files {
                 let id = FileId::of(file).map_err(|error| {
@@ -304,14 +300,14 @@ fn flush(volume: &Volume) -> Result<()> {
 ///
 /// A killed owner's lock lasts as long as what it asked last, which may be longer than the process:
 /// a lock that no other process can be seen to have is waited for.
-fn lock_owner(files: &[(Uuid, &str, BorrowedFd<'_>)]) -> Result<PvLocks> {
+fn lock_owner(files: &[(&str, BorrowedFd<'_>)]) -> Result<PvLocks> {
     let end = Instant::now() + DYING_MAX;
     loop {
         let error = match lock_pvs(files, LockByte::Owner, LockMode::Exclusive, WAIT) {
             Err(error) if error.source().is_none() => error,
             result => return result,
         };
-        let is_seen = files.iter().any(|(_, _, file)| is_open_elsewhere(file));
+        let is_seen = files.iter().any(|(_, file)| is_open_elsewhere(file));
         if is_seen || Instant::now() >= end {
             return Err(error);
         }

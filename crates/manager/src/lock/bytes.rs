@@ -8,12 +8,12 @@
 //! The bytes ("ASHLAR" and a number) lie behind the end of any device, so that they cannot meet
 //! locks that other programs take on content.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
-use lvm::Uuid;
 
 use super::holder::ashlars;
 use super::owned::FileId;
@@ -56,42 +56,33 @@ pub struct PvLocks {
     held: Vec<OwnedFd>,
 }
 
-/// Locks `byte` on all of `files`, the open files of physical volumes with their UUIDs and names,
-/// waiting at most for `limit` in all. Either all are held afterwards, or none. A file that holds
-/// several of them, as an image with partitions does, is locked once.
+/// Locks `byte` on all of `files`, the open files of physical volumes with their names, waiting at
+/// most for `limit` in all. Either all are held afterwards, or none. A file that holds several of
+/// them, as an image with partitions does, is locked once. The order is that of the files, whatever
+/// stands in them, so that two who want the same ones never wait for each other.
 pub fn lock_pvs<F: AsFd>(
-    files: &[(Uuid, &str, F)],
+    files: &[(&str, F)],
     byte: LockByte,
     mode: LockMode,
     limit: Duration,
 ) -> Result<PvLocks> {
     let end = Instant::now() + limit;
-    let mut order: Vec<&(Uuid, &str, F)> = files.iter().collect();
-    order.sort_by_key(|(uuid, ..)| *uuid);
-    let mut locked = Vec::new();
+    // A duplicate shares the open file description, and so the lock.
+    let mut order = BTreeMap::new();
+    for (name, file) in files {
+        let own = file.as_fd().try_clone_to_owned();
+        let own = own.and_then(|own| Ok((FileId::of(&own)?, own)));
+        let (id, own) = own.map_err(|error| unlockable(name).because(error))?;
+        order.entry(id).or_insert((*name, own));
+    }
     let mut locks = PvLocks {
         byte,
         held: Vec::new(),
     };
-    for (_, name, file) in order {
-        let failed = || {
-            let what = format!(
-                "cannot lock {name}; if nobody else can use it, say so with --assume-exclusive"
-            );
-            Error::new(Kind::Locked, what)
-        };
-        // A duplicate shares the open file description, and so the lock.
-        let own = file
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|error| failed().because(error))?;
-        let id = FileId::of(&own).map_err(|error| failed().because(error))?;
-        if locked.contains(&id) {
-            continue;
-        }
-        locked.push(id);
+    for (name, own) in order.into_values() {
+        let lock = || lock_byte(&own, byte.offset(), mode);
         loop {
-            match lock_byte(&own, byte.offset(), mode).map_err(|error| failed().because(error))? {
+            match lock().map_err(|error| unlockable(name).because(error))? {
                 LockOutcome::Held => break,
                 LockOutcome::Busy if Instant::now() < end => sleep(RETRY),
                 LockOutcome::Busy => {
@@ -107,6 +98,12 @@ pub fn lock_pvs<F: AsFd>(
         locks.held.push(own);
     }
     Ok(locks)
+}
+
+fn unlockable(name: &str) -> Error {
+    let what =
+        format!("cannot lock {name}; if nobody else can use it, say so with --assume-exclusive");
+    Error::new(Kind::Locked, what)
 }
 
 impl Drop for PvLocks {

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Byte locks are taken on the open files through which metadata is written, on all visible
-//! physical volumes in the order of their UUIDs, so that two who want the same ones do not wait for
-//! each other in a circle. After locking, the metadata has to be read again: it may have changed
-//! while the lock was waited for.
+//! physical volumes in the order of the files (device and inode), so that two who want the same
+//! ones do not wait for each other in a circle. After locking, the metadata has to be read again:
+//! it may have changed while the lock was waited for.
 //!
 //! Nothing waits for ever: every wait has a limit, after which the error names who holds the lock
 //! where the kernel tells. Everything is close-on-exec, and the kernel drops all of it with the

@@ -12,7 +12,7 @@ use lvm::Uuid;
 use rustix::fs::{FileType, Stat, fstat, stat};
 
 /// What an open file is, whatever its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileId {
     /// A file: its file system's device number, and its inode.
     File(u64, u64),

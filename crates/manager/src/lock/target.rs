@@ -13,7 +13,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use block::file::LockMode;
-use lvm::{UUID_LEN, Uuid};
 
 use super::bytes::{LockByte, PvLocks, lock_pvs};
 use super::qemu::{ImageLocks, ImageUse, lock_images};
@@ -56,12 +55,9 @@ impl HeldTarget {
         let own = file.as_fd().try_clone_to_owned().map_err(failed)?;
         let mut files: Vec<OwnedFd> = vec![own];
         files.extend(files_below(path));
-        // Not those of a physical volume: there is no other to be in order with.
-        let nobody = Uuid::from_random(&[0; UUID_LEN]);
-        let bytes: Vec<_> = files.iter().map(|file| (nobody, &*name, file)).collect();
-        let owner = lock_pvs(&bytes, LockByte::Owner, LockMode::Exclusive, WAIT)?;
-        let images: Vec<_> = files.iter().map(|file| (&*name, file)).collect();
-        let images = lock_images(&images, ImageUse::Writing)?;
+        let files: Vec<_> = files.iter().map(|file| (&*name, file)).collect();
+        let owner = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, WAIT)?;
+        let images = lock_images(&files, ImageUse::Writing)?;
         Ok(Self {
             file,
             is_disk,

@@ -295,8 +295,7 @@ fn locks_of_others_are_respected() {
         .write(true)
         .open(bench.folder.path("disks/a.img"))
         .expect("opens");
-    let uuid = bench.scan().physical_volumes[0].uuid;
-    let files = [(uuid, "a", file)];
+    let files = [("a", file)];
     let limit = std::time::Duration::from_secs(1);
     let served = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, limit).expect("is free");
     let error = bench
@@ -334,11 +333,7 @@ fn a_served_disk_keeps_its_label() {
     bench.create_pvs(&mut Quiet::yes()).expect("are made");
     let options = std::fs::File::options().read(true).write(true).clone();
     let file = options.open(bench.folder.path("disks/a.img"));
-    let files = [(
-        bench.scan().physical_volumes[0].uuid,
-        "a",
-        file.expect("opens"),
-    )];
+    let files = [("a", file.expect("opens"))];
     let limit = std::time::Duration::from_secs(1);
     let served = lock_pvs(&files, LockByte::Owner, LockMode::Exclusive, limit).expect("is free");
     let request = Request {
