@@ -37,6 +37,13 @@ impl SimDevice {
         Self::new(disk, Clock::virtual_time())
     }
 
+    /// The same with physical blocks of `bytes`.
+    pub fn with_physical_block(image: Image, bytes: u32) -> Self {
+        let mut disk = Disk::new("disk", image, 512, super::Faults::default(), 0);
+        disk.set_physical_block(bytes);
+        Self::new(disk, Clock::virtual_time())
+    }
+
     /// Looks at the disk, or interferes with it.
     pub fn disk(&self) -> MutexGuard<'_, Disk> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)

@@ -105,6 +105,12 @@ impl Disk {
         &self.info
     }
 
+    /// Says that its physical blocks have `bytes`, which is not less than a logical one.
+    pub fn set_physical_block(&mut self, bytes: u32) {
+        assert!(bytes >= self.info.logical_block && bytes.is_power_of_two());
+        self.info.physical_block = bytes;
+    }
+
     /// What reads see.
     pub fn content(&self) -> &Image {
         &self.current

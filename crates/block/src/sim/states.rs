@@ -8,7 +8,9 @@
 //! Up to [`Limits::subsets_max`] such writes, all subsets are taken; beyond that all prefixes, all
 //! losses of one and of two, and [`Limits::seeded`] subsets chosen by the seed. In addition each
 //! write of several blocks is torn, in three surroundings: all others kept, all others lost, and
-//! those before it kept. Equal states (the same writes applied, the same promises made) come once.
+//! those before it kept. In the same surroundings, where physical blocks are larger, one of those
+//! that such a write touches is lost with all that was in it. Equal states (the same writes
+//! applied, the same promises made) come once.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,6 +20,9 @@ use super::log::Event;
 use super::random::mix;
 use super::{Image, Log, Random};
 use crate::Range;
+
+/// What a physical block holds that was lost: it may be anything.
+const DESTROYED: u8 = 0xd7;
 
 /// How many states are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,9 @@ pub struct Limits {
     pub tears_max: usize,
     /// Bytes of a logical block, which is written whole or not at all.
     pub block: u32,
+    /// Bytes of a physical block. If it is larger, one that a write of several logical blocks
+    /// touches may be lost with all that is in it.
+    pub physical_block: u32,
 }
 
 impl Default for Limits {
@@ -39,6 +47,7 @@ impl Default for Limits {
             seeded: 1000,
             tears_max: 16,
             block: 512,
+            physical_block: 512,
         }
     }
 }
@@ -65,6 +74,8 @@ pub struct Cut {
     pub lost: Vec<usize>,
     /// A write of which only this part of the disk is kept.
     pub torn: Option<(usize, Range)>,
+    /// A physical block that is lost, and the write in which that happened.
+    pub destroyed: Option<(usize, Range)>,
 }
 
 impl fmt::Display for Cut {
@@ -75,6 +86,9 @@ impl fmt::Display for Cut {
         write!(f, "cut before event {event}, kept {kept:?}, lost {lost:?}")?;
         if let Some((write, range)) = self.torn {
             write!(f, ", of write {write} only {range:?}")?;
+        }
+        if let Some((write, range)) = self.destroyed {
+            write!(f, ", in write {write} all of {range:?}")?;
         }
         Ok(())
     }
@@ -132,6 +146,8 @@ struct Choice {
     kept: Kept,
     /// The place of a torn write, and the part of the disk that it reached.
     torn: Option<(usize, Range)>,
+    /// The place of a write, and the physical block that was lost in it.
+    destroyed: Option<(usize, Range)>,
 }
 
 impl Iterator for States<'_> {
@@ -209,13 +225,31 @@ impl States<'_> {
             let seeded = (0..seeded).map(move |_| Kept::Seeded(random.number()));
             Box::new(prefixes.chain(pairs).chain(seeded))
         };
-        let whole = whole.map(|kept| Choice { kept, torn: None });
+        let whole = whole.map(|kept| Choice {
+            kept,
+            torn: None,
+            destroyed: None,
+        });
         let tears = self.tears().into_iter().flat_map(move |(at, part)| {
             let torn = Some((at, part));
             let everything = [Kept::First(count), Kept::First(0), Kept::First(at)];
-            everything.map(|kept| Choice { kept, torn })
+            let destroyed = None;
+            everything.map(|kept| Choice {
+                kept,
+                torn,
+                destroyed,
+            })
         });
-        Box::new(whole.chain(tears))
+        let destroyed = self.destroyed().into_iter().flat_map(move |(at, block)| {
+            let destroyed = Some((at, block));
+            let everything = [Kept::First(count), Kept::First(0), Kept::First(at)];
+            everything.map(|kept| Choice {
+                kept,
+                torn: None,
+                destroyed,
+            })
+        });
+        Box::new(whole.chain(tears).chain(destroyed))
     }
 
     /// The ways in which pending writes of several blocks tear.
@@ -238,11 +272,35 @@ impl States<'_> {
         tears
     }
 
+    /// The physical blocks that are lost with pending writes of several logical ones: the first
+    /// and the last that each of them touches.
+    fn destroyed(&self) -> Vec<(usize, Range)> {
+        let (block, physical) = (self.limits.block, u64::from(self.limits.physical_block));
+        let mut lost = Vec::new();
+        if self.limits.physical_block <= block {
+            return lost;
+        }
+        for (at, write) in self.pending.iter().enumerate() {
+            let range = self.log.writes[*write].range;
+            if range.len() <= u64::from(block) {
+                continue;
+            }
+            let first = range.start() - range.start() % physical;
+            let last = (range.end() - 1) - (range.end() - 1) % physical;
+            lost.push((at, Range::new(first, physical)));
+            if last != first {
+                lost.push((at, Range::new(last, physical)));
+            }
+        }
+        lost
+    }
+
     fn cut(&self, choice: Choice) -> Cut {
         let torn = choice.torn.map(|(at, part)| (self.pending[at], part));
+        let destroyed = choice.destroyed.map(|(at, part)| (self.pending[at], part));
         let (mut kept, mut lost) = (Vec::new(), Vec::new());
         for (at, write) in self.pending.iter().enumerate() {
-            if torn.is_some_and(|(torn, _)| torn == *write) {
+            if torn.or(destroyed).is_some_and(|(one, _)| one == *write) {
                 continue;
             }
             let keep = match choice.kept {
@@ -259,6 +317,7 @@ impl States<'_> {
             kept,
             lost,
             torn,
+            destroyed,
         }
     }
 
@@ -278,8 +337,9 @@ impl States<'_> {
         }
         rest.push(first as u64);
         rest.push(self.marks as u64);
-        if let Some((write, part)) = cut.torn {
-            rest.extend([write as u64, part.start(), part.len()]);
+        if let Some((write, part)) = cut.torn.or(cut.destroyed) {
+            let kind = u64::from(cut.torn.is_some());
+            rest.extend([write as u64, part.start(), part.len(), kind]);
         }
         let hash = |seed| {
             let fold = |hash: u64, item: &u64| mix(hash.rotate_left(17) ^ *item);
@@ -297,6 +357,10 @@ impl States<'_> {
             } else if let Some((_, part)) = cut.torn.filter(|(torn, _)| *torn == index) {
                 store_part(image, write.range, &write.data, part);
             }
+        }
+        if let Some((write, part)) = cut.destroyed {
+            let garbage = vec![DESTROYED; part.len() as usize];
+            images[self.log.writes[write].disk].write(part.start(), &garbage);
         }
         State {
             images,

@@ -222,6 +222,36 @@ fn states_are_the_subsets() {
     assert!(count >= seen.len());
 }
 
+/// Where physical blocks are larger, one that a write of several logical blocks touches may be
+/// lost with what was in it before; one logical block is written or not.
+#[test]
+fn physical_blocks_are_lost() {
+    let old = vec![9; 4 * 4096];
+    let mut log = Log::new(vec![Image::from_bytes(&old)]);
+    log.write(0, 4096 + 512, &vec![1; 4096], Durability::Volatile);
+    log.write(0, 12288, &[2; 512], Durability::Volatile);
+    let limits = Limits {
+        physical_block: 4096,
+        ..Limits::default()
+    };
+    let mut lost = HashSet::new();
+    for state in states(&log, limits, 1) {
+        let Some((write, block)) = state.cut.destroyed else {
+            continue;
+        };
+        let bytes = state.images[0].bytes(block);
+        assert!(
+            bytes
+                .iter()
+                .all(|byte| *byte == bytes[0] && ![1, 2, 9].contains(byte))
+        );
+        let beside = state.images[0].bytes(Range::new(0, 4096));
+        assert!(beside.iter().all(|byte| *byte == 9));
+        lost.insert((write, block.start(), block.len()));
+    }
+    assert_eq!(lost, HashSet::from([(0, 4096, 4096), (0, 8192, 4096)]));
+}
+
 /// Beyond the limit there are prefixes, losses of one and two, and seeded ones; all repeatable.
 #[test]
 fn many_writes_are_sampled() {
