@@ -48,7 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
 
 /// Where mistakes are looked for.
 fn few() -> Vec<Case> {
-    Case::all(2, CASES[0].1)
+    let cases = Case::all(2, CASES[0].1).into_iter();
+    cases
+        .flat_map(|case| [case.clone(), case.on_large_blocks()])
+        .collect()
 }
 
 /// All cases.
@@ -59,6 +62,12 @@ fn all(seed: u64) -> Result<bool, String> {
         let cases = Case::all(disks, areas);
         let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
         println!("metadata: {disks} disks, areas {areas:?}: {report}");
+        states += report.states;
+        well &= say_broken(&report, seed, None);
+        let cases = Case::all(disks, areas).into_iter();
+        let cases = cases.map(Case::on_large_blocks).collect();
+        let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
+        println!("metadata: the same, physical blocks of 4 KiB that are lost: {report}");
         states += report.states;
         well &= say_broken(&report, seed, None);
     }
@@ -88,6 +97,7 @@ fn shuffled(seed: u64) -> Vec<Case> {
     let cases = CASES.iter();
     let mut cases: Vec<Case> = cases
         .flat_map(|(disks, areas)| Case::all(*disks, *areas))
+        .flat_map(|case| [case.clone(), case.on_large_blocks()])
         .collect();
     for last in (1..cases.len()).rev() {
         cases.swap(last, random.index(last + 1));

@@ -6,6 +6,8 @@ pub enum FlushPoint {
     /// What was read is durable before anything relies on it: a command that was killed may have
     /// left its commit in a cache.
     Adopted,
+    /// An older label, before the areas are made anew to which it may point.
+    OlderLabel,
     /// The areas of a new physical volume, before the label that points to them.
     NewAreas,
     /// The label of a new physical volume, before a group relies on it.
@@ -34,8 +36,9 @@ pub enum FlushPoint {
 
 impl FlushPoint {
     /// All of them, in the order in which a command comes by.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Adopted,
+        Self::OlderLabel,
         Self::NewAreas,
         Self::NewLabel,
         Self::Contents,

@@ -61,8 +61,11 @@ pub fn initialise(
     let (label, areas) = writes.split_last().expect("there is a label");
     let head = (LABEL_SCAN_SIZE as u64).min(disk.info().size);
     let head = disk.read(Range::new(0, head)).map_err(failed)?;
-    // An older label must not meet the new areas.
-    wipe_labels(disk, &head).map_err(failed)?;
+    // An older label must not meet the new areas, nor what a power cut leaves of them.
+    let is_wiped = wipe_labels(disk, &head).map_err(failed)?;
+    if is_wiped && discipline.keeps(FlushPoint::OlderLabel) {
+        disk.flush().map_err(failed)?;
+    }
     for (start, bytes) in areas {
         disk.write(*start, bytes).map_err(failed)?;
     }
@@ -92,15 +95,17 @@ pub fn remove_label(disk: &mut Disk, discipline: Discipline) -> Result<()> {
     Ok(())
 }
 
-/// Zeroes every sector of `head` that looks like a label.
-fn wipe_labels(disk: &mut Disk, head: &[u8]) -> block::Result<()> {
+/// Zeroes every sector of `head` that looks like a label; whether there was one.
+fn wipe_labels(disk: &mut Disk, head: &[u8]) -> block::Result<bool> {
     let sector = lvm::SECTOR_SIZE as usize;
+    let mut is_wiped = false;
     for (number, bytes) in head.chunks_exact(sector).enumerate() {
         if bytes.starts_with(b"LABELONE") {
             disk.write(Bytes((number * sector) as u64), &vec![0; sector])?;
+            is_wiped = true;
         }
     }
-    Ok(())
+    Ok(is_wiped)
 }
 
 fn unflushed(name: &str, error: block::Error) -> Error {

@@ -117,7 +117,11 @@ impl Campaign {
             ..Report::default()
         };
         observe(case, self.discipline, |judge, log| {
-            for state in states(log, Limits::default(), self.seed) {
+            let limits = Limits {
+                physical_block: case.physical_block,
+                ..Limits::default()
+            };
+            for state in states(log, limits, self.seed) {
                 report.states += 1;
                 match judge.judge(&state) {
                     Ok(verdict) => *report.verdicts.entry(verdict).or_default() += 1,
@@ -155,7 +159,8 @@ pub(super) fn observe<R>(
     let images = prepare(&host, case).map_err(failed)?;
     let recorder = Recorder::default();
     let record = |image: &Image| -> Result<Arc<dyn Device>> {
-        let device = Arc::new(SimDevice::of_image("disk", image.clone()));
+        let device = SimDevice::with_physical_block(image.clone(), case.physical_block);
+        let device = Arc::new(device);
         recorder.record(device).map_err(unusable)
     };
     let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
@@ -198,7 +203,8 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         if is_away {
             images[case.disks - 1] = Image::new(DISK_SIZE);
         }
-        images = run(host, &images, *command, number as u64 * 1000)?;
+        let (first, blocks) = (number as u64 * 1000, case.physical_block);
+        images = run(host, &images, *command, first, blocks)?;
     }
     match case.mishap {
         Mishap::None => {}
@@ -209,8 +215,14 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
     Ok(images)
 }
 
-fn run(host: &Host, images: &[Image], command: Command, first: u64) -> Result<Vec<Image>> {
-    let devices = devices(images);
+fn run(
+    host: &Host,
+    images: &[Image],
+    command: Command,
+    first: u64,
+    physical_block: u32,
+) -> Result<Vec<Image>> {
+    let devices = devices(images, physical_block);
     command.run(host, &devices, Discipline::Strict, first)?;
     let read = |device: &Arc<dyn Device>| Image::of_device(&**device).map_err(unusable);
     devices.iter().map(read).collect()

@@ -23,6 +23,8 @@ pub struct Case {
     number: usize,
     areas: AreaCount,
     pub(super) disks: usize,
+    /// Bytes of a physical block of its disks.
+    pub(super) physical_block: u32,
     pub(super) setup: Vec<Command>,
     /// A command before it that was killed when its headers were written and not flushed.
     pub(super) killed: Option<Command>,
@@ -52,6 +54,10 @@ pub const CASES: [(usize, AreaCount); 6] = [
     (3, AreaCount::Two),
 ];
 
+/// Bytes of a physical block.
+const SMALL: u32 = 512;
+const LARGE: u32 = 4096;
+
 /// The first disks, by count.
 const FIRST: [&[usize]; 4] = [&[], &[0], &[0, 1], &[0, 1, 2]];
 /// The last disk, by count.
@@ -73,6 +79,7 @@ impl Case {
             number: 0,
             areas: AreaCount::One,
             disks,
+            physical_block: SMALL,
             setup: setup.to_vec(),
             killed: None,
             mishap: Mishap::None,
@@ -80,21 +87,33 @@ impl Case {
         }
     }
 
-    /// `2.1.17`: on two disks with one area each, the case number 17.
+    /// `2.1.17`: on two disks with one area each, the case number 17; `2.1.17.4k` with physical
+    /// blocks of 4 KiB.
     pub fn name(&self) -> String {
         let areas = match self.areas {
             AreaCount::Two => 2,
             _ => 1,
         };
-        format!("{}.{areas}.{}", self.disks, self.number)
+        let blocks = match self.physical_block {
+            SMALL => "",
+            _ => ".4k",
+        };
+        format!("{}.{areas}.{}{blocks}", self.disks, self.number)
     }
 
     /// The case with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let mut cases = CASES
+        let cases = CASES
             .iter()
             .flat_map(|(disks, areas)| Self::all(*disks, *areas));
+        let mut cases = cases.flat_map(|case| [case.clone(), case.on_large_blocks()]);
         cases.find(|case| case.name() == name)
+    }
+
+    /// The same on disks whose physical blocks have 4 KiB, and are lost as a whole.
+    pub fn on_large_blocks(mut self) -> Self {
+        self.physical_block = LARGE;
+        self
     }
 
     /// The command that is cut off, as people type it.

@@ -160,7 +160,7 @@ fn fail_at(
 
 /// What a success is, comes from a run on healthy disks.
 fn judge<'h>(host: &'h Host, case: &'h Case, images: &[Image]) -> Result<Judge<'h>> {
-    let devices = super::view::devices(images);
+    let devices = super::view::devices(images, case.physical_block);
     let good = case
         .command
         .run(host, &devices, Discipline::Strict, 600_000)?;

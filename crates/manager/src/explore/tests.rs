@@ -27,12 +27,27 @@ fn cuts_keep_the_promises() {
     }
 }
 
+/// Where physical blocks have 4 KiB and are lost as a whole, no text takes a header or another text
+/// along.
+#[test]
+fn lost_physical_blocks_keep_the_promises() {
+    for (disks, areas) in [(1, AreaCount::One), (2, AreaCount::One)] {
+        let cases = Case::all(disks, areas).into_iter();
+        let cases = cases.map(Case::on_large_blocks).collect();
+        let report = run(cases, Discipline::Strict, Patience::All);
+        println!("{disks} disks, large blocks: {report}");
+        assert!(report.first.is_none(), "{:?}", report.first);
+    }
+}
+
 /// Each flush that is left out is missed somewhere.
 #[test]
 fn every_flush_is_needed() {
     let mut needless = Vec::new();
     for point in FlushPoint::ALL {
-        let cases = Case::all(2, AreaCount::One);
+        let cases = Case::all(2, AreaCount::One).into_iter();
+        let cases = cases.flat_map(|case| [case.clone(), case.on_large_blocks()]);
+        let cases = cases.collect();
         let report = run(cases, Discipline::Without(point), Patience::First);
         println!("without {point:?}: {report} {:?}", report.first);
         needless.extend((report.broken == 0).then_some(point));

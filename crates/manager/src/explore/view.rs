@@ -44,16 +44,16 @@ pub(super) struct GroupView {
 }
 
 /// Simulated disks that hold these images.
-pub(super) fn devices(images: &[Image]) -> Vec<Arc<dyn Device>> {
+pub(super) fn devices(images: &[Image], physical_block: u32) -> Vec<Arc<dyn Device>> {
     let device = |image: &Image| {
-        let device = SimDevice::of_image("disk", image.clone());
+        let device = SimDevice::with_physical_block(image.clone(), physical_block);
         Arc::new(device) as Arc<dyn Device>
     };
     images.iter().map(device).collect()
 }
 
 pub(super) fn scan(host: &Host, images: &[Image]) -> Scan {
-    scan_devices(host, &named(&devices(images)))
+    scan_devices(host, &named(&devices(images, 512)))
 }
 
 pub(super) fn view(scan: &Scan) -> View {
