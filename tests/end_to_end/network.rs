@@ -582,3 +582,43 @@ fn another_disk_is_not_written_to() {
         assert_eq!(after, sha256(&fs::read(image("a")).expect("it is there")));
     }
 }
+
+/// A mirror that loses an image which is not the first one goes on, and the process that serves it
+/// says at once which image that is.
+#[test]
+fn a_lost_image_is_told() {
+    let scratch = Scratch::new("network");
+    let disks = scratch.join("disks");
+    fs::create_dir(&disks).expect("a folder");
+    let first = scratch.sparse("first.img", 64 << 20).display().to_string();
+    scratch.sparse("disks/second.img", 64 << 20);
+    let broken = scratch.join("broken");
+    let folder = format!("dir={}", disks.display());
+    let fault = format!("error-file={}", broken.display());
+    let rate = ["--filter=error", "error-pwrite-rate=100%"];
+    let arguments = [rate[0], "file", &folder, rate[1], &fault];
+    let server = Server::start(scratch.join("disks.sock"), &arguments);
+    let second = server.uri("second.img");
+    let used = [first.clone(), second.clone()];
+    let tool = || {
+        let tool = on(&used).env("ASHLAR_RUNTIME_DIR", scratch.join("run"));
+        tool.arg("--assume-exclusive")
+    };
+    tool().args(["vgcreate", "vg", &first, &second]).succeed();
+    let create = ["lvcreate", "-y", "--type", "mirror", "-m1", "--mirrorlog"];
+    let create = tool().args(create).args(["core", "-L4m"]);
+    create.args(["-n", "m", "vg", &first, &second]).succeed();
+    let socket = scratch.join("out.sock");
+    let serve = tool().args(["serve", "vg/m"]);
+    let serve = serve.arg(format!("--nbd=unix:{}", socket.display()));
+    let serving = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    fs::write(&broken, "").expect("a file");
+    let uri = format!("nbd+unix:///vg/m?socket={}", socket.display());
+    let write = Tool::new("qemu-io").args(["-f", "raw", &uri]);
+    write.args(["-c", "write -f 0 64k"]).succeed();
+    let told = serving.stop();
+    assert!(
+        told.contains("WARNING: vg/m lost its image m_mimage_1"),
+        "{told}"
+    );
+}

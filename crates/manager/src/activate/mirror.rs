@@ -101,6 +101,13 @@ impl Builder<'_> {
     ) -> Result<Home> {
         let name = self.name(lv);
         let uuid = self.group.model.lv(lv).uuid;
+        let named = |uuid: Uuid| {
+            let mut all = self.group.model.lvs();
+            let found = all.find(|(_, volume)| volume.uuid == uuid);
+            let image = found.map(|(_, volume)| volume.name().to_owned());
+            (uuid, image.unwrap_or_else(|| uuid.to_string()))
+        };
+        let images = images.into_iter().map(named).collect();
         let listener = listener(self.keeper.clone(), uuid, name.clone(), images);
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         mirror::Mirror::new(config, &infos)

@@ -24,21 +24,31 @@ pub(crate) struct Wanted {
 pub(crate) trait OrderKeeper: Send + Sync {
     /// Begins to write it down.
     fn keep(self: Arc<Self>, wanted: Wanted, speaker: Speaker);
+
+    /// The mirror called `name` has lost these images and goes on; nothing has to be written down.
+    /// Must not wait.
+    fn lost(self: Arc<Self>, name: String, images: Vec<String>);
 }
 
-/// What hears the notices of the mirror `lv`, whose legs are `images`. Where nobody keeps the
+/// What hears the notices of the mirror `lv`, whose legs are `images`, with their names. Where
+/// nobody keeps the
 /// order, the mirror does not take writes that would need another one.
 pub(super) fn listener(
     keeper: Option<Arc<dyn OrderKeeper>>,
     lv: Uuid,
     name: String,
-    images: Vec<Uuid>,
+    images: Vec<(Uuid, String)>,
 ) -> Listener {
     Box::new(move |notice, speaker| {
+        if let (Some(lost), Some(keeper)) = (mirror::lost_in(notice), &keeper) {
+            let lost = lost.iter().filter_map(|leg| images.get(*leg));
+            let lost = lost.map(|(_, image)| image.clone()).collect();
+            return Arc::clone(keeper).lost(name.clone(), lost);
+        }
         let Some(order) = mirror::Order::of_notice(notice) else {
             return;
         };
-        let of = |legs: &[usize]| legs.iter().map(|leg| images[*leg]).collect();
+        let of = |legs: &[usize]| legs.iter().map(|leg| images[*leg].0).collect();
         let wanted = Wanted {
             lv,
             name: name.clone(),

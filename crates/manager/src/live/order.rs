@@ -56,6 +56,24 @@ impl OrderKeeper for Keeper {
             answer.say(unordered(&format!("cannot start a thread: {error}")));
         }
     }
+
+    fn lost(self: Arc<Self>, name: String, images: Vec<String>) {
+        let text = format!(
+            "WARNING: {name} lost its image {} and goes on without it, with less redundancy: check \
+             the disk, and see \"lvs -a -o +devices\" for where the image lies.",
+            images.join(", ")
+        );
+        // The mirror does not wait until somebody has read it. Without a thread nobody is told.
+        let thread = std::thread::Builder::new().name("warning".to_owned());
+        let _ = thread.spawn(move || {
+            if let Some(shared) = self.shared.upgrade() {
+                let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(tell) = &*told {
+                    tell(&text);
+                }
+            }
+        });
+    }
 }
 
 impl Keeper {

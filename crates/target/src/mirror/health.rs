@@ -256,6 +256,8 @@ impl Mirror {
                 return;
             }
             self.drops.telling = None;
+        } else if result.is_ok() {
+            self.tell_of_loss(steps);
         }
         self.end_drop_round(result, now, steps);
     }

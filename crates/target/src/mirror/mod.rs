@@ -50,7 +50,7 @@ pub use config::{
 };
 use log_image::is_region_in_sync;
 pub use log_image::{believed_legs, is_in_sync, log_length};
-pub use order::{Order, ordered, unordered};
+pub use order::{Order, lost_in, ordered, unordered};
 pub use state::Mirror;
 
 #[cfg(test)]

@@ -18,6 +18,9 @@
 //!                                                         ╲ unordered WHY ─▸
 //! ```
 //!
+//! Where nobody has to be told, a notice says all the same which legs were lost: redundancy does
+//! not go in silence. Nothing waits for that one.
+//!
 //! Others who believe every leg (nothing is copied at a start, and there is no log on disk) are
 //! told when any leg is lost.
 
@@ -72,6 +75,16 @@ impl Order {
     }
 }
 
+/// The legs of which a notice says that they were lost, where nothing else is asked for; `None`: it
+/// is about something else.
+pub fn lost_in(text: &str) -> Option<Vec<usize>> {
+    let mut words = text.split(' ');
+    if words.next() != Some(LOST) {
+        return None;
+    }
+    words.map(|word| word.parse().ok()).collect()
+}
+
 /// The message that the legs are described in the order that was asked for last, durably.
 pub fn ordered() -> String {
     ORDERED.to_owned()
@@ -108,6 +121,16 @@ impl Mirror {
         assert!(!believed.is_empty(), "the last believed leg is never lost");
         self.drops.telling = Some(believed[0]);
         steps.push(Step::Notice(Order { believed, stale }.notice()));
+    }
+
+    /// Says which legs are lost.
+    pub(super) fn tell_of_loss(&self, steps: &mut Steps) {
+        let lost = self.legs.iter().enumerate().filter(|(_, leg)| leg.lost);
+        let places = lost.map(|(place, _)| format!(" {place}"));
+        steps.push(Step::Notice(format!(
+            "{LOST}{}",
+            places.collect::<String>()
+        )));
     }
 
     /// Others were told, or cannot be.

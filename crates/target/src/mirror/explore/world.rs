@@ -188,9 +188,11 @@ impl World {
                 Step::Suspended => self.suspended = true,
                 Step::Stopped => self.stopped = true,
                 Step::Notice(text) => {
-                    let order = Order::of_notice(&text).expect("mirrors say nothing else");
-                    assert!(self.wanted.is_none(), "one question at a time");
-                    self.wanted = Some(self.started_as.reordered(&order));
+                    // Of a loss that asks for nothing it only says that it was.
+                    if let Some(order) = Order::of_notice(&text) {
+                        assert!(self.wanted.is_none(), "one question at a time");
+                        self.wanted = Some(self.started_as.reordered(&order));
+                    }
                 }
                 Step::Reply { .. } => self.replied = true,
             }
