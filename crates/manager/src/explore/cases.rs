@@ -161,6 +161,9 @@ impl Case {
             cases.extend(Self::on_several(disks, &pvs));
             cases.extend(Self::mirrors(disks, &pvs));
         }
+        // Behind all others, whose numbers stay. Without volumes: the removal discards their data.
+        let removed = with(&[vg, TAG, C::VgRemove("vg0")]);
+        cases.push(case(&removed, C::Revive("vg0")));
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
         }

@@ -47,6 +47,8 @@ pub(super) enum Command {
     VgCfgRestore(Name, u32),
     /// Back by so many versions.
     Undo(Name, u32),
+    /// Back, of a group that was removed.
+    Revive(Name),
     VgCkUpdate(Name),
     LvCreate(Name, Name, u64, Shape),
     LvResize(Name, Name, u64, ResizeTo),
@@ -133,7 +135,10 @@ impl Command {
             | Self::VgRemove(_)
             | Self::VgCfgRestore(..)
             | Self::Undo(..) => request.changes_pvs = true,
-            Self::VgCreate(to, _) | Self::VgRename(_, to) | Self::VgSplit(_, to, _) => {
+            Self::VgCreate(to, _)
+            | Self::Revive(to)
+            | Self::VgRename(_, to)
+            | Self::VgSplit(_, to, _) => {
                 request.new_group = Some(to.to_owned());
                 request.changes_pvs = true;
             }
@@ -156,7 +161,7 @@ impl Command {
     /// The group that there is and that it changes first.
     pub(super) fn group(self) -> Option<Name> {
         match self {
-            Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) => None,
+            Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) | Self::Revive(_) => None,
             // The disks of these are in this group in all cases.
             Self::PvResize(..) | Self::PvChange(..) => Some("vg0"),
             Self::VgExtend(name, _)
@@ -215,7 +220,7 @@ impl Command {
             Self::VgSplit(..) | Self::VgSplitInto(..) => "vgsplit",
             Self::VgMerge(..) => "vgmerge",
             Self::VgCfgRestore(..) => "vgcfgrestore",
-            Self::Undo(..) => "undo",
+            Self::Undo(..) | Self::Revive(_) => "undo",
             Self::VgCkUpdate(_) => "vgck --updatemetadata",
             Self::LvCreate(..) => "lvcreate",
             Self::LvResize(.., ResizeTo::Larger) => "lvextend",

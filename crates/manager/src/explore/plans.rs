@@ -20,7 +20,7 @@ use lvm::plan::logical::{
 };
 use lvm::plan::physical::{PvSize, change_pv, resize_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
-use lvm::plan::{Author, Change, undo};
+use lvm::plan::{Author, Change, revive, undo};
 use lvm::text::parse;
 
 use super::command::{Command, Shape, name};
@@ -70,6 +70,7 @@ impl Command {
                 let removed = done(remove_group(&group.model, VolumesOf::Remove))?;
                 Ok(clearing_outdated(scan, group, removed))
             }
+            Self::Revive(vg) => done(revive(&[newest(scan, vg, devices)?], 0, author)),
             Self::VgCkUpdate(vg) => update_metadata(scan, scan.find_group(vg)?, None, author),
             other => {
                 let name = other.group().expect("it has one");
@@ -300,6 +301,19 @@ fn past(scan: &Scan, group: &FoundVg, devices: Devices<'_>, back: u32) -> Result
     }
     found.sort_by_key(|vg| vg.seqno);
     Ok(found)
+}
+
+/// The newest text of a group that is not there any more.
+fn newest(scan: &Scan, name: &str, devices: Devices<'_>) -> Result<VolumeGroup> {
+    let mut newest: Option<VolumeGroup> = None;
+    for pv in &scan.physical_volumes {
+        for text in texts(pv, devices)? {
+            let vg = parse(&text).and_then(|tree| from_text(&tree));
+            let vg = vg.ok().filter(|vg| vg.name == name);
+            newest = newest.into_iter().chain(vg).max_by_key(|vg| vg.seqno);
+        }
+    }
+    newest.ok_or_else(|| Error::new(Kind::NotFound, "no older text"))
 }
 
 fn texts(pv: &FoundPv, devices: Devices<'_>) -> Result<Vec<Vec<u8>>> {
