@@ -1,7 +1,7 @@
 //! What one side left, beside the other.
 //!
 //! Volumes are compared by name and by the text of their segments, in which physical volumes are
-//! named by their identities. Everything that is not the same needs a reason from [`REASONS`], or
+//! named by their identities. Everything that is not the same needs a reason from `REASONS`, or
 //! is worse.
 
 use std::collections::BTreeMap;

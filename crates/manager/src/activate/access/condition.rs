@@ -2,7 +2,7 @@
 //!
 //! The list is closed on both sides: every flag, segment type and use that the model knows is
 //! mapped to a condition by a match without a wildcard, so that a new one does not compile before
-//! it has a rule; and [`Condition::ALL`] is the table in `docs/format.md`, row by row.
+//! it has a rule; and `Condition::ALL` is the table in `docs/format.md`, row by row.
 
 use crate::Kind;
 

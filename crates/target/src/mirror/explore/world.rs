@@ -26,7 +26,7 @@ pub(super) struct World {
     pub(super) started: Option<block::Result<()>>,
     pub(super) suspended: bool,
     pub(super) stopped: bool,
-    /// The answer to [`World::go`].
+    /// The answer to `World::go`.
     pub(super) replied: bool,
     /// How the mirror is described to whoever runs it next.
     pub(super) described: Described,
