@@ -247,6 +247,14 @@ fn add_legs(
     author: &mut Author<'_>,
 ) -> Result<()> {
     require_all_present(&draft.vg, &parts.images)?;
+    if conversion.initial == Initial::NoSync && conversion.state != MirrorState::InSync {
+        // The new log would say that all images are in sync, also those that are not.
+        return Err(refused(format!(
+            "Unable to add an image to {}/{} with --nosync while its images are not known to be in \
+             sync: leave --nosync out",
+            draft.vg.name, conversion.volume
+        )));
+    }
     if draft.vg.lv(id).flags.has(LvFlag::NotSynced) && conversion.initial == Initial::Synchronise {
         // The first copy is taken for right from now on.
         draft.vg.lv_mut(id).flags.remove(LvFlag::NotSynced);

@@ -650,3 +650,25 @@ fn a_lost_copy_comes_last() {
         assert_eq!(undone.expect_err("is refused").kind, Kind::Refused);
     }
 }
+
+#[test]
+fn no_log_says_that_outdated_images_are_in_sync() {
+    // Proves: --nosync adds an image to a mirror only where its images are known to be the same.
+    let vg = done(create(&empty(), &mirrored("a", "6", 2, MirrorLog::Disk)));
+    let add = |state| {
+        let conversion = Conversion {
+            volume: "a",
+            legs: 3,
+            log: None,
+            region_size: None,
+            initial: Initial::NoSync,
+            places: None,
+            policy: None,
+            state,
+        };
+        by_author(|author| convert_mirrors(&vg, &conversion, author))
+    };
+    let error = add(MirrorState::Unknown).expect_err("an image may be out of date");
+    assert!(error.to_string().contains("leave --nosync out"), "{error}");
+    assert_sound(&add(MirrorState::InSync).expect("all are the same"));
+}
