@@ -12,6 +12,10 @@
 //!   publish(t)   the new generation is current; hold = false; all queues are woken
 //! ```
 //!
+//! A queue that was seen idle after `hold` was set gives the devices nothing any more: it may set
+//! `busy` for a moment, sees `hold`, and takes it back. So drained once is drained until the
+//! release, whatever `busy` says meanwhile.
+//!
 //! Lock order: `state` is the only lock, and nothing is called under it but wakers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -196,6 +200,8 @@ impl Drop for Gate {
 #[must_use = "dropping a suspension resumes the volume"]
 pub struct Suspension {
     shared: Arc<Shared>,
+    /// Whether every queue was seen idle.
+    drained: AtomicBool,
 }
 
 impl Suspension {
@@ -206,19 +212,26 @@ impl Suspension {
         }
         Ok(Self {
             shared: Arc::clone(shared),
+            drained: AtomicBool::new(false),
         })
     }
 
     /// Whether the devices have nothing of this volume any more.
     pub fn is_drained(&self) -> bool {
-        self.shared.state().is_drained()
+        self.saw_drained(&self.shared.state())
+    }
+
+    fn saw_drained(&self, state: &State) -> bool {
+        let drained = self.drained.load(Ordering::Relaxed) || state.is_drained();
+        self.drained.store(drained, Ordering::Relaxed);
+        drained
     }
 
     /// Waits until the devices have nothing of this volume any more, at most for `limit`.
     pub fn wait(&self, limit: Duration) -> Result<()> {
         let until = Instant::now() + limit;
         let mut state = self.shared.state();
-        while !state.is_drained() {
+        while !self.saw_drained(&state) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let what = format!(
@@ -251,3 +264,6 @@ impl Drop for Suspension {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
