@@ -13,6 +13,7 @@
 //! counted with the client's. Whatever cannot be built is named with its reason, and left out.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -379,7 +380,9 @@ fn command(program: &Path, folder: &Folder, images: &[PathBuf], words: &[&str]) 
         .iter()
         .map(|path| path.display().to_string())
         .collect();
+    // The program may be `/proc/self/exe`, which is no name of its own.
     let output = Command::new(program)
+        .arg0("ashlar")
         .args(words)
         .env("LVM_SYSTEM_DIR", &system)
         .env("ASHLAR_DEVICES", list.join(":"))
