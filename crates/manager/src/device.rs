@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use block::file::{Access, FileDevice, FileOptions};
-use block::nbd_client::{Address, LastingDevice};
+use block::nbd_client::{Address, ReconnectingDevice};
 use block::partition::PartitionDevice;
 use block::{BlockingDevice, Device, Range};
 use lvm::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE, Label};
@@ -116,8 +116,8 @@ fn mark(remote: &Remote, start: u64, device: &dyn Device) -> block::Result<()> {
 }
 
 /// An export, over the connection that this process has to it.
-pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<LastingDevice>> {
-    type Seat = Arc<Mutex<Weak<LastingDevice>>>;
+pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<ReconnectingDevice>> {
+    type Seat = Arc<Mutex<Weak<ReconnectingDevice>>>;
     static SEATS: Mutex<Option<HashMap<Address, Seat>>> = Mutex::new(None);
     let seat = {
         let mut seats = SEATS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,7 @@ pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<LastingDevice>> 
     if let Some(device) = seat.upgrade().filter(|device| device.is_usable()) {
         return Ok(device);
     }
-    let device = LastingDevice::open(remote.address.clone(), remote.timeout)?;
+    let device = ReconnectingDevice::open(remote.address.clone(), remote.timeout)?;
     let device = Arc::new(device);
     *seat = Arc::downgrade(&device);
     Ok(device)

@@ -76,8 +76,8 @@ impl Device for NbdDevice {
     }
 
     fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
-        let seat = Seat::take(&self.queue_count);
-        if seat.number > 0 && !self.has(FLAG_CAN_MULTI_CONN) && !self.info.read_only {
+        let slot = QueueSlot::take(&self.queue_count);
+        if slot.number > 0 && !self.has(FLAG_CAN_MULTI_CONN) && !self.info.read_only {
             let what = format!(
                 "the server of {} does not say that a flush covers all its connections: \
                  only one queue can write",
@@ -94,7 +94,7 @@ impl Device for NbdDevice {
             name,
             connection,
             driver,
-            Some(seat),
+            Some(slot),
         )))
     }
 
@@ -122,12 +122,12 @@ impl Device for NbdDevice {
 
 /// A queue's place in the count of queues.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct QueueSlot {
     count: Arc<AtomicUsize>,
     number: usize,
 }
 
-impl Seat {
+impl QueueSlot {
     fn take(count: &Arc<AtomicUsize>) -> Self {
         Self {
             number: count.fetch_add(1, Ordering::Relaxed),
@@ -136,7 +136,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@
 //!
 //! A server is not believed: what it sends is checked, and what breaks the protocol ends the
 //! connection. Then all requests in flight, and all later ones, are answered with
-//! [`crate::Kind::Gone`]. Nothing is sent again; [`LastingDevice`] does that, on top of this.
+//! [`crate::Kind::Gone`]. Nothing is sent again; [`ReconnectingDevice`] does that, on top of this.
 //!
 //! Several queues are only safe if a flush on one covers the writes of all. Where the server does
 //! not promise that (`CAN_MULTI_CONN`), a writable device opens one queue at a time.
@@ -24,14 +24,14 @@
 mod address;
 mod connect;
 mod device;
-mod lasting;
 mod queue;
+mod reconnecting;
 mod slots;
 mod status;
 
 pub use address::Address;
 pub use device::NbdDevice;
-pub use lasting::LastingDevice;
+pub use reconnecting::ReconnectingDevice;
 
 #[cfg(test)]
 mod tests;

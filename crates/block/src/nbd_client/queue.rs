@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::connect::{Agreed, Connection};
-use super::device::Seat;
+use super::device::QueueSlot;
 use super::slots::{Cookie, Slot, Slots, Stage};
 use crate::nbd::constants::{
     CMD_DISC, CMD_FLAG_FUA, CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN, CMD_FLUSH, CMD_READ, CMD_TRIM,
@@ -78,16 +78,16 @@ pub(super) struct NbdQueue {
     answers: Answers,
     /// Why nothing more will come, once that is so: what happened, and the answer to everybody.
     dead: Option<(Kind, Error)>,
-    _seat: Option<Seat>,
+    _slot: Option<QueueSlot>,
 }
 
 impl NbdQueue {
-    /// A seat is held for as long as the queue is.
+    /// A slot is held for as long as the queue is.
     pub(super) fn new(
         name: String,
         connection: Connection,
         driver: &Driver,
-        seat: Option<Seat>,
+        slot: Option<QueueSlot>,
     ) -> Self {
         let socket = Arc::new(connection.socket);
         Self {
@@ -104,7 +104,7 @@ impl NbdQueue {
             expect: Expect::Short,
             answers: Answers::new(driver),
             dead: None,
-            _seat: seat,
+            _slot: slot,
         }
     }
 

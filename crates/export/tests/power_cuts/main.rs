@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use block::nbd_client::{Address, LastingDevice, NbdDevice};
+use block::nbd_client::{Address, NbdDevice, ReconnectingDevice};
 use block::sim::Random;
 use export::fuse::{FuseFile, Options};
 use export::nbd::{Access, Export, Exports, Listener, Server};
@@ -125,7 +125,8 @@ fn a_client_repeats_what_its_server_lost() {
     let mut random = Random::new(5);
     let mut world = World::blank(0);
     let mut server = serve(&world, &path);
-    let device = LastingDevice::open(Address::unix(&path, "v"), Duration::from_mins(1)).unwrap();
+    let device =
+        ReconnectingDevice::open(Address::unix(&path, "v"), Duration::from_mins(1)).unwrap();
     let mut client = Client::new(&device, &model, 0, 1, 5).unwrap();
     let mut losses = 0;
     for step in 0..4 * STEPS {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::{ABILITIES, Failure, OWN_FLUSH, Owner, Pending, REPLAY_DEPTH, silence};
 use crate::nbd::constants::FLAG_READ_ONLY;
 use crate::nbd_client::connect::{Agreed, CONNECT_MAX, connect};
-use crate::nbd_client::lasting::journal::Journal;
-use crate::nbd_client::lasting::marks::Written;
 use crate::nbd_client::queue::NbdQueue;
+use crate::nbd_client::reconnecting::journal::Journal;
+use crate::nbd_client::reconnecting::marks::Written;
 use crate::{Buffer, Completion, Error, Kind, Queue, Range, Request, Result};
 
 /// Why an attempt failed, or what it came to.
@@ -31,13 +31,13 @@ impl Owner {
 
     /// Whether this is the disk that it was: each mark still stands where it stood.
     fn recognise(&self, queue: &mut NbdQueue, deadline: Instant) -> Attempt<()> {
-        let ranges = self.post.marks().ranges();
+        let ranges = self.inbox.marks().ranges();
         // Of writes under way nobody knows whether the server before did them.
         let sent = self.pending.values().filter(|pending| pending.tries > 0);
         let pending: Vec<Written<'_>> = sent.filter_map(Pending::written).collect();
         for range in ranges {
             let found = self.read_back(queue, range, deadline)?;
-            let Some(otherwise) = self.post.marks().judge(range, &found, &pending) else {
+            let Some(otherwise) = self.inbox.marks().judge(range, &found, &pending) else {
                 continue;
             };
             let what = format!(
@@ -89,7 +89,7 @@ impl Owner {
         queue.submit(Request::flush(OWN_FLUSH));
         self.finish(queue, deadline)?;
         self.journal = Journal::default();
-        self.post.marks().settle(self.stamp);
+        self.inbox.marks().settle(self.stamp);
         Ok(())
     }
 

@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::inbox::{Inbox, Message, Outbox, Senders};
 use super::journal::{Content, Journal};
 use super::marks::Written;
-use super::post::{Letter, Mail, Mailbox, Post};
 use crate::nbd::constants::{
     FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES,
 };
@@ -50,7 +50,7 @@ mod reconnect;
 
 /// A request that has not been answered.
 struct Pending {
-    from: Arc<Mailbox>,
+    from: Arc<Outbox>,
     tag: u64,
     operation: Operation,
     range: Range,
@@ -79,13 +79,13 @@ enum Failure {
 
 pub(super) struct Owner {
     driver: Driver,
-    post: Arc<Post>,
+    inbox: Arc<Inbox>,
     address: Address,
     name: String,
     timeout: Duration,
     agreed: Agreed,
     link: Link,
-    letters: VecDeque<Letter>,
+    messages: VecDeque<Message>,
     /// By the order in which they came.
     pending: BTreeMap<u64, Pending>,
     next: u64,
@@ -120,7 +120,7 @@ struct Outage {
 impl Owner {
     pub(super) fn new(
         driver: Driver,
-        post: Arc<Post>,
+        inbox: Arc<Inbox>,
         address: Address,
         name: String,
         connection: Connection,
@@ -130,13 +130,13 @@ impl Owner {
         let queue = NbdQueue::new(name.clone(), connection, &driver, None);
         Self {
             driver,
-            post,
+            inbox,
             address,
             name,
             timeout,
             agreed,
             link: Link::Up(Box::new(queue)),
-            letters: VecDeque::new(),
+            messages: VecDeque::new(),
             pending: BTreeMap::new(),
             next: 0,
             unsent: VecDeque::new(),
@@ -153,14 +153,14 @@ impl Owner {
         }
     }
 
-    /// Works until the post is closed.
+    /// Works until the inbox is closed.
     pub(super) fn run(mut self) {
         loop {
-            let mail = self.post.collect(&mut self.letters);
-            while let Some(letter) = self.letters.pop_front() {
-                self.take(letter);
+            let senders = self.inbox.collect(&mut self.messages);
+            while let Some(message) = self.messages.pop_front() {
+                self.take(message);
             }
-            if mail == Mail::Closed && self.pending.is_empty() {
+            if senders == Senders::Closed && self.pending.is_empty() {
                 return;
             }
             let timeout = match &self.link {
@@ -177,8 +177,8 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, letter: Letter) {
-        let Letter { request, from } = letter;
+    fn take(&mut self, message: Message) {
+        let Message { request, from } = message;
         let order = self.next;
         self.next += 1;
         let pending = Pending {
@@ -302,7 +302,7 @@ impl Owner {
         let (operation, range, durability) = (pending.operation, pending.range, pending.durability);
         let covers = pending.covers;
         if (result.is_err() && operation.is_write()) || operation == Operation::Discard {
-            self.post.marks().forget(range);
+            self.inbox.marks().forget(range);
         }
         if result.is_ok() && self.agreed.flags & FLAG_SEND_FLUSH == 0 {
             self.unprotected |= operation.is_write();
@@ -315,7 +315,7 @@ impl Owner {
                 (Operation::Write | Operation::WriteZeroes(_), Durability::Fua) => {
                     self.journal.forget(range);
                     let written = (range, data_of(operation, &buffer));
-                    self.post.marks().wrote(written, self.stamp, durability);
+                    self.inbox.marks().wrote(written, self.stamp, durability);
                 }
                 (Operation::Write | Operation::WriteZeroes(_), Durability::Volatile) => {
                     if !self.remember(operation, range, &buffer) {
@@ -339,7 +339,7 @@ impl Owner {
     fn remember(&mut self, operation: Operation, range: Range, data: &[u8]) -> bool {
         self.stamp += 1;
         let written = (range, data_of(operation, data));
-        let marks = &mut self.post.marks();
+        let marks = &mut self.inbox.marks();
         marks.wrote(written, self.stamp, Durability::Volatile);
         if self.flush_failed.is_some() {
             return true;
@@ -359,7 +359,7 @@ impl Owner {
     /// A flush that covers writes up to `stamp` succeeded.
     fn settle(&mut self, stamp: u64) {
         self.journal.settle(stamp);
-        self.post.marks().settle(stamp);
+        self.inbox.marks().settle(stamp);
         let (covered, rest) = std::mem::take(&mut self.held)
             .into_iter()
             .partition(|(_, held)| *held <= stamp);
@@ -404,7 +404,7 @@ impl Owner {
 
     /// The connection has ended: everything is to be sent again.
     fn lose(&mut self) {
-        self.post.count_loss();
+        self.inbox.count_loss();
         self.link = Link::Lost;
         self.leaving = false;
         self.own_flush = None;
@@ -436,7 +436,7 @@ impl Owner {
             );
             let error = Error::new(Kind::Gone, what);
             if let Some((range, _)) = self.pending.get(&order).and_then(Pending::written) {
-                self.post.marks().forget(range);
+                self.inbox.marks().forget(range);
             }
             answer(&mut self.pending, order, Err(error), None);
         }
@@ -459,8 +459,8 @@ impl Owner {
     fn give_up(&mut self, error: Error) {
         self.link = Link::Over(error);
         self.journal = Journal::default();
-        self.post.count_loss();
-        self.post.set_over();
+        self.inbox.count_loss();
+        self.inbox.set_over();
     }
 
     fn fail_all(&mut self, error: &Error) {
@@ -468,7 +468,7 @@ impl Owner {
         self.held.clear();
         let sent = self.pending.values().filter(|pending| pending.tries > 0);
         for (range, _) in sent.filter_map(Pending::written) {
-            self.post.marks().forget(range);
+            self.inbox.marks().forget(range);
         }
         while let Some((&order, _)) = self.pending.first_key_value() {
             answer(&mut self.pending, order, Err(error.clone()), None);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::inbox::{Inbox, ReconnectingQueue};
 use super::owner::Owner;
-use super::post::{Post, PostQueue};
 use crate::nbd::constants::FLAG_CAN_MULTI_CONN;
 use crate::nbd_client::address::Address;
 use crate::nbd_client::connect::{CONNECT_MAX, Connection, connect};
@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// An export of an NBD server, over as many connections as it takes.
-pub struct LastingDevice {
+pub struct ReconnectingDevice {
     address: Address,
     info: Info,
-    door: Arc<Door>,
+    handle: Arc<Handle>,
     extents: Mutex<Extents>,
     flags: u16,
 }
@@ -34,13 +34,13 @@ enum Extents {
     Unknown,
 }
 
-impl std::fmt::Debug for LastingDevice {
+impl std::fmt::Debug for ReconnectingDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LastingDevice({})", self.address)
+        write!(f, "ReconnectingDevice({})", self.address)
     }
 }
 
-impl LastingDevice {
+impl ReconnectingDevice {
     /// Connects to an export. Later, requests fail that have waited for `timeout`: for an answer,
     /// or for the server to come back.
     pub fn open(address: Address, timeout: Duration) -> Result<Self> {
@@ -53,22 +53,22 @@ impl LastingDevice {
             .name("nbd-client".to_owned())
             .spawn(move || match Driver::new() {
                 Ok(driver) => {
-                    let post = Arc::new(Post::new(driver.waker()));
-                    let _ = sender.send(Ok(Arc::clone(&post)));
-                    Owner::new(driver, post, of_owner, name, connection, timeout).run();
+                    let inbox = Arc::new(Inbox::new(driver.waker()));
+                    let _ = sender.send(Ok(Arc::clone(&inbox)));
+                    Owner::new(driver, inbox, of_owner, name, connection, timeout).run();
                 }
                 Err(error) => _ = sender.send(Err(error)),
             })
             .map_err(|error| Error::io("cannot start a thread", error))?;
         let gone = |_| Error::new(Kind::Gone, "a thread ended at once");
-        let post = receiver.recv().map_err(gone)??;
+        let inbox = receiver.recv().map_err(gone)??;
         Ok(Self {
             address,
             info,
             flags,
             extents: Mutex::new(Extents::Unasked),
-            door: Arc::new(Door {
-                post,
+            handle: Arc::new(Handle {
+                inbox,
                 thread: Some(thread),
             }),
         })
@@ -77,7 +77,7 @@ impl LastingDevice {
     /// Whether requests have a chance: the server has not changed, broken the protocol, or kept
     /// silent. Once false, this stays so; open the device again.
     pub fn is_usable(&self) -> bool {
-        !self.door.post.is_over()
+        !self.handle.inbox.is_over()
     }
 
     /// Knows the export by `bytes`, which stand at byte `start`: a server that comes back and has
@@ -93,7 +93,10 @@ impl LastingDevice {
             end.is_some_and(|end| end <= self.info.size),
             "a mark lies in its export"
         );
-        self.door.post.marks().learn(start, bytes, otherwise.into());
+        self.handle
+            .inbox
+            .marks()
+            .learn(start, bytes, otherwise.into());
     }
 
     /// A second connection that is known to lead to the same server as the first one.
@@ -102,18 +105,18 @@ impl LastingDevice {
         // An answer over the first connection, after the second was made: neither has ended.
         let block = u64::from(self.info.logical_block);
         BlockingDevice::open(self)?.read(Range::new(0, block))?;
-        let same = self.door.post.losses() == 0 && second.agreed.size >= self.info.size;
+        let same = self.handle.inbox.losses() == 0 && second.agreed.size >= self.info.size;
         Ok(same.then_some(second))
     }
 }
 
-impl Device for LastingDevice {
+impl Device for ReconnectingDevice {
     fn info(&self) -> Info {
         self.info.clone()
     }
 
     fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
-        Ok(Box::new(PostQueue::new(driver, &self.door)))
+        Ok(Box::new(ReconnectingQueue::new(driver, &self.handle)))
     }
 
     fn extents(&self, range: Range, count_max: usize) -> Result<Vec<Extent>> {
@@ -135,7 +138,7 @@ impl Device for LastingDevice {
             };
         }
         let found = match &*state {
-            Extents::Asked(connection) if self.door.post.losses() == 0 => {
+            Extents::Asked(connection) if self.handle.inbox.losses() == 0 => {
                 status::extents(connection, range, count_max).ok()
             }
             _ => None,
@@ -149,20 +152,20 @@ impl Device for LastingDevice {
 }
 
 /// Held by the device and its queues; the last one to leave ends the owner.
-pub(super) struct Door {
-    post: Arc<Post>,
+pub(super) struct Handle {
+    inbox: Arc<Inbox>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Door {
-    pub(super) fn post(&self) -> &Arc<Post> {
-        &self.post
+impl Handle {
+    pub(super) fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
     }
 }
 
-impl Drop for Door {
+impl Drop for Handle {
     fn drop(&mut self) {
-        self.post.close();
+        self.inbox.close();
         // Nothing is in flight, so it does not take long.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::{Strategy, any, prop, proptest};
 
-use super::LastingDevice;
+use super::ReconnectingDevice;
 use super::journal::{Content, Journal};
 use crate::nbd::constants::{
     CMD_DISC, CMD_FLAG_FUA, CMD_FLUSH, CMD_READ, CMD_WRITE, CMD_WRITE_ZEROES, ESHUTDOWN,
@@ -142,8 +142,8 @@ impl Fake {
         self.disk.lock().unwrap()
     }
 
-    fn open(&self, timeout: Duration) -> LastingDevice {
-        LastingDevice::open(Address::unix(&self.path, ""), timeout).unwrap()
+    fn open(&self, timeout: Duration) -> ReconnectingDevice {
+        ReconnectingDevice::open(Address::unix(&self.path, ""), timeout).unwrap()
     }
 }
 
@@ -513,7 +513,7 @@ fn silence_ends() {
     let quiet = std::env::temp_dir().join(format!("ashlar-quiet-{}.sock", std::process::id()));
     let listener = UnixListener::bind(&quiet).unwrap();
     let address = Address::unix(&quiet, "");
-    let error = LastingDevice::open(address, Duration::from_millis(100)).unwrap_err();
+    let error = ReconnectingDevice::open(address, Duration::from_millis(100)).unwrap_err();
     assert!(
         error.to_string().contains("does not answer; it hangs"),
         "{error}"

@@ -1,14 +1,14 @@
 //! A device that outlasts its connections.
 //!
-//! [`LastingDevice`] is an export of an NBD server for those who cannot live with
+//! [`ReconnectingDevice`] is an export of an NBD server for those who cannot live with
 //! [`crate::Kind::Gone`]: when the connection is lost it makes a new one and sends again what was
 //! not answered. One thread owns the connection, so that nothing has to be agreed upon between
 //! threads, and servers that take one client at a time serve any number of queues.
 //!
 //! ```text
-//! queue ─┐                                     ┌─ NbdQueue ─▶ server
-//! queue ─┼─ post ─▶ owner: requests, journal ──┤ (lost)
-//! queue ─┘                              └─ connect, compare, look, replay, flush, send again
+//! queue ─┐                                      ┌─ NbdQueue ─▶ server
+//! queue ─┼─ inbox ─▶ owner: requests, journal ──┤ (lost)
+//! queue ─┘                               └─ connect, compare, look, replay, flush, send again
 //! ```
 //!
 //! Promises:
@@ -21,7 +21,7 @@
 //!   while an earlier write may be lost.
 //! - A server that comes back with another disk, or an older copy of the disk, is not written to
 //!   and not used again, as far as the user of the device has said what the disk is known by
-//!   ([`LastingDevice::mark`], `marks.rs`): this is read before anything is repeated.
+//!   ([`ReconnectingDevice::mark`], `marks.rs`): this is read before anything is repeated.
 //! - A server that comes back with another size, another permission to write, or fewer abilities
 //!   is not used again. Neither is one that broke the protocol, nor one that kept silent without
 //!   hanging up: it may still do what it was asked, at any time, over whatever was written since.
@@ -33,12 +33,12 @@
 //! [`super::NbdDevice`].
 
 mod device;
+mod inbox;
 mod journal;
 mod marks;
 mod owner;
-mod post;
 
-pub use device::LastingDevice;
+pub use device::ReconnectingDevice;
 
 #[cfg(test)]
 mod tests;

@@ -13,14 +13,14 @@ use crate::{Completion, Driver, Queue, Request};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A request and who asked.
-pub(super) struct Letter {
+pub(super) struct Message {
     pub(super) request: Request,
-    pub(super) from: Arc<Mailbox>,
+    pub(super) from: Arc<Outbox>,
 }
 
 /// What queues and the owner share.
-pub(super) struct Post {
-    letters: Mutex<Letters>,
+pub(super) struct Inbox {
+    messages: Mutex<Waiting>,
     owner: Waker,
     /// How many times a connection was lost.
     losses: AtomicU64,
@@ -30,23 +30,23 @@ pub(super) struct Post {
 }
 
 #[derive(Default)]
-struct Letters {
-    waiting: VecDeque<Letter>,
+struct Waiting {
+    waiting: VecDeque<Message>,
     closed: bool,
 }
 
-/// Whether more letters may come.
+/// Whether more messages may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mail {
+pub(super) enum Senders {
     Open,
     Closed,
 }
 
-impl Post {
+impl Inbox {
     /// For the owner whose driver `owner` wakes.
     pub(super) fn new(owner: Waker) -> Self {
         Self {
-            letters: Mutex::default(),
+            messages: Mutex::default(),
             owner,
             losses: AtomicU64::new(0),
             over: AtomicBool::new(false),
@@ -54,18 +54,18 @@ impl Post {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Letters> {
-        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands the owner all that came.
-    pub(super) fn collect(&self, into: &mut VecDeque<Letter>) -> Mail {
-        let mut letters = self.lock();
-        into.append(&mut letters.waiting);
-        if letters.closed {
-            Mail::Closed
+    pub(super) fn collect(&self, into: &mut VecDeque<Message>) -> Senders {
+        let mut messages = self.lock();
+        into.append(&mut messages.waiting);
+        if messages.closed {
+            Senders::Closed
         } else {
-            Mail::Open
+            Senders::Open
         }
     }
 
@@ -98,12 +98,12 @@ impl Post {
 }
 
 /// Where the answers for one queue wait.
-pub(super) struct Mailbox {
+pub(super) struct Outbox {
     answers: Mutex<Vec<Completion>>,
     waker: Waker,
 }
 
-impl Mailbox {
+impl Outbox {
     /// Leaves an answer. The queue's thread is woken by the first one.
     pub(super) fn put(&self, answer: Completion) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,48 +115,48 @@ impl Mailbox {
 }
 
 /// A queue whose requests the owner makes.
-pub(super) struct PostQueue {
-    post: Arc<Post>,
+pub(super) struct ReconnectingQueue {
+    inbox: Arc<Inbox>,
     driver: Driver,
-    mailbox: Arc<Mailbox>,
+    outbox: Arc<Outbox>,
     /// Requests that leave with the next poll.
-    outgoing: Vec<Letter>,
+    outgoing: Vec<Message>,
     in_flight: usize,
     /// The device, which must not end before its queues.
-    _door: Arc<super::device::Door>,
+    _handle: Arc<super::device::Handle>,
 }
 
-impl PostQueue {
-    pub(super) fn new(driver: &Driver, door: &Arc<super::device::Door>) -> Self {
+impl ReconnectingQueue {
+    pub(super) fn new(driver: &Driver, handle: &Arc<super::device::Handle>) -> Self {
         Self {
-            post: Arc::clone(door.post()),
+            inbox: Arc::clone(handle.inbox()),
             driver: driver.clone(),
-            mailbox: Arc::new(Mailbox {
+            outbox: Arc::new(Outbox {
                 answers: Mutex::default(),
                 waker: driver.waker(),
             }),
             outgoing: Vec::new(),
             in_flight: 0,
-            _door: Arc::clone(door),
+            _handle: Arc::clone(handle),
         }
     }
 }
 
-impl Queue for PostQueue {
+impl Queue for ReconnectingQueue {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        self.outgoing.push(Letter {
+        self.outgoing.push(Message {
             request,
-            from: Arc::clone(&self.mailbox),
+            from: Arc::clone(&self.outbox),
         });
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
         if !self.outgoing.is_empty() {
-            self.post.lock().waiting.extend(self.outgoing.drain(..));
-            self.post.owner.wake();
+            self.inbox.lock().waiting.extend(self.outgoing.drain(..));
+            self.inbox.owner.wake();
         }
-        let answers = &self.mailbox.answers;
+        let answers = &self.outbox.answers;
         let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.in_flight -= answers.len();
         done.append(&mut answers);
@@ -167,7 +167,7 @@ impl Queue for PostQueue {
     }
 }
 
-impl Drop for PostQueue {
+impl Drop for ReconnectingQueue {
     /// Waits for what is in flight, which the owner answers in limited time.
     fn drop(&mut self) {
         let mut lost = Vec::new();
