@@ -6,4 +6,4 @@
 pub mod fuse;
 pub mod loop_device;
 pub mod nbd;
-pub mod pressure;
+pub mod oom;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use block::memory::MemoryDevice;
 use export::fuse::{Access, FuseFile, Options};
-use export::pressure::{Outcome, defend};
+use export::oom::{Outcome, protect};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use counting::allocations;
@@ -46,10 +46,10 @@ fn round(file: &File, client: u64, number: u64, bytes: &mut [u8]) {
 /// warm; with all memory locked, where the system lets the test lock it.
 #[test]
 fn steady_state_allocates_nothing() {
-    let defences = defend();
+    let protection = protect();
     assert_eq!(
-        defences.warning().is_none(),
-        defences.memory_locked == Outcome::Done
+        protection.warning().is_none(),
+        protection.memory_locked == Outcome::Done
     );
     let path = std::env::temp_dir().join(format!("ashlar-fuse-alloc-{}", std::process::id()));
     File::create(&path).unwrap();

@@ -117,20 +117,20 @@ fn mark(remote: &Remote, start: u64, device: &dyn Device) -> block::Result<()> {
 
 /// An export, over the connection that this process has to it.
 pub(crate) fn open_remote(remote: &Remote) -> block::Result<Arc<ReconnectingDevice>> {
-    type Seat = Arc<Mutex<Weak<ReconnectingDevice>>>;
-    static SEATS: Mutex<Option<HashMap<Address, Seat>>> = Mutex::new(None);
-    let seat = {
-        let mut seats = SEATS.lock().unwrap_or_else(PoisonError::into_inner);
-        let seats = seats.get_or_insert_default();
-        Arc::clone(seats.entry(remote.address.clone()).or_default())
+    type Slot = Arc<Mutex<Weak<ReconnectingDevice>>>;
+    static SLOTS: Mutex<Option<HashMap<Address, Slot>>> = Mutex::new(None);
+    let slot = {
+        let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = slots.get_or_insert_default();
+        Arc::clone(slots.entry(remote.address.clone()).or_default())
     };
     // Connecting takes its time; others are not kept waiting meanwhile.
-    let mut seat = seat.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = seat.upgrade().filter(|device| device.is_usable()) {
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = slot.upgrade().filter(|device| device.is_usable()) {
         return Ok(device);
     }
     let device = ReconnectingDevice::open(remote.address.clone(), remote.timeout)?;
     let device = Arc::new(device);
-    *seat = Arc::downgrade(&device);
+    *slot = Arc::downgrade(&device);
     Ok(device)
 }

@@ -16,7 +16,7 @@ const DIRECT: i32 = rustix::fs::OFlags::DIRECT.bits().cast_signed();
 
 /// A request.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct Command {
     /// Its number, which the answer repeats.
     pub id: u64,
     /// What is to be done.
@@ -63,7 +63,7 @@ pub trait Link {
     ///
     /// # Errors
     /// When the other side is gone.
-    fn send(&mut self, ask: Ask) -> io::Result<()>;
+    fn send(&mut self, command: Command) -> io::Result<()>;
 
     /// Waits for the next answer, in any order.
     ///
@@ -123,12 +123,12 @@ impl FileLink {
 }
 
 impl Link for FileLink {
-    fn send(&mut self, ask: Ask) -> io::Result<()> {
+    fn send(&mut self, command: Command) -> io::Result<()> {
         let mut answer = Answer {
-            id: ask.id,
+            id: command.id,
             bytes: Vec::new(),
         };
-        match ask.work {
+        match command.work {
             Work::Read { first, count } => {
                 let bytes = self.aligned.space(count as usize * BLOCK);
                 self.file.read_exact_at(bytes, first * BLOCK as u64)?;

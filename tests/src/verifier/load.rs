@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::history::{Durability, Event};
 use super::journal::Journal;
-use super::link::{Answer, Ask, Link, Work};
+use super::link::{Answer, Command, Link, Work};
 use super::pattern::{BLOCK, Content, fill};
 use super::random::Random;
 
@@ -238,7 +238,7 @@ impl Load {
             }
         };
         self.in_flight.insert(id, flight);
-        links[link].send(Ask { id, work })?;
+        links[link].send(Command { id, work })?;
         Ok(true)
     }
 
@@ -305,7 +305,7 @@ impl Load {
             let (id, count) = (self.next, LOOK.min(blocks - first));
             self.next += 1;
             let work = self.write(id, first, count, Content::Zeros, Durability::Volatile);
-            link.send(Ask { id, work })?;
+            link.send(Command { id, work })?;
             link.receive()?;
             self.journal.add(Event::Answered { id });
         }
@@ -319,7 +319,7 @@ impl Load {
             let (id, count) = (self.next, LOOK.min(blocks - first));
             self.next += 1;
             let work = Work::Read { first, count };
-            link.send(Ask { id, work })?;
+            link.send(Command { id, work })?;
             let answer = link.receive()?;
             self.judge(first, &answer);
         }

@@ -34,7 +34,7 @@ mod random;
 pub use files::{check_files, write_files};
 pub use history::{Durability, Event, History, Survivors};
 pub use journal::Journal;
-pub use link::{Answer, Ask, FileLink, Link, Work};
+pub use link::{Answer, Command, FileLink, Link, Work};
 pub use load::{Load, Report};
 pub use nbd_link::NbdLink;
 pub use pattern::{BLOCK, Content, fill};

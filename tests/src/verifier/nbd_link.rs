@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::history::Durability;
-use super::link::{Answer, Ask, Link, Work};
+use super::link::{Answer, Command, Link, Work};
 use super::pattern::{BLOCK, Content};
 
 /// A server that says nothing for this long is broken, not slow.
@@ -131,8 +131,8 @@ impl NbdLink {
 }
 
 impl Link for NbdLink {
-    fn send(&mut self, ask: Ask) -> io::Result<()> {
-        let (command, first, len) = match &ask.work {
+    fn send(&mut self, command: Command) -> io::Result<()> {
+        let (code, first, len) = match &command.work {
             Work::Read { first, count } => (READ, *first, *count as usize * BLOCK),
             Work::Write {
                 first,
@@ -145,7 +145,7 @@ impl Link for NbdLink {
             },
             Work::Flush => (FLUSH, 0, 0),
         };
-        let flags = match &ask.work {
+        let flags = match &command.work {
             Work::Write {
                 durability: Durability::Fua,
                 ..
@@ -154,13 +154,13 @@ impl Link for NbdLink {
         };
         let mut message = REQUEST.to_be_bytes().to_vec();
         message.extend(flags.to_be_bytes());
-        message.extend(command.to_be_bytes());
-        message.extend(ask.id.to_be_bytes());
+        message.extend(code.to_be_bytes());
+        message.extend(command.id.to_be_bytes());
         message.extend((first * BLOCK as u64).to_be_bytes());
         message.extend((len as u32).to_be_bytes());
-        match ask.work {
+        match command.work {
             Work::Read { .. } => {
-                self.reads.insert(ask.id, len);
+                self.reads.insert(command.id, len);
             }
             Work::Write {
                 bytes,

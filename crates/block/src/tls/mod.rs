@@ -1,7 +1,7 @@
 //! TLS around a stream socket, for NBD connections.
 //!
 //! ```text
-//! network ◀──TLS──▶ wire socket ◀─ pump (a thread) ─▶ socket pair ◀──plain──▶ whoever speaks NBD
+//! network ◀──TLS──▶ wire socket ◀─ relay (a thread) ─▶ socket pair ◀──plain──▶ whoever speaks NBD
 //! ```
 //!
 //! [`Security::accept`] and [`Security::connect`] shake hands on a connected socket, within a
@@ -20,7 +20,7 @@
 //! Does not: pre-shared keys (rustls has none of that kind; see `docs/decisions`), revocation
 //! lists.
 
-mod pump;
+mod relay;
 mod security;
 mod wire;
 

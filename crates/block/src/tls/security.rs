@@ -17,7 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ServerConfig, ServerConnection, WebPkiClientVerifier};
 use rustls::{Connection, RootCertStore};
 
-use super::pump::Pump;
+use super::relay::Relay;
 use super::wire::Wire;
 use crate::{Error, Kind, Result};
 
@@ -168,7 +168,7 @@ fn secure(mut tls: Connection, socket: OwnedFd, deadline: Instant) -> Result<Sec
         }
     }
     wire.deadline = None;
-    // The pump gives it nothing while it holds something.
+    // The relay gives it nothing while it holds something.
     tls.set_buffer_limit(None);
     let failed = |error: io::Error| Error::io("cannot set up a TLS connection", error);
     for direction in [Timeout::Recv, Timeout::Send] {
@@ -177,7 +177,7 @@ fn secure(mut tls: Connection, socket: OwnedFd, deadline: Instant) -> Result<Sec
     let flags = SocketFlags::CLOEXEC;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
         .map_err(|errno| failed(errno.into()))?;
-    let pump = Pump {
+    let relay = Relay {
         tls,
         wire,
         plain: ours,
@@ -188,7 +188,7 @@ fn secure(mut tls: Connection, socket: OwnedFd, deadline: Instant) -> Result<Sec
     };
     let thread = std::thread::Builder::new()
         .name("tls".to_owned())
-        .spawn(move || pump.run())
+        .spawn(move || relay.run())
         .map_err(failed)?;
     Ok((theirs, thread))
 }

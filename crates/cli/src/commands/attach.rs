@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use export::fuse::{self, Access};
-use export::pressure;
+use export::oom;
 use lvm::model::dm_name;
 use manager::apply::HostDisks;
 use manager::live::Client;
@@ -155,9 +155,9 @@ fn serve(
     let failed = |error: block::Error| Error::failed(error.to_string());
     if !arguments.has(&READ_ONLY) {
         // Before any thread is started.
-        let defences = pressure::defend();
+        let protection = oom::protect();
         let under_the_kernel = arguments.value(&FILE).is_none();
-        if let Some(warning) = defences.warning().filter(|_| under_the_kernel) {
+        if let Some(warning) = protection.warning().filter(|_| under_the_kernel) {
             session.tell(&warning);
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
-use export::pressure;
+use export::oom;
 use manager::apply::Answer;
 use manager::live::wire::{Export, Exported, Way};
 use manager::live::{Dialog, LiveGroup, Served, Service, Teller, Use};
@@ -149,7 +149,7 @@ fn serve_file(
     };
     if !wanted.is_read_only {
         // The one who attaches has warned of what is refused here.
-        let _ = pressure::defend();
+        let _ = oom::protect();
     }
     let device = Arc::new(used.volume.clone());
     let file = FuseFile::answer(device, channel, &options).map_err(failed)?;

@@ -52,13 +52,13 @@ pub(super) fn serve(
             }
             let own = socket.try_clone_to_owned();
             let own = own.map_err(|error| Error::io("cannot duplicate a socket", error))?;
-            let (plain, pump) = secrecy.security.accept(own, deadline)?;
+            let (plain, relay) = secrecy.security.accept(own, deadline)?;
             handshake.secured();
             let result = serve_secured(plain.as_fd(), &mut handshake, limits, deadline);
             drop(plain);
             // What was answered still leaves; a client that does not take it is cut off with the
             // server's end, or its own.
-            let _ = pump.join();
+            let _ = relay.join();
             result
         }
     }

@@ -263,14 +263,14 @@ impl Shared {
         connections.next += 1;
         connections.sockets.insert(id, Arc::clone(&socket));
         drop(connections);
-        let seat = Seat {
+        let guard = ConnectionGuard {
             shared: Arc::clone(shared),
             id,
         };
         std::thread::Builder::new()
             .name("nbd".to_owned())
             .spawn(move || {
-                let shared = Arc::clone(&seat.shared);
+                let shared = Arc::clone(&guard.shared);
                 // Whatever a client did wrong, it is only its own connection that ends.
                 let _ = connection::serve(
                     socket.as_fd(),
@@ -279,7 +279,7 @@ impl Shared {
                     shared.secrecy.as_ref(),
                 );
                 let _ = shutdown(&socket, Shutdown::Both);
-                drop(seat);
+                drop(guard);
             })
             .map_err(|error| Error::io("cannot start a thread", error))?;
         Ok(())
@@ -287,12 +287,12 @@ impl Shared {
 }
 
 /// A connection's place in the list, given back when its thread ends, however it does.
-struct Seat {
+struct ConnectionGuard {
     shared: Arc<Shared>,
     id: u64,
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.shared.lock().sockets.remove(&self.id);
         self.shared.left.notify_all();

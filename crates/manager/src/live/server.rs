@@ -224,7 +224,7 @@ impl Shared {
             .sockets
             .insert(id, socket.try_clone().map_err(failed)?);
         drop(clients);
-        let seat = Seat {
+        let guard = ClientGuard {
             shared: Arc::clone(self),
             id,
         };
@@ -232,8 +232,8 @@ impl Shared {
             .name("control".to_owned())
             .spawn(move || {
                 // What went wrong was said to the client, if it still listens.
-                let _ = serve(&seat.shared, socket);
-                drop(seat);
+                let _ = serve(&guard.shared, socket);
+                drop(guard);
             })
             .map_err(failed)?;
         Ok(())
@@ -241,12 +241,12 @@ impl Shared {
 }
 
 /// A client's place in the list, given back when its thread ends, however it does.
-struct Seat {
+struct ClientGuard {
     shared: Arc<Shared>,
     id: u64,
 }
 
-impl Drop for Seat {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         if let Some(socket) = self.shared.clients().sockets.remove(&self.id) {
             let _ = socket.shutdown(Shutdown::Both);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use block::{Device, Driver, Extent, Info, Queue, Range};
 
 use super::home_queue::HomeQueue;
-use super::mail::{Ask, Inbox};
+use super::messages::{Inbox, Message};
 use super::runner::{Runner, Started};
 use crate::machine::Machine;
 use crate::{Error, Kind, Result};
@@ -95,27 +95,27 @@ impl Home {
     /// than `limit`, it goes on as before and this fails.
     pub fn suspend(&self, limit: Duration) -> Result<()> {
         let (say, suspended) = sync_channel(1);
-        self.handle.ask(Ask::Suspend(say))?;
+        self.handle.send(Message::Suspend(say))?;
         let result = self.handle.wait(&suspended, limit);
         if result
             .as_ref()
             .is_err_and(|error| error.kind() == Kind::TimedOut)
         {
-            self.handle.ask(Ask::Resume)?;
+            self.handle.send(Message::Resume)?;
         }
         result
     }
 
     /// Lets requests through again.
     pub fn resume(&self) -> Result<()> {
-        self.handle.ask(Ask::Resume)
+        self.handle.send(Message::Resume)
     }
 
     /// Says something to the machine; its reply. Waits at most `limit`.
     pub fn message(&self, text: impl Into<String>, limit: Duration) -> Result<String> {
         let (reply, replied) = sync_channel(1);
         let text = text.into();
-        self.handle.ask(Ask::Message { text, reply })?;
+        self.handle.send(Message::ToMachine { text, reply })?;
         self.handle.wait(&replied, limit)
     }
 }
@@ -154,7 +154,8 @@ impl Speaker {
     pub fn say(&self, text: impl Into<String>) {
         let (reply, _) = sync_channel(1);
         let text = text.into();
-        self.inbox.send(&mut vec![Ask::Message { text, reply }]);
+        self.inbox
+            .send(&mut vec![Message::ToMachine { text, reply }]);
     }
 }
 
@@ -165,10 +166,10 @@ impl std::fmt::Debug for Speaker {
 }
 
 impl Handle {
-    fn ask(&self, ask: Ask) -> Result<()> {
-        let mut asks = vec![ask];
-        self.inbox.send(&mut asks);
-        if asks.is_empty() {
+    fn send(&self, message: Message) -> Result<()> {
+        let mut messages = vec![message];
+        self.inbox.send(&mut messages);
+        if messages.is_empty() {
             return Ok(());
         }
         Err(self.gone())
@@ -194,7 +195,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.inbox.send(&mut vec![Ask::Stop]);
+        self.inbox.send(&mut vec![Message::Stop]);
         let thread = self.thread.get_mut();
         if let Some(thread) = thread.unwrap_or_else(PoisonError::into_inner).take() {
             // What it panicked with was said when it did.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Queue, Request};
 
 use super::home_device::Handle;
-use super::mail::{Ask, Outbox};
+use super::messages::{Message, Outbox};
 use crate::admit::admit;
 
 /// How many requests of one queue are with the home at a time: enough to keep several fast disks
@@ -18,7 +18,7 @@ pub(super) struct HomeQueue {
     info: Info,
     outbox: Arc<Outbox>,
     /// Requests that go to the home with the next poll.
-    outgoing: Vec<Ask>,
+    outgoing: Vec<Message>,
     /// Requests for which the home has no room yet.
     backlog: VecDeque<Request>,
     /// Requests in `outgoing` or with the home.
@@ -48,12 +48,12 @@ impl HomeQueue {
             };
             self.forwarded += 1;
             let from = Arc::clone(&self.outbox);
-            self.outgoing.push(Ask::Request { from, request });
+            self.outgoing.push(Message::Request { from, request });
         }
         self.handle.inbox.send(&mut self.outgoing);
-        for ask in self.outgoing.drain(..) {
+        for message in self.outgoing.drain(..) {
             // The home has ended.
-            if let Ask::Request { request, .. } = ask {
+            if let Message::Request { request, .. } = message {
                 self.forwarded -= 1;
                 self.ready
                     .push(request.complete(Err(gone(&self.info.name))));
@@ -89,7 +89,7 @@ impl Queue for HomeQueue {
 
 impl Drop for HomeQueue {
     fn drop(&mut self) {
-        let abandon = Ask::Abandon(Arc::clone(&self.outbox));
+        let abandon = Message::Abandon(Arc::clone(&self.outbox));
         self.handle.inbox.send(&mut vec![abandon]);
         self.outbox.wait_for(self.forwarded);
     }

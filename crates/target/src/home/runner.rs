@@ -11,7 +11,7 @@ use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 
 use super::home_device::{Listener, Speaker};
 use super::home_queue::gone;
-use super::mail::{Ask, Inbox, Outbox};
+use super::messages::{Inbox, Message, Outbox};
 use crate::machine::{Event, Machine, Step, Steps};
 use crate::{Error, Kind, Result};
 
@@ -44,7 +44,7 @@ pub(super) struct Runner {
     listener: Listener,
     speaker: Speaker,
     /// What was asked and has not been done; here, so that it is answered after a panic.
-    asks: VecDeque<Ask>,
+    messages: VecDeque<Message>,
     answers: Vec<Completion>,
 }
 
@@ -119,7 +119,7 @@ impl Runner {
             filled: Vec::new(),
             replies: HashMap::new(),
             message_count: 0,
-            asks: VecDeque::new(),
+            messages: VecDeque::new(),
             answers: Vec::new(),
         };
         // A machine that panics takes its device with it, but not those who wait for answers.
@@ -227,31 +227,31 @@ impl Runner {
     }
 
     fn take_asks(&mut self) -> bool {
-        self.inbox.receive(&mut self.asks);
-        let worked = !self.asks.is_empty();
-        while let Some(ask) = self.asks.pop_front() {
-            self.take_ask(ask);
+        self.inbox.receive(&mut self.messages);
+        let worked = !self.messages.is_empty();
+        while let Some(message) = self.messages.pop_front() {
+            self.take_message(message);
         }
         worked
     }
 
-    fn take_ask(&mut self, ask: Ask) {
-        match ask {
-            Ask::Request { from, request } => {
+    fn take_message(&mut self, message: Message) {
+        match message {
+            Message::Request { from, request } => {
                 if matches!(self.phase, Phase::Running) && self.held.is_empty() {
                     self.request(from, request);
                 } else {
                     self.held.push_back((from, request));
                 }
             }
-            Ask::Abandon(outbox) => {
+            Message::Abandon(outbox) => {
                 let (gone, held) = std::mem::take(&mut self.held)
                     .into_iter()
                     .partition(|(from, _)| Arc::ptr_eq(from, &outbox));
                 self.held = held;
                 self.refuse(gone);
             }
-            Ask::Suspend(waiter) => {
+            Message::Suspend(waiter) => {
                 if matches!(self.phase, Phase::Running) {
                     self.phase = Phase::Suspending(Some(waiter));
                     self.tell(Event::Suspend);
@@ -260,7 +260,7 @@ impl Runner {
                     let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
                 }
             }
-            Ask::Resume => match &mut self.phase {
+            Message::Resume => match &mut self.phase {
                 Phase::Suspending(waiter) => {
                     if let Some(waiter) = waiter.take() {
                         let what = format!("{} was resumed meanwhile", self.name);
@@ -270,13 +270,13 @@ impl Runner {
                 Phase::Suspended => self.phase = Phase::Resuming,
                 _ => {}
             },
-            Ask::Message { text, reply } => {
+            Message::ToMachine { text, reply } => {
                 self.message_count += 1;
                 let id = self.message_count;
                 self.replies.insert(id, reply);
                 self.tell(Event::Message { id, text });
             }
-            Ask::Stop => {
+            Message::Stop => {
                 self.phase = Phase::Stopping;
                 self.tell(Event::Stop);
             }
@@ -379,9 +379,13 @@ impl Runner {
     /// Answers all that is left, after the last event or a panic.
     fn close(&mut self) {
         let mut left = std::mem::take(&mut self.held);
-        let asks = self.inbox.close().into_iter().chain(self.asks.drain(..));
-        left.extend(asks.filter_map(|ask| match ask {
-            Ask::Request { from, request } => Some((from, request)),
+        let messages = self
+            .inbox
+            .close()
+            .into_iter()
+            .chain(self.messages.drain(..));
+        left.extend(messages.filter_map(|message| match message {
+            Message::Request { from, request } => Some((from, request)),
             _ => None,
         }));
         self.refuse(left);

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use block::trace::Trace as Layer;
 use block::{BlockingDevice, Device};
 use export::fuse::Access;
-use export::pressure;
+use export::oom;
 use lab::trace::label::{Labels, Map};
 use lab::trace::{Header, Trace, from_layer, write};
 use lvm::model::dm_name;
@@ -58,7 +58,7 @@ pub(super) fn record(
         return Err(Error::failed("lab record: only root can attach and mount"));
     }
     // Before any thread is started.
-    if let Some(warning) = pressure::defend().warning() {
+    if let Some(warning) = oom::protect().warning() {
         session.tell(&warning);
     }
     // The command hears a signal too, and ends; then all is taken away as ever.

@@ -18,7 +18,7 @@ use super::wire::Wire;
 const PIECE: usize = 64 << 10;
 
 /// A TLS connection after its handshake, and the plain socket it belongs to.
-pub(super) struct Pump {
+pub(super) struct Relay {
     pub(super) tls: Connection,
     pub(super) wire: Wire,
     pub(super) plain: OwnedFd,
@@ -37,7 +37,7 @@ enum Moved {
     No,
 }
 
-impl Pump {
+impl Relay {
     /// Runs until the plain side has ended and all it said has left.
     pub(super) fn run(mut self) {
         // Whatever went wrong: both sides see an end.

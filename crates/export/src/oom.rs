@@ -10,12 +10,12 @@
 //!        └───── "free some memory" ◀─────────┘                       what must not happen
 //! ```
 //!
-//! Four defences, of which each closes one way into that circle:
+//! Four measures, of which each closes one way into that circle:
 //!
 //! - all memory is locked, so that nothing has to be read back before a request can be answered;
 //! - the process says that it cleans pages for others (`PR_SET_IO_FLUSHER`), so that the kernel
 //!   does not start I/O in order to give it memory; threads inherit it from the one that started
-//!   them, hence [`defend`] comes before the first of them;
+//!   them, hence [`protect`] comes before the first of them;
 //! - it is the last to be killed for its memory;
 //! - its data path allocates nothing in steady state (shown by `tests/fuse_allocation.rs`), and
 //!   reads and writes disks directly.
@@ -40,9 +40,9 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Which defences are in force.
+/// Which measures are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Defences {
+pub struct Protection {
     /// All memory is locked, also what is allocated later.
     pub memory_locked: Outcome,
     /// The kernel starts no I/O to find memory for this thread and those it starts.
@@ -52,8 +52,8 @@ pub struct Defences {
 }
 
 /// Takes every measure that this process may take. To be called before threads are started.
-pub fn defend() -> Defences {
-    Defences {
+pub fn protect() -> Protection {
+    Protection {
         io_flusher: outcome(configure_io_flusher_behavior(true)),
         kept_alive: match std::fs::write("/proc/self/oom_score_adj", LAST_TO_BE_KILLED) {
             Ok(()) => Outcome::Done,
@@ -63,7 +63,7 @@ pub fn defend() -> Defences {
     }
 }
 
-impl Defences {
+impl Protection {
     /// What people should know, if they serve a device that is written: that memory could not be
     /// locked, and how it can be.
     pub fn warning(&self) -> Option<String> {

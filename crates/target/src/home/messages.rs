@@ -11,7 +11,7 @@ use block::{Completion, Request, Waker};
 use crate::Result;
 
 /// Something asked of a home.
-pub(super) enum Ask {
+pub(super) enum Message {
     /// A request, and where the answer goes.
     Request { from: Arc<Outbox>, request: Request },
     /// The queue with this outbox goes away: what is held for it is answered.
@@ -21,7 +21,7 @@ pub(super) enum Ask {
     /// Let requests through again.
     Resume,
     /// A message to the machine.
-    Message {
+    ToMachine {
         text: String,
         reply: SyncSender<Result<String>>,
     },
@@ -39,7 +39,7 @@ pub(super) struct Inbox {
 
 #[derive(Default)]
 struct InboxState {
-    asks: VecDeque<Ask>,
+    messages: VecDeque<Message>,
     asleep: bool,
     closed: bool,
 }
@@ -57,16 +57,16 @@ impl Inbox {
         assert!(first, "a home has one thread");
     }
 
-    /// Takes all of `asks`, unless the home has ended: then they stay.
-    pub(super) fn send(&self, asks: &mut Vec<Ask>) {
-        if asks.is_empty() {
+    /// Takes all of `messages`, unless the home has ended: then they stay.
+    pub(super) fn send(&self, messages: &mut Vec<Message>) {
+        if messages.is_empty() {
             return;
         }
         let mut state = self.state();
         if state.closed {
             return;
         }
-        state.asks.extend(asks.drain(..));
+        state.messages.extend(messages.drain(..));
         let asleep = std::mem::take(&mut state.asleep);
         drop(state);
         if asleep && let Some(waker) = self.waker.get() {
@@ -74,24 +74,24 @@ impl Inbox {
         }
     }
 
-    /// Exchanges what was asked for `asks`, which is empty.
-    pub(super) fn receive(&self, asks: &mut VecDeque<Ask>) {
-        assert!(asks.is_empty(), "what was received before is done");
-        std::mem::swap(&mut self.state().asks, asks);
+    /// Exchanges what was asked for `messages`, which is empty.
+    pub(super) fn receive(&self, messages: &mut VecDeque<Message>) {
+        assert!(messages.is_empty(), "what was received before is done");
+        std::mem::swap(&mut self.state().messages, messages);
     }
 
     /// Whether the home may sleep; whoever sends next wakes it.
     pub(super) fn fall_asleep(&self) -> bool {
         let mut state = self.state();
-        state.asleep = state.asks.is_empty();
+        state.asleep = state.messages.is_empty();
         state.asleep
     }
 
     /// Takes nothing from now on; what was asked last.
-    pub(super) fn close(&self) -> VecDeque<Ask> {
+    pub(super) fn close(&self) -> VecDeque<Message> {
         let mut state = self.state();
         state.closed = true;
-        std::mem::take(&mut state.asks)
+        std::mem::take(&mut state.messages)
     }
 
     fn state(&self) -> MutexGuard<'_, InboxState> {
