@@ -68,8 +68,8 @@ impl Table {
         mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
     ) {
         let disks = self.disks();
-        let mut talk = Quiet::yes();
-        let mut session = Session::new(&self.host, &disks, &mut talk);
+        let mut prompt = Quiet::yes();
+        let mut session = Session::new(&self.host, &disks, &mut prompt);
         let result = session.change(request, &mut plan);
         result.unwrap_or_else(|error| panic!("{}: {error}", request.command));
         assert_eq!(self.scan().findings, [], "after {}", request.command);

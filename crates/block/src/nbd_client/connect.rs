@@ -77,7 +77,7 @@ pub(super) fn connect(address: &Address, limit: Duration) -> Result<Connection> 
         let what = format!("cannot use {address}: {error}{hint}");
         Error::new(Kind::Open, what)
     };
-    greet(&Talk {
+    greet(&DeadlineStream {
         socket: &socket,
         deadline,
     })
@@ -89,11 +89,11 @@ pub(super) fn connect(address: &Address, limit: Duration) -> Result<Connection> 
             secure(socket, folder, address.hostname(), deadline).map_err(in_step)?
         }
     };
-    let talk = Talk {
+    let stream = DeadlineStream {
         socket: &socket,
         deadline,
     };
-    let agreed = shake_hands(&talk, &address.export).map_err(in_step)?;
+    let agreed = shake_hands(&stream, &address.export).map_err(in_step)?;
     timeouts(&socket, None).map_err(failed)?;
     Ok(Connection { socket, agreed })
 }
@@ -167,16 +167,16 @@ pub(super) fn timeouts(socket: &OwnedFd, timeout: Option<Duration>) -> std::io::
 }
 
 /// The first words of both sides.
-fn greet(talk: &Talk<'_>) -> Result<()> {
+fn greet(stream: &DeadlineStream<'_>) -> Result<()> {
     let mut greeting = [0; 18];
-    talk.receive(&mut greeting)?;
+    stream.receive(&mut greeting)?;
     let flags = decode_greeting(&greeting)?;
     if flags & FLAG_FIXED_NEWSTYLE == 0 {
         let what = "the server does not speak the fixed newstyle handshake";
         return Err(Error::new(Kind::Unsupported, what));
     }
     let ours = FLAG_FIXED_NEWSTYLE | (flags & FLAG_NO_ZEROES);
-    talk.send(&u32::from(ours).to_be_bytes())
+    stream.send(&u32::from(ours).to_be_bytes())
 }
 
 /// Goes on under TLS: all or nothing, since whoever refuses may be somebody on the way. The plain
@@ -188,11 +188,11 @@ fn secure(
     deadline: Instant,
 ) -> Result<OwnedFd> {
     let security = Security::client(certificates)?;
-    let talk = Talk {
+    let stream = DeadlineStream {
         socket: &socket,
         deadline,
     };
-    if let (_, Some(refusal)) = haggle(&talk, OPT_STARTTLS, b"")? {
+    if let (_, Some(refusal)) = haggle(&stream, OPT_STARTTLS, b"")? {
         let what =
             format!("{refusal}: it does not speak TLS; nbd:// instead of nbds:// does without");
         return Err(Error::new(Kind::Open, what));
@@ -201,23 +201,23 @@ fn secure(
     Ok(plain)
 }
 
-fn shake_hands(talk: &Talk<'_>, export: &str) -> Result<Agreed> {
-    let replies = if option(talk, OPT_EXTENDED_HEADERS, b"")?.is_some() {
+fn shake_hands(stream: &DeadlineStream<'_>, export: &str) -> Result<Agreed> {
+    let replies = if option(stream, OPT_EXTENDED_HEADERS, b"")?.is_some() {
         ReplyStyle::Extended
-    } else if option(talk, OPT_STRUCTURED_REPLY, b"")?.is_some() {
+    } else if option(stream, OPT_STRUCTURED_REPLY, b"")?.is_some() {
         ReplyStyle::Structured
     } else {
         ReplyStyle::Simple
     };
     let context = match replies {
         ReplyStyle::Simple => None,
-        ReplyStyle::Structured | ReplyStyle::Extended => choose_context(talk, export)?,
+        ReplyStyle::Structured | ReplyStyle::Extended => choose_context(stream, export)?,
     };
     let request = InfoRequest {
         name: export,
         wanted: vec![INFO_BLOCK_SIZE],
     };
-    let (answers, refusal) = haggle(talk, OPT_GO, &request.encode())?;
+    let (answers, refusal) = haggle(stream, OPT_GO, &request.encode())?;
     if let Some(refusal) = refusal {
         return Err(Error::new(Kind::Open, refusal));
     }
@@ -268,12 +268,12 @@ fn agree(answers: &[Answer], replies: ReplyStyle, context: Option<u32>) -> Resul
     Ok(agreed)
 }
 
-fn choose_context(talk: &Talk<'_>, export: &str) -> Result<Option<u32>> {
+fn choose_context(stream: &DeadlineStream<'_>, export: &str) -> Result<Option<u32>> {
     let request = MetaRequest {
         name: export,
         queries: vec![BASE_ALLOCATION],
     };
-    let Some(answers) = option(talk, OPT_SET_META_CONTEXT, &request.encode())? else {
+    let Some(answers) = option(stream, OPT_SET_META_CONTEXT, &request.encode())? else {
         return Ok(None);
     };
     for (kind, data) in &answers {
@@ -291,27 +291,31 @@ fn choose_context(talk: &Talk<'_>, export: &str) -> Result<Option<u32>> {
 type Answer = (u32, Vec<u8>);
 
 /// The answers to an option; `None` if the server refuses it.
-fn option(talk: &Talk<'_>, option: u32, data: &[u8]) -> Result<Option<Vec<Answer>>> {
-    let (answers, refusal) = haggle(talk, option, data)?;
+fn option(stream: &DeadlineStream<'_>, option: u32, data: &[u8]) -> Result<Option<Vec<Answer>>> {
+    let (answers, refusal) = haggle(stream, option, data)?;
     Ok(refusal.is_none().then_some(answers))
 }
 
 /// The answers to an option, and why it was refused if it was.
-fn haggle(talk: &Talk<'_>, option: u32, data: &[u8]) -> Result<(Vec<Answer>, Option<String>)> {
+fn haggle(
+    stream: &DeadlineStream<'_>,
+    option: u32,
+    data: &[u8],
+) -> Result<(Vec<Answer>, Option<String>)> {
     let mut message = Vec::new();
     OptionHeader::encode(&mut message, option, data);
-    talk.send(&message)?;
+    stream.send(&message)?;
     let mut answers = Vec::new();
     while answers.len() < ANSWER_COUNT_MAX {
         let mut header = [0; OptionReply::LEN];
-        talk.receive(&mut header)?;
+        stream.receive(&mut header)?;
         let header = OptionReply::decode(&header)?;
         if header.option != option {
             let what = "the server answers an option that was not asked";
             return Err(Error::new(Kind::Invalid, what));
         }
         let mut data = vec![0; header.len as usize];
-        talk.receive(&mut data)?;
+        stream.receive(&mut data)?;
         if header.kind & REP_FLAG_ERROR != 0 {
             let words = String::from_utf8_lossy(&data);
             let code = header.kind & !REP_FLAG_ERROR;
@@ -331,12 +335,12 @@ fn haggle(talk: &Talk<'_>, option: u32, data: &[u8]) -> Result<(Vec<Answer>, Opt
 }
 
 /// A socket that is used while blocking, until a deadline.
-pub(super) struct Talk<'a> {
+pub(super) struct DeadlineStream<'a> {
     pub(super) socket: &'a OwnedFd,
     pub(super) deadline: Instant,
 }
 
-impl Talk<'_> {
+impl DeadlineStream<'_> {
     /// Fills `into`.
     pub(super) fn receive(&self, mut into: &mut [u8]) -> Result<()> {
         while !into.is_empty() {

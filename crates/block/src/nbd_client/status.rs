@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::connect::{Agreed, Connection, Talk};
+use super::connect::{Agreed, Connection, DeadlineStream};
 use crate::nbd::constants::{
     CMD_BLOCK_STATUS, CMD_FLAG_REQ_ONE, REPLY_FLAG_DONE, REPLY_TYPE_BLOCK_STATUS,
     REPLY_TYPE_BLOCK_STATUS_EXT, REPLY_TYPE_FLAG_ERROR, STATE_HOLE, STATE_ZERO,
@@ -38,14 +38,14 @@ pub(super) fn extents(
         offset: range.start(),
         len,
     };
-    let talk = Talk {
+    let stream = DeadlineStream {
         socket: &connection.socket,
         deadline: Instant::now() + ANSWER_MAX,
     };
-    talk.send(&request.encode(agreed.requests)[..agreed.requests.header_len()])?;
+    stream.send(&request.encode(agreed.requests)[..agreed.requests.header_len()])?;
     let mut found = Vec::new();
     loop {
-        let (kind, flags, payload) = receive_chunk(&talk, agreed)?;
+        let (kind, flags, payload) = receive_chunk(&stream, agreed)?;
         match kind {
             REPLY_TYPE_BLOCK_STATUS | REPLY_TYPE_BLOCK_STATUS_EXT => {
                 let (context, extents) = decode_extents(kind, &payload)?;
@@ -67,14 +67,14 @@ pub(super) fn extents(
 }
 
 /// One chunk: kind, flags, payload.
-fn receive_chunk(talk: &Talk<'_>, agreed: &Agreed) -> Result<(u16, u16, Vec<u8>)> {
+fn receive_chunk(stream: &DeadlineStream<'_>, agreed: &Agreed) -> Result<(u16, u16, Vec<u8>)> {
     let header_len = match agreed.replies {
         ReplyStyle::Simple => 16,
         ReplyStyle::Structured => 20,
         ReplyStyle::Extended => 32,
     };
     let mut bytes = [0; 32];
-    talk.receive(&mut bytes[..16])?;
+    stream.receive(&mut bytes[..16])?;
     let broken = |what: &str| Error::new(Kind::Invalid, format!("NBD: {what}"));
     let decode = |bytes: &[u8]| ReplyHeader::decode(agreed.replies, bytes);
     if let Some((ReplyHeader::Simple { error, .. }, _)) = decode(&bytes[..16])? {
@@ -84,7 +84,7 @@ fn receive_chunk(talk: &Talk<'_>, agreed: &Agreed) -> Result<(u16, u16, Vec<u8>)
             error_from_code(error, "")
         });
     }
-    talk.receive(&mut bytes[16..header_len])?;
+    stream.receive(&mut bytes[16..header_len])?;
     match decode(&bytes[..header_len])? {
         Some((
             ReplyHeader::Chunk {
@@ -93,7 +93,7 @@ fn receive_chunk(talk: &Talk<'_>, agreed: &Agreed) -> Result<(u16, u16, Vec<u8>)
             _,
         )) if len <= PAYLOAD_MAX => {
             let mut payload = vec![0; len as usize];
-            talk.receive(&mut payload)?;
+            stream.receive(&mut payload)?;
             Ok((kind, flags, payload))
         }
         _ => Err(broken("a block status reply is too long")),

@@ -44,7 +44,7 @@ mod vgdisplay;
 mod vgs;
 mod vgscan;
 
-pub(crate) use change::{Caller, Console, Stream, Terminal, perform};
+pub(crate) use change::{Caller, Terminal, perform};
 pub(crate) use dispatch::{device_arguments, main};
 pub(crate) use private_folder::PrivateFolder;
 pub(crate) use session::{Disks, Session};

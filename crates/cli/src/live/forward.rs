@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use manager::Kind;
-use manager::apply::Answer;
 use manager::host::DEVICES_VARIABLE;
-use manager::live::{Client, Dialog};
+use manager::live::Client;
 
 use crate::args::{Arguments, Error, flags, source_date};
-use crate::commands::{Console, Stream, Terminal};
+use crate::commands::Terminal;
 
 /// What became of a command that was to run in another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,29 +47,9 @@ pub(crate) fn forward(
 
 /// The exit status; `None`: it was not begun.
 fn run(client: &mut Client, words: &[String], folder: &Path) -> Result<Option<u8>, Error> {
-    let mut dialog = Here(Terminal);
-    let status = client.run(words, folder, &mut dialog);
-    match status {
+    match client.run(words, folder, &mut Terminal) {
         Ok(status) => Ok(Some(status)),
         Err(error) if error.kind() == Kind::Ended => Ok(None),
         Err(error) => Err(Error::failed(error.to_string())),
-    }
-}
-
-/// This process's terminal, for a command that runs elsewhere.
-struct Here(Terminal);
-
-impl Dialog for Here {
-    // A closed terminal does not stop the command: it runs elsewhere already.
-    fn out(&mut self, text: &str) {
-        let _ = self.0.write(Stream::Out, text);
-    }
-
-    fn err(&mut self, text: &str) {
-        let _ = self.0.write(Stream::Err, text);
-    }
-
-    fn ask(&mut self, question: &str) -> Answer {
-        self.0.ask(question)
     }
 }

@@ -9,13 +9,12 @@ use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
 use export::oom;
-use manager::apply::Answer;
 use manager::live::wire::{Export, Exported, Way};
-use manager::live::{Dialog, LiveGroup, Served, Service, Teller, Use};
+use manager::live::{Console, LiveGroup, Notifier, Served, Service, Stream, Use};
 use manager::{Error, Kind, Result};
 
 use super::add_export;
-use crate::commands::{Caller, Console, Stream, perform};
+use crate::commands::{Caller, perform};
 
 /// How long NBD clients have for fetching their last answers.
 const GRACE: Duration = Duration::from_secs(10);
@@ -34,25 +33,24 @@ impl Exporter {
 }
 
 impl Service for Exporter {
-    fn run(&self, words: &[String], folder: &str, dialog: &mut dyn Dialog) -> u8 {
+    fn run(&self, words: &[String], folder: &str, console: &mut dyn Console) -> u8 {
         const FAILED: u8 = 5;
         let mut hooks = match self.group.hooks() {
             Ok(hooks) => hooks,
             Err(error) => {
-                dialog.err(&format!("  {error}\n"));
+                let _ = console.write(Stream::Err, &format!("  {error}\n"));
                 return FAILED;
             }
         };
-        let mut console = Piped { dialog };
         let caller = Caller {
-            console: &mut console,
+            console: &mut *console,
             hooks: Some(&mut hooks),
             ownership: self.group.ownership(),
             folder: Some(PathBuf::from(folder)),
         };
         let status = perform(words, caller);
         if let Err(error) = hooks.finish() {
-            dialog.err(&format!("  {error}\n"));
+            let _ = console.write(Stream::Err, &format!("  {error}\n"));
             return status.max(FAILED);
         }
         status
@@ -62,7 +60,7 @@ impl Service for Exporter {
         &self,
         wanted: &Export,
         files: Vec<OwnedFd>,
-        teller: Teller,
+        notifier: Notifier,
     ) -> Result<Box<dyn Served>> {
         let open = |name: &String| self.group.open(name, wanted.missing);
         let uses = wanted
@@ -76,7 +74,7 @@ impl Service for Exporter {
         }
         match wanted.way {
             Way::Nbd => serve_nbd(wanted, files, uses),
-            Way::Fuse => serve_file(wanted, files, uses, teller),
+            Way::Fuse => serve_file(wanted, files, uses, notifier),
         }
     }
 }
@@ -133,7 +131,7 @@ fn serve_file(
     wanted: &Export,
     files: Vec<OwnedFd>,
     mut uses: Vec<Use>,
-    teller: Teller,
+    notifier: Notifier,
 ) -> Result<Box<dyn Served>> {
     let ([used], Ok([channel])) = (&mut uses[..], <[OwnedFd; 1]>::try_from(files)) else {
         let what = "one volume is served through one file";
@@ -158,7 +156,7 @@ fn serve_file(
     used.watch(Box::new(move |volume, name| {
         // A file that is being taken away needs no other size.
         let _ = announcer.announce();
-        teller.changed(described(volume, name, is_read_only));
+        notifier.changed(described(volume, name, is_read_only));
     }));
     Ok(Box::new(ServedFile {
         file,
@@ -200,23 +198,4 @@ fn close(uses: Vec<Use>) -> Result<()> {
 
 fn failed(error: block::Error) -> Error {
     Error::new(Kind::Device, "it cannot be served").because(error)
-}
-
-/// A command's console at the other end of a socket.
-struct Piped<'a> {
-    dialog: &'a mut dyn Dialog,
-}
-
-impl Console for Piped<'_> {
-    fn write(&mut self, stream: Stream, text: &str) -> std::io::Result<()> {
-        match stream {
-            Stream::Out => self.dialog.out(text),
-            Stream::Err => self.dialog.err(text),
-        }
-        Ok(())
-    }
-
-    fn ask(&mut self, question: &str) -> Answer {
-        self.dialog.ask(question)
-    }
 }

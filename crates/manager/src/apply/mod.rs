@@ -6,7 +6,7 @@
 //!         come ─▶ discards ─▶ backup ─▶ messages
 //! ```
 //!
-//! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Talk`]) and which flushes are made.
+//! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Prompt`]) and which flushes are made.
 //! [`Session::change`] takes the locks of the groups that a [`Request`] names, looks at the disks,
 //! and calls the plan, which is a pure function of what was found. If somebody else got in between,
 //! it starts again: every device that is written, whatever becomes of it, is locked and read once
@@ -34,13 +34,13 @@ mod open;
 mod outdated;
 mod permit;
 mod preview;
+mod prompt;
 mod repair;
 mod reproducible;
 mod request;
 mod session;
 mod signatures;
 mod steps;
-mod talk;
 mod unfinished;
 
 pub use author::{header_now, host_author};
@@ -52,6 +52,7 @@ pub use losses::read_file_systems;
 pub(crate) use open::replaced;
 pub use outdated::clearing_outdated;
 pub use preview::Preview;
+pub use prompt::{Answer, Prompt, Quiet};
 pub use repair::update_metadata;
 pub use request::{
     Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
@@ -59,7 +60,6 @@ pub use request::{
 };
 pub use session::{Plan, Session, Surroundings};
 pub use signatures::{Signature, find_signatures};
-pub use talk::{Answer, Quiet, Talk};
 
 #[cfg(test)]
 mod tests;

@@ -13,10 +13,10 @@ use lvm::ondisk::AreaUse;
 use lvm::plan::{Before, GroupChange, Message, When};
 
 use super::open::Open;
+use super::prompt::{Answer, Prompt};
 use super::request::{Planned, Request};
 use super::session::{Plan, Session, is_concerned};
 use super::steps::ask_for_wipes;
-use super::talk::{Answer, Talk};
 use crate::Result;
 use crate::scan::{FoundPv, FoundVg, PvIndex, Scan};
 
@@ -39,7 +39,7 @@ struct Recorder {
     questions: Vec<String>,
 }
 
-impl Talk for Recorder {
+impl Prompt for Recorder {
     fn ask(&mut self, question: &str) -> Answer {
         self.questions.push(question.to_owned());
         Answer::Yes

@@ -20,11 +20,11 @@ use super::losses::{
 use super::open::{Claimed, Open};
 use super::outdated::require_none;
 use super::permit::{permit, permit_active};
+use super::prompt::{Answer, Prompt};
 use super::reproducible::{Drawer, forget_places, source_date};
 use super::request::{Outcome, Ownership, Planned, Request, TestMode, Tolerated};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
-use super::talk::{Answer, Talk};
 use super::unfinished::{Unfinished, find_unfinished};
 use crate::commit::{
     Discipline, Disk, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
@@ -50,7 +50,7 @@ pub struct Session<'a> {
     /// The devices.
     pub disks: &'a dyn Disks,
     /// Whom to ask and tell.
-    pub talk: &'a mut dyn Talk,
+    pub prompt: &'a mut dyn Prompt,
     /// Who is told when tables change.
     pub hooks: Option<&'a mut dyn Hooks>,
     /// Which flushes are made.
@@ -99,11 +99,11 @@ enum Attempt {
 
 impl<'a> Session<'a> {
     /// A session of real commands.
-    pub fn new(host: &'a Host, disks: &'a dyn Disks, talk: &'a mut dyn Talk) -> Self {
+    pub fn new(host: &'a Host, disks: &'a dyn Disks, prompt: &'a mut dyn Prompt) -> Self {
         Self {
             host,
             disks,
-            talk,
+            prompt,
             hooks: None,
             discipline: Discipline::Strict,
             uuids: None,
@@ -162,7 +162,7 @@ impl<'a> Session<'a> {
                 continue;
             };
             let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
-            let wipes = ask_for_wipes(&planned.change, &mut read, self.talk)?;
+            let wipes = ask_for_wipes(&planned.change, &mut read, self.prompt)?;
             self.ask_for_devices(new)?;
             for group in &groups {
                 self.archive(&group.model, request);
@@ -232,7 +232,8 @@ impl<'a> Session<'a> {
 
     fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {
         for question in &planned.questions {
-            if asked.insert(question.text.clone()) && self.talk.ask(&question.text) == Answer::No {
+            if asked.insert(question.text.clone()) && self.prompt.ask(&question.text) == Answer::No
+            {
                 return Err(Error::new(Kind::Request, question.refusal.clone()));
             }
         }
@@ -293,7 +294,7 @@ impl<'a> Session<'a> {
         let messages = planned.new.iter().flat_map(|new| &new.layout.messages);
         for message in messages.chain(&planned.change.messages) {
             if message.level == level {
-                self.talk.tell(message);
+                self.prompt.tell(message);
             }
         }
     }
@@ -303,7 +304,7 @@ impl<'a> Session<'a> {
         for (name, mut io) in new {
             let found = strangers(Bytes(io.info().size), |range| io.read(range).ok());
             for signature in &found {
-                if confirm(&name, signature, self.talk) == Answer::No {
+                if confirm(&name, signature, self.prompt) == Answer::No {
                     let what = format!(
                         "Aborted wiping of {}.\n1 existing signature left on the device.",
                         signature.name
@@ -311,7 +312,7 @@ impl<'a> Session<'a> {
                     return Err(Error::new(Kind::Request, what));
                 }
                 let text = format!("Wiping {} signature on {name}.", signature.name);
-                self.talk.tell(&Message::note(text));
+                self.prompt.tell(&Message::note(text));
             }
         }
         Ok(())
@@ -329,7 +330,7 @@ impl<'a> Session<'a> {
             initialise(&mut disk, &writes, discipline)?;
             disks.pvs.push(OpenPv::open(disk)?);
         }
-        prepare(&mut disks.pvs, change, wipes, discipline, self.talk)?;
+        prepare(&mut disks.pvs, change, wipes, discipline, self.prompt)?;
         let edits = |when| -> Vec<(Uuid, HeaderEdit)> {
             let headers = change.headers.iter().filter(|header| header.when == when);
             headers.map(|header| (header.pv, header.edit)).collect()
@@ -389,7 +390,7 @@ impl<'a> Session<'a> {
                     }
                 };
                 if let Some(message) = message {
-                    self.talk.tell(&message);
+                    self.prompt.tell(&message);
                 }
             }
         }
@@ -400,7 +401,7 @@ impl<'a> Session<'a> {
         if self.surroundings == Surroundings::Machine {
             let message = backup::archive(&self.host.config, vg, before(&request.command));
             if let Some(message) = message {
-                self.talk.tell(&message);
+                self.prompt.tell(&message);
             }
         }
     }

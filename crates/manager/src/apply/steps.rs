@@ -7,8 +7,8 @@ use lvm::model::VolumeGroup;
 use lvm::plan::{Before, Change, Message, Piece, pieces};
 use lvm::{Bytes, SECTOR_SIZE, Uuid};
 
+use super::prompt::{Answer, Prompt};
 use super::signatures::{Signature, find_signatures};
-use super::talk::{Answer, Talk};
 use crate::commit::{Discipline, FlushPoint, OpenPv};
 use crate::{Error, Kind, Result};
 
@@ -28,7 +28,7 @@ pub(super) struct Wipe {
 pub(super) fn ask_for_wipes(
     change: &Change,
     read: &mut dyn FnMut(Uuid, Range) -> Option<Vec<u8>>,
-    talk: &mut dyn Talk,
+    prompt: &mut dyn Prompt,
 ) -> Result<Vec<Wipe>> {
     let mut wipes = Vec::new();
     let Some(vg) = change.vg() else {
@@ -51,7 +51,7 @@ pub(super) fn ask_for_wipes(
         };
         let signatures = find_signatures(size.unwrap_or_default(), of_volume);
         for signature in &signatures {
-            if confirm(&path, signature, talk) == Answer::No {
+            if confirm(&path, signature, prompt) == Answer::No {
                 let what = format!(
                     "Aborted wiping of {}. 1 existing signature left on the device. Failed to \
                      wipe signatures on logical volume {}/{}; -Wn leaves them there",
@@ -72,8 +72,8 @@ pub(super) fn ask_for_wipes(
 }
 
 /// Asks whether a signature may go.
-pub(super) fn confirm(path: &str, signature: &Signature, talk: &mut dyn Talk) -> Answer {
-    talk.ask_to_wipe(&format!(
+pub(super) fn confirm(path: &str, signature: &Signature, prompt: &mut dyn Prompt) -> Answer {
+    prompt.ask_to_wipe(&format!(
         "WARNING: {} signature detected on {path} at offset {}. Wipe it? [y/n]: ",
         signature.name, signature.offset.0
     ))
@@ -85,12 +85,12 @@ pub(super) fn prepare(
     change: &Change,
     wipes: &[Wipe],
     discipline: Discipline,
-    talk: &mut dyn Talk,
+    prompt: &mut dyn Prompt,
 ) -> Result<()> {
     let mut touched = BTreeSet::new();
     if let Some(vg) = change.vg() {
         for wipe in wipes {
-            wipe_volume(pvs, vg, wipe, &mut touched, talk)?;
+            wipe_volume(pvs, vg, wipe, &mut touched, prompt)?;
         }
     }
     for step in &change.before {
@@ -122,13 +122,13 @@ fn wipe_volume(
     vg: &VolumeGroup,
     wipe: &Wipe,
     touched: &mut BTreeSet<Uuid>,
-    talk: &mut dyn Talk,
+    prompt: &mut dyn Prompt,
 ) -> Result<()> {
     let Some((id, _)) = vg.lvs().find(|(_, volume)| volume.uuid == wipe.lv) else {
         return Ok(());
     };
     for signature in &wipe.signatures {
-        talk.tell(&Message::note(format!(
+        prompt.tell(&Message::note(format!(
             "Wiping {} signature on {}.",
             signature.name, wipe.path
         )));

@@ -105,13 +105,13 @@ impl Command {
         first: u64,
     ) -> Result<Outcome> {
         let disks = NamedDisks::new(named(devices));
-        let mut talk = Quiet::yes();
+        let mut prompt = Quiet::yes();
         let mut count = first;
         let mut uuids = || {
             count += 1;
             uuid(count)
         };
-        let mut session = Session::new(host, &disks, &mut talk);
+        let mut session = Session::new(host, &disks, &mut prompt);
         session.discipline = discipline;
         session.surroundings = Surroundings::Nothing;
         session.time = Some(TIME);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use lvm::Uuid;
 
+use super::console::{Console, Stream};
 use super::runtime::{Standing, connect, groups};
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
@@ -22,24 +23,17 @@ const BETWEEN_RETRY: Duration = Duration::from_millis(10);
 /// How often to listen again while a command runs: commands may take as long as they take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where what a command says goes, and where answers come from.
-pub trait Dialog {
-    /// Shows text among the results.
-    fn out(&mut self, text: &str);
-
-    /// Shows text among the errors.
-    fn err(&mut self, text: &str);
-
-    /// Shows a question and waits for the answer.
-    fn ask(&mut self, question: &str) -> Answer;
-}
-
 /// A connection to the process that owns a group.
 #[derive(Debug)]
 pub struct Client {
     lines: Lines,
     pid: u32,
     group: String,
+}
+
+/// Shows text; a closed terminal does not stop the command, which runs elsewhere already.
+fn show(stream: Stream, text: &str, console: &mut dyn Console) {
+    let _ = console.write(stream, text);
 }
 
 /// What an owner says while it serves volumes for somebody.
@@ -122,7 +116,12 @@ impl Client {
 
     /// Runs a command there: its name, and the words behind it. Gives its exit status. An error of
     /// the kind [`Kind::Ended`] says that the command was not begun.
-    pub fn run(&mut self, words: &[String], folder: &Path, dialog: &mut dyn Dialog) -> Result<u8> {
+    pub fn run(
+        &mut self,
+        words: &[String],
+        folder: &Path,
+        console: &mut dyn Console,
+    ) -> Result<u8> {
         let request = Request::Run {
             words: words.to_vec(),
             folder: folder.display().to_string(),
@@ -130,10 +129,10 @@ impl Client {
         self.say(&request)?;
         loop {
             match self.listen(PATIENCE) {
-                Ok(Some(Reply::Out(text))) => dialog.out(&text),
-                Ok(Some(Reply::Err(text))) => dialog.err(&text),
+                Ok(Some(Reply::Out(text))) => show(Stream::Out, &text, console),
+                Ok(Some(Reply::Err(text))) => show(Stream::Err, &text, console),
                 Ok(Some(Reply::Ask(question))) => {
-                    let yes = dialog.ask(&question) == Answer::Yes;
+                    let yes = console.ask(&question) == Answer::Yes;
                     self.say(&Request::Answer(yes))?;
                 }
                 Ok(Some(Reply::End(status))) => return Ok(status),

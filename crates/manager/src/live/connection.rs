@@ -1,11 +1,12 @@
 //! One client of an owner, from its first line to its last.
 
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Dialog;
+use super::console::{Console, Stream};
 use super::server::Shared;
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_request};
 use crate::Result;
@@ -22,26 +23,26 @@ const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Tells a client of changes of its volumes, and waits until it took note.
 #[derive(Clone)]
-pub struct Teller {
-    inner: Arc<Telling>,
+pub struct Notifier {
+    inner: Arc<NotifierState>,
 }
 
-struct Telling {
+struct NotifierState {
     lines: Mutex<Lines>,
     seen: Mutex<u64>,
     news: Condvar,
 }
 
-impl std::fmt::Debug for Teller {
+impl std::fmt::Debug for Notifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Teller")
+        f.write_str("Notifier")
     }
 }
 
-impl Teller {
+impl Notifier {
     fn new(lines: Lines) -> Self {
         Self {
-            inner: Arc::new(Telling {
+            inner: Arc::new(NotifierState {
                 lines: Mutex::new(lines),
                 seen: Mutex::new(0),
                 news: Condvar::new(),
@@ -114,8 +115,8 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
         };
         match request {
             Request::Run { words, folder } => {
-                let mut dialog = Remote { lines: &mut lines };
-                let status = shared.service.run(&words, &folder, &mut dialog);
+                let mut console = Remote { lines: &mut lines };
+                let status = shared.service.run(&words, &folder, &mut console);
                 lines.send(&Reply::End(status).to_line())?;
             }
             Request::Export(wanted) => return export(shared, lines, &wanted),
@@ -140,15 +141,15 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
 /// Serves volumes until the client says so, or is gone.
 fn export(shared: &Arc<Shared>, mut lines: Lines, wanted: &Export) -> Result<()> {
     let files = lines.take_files();
-    let teller = Teller::new(lines.writer()?);
-    let served = match shared.service.export(wanted, files, teller.clone()) {
+    let notifier = Notifier::new(lines.writer()?);
+    let served = match shared.service.export(wanted, files, notifier.clone()) {
         Ok(served) => served,
         Err(error) => return lines.send(&Reply::Error(error.to_string()).to_line()),
     };
     shared.exporting.fetch_add(1, Ordering::Relaxed);
     let begun = lines.send(&Reply::Exported(served.volumes()).to_line());
     if begun.is_ok() {
-        wait_for_end(&mut lines, &teller);
+        wait_for_end(&mut lines, &notifier);
     }
     let ended = served.end();
     shared.exporting.fetch_sub(1, Ordering::Relaxed);
@@ -159,11 +160,11 @@ fn export(shared: &Arc<Shared>, mut lines: Lines, wanted: &Export) -> Result<()>
     lines.send(&last.to_line())
 }
 
-fn wait_for_end(lines: &mut Lines, teller: &Teller) {
+fn wait_for_end(lines: &mut Lines, notifier: &Notifier) {
     loop {
         match lines.next(PATIENCE) {
             Ok(Next::Line(line)) => match decode_request(&line) {
-                Ok(Request::Seen) => teller.note(),
+                Ok(Request::Seen) => notifier.note(),
                 // Whatever else was said: there is nothing else to say here.
                 _ => return,
             },
@@ -178,14 +179,16 @@ struct Remote<'a> {
     lines: &'a mut Lines,
 }
 
-impl Dialog for Remote<'_> {
+impl Console for Remote<'_> {
     // A command goes on when its client is gone, like one whose terminal was closed.
-    fn out(&mut self, text: &str) {
-        let _ = self.lines.send(&Reply::Out(text.to_owned()).to_line());
-    }
-
-    fn err(&mut self, text: &str) {
-        let _ = self.lines.send(&Reply::Err(text.to_owned()).to_line());
+    fn write(&mut self, stream: Stream, text: &str) -> io::Result<()> {
+        let text = text.to_owned();
+        let reply = match stream {
+            Stream::Out => Reply::Out(text),
+            Stream::Err => Reply::Err(text),
+        };
+        let _ = self.lines.send(&reply.to_line());
+        Ok(())
     }
 
     fn ask(&mut self, question: &str) -> Answer {

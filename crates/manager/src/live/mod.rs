@@ -28,6 +28,7 @@
 
 mod client;
 mod connection;
+mod console;
 mod group;
 mod itself;
 mod mirrors;
@@ -39,8 +40,9 @@ mod stack;
 mod swap;
 pub mod wire;
 
-pub use client::{Client, Dialog, Heard};
-pub use connection::Teller;
+pub use client::{Client, Heard};
+pub use connection::Notifier;
+pub use console::{Console, Stream};
 pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
 pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder};
 pub use server::{Served, Server, Service};

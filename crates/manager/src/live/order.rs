@@ -141,8 +141,8 @@ impl Keeper {
             .chain(&wanted.stale)
             .copied()
             .collect();
-        let mut talk = Quiet::yes();
-        let mut session = Session::new(&self.host, &self.disks, &mut talk);
+        let mut prompt = Quiet::yes();
+        let mut session = Session::new(&self.host, &self.disks, &mut prompt);
         session.change(&request, &mut |scan, author| {
             let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
             if lost == Lost::Tried && has_first_image(&group.model, wanted.lv, order[0]) {

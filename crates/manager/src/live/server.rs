@@ -18,7 +18,7 @@ use super::connection::serve;
 use super::group::LiveGroup;
 use super::runtime::Record;
 use super::wire::{Export, Exported, Reply};
-use super::{Dialog, Teller};
+use super::{Console, Notifier};
 use crate::{Error, Kind, Result};
 
 /// Clients at a time for which nothing is served: those that run commands, or ask. More are turned
@@ -33,14 +33,14 @@ const FILES_MAX: u64 = 16 << 10;
 /// What an owner does for its clients.
 pub trait Service: Send + Sync {
     /// Runs a command, whose relative paths are meant from `folder`. Gives its exit status.
-    fn run(&self, words: &[String], folder: &str, dialog: &mut dyn Dialog) -> u8;
+    fn run(&self, words: &[String], folder: &str, console: &mut dyn Console) -> u8;
 
-    /// Serves volumes through `files`; `teller` tells the client how they change.
+    /// Serves volumes through `files`; `notifier` tells the client how they change.
     fn export(
         &self,
         export: &Export,
         files: Vec<OwnedFd>,
-        teller: Teller,
+        notifier: Notifier,
     ) -> Result<Box<dyn Served>>;
 }
 

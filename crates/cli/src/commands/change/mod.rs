@@ -13,13 +13,12 @@
 //! volume group ([`perform`], with a console at the other end of a socket), and under `ashlar
 //! plan`, which stops in front of the first write and shows what would be done.
 //!
-//! `console` is the terminal, `work` what a core may use, `run` brings a core to life, `table`
+//! `terminal` is a console, `work` what a core may use, `run` brings a core to life, `table`
 //! lists the cores; the other files hold one command each.
 
 mod active;
 mod arguments;
 mod backup_file;
-mod console;
 mod copies;
 mod groups;
 mod lvchange;
@@ -37,6 +36,7 @@ mod run;
 mod selection;
 mod shown;
 mod table;
+mod terminal;
 mod undo;
 mod vgcfgrestore;
 mod vgchange;
@@ -51,10 +51,10 @@ mod vgsplit;
 mod volumes;
 mod work;
 
-pub(crate) use console::{Console, Stream, Terminal};
 pub(super) use run::run;
 pub(crate) use run::{Caller, perform};
 pub(super) use table::COMMANDS;
+pub(crate) use terminal::Terminal;
 
 #[cfg(test)]
 mod tests;

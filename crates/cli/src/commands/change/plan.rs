@@ -16,10 +16,10 @@
 //!
 //! Takes no lock: what it says was true when it looked.
 
-use super::console::Terminal;
 use super::run::Caller;
 use super::shown::{Summary, show};
 use super::table::find;
+use super::terminal::Terminal;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags, parse};
 use crate::commands::Session;

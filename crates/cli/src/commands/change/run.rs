@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use manager::apply::Ownership;
 use manager::commit::Hooks;
+use manager::live::{Console, Stream};
 
-use super::console::{Console, Stream, Terminal};
 use super::table::find;
+use super::terminal::Terminal;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
 use crate::commands::Session;

@@ -11,15 +11,14 @@ use lvm::Uuid;
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
-    Agreement, Answer, Disks, FileSystems, HostDisks, Outcome, Ownership, Planned, Preview,
-    Request, Session, Talk, TestMode,
+    Agreement, Answer, Disks, FileSystems, HostDisks, Outcome, Ownership, Planned, Preview, Prompt,
+    Request, Session, TestMode,
 };
 use manager::host::{DeviceSource, Host, Sysfs};
-use manager::live::Client;
+use manager::live::{Client, Console, Stream};
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
-use super::console::{Console, Stream};
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, source_date};
 
@@ -40,7 +39,7 @@ pub(crate) struct Work<'a> {
     host: Host,
     disks: Box<dyn Disks>,
     caller: Caller<'a>,
-    manners: Manners,
+    options: PromptOptions,
     purpose: Purpose,
     test: TestMode,
     file_systems: FileSystems,
@@ -55,7 +54,7 @@ pub(crate) struct Work<'a> {
 
 /// How people are spoken with.
 #[derive(Debug, Clone, Copy)]
-struct Manners {
+struct PromptOptions {
     yes: bool,
     forced: bool,
     quiet: usize,
@@ -95,7 +94,7 @@ impl<'a> Work<'a> {
                 options: Options::default(),
             }),
             caller,
-            manners: Manners {
+            options: PromptOptions {
                 yes: arguments.has(&flags::YES),
                 forced: arguments.has(&FORCE),
                 quiet: arguments.count(&flags::QUIET),
@@ -128,7 +127,7 @@ impl<'a> Work<'a> {
     }
 
     fn agreement(&self) -> Agreement {
-        if self.manners.forced || self.manners.yes {
+        if self.options.forced || self.options.yes {
             Agreement::Given
         } else {
             Agreement::Asked
@@ -167,11 +166,11 @@ impl<'a> Work<'a> {
         if self.purpose == Purpose::Change {
             self.require_here(request)?;
         }
-        let mut voice = Voice {
+        let mut prompt = CommandPrompt {
             console: &mut *self.caller.console,
-            manners: self.manners,
+            options: self.options,
         };
-        let mut session = Session::new(&self.host, &*self.disks, &mut voice);
+        let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
         if let Some(hooks) = &mut self.caller.hooks {
             session.hooks = Some(&mut **hooks);
         }
@@ -265,12 +264,12 @@ impl<'a> Work<'a> {
 
     /// Tells a result.
     pub(super) fn note(&mut self, text: &str) {
-        self.voice().tell(&Message::note(text));
+        self.prompt().tell(&Message::note(text));
     }
 
     /// Tells a warning; without `WARNING: `.
     pub(super) fn warn(&mut self, text: &str) {
-        self.voice().tell(&Message::warning(text));
+        self.prompt().tell(&Message::warning(text));
     }
 
     /// Tells an error.
@@ -279,7 +278,7 @@ impl<'a> Work<'a> {
         if self.elsewhere.is_some() {
             return;
         }
-        self.voice().error(text);
+        self.prompt().error(text);
     }
 
     /// Tells an error; the command goes on, and fails at its end.
@@ -307,10 +306,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn voice(&mut self) -> Voice<'_> {
-        Voice {
+    fn prompt(&mut self) -> CommandPrompt<'_> {
+        CommandPrompt {
             console: &mut *self.caller.console,
-            manners: self.manners,
+            options: self.options,
         }
     }
 }
@@ -340,13 +339,13 @@ impl Finder {
     }
 }
 
-/// The talk of a command: its console, behind the options that answer or silence.
-struct Voice<'v> {
+/// The prompt of a command: its console, behind the options that answer or silence.
+struct CommandPrompt<'v> {
     console: &'v mut dyn Console,
-    manners: Manners,
+    options: PromptOptions,
 }
 
-impl Voice<'_> {
+impl CommandPrompt<'_> {
     fn error(&mut self, text: &str) {
         let text = text.replace('\n', "\n  ");
         // Nobody can be told that standard error is closed.
@@ -354,12 +353,12 @@ impl Voice<'_> {
     }
 }
 
-impl Talk for Voice<'_> {
+impl Prompt for CommandPrompt<'_> {
     fn ask(&mut self, question: &str) -> Answer {
-        if self.manners.yes {
+        if self.options.yes {
             return Answer::Yes;
         }
-        if self.manners.quiet >= 2 {
+        if self.options.quiet >= 2 {
             let _ = self.console.write(Stream::Err, &format!("{question}[n]\n"));
             return Answer::No;
         }
@@ -367,7 +366,7 @@ impl Talk for Voice<'_> {
     }
 
     fn ask_to_wipe(&mut self, question: &str) -> Answer {
-        if self.manners.forced {
+        if self.options.forced {
             return Answer::Yes;
         }
         self.ask(question)
@@ -375,7 +374,7 @@ impl Talk for Voice<'_> {
 
     fn tell(&mut self, message: &Message) {
         match message.level {
-            Level::Note if self.manners.quiet > 0 => {}
+            Level::Note if self.options.quiet > 0 => {}
             Level::Note => {
                 let text = message.text.replace('\n', "\n  ");
                 let _ = self.console.write(Stream::Out, &format!("  {text}\n"));

@@ -64,21 +64,21 @@ impl Bench {
     fn change(
         &self,
         request: &Request,
-        talk: &mut Quiet,
+        prompt: &mut Quiet,
         plan: impl FnMut(&Scan, &mut Author<'_>) -> Result<Planned>,
     ) -> Result<Outcome> {
         let disks = self.disks();
         let mut plan = plan;
-        Session::new(&self.host, &disks, talk).change(request, &mut plan)
+        Session::new(&self.host, &disks, prompt).change(request, &mut plan)
     }
 
-    fn create_pvs(&self, talk: &mut Quiet) -> Result<Outcome> {
+    fn create_pvs(&self, prompt: &mut Quiet) -> Result<Outcome> {
         let request = Request {
             changes_pvs: true,
             command: "pvcreate".to_owned(),
             ..Request::default()
         };
-        self.change(&request, talk, |scan, author| {
+        self.change(&request, prompt, |scan, author| {
             let mut planned = Planned::default();
             for disk in ["disks/a.img", "disks/b.img"] {
                 let device = find_device(scan, &self.name(disk))?;
@@ -112,8 +112,8 @@ impl Bench {
         .expect("is made");
     }
 
-    fn create_volume(&self, request: &Request, talk: &mut Quiet) -> Result<Outcome> {
-        self.change(request, talk, |scan, author| {
+    fn create_volume(&self, request: &Request, prompt: &mut Quiet) -> Result<Outcome> {
+        self.change(request, prompt, |scan, author| {
             let group = scan.find_group("vg0")?;
             let new = NewVolume {
                 name: Some("data"),
@@ -137,11 +137,11 @@ fn in_group(command: &str) -> Request {
 fn images_become_a_group_with_a_volume() {
     let bench = Bench::new();
     bench.create_group();
-    let mut talk = Quiet::yes();
+    let mut prompt = Quiet::yes();
     bench
-        .create_volume(&in_group("lvcreate -l 2 -n data vg0"), &mut talk)
+        .create_volume(&in_group("lvcreate -l 2 -n data vg0"), &mut prompt)
         .expect("is made");
-    let told: Vec<&str> = talk
+    let told: Vec<&str> = prompt
         .messages
         .iter()
         .map(|message| message.text.as_str())
@@ -194,12 +194,12 @@ fn test_mode_writes_nothing() {
         test: TestMode::On,
         ..in_group("lvcreate -t")
     };
-    let mut talk = Quiet::yes();
+    let mut prompt = Quiet::yes();
     let outcome = bench
-        .create_volume(&request, &mut talk)
+        .create_volume(&request, &mut prompt)
         .expect("is possible");
     assert_eq!(outcome.groups[0].lv_count(), 1);
-    let told: Vec<&str> = talk
+    let told: Vec<&str> = prompt
         .messages
         .iter()
         .map(|message| message.text.as_str())

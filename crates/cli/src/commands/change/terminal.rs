@@ -1,27 +1,9 @@
-//! Where a command's lines go, and where answers to its questions come from.
+//! The terminal, as a command's console.
 
 use std::io::{self, BufRead, Write};
 
 use manager::apply::Answer;
-
-/// One of the two streams that a command writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stream {
-    /// Results.
-    Out,
-    /// Warnings, errors and questions.
-    Err,
-}
-
-/// Whoever is at the other end of a command.
-pub(crate) trait Console {
-    /// Shows text as it is.
-    fn write(&mut self, stream: Stream, text: &str) -> io::Result<()>;
-
-    /// Shows a question, which ends where the answer begins, and waits for it. Whoever cannot
-    /// answer any more says no.
-    fn ask(&mut self, question: &str) -> Answer;
-}
+use manager::live::{Console, Stream};
 
 /// The terminal, or whatever stands in its place: standard input, output and error.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,4 +1,4 @@
-//! Whom a change talks to.
+//! Who is asked and told while a change is made.
 
 use lvm::plan::Message;
 
@@ -11,8 +11,8 @@ pub enum Answer {
     No,
 }
 
-/// Whoever started the change.
-pub trait Talk {
+/// Whoever started the change: asked before what cannot be undone, and told what is done.
+pub trait Prompt {
     /// Asks a question that ends with `[y/n]: `.
     fn ask(&mut self, question: &str) -> Answer;
 
@@ -44,7 +44,7 @@ impl Quiet {
     }
 }
 
-impl Talk for Quiet {
+impl Prompt for Quiet {
     fn ask(&mut self, _question: &str) -> Answer {
         self.answer
     }
