@@ -1,7 +1,7 @@
 //! Metadata: every command over one to three disks with one and two areas, cut at every moment.
 
 use block::sim::Random;
-use manager::commit::{Discipline, FlushPoint};
+use manager::commit::{FlushPoint, FlushPolicy};
 use manager::explore::{CASES, Campaign, Case, Patience, Report, explore_faults};
 
 use super::arguments::Arguments;
@@ -28,12 +28,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
             None => all(seed)?,
             Some(states) => some(states, seed)?,
         };
-        let report = explore(few(), Discipline::None, seed, Patience::All)?;
+        let report = explore(few(), FlushPolicy::None, seed, Patience::All)?;
         println!("metadata: without any flush, as stock: {report}");
         well &= report.broken > 0;
     }
     for point in points {
-        let report = explore(few(), Discipline::Without(point), seed, Patience::First)?;
+        let report = explore(few(), FlushPolicy::Without(point), seed, Patience::First)?;
         match &report.first {
             Some(broken) => println!(
                 "metadata: without the flush {point:?}: {} (case {}) finds it after {} states: {}",
@@ -60,13 +60,13 @@ fn all(seed: u64) -> Result<bool, String> {
     let mut states = 0;
     for (disks, areas) in CASES {
         let cases = Case::all(disks, areas);
-        let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
+        let report = explore(cases, FlushPolicy::Strict, seed, Patience::All)?;
         println!("metadata: {disks} disks, areas {areas:?}: {report}");
         states += report.states;
         well &= say_broken(&report, seed, None);
         let cases = Case::all(disks, areas).into_iter();
         let cases = cases.map(Case::on_large_blocks).collect();
-        let report = explore(cases, Discipline::Strict, seed, Patience::All)?;
+        let report = explore(cases, FlushPolicy::Strict, seed, Patience::All)?;
         println!("metadata: the same, physical blocks of 4 KiB that are lost: {report}");
         states += report.states;
         well &= say_broken(&report, seed, None);
@@ -83,7 +83,7 @@ fn some(states: u64, seed: u64) -> Result<bool, String> {
         if seen >= states {
             break;
         }
-        let report = explore(vec![case], Discipline::Strict, seed, Patience::All)?;
+        let report = explore(vec![case], FlushPolicy::Strict, seed, Patience::All)?;
         commands += report.commands;
         seen += report.states;
         well &= say_broken(&report, seed, None);
@@ -107,9 +107,9 @@ fn shuffled(seed: u64) -> Vec<Case> {
 
 /// One case, perhaps without a flush.
 fn one(case: Case, plant: Option<FlushPoint>, seed: u64) -> Result<bool, String> {
-    let discipline = plant.map_or(Discipline::Strict, Discipline::Without);
-    println!("metadata: {case:?}, {discipline:?}");
-    let report = explore(vec![case], discipline, seed, Patience::All)?;
+    let flush_policy = plant.map_or(FlushPolicy::Strict, FlushPolicy::Without);
+    println!("metadata: {case:?}, {flush_policy:?}");
+    let report = explore(vec![case], flush_policy, seed, Patience::All)?;
     println!("metadata: {report}");
     let kept = say_broken(&report, seed, plant);
     Ok(kept == plant.is_none())
@@ -163,13 +163,13 @@ fn fail(cases: &[Case]) -> Result<(u64, bool), String> {
 
 fn explore(
     cases: Vec<Case>,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     seed: u64,
     patience: Patience,
 ) -> Result<Report, String> {
     let campaign = Campaign {
         cases,
-        discipline,
+        flush_policy,
         seed,
         patience,
     };

@@ -58,7 +58,7 @@ pub use request::{
     Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
     Tolerated,
 };
-pub use session::{Plan, Session, Surroundings};
+pub use session::{Environment, Plan, Session};
 pub use signatures::{Signature, find_signatures};
 
 #[cfg(test)]

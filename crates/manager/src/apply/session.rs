@@ -27,7 +27,7 @@ use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::unfinished::{Unfinished, find_unfinished};
 use crate::commit::{
-    Discipline, Disk, FlushPoint, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
+    Disk, FlushPoint, FlushPolicy, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
     initialise, remove_label, write_group,
 };
 use crate::host::Host;
@@ -54,18 +54,18 @@ pub struct Session<'a> {
     /// Who is told when tables change.
     pub hooks: Option<&'a mut dyn Hooks>,
     /// Which flushes are made.
-    pub discipline: Discipline,
+    pub flush_policy: FlushPolicy,
     /// Where new UUIDs come from; the kernel's random numbers if `None`.
     pub uuids: Option<&'a mut dyn FnMut() -> Uuid>,
     /// The time of the change, in seconds since 1970 began; the machine's if `None`.
     pub time: Option<u64>,
     /// Whether stock's locks and the backup files are used; not for disks that are no files.
-    pub surroundings: Surroundings,
+    pub environment: Environment,
 }
 
 /// Whether there is a machine around the disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surroundings {
+pub enum Environment {
     /// Stock's locks are taken, backups and archives are written.
     Machine,
     /// There is nobody else, and nowhere to write: tests and simulations.
@@ -75,7 +75,7 @@ pub enum Surroundings {
 impl std::fmt::Debug for Session<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
-            .field("discipline", &self.discipline)
+            .field("flush_policy", &self.flush_policy)
             .finish_non_exhaustive()
     }
 }
@@ -105,10 +105,10 @@ impl<'a> Session<'a> {
             disks,
             prompt,
             hooks: None,
-            discipline: Discipline::Strict,
+            flush_policy: FlushPolicy::Strict,
             uuids: None,
             time: None,
-            surroundings: Surroundings::Machine,
+            environment: Environment::Machine,
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         if !losses.is_empty() {
             let in_use = self.in_use(&groups)?;
             require_unused(&losses, &in_use)?;
-            if self.surroundings == Surroundings::Machine {
+            if self.environment == Environment::Machine {
                 require_whole_file_systems(&losses, request, scan, self.host)?;
             }
             let (questions, messages) = confirm_losses(&losses, &in_use, request.agreement);
@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
             });
         }
         let mut in_use = InUse::default();
-        if self.surroundings == Surroundings::Nothing || !any_owner() {
+        if self.environment == Environment::Nothing || !any_owner() {
             return Ok(in_use);
         }
         for group in groups {
@@ -242,7 +242,7 @@ impl<'a> Session<'a> {
 
     fn stock_locks(&self, request: &Request) -> Result<Vec<StockLock>> {
         let mut held = Vec::new();
-        if self.surroundings == Surroundings::Nothing {
+        if self.environment == Environment::Nothing {
             return Ok(held);
         }
         let dir = self.host.config.locking_dir();
@@ -320,17 +320,17 @@ impl<'a> Session<'a> {
 
     /// Everything that is written, in its order.
     fn act(&mut self, disks: &mut Claimed, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
-        let discipline = self.discipline;
+        let flush_policy = self.flush_policy;
         let change = &planned.change;
         require_areas(&disks.pvs, &planned.new, change)?;
-        adopt(&mut disks.pvs, discipline)?;
+        adopt(&mut disks.pvs, flush_policy)?;
         for (label, mut disk) in disks.new.drain(..) {
             let writes = label.layout.writes()?;
             wipe_device(&mut disk)?;
-            initialise(&mut disk, &writes, discipline)?;
+            initialise(&mut disk, &writes, flush_policy)?;
             disks.pvs.push(OpenPv::open(disk)?);
         }
-        prepare(&mut disks.pvs, change, wipes, discipline, self.prompt)?;
+        prepare(&mut disks.pvs, change, wipes, flush_policy, self.prompt)?;
         let edits = |when| -> Vec<(Uuid, HeaderEdit)> {
             let headers = change.headers.iter().filter(|header| header.when == when);
             headers.map(|header| (header.pv, header.edit)).collect()
@@ -339,34 +339,39 @@ impl<'a> Session<'a> {
         edit_labels(
             pvs,
             &edits(When::BeforeCommit),
-            discipline,
+            flush_policy,
             FlushPoint::LabelsBefore,
         )?;
         for (index, group) in change.groups.iter().enumerate() {
             if index == 1 {
                 let between = edits(When::BetweenCommits);
-                edit_labels(pvs, &between, discipline, FlushPoint::LabelsBetween)?;
+                edit_labels(pvs, &between, flush_policy, FlushPoint::LabelsBetween)?;
             }
             match group {
-                GroupChange::Erase(vg) => erase(pvs, vg.uuid, discipline)?,
+                GroupChange::Erase(vg) => erase(pvs, vg.uuid, flush_policy)?,
                 GroupChange::Commit(vg) => {
                     let areas = &change.areas;
                     match &mut self.hooks {
-                        Some(hooks) => write_group(pvs, vg, areas, discipline, &mut **hooks)?,
-                        None => write_group(pvs, vg, areas, discipline, &mut NoHooks)?,
+                        Some(hooks) => write_group(pvs, vg, areas, flush_policy, &mut **hooks)?,
+                        None => write_group(pvs, vg, areas, flush_policy, &mut NoHooks)?,
                     }
                 }
             }
         }
         for vg in committed(change) {
-            clear(pvs, vg.uuid, |pv| vg.pv_by_uuid(&pv).is_some(), discipline)?;
+            clear(
+                pvs,
+                vg.uuid,
+                |pv| vg.pv_by_uuid(&pv).is_some(),
+                flush_policy,
+            )?;
         }
         let mut after = edits(When::AfterCommit);
         let members: Vec<&VolumeGroup> = committed(change).collect();
         after.extend(label_repairs(pvs, &members));
-        edit_labels(pvs, &after, discipline, FlushPoint::LabelsAfter)?;
+        edit_labels(pvs, &after, flush_policy, FlushPoint::LabelsAfter)?;
         for disk in &mut disks.removed {
-            remove_label(disk, discipline)?;
+            remove_label(disk, flush_policy)?;
         }
         Ok(())
     }
@@ -376,7 +381,7 @@ impl<'a> Session<'a> {
         if self.host.config.flag("devices/issue_discards", false) {
             discard(&mut disks.pvs, &planned.change);
         }
-        if self.surroundings == Surroundings::Machine {
+        if self.environment == Environment::Machine {
             for group in &planned.change.groups {
                 let config = &self.host.config;
                 let message = match group {
@@ -398,7 +403,7 @@ impl<'a> Session<'a> {
     }
 
     fn archive(&mut self, vg: &VolumeGroup, request: &Request) {
-        if self.surroundings == Surroundings::Machine {
+        if self.environment == Environment::Machine {
             let message = backup::archive(&self.host.config, vg, before(&request.command));
             if let Some(message) = message {
                 self.prompt.tell(&message);

@@ -9,7 +9,7 @@ use lvm::{Bytes, SECTOR_SIZE, Uuid};
 
 use super::prompt::{Answer, Prompt};
 use super::signatures::{Signature, find_signatures};
-use crate::commit::{Discipline, FlushPoint, OpenPv};
+use crate::commit::{FlushPoint, FlushPolicy, OpenPv};
 use crate::{Error, Kind, Result};
 
 /// How much is written at once where bytes are not zero.
@@ -84,7 +84,7 @@ pub(super) fn prepare(
     pvs: &mut [OpenPv],
     change: &Change,
     wipes: &[Wipe],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     prompt: &mut dyn Prompt,
 ) -> Result<()> {
     let mut touched = BTreeSet::new();
@@ -111,7 +111,7 @@ pub(super) fn prepare(
     }
     for uuid in touched {
         let pv = find(pvs, uuid)?;
-        pv.flush(discipline, FlushPoint::Contents)
+        pv.flush(flush_policy, FlushPoint::Contents)
             .map_err(|error| unprepared(pv.name(), error))?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lvm::Uuid;
 use lvm::ondisk::{AreaHeader, AreaUse};
 
-use super::discipline::{Discipline, FlushPoint};
+use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::open_pv::{Held, OpenPv};
 use crate::{Error, Kind, Result};
 
@@ -36,12 +36,12 @@ pub(super) fn write_header(
 pub(super) fn flush_all(
     pvs: &mut [OpenPv],
     touched: impl IntoIterator<Item = usize>,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     point: FlushPoint,
 ) -> Vec<Failure> {
     let touched: BTreeSet<usize> = touched.into_iter().collect();
     let flush = |pv: usize| {
-        let error = pvs[pv].flush(discipline, point).err()?;
+        let error = pvs[pv].flush(flush_policy, point).err()?;
         Some(Failure { pv, error })
     };
     touched.into_iter().filter_map(flush).collect()
@@ -61,7 +61,7 @@ pub(super) fn list(
 /// Removes a group: no header points to a text of it any more. The headers with older texts go
 /// first and are durable before the newest go, so that a power cut leaves the group as it was, or
 /// none.
-pub fn erase(pvs: &mut [OpenPv], group: Uuid, discipline: Discipline) -> Result<()> {
+pub fn erase(pvs: &mut [OpenPv], group: Uuid, flush_policy: FlushPolicy) -> Result<()> {
     let versions = |pv: &OpenPv| {
         let areas = pv.areas.iter();
         let of_group = areas.filter_map(|area| match area.held {
@@ -75,9 +75,9 @@ pub fn erase(pvs: &mut [OpenPv], group: Uuid, discipline: Discipline) -> Result<
         Held::Version { group: held, seqno } => held == group && Some(seqno) < newest,
         _ => false,
     };
-    clear_where(pvs, is_stale, discipline, FlushPoint::Stale)?;
+    clear_where(pvs, is_stale, flush_policy, FlushPoint::Stale)?;
     let is_newest = |held: Held| matches!(held, Held::Version { group: held, .. } if held == group);
-    clear_where(pvs, is_newest, discipline, FlushPoint::Cleared)
+    clear_where(pvs, is_newest, flush_policy, FlushPoint::Cleared)
 }
 
 /// Clears the areas of physical volumes that `group` no longer lists, as `members` says.
@@ -85,7 +85,7 @@ pub fn clear(
     pvs: &mut [OpenPv],
     group: Uuid,
     is_member: impl Fn(Uuid) -> bool,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
 ) -> Result<()> {
     for pv in pvs {
         if !is_member(pv.uuid_in_text()) {
@@ -94,7 +94,7 @@ pub fn clear(
             clear_where(
                 std::slice::from_mut(pv),
                 is_left,
-                discipline,
+                flush_policy,
                 FlushPoint::Cleared,
             )?;
         }
@@ -105,7 +105,7 @@ pub fn clear(
 fn clear_where(
     pvs: &mut [OpenPv],
     is_wanted: impl Fn(Held) -> bool,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     point: FlushPoint,
 ) -> Result<()> {
     let failed = |name: &str, error: block::Error| {
@@ -132,7 +132,7 @@ fn clear_where(
             touched.push(number);
         }
     }
-    match flush_all(pvs, touched, discipline, point).pop() {
+    match flush_all(pvs, touched, flush_policy, point).pop() {
         Some(failure) => Err(failed(pvs[failure.pv].name(), failure.error)),
         None => Ok(()),
     }

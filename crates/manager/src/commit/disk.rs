@@ -197,7 +197,7 @@ impl Disk {
         self.device.discard(range)
     }
 
-    /// Without a discipline: see [`super::OpenPv::flush`].
+    /// Without a flush policy: see [`super::OpenPv::flush`].
     pub(super) fn flush(&mut self) -> block::Result<()> {
         self.device.flush()
     }

@@ -6,8 +6,8 @@ use lvm::plan::HeaderEdit;
 use lvm::{Bytes, Uuid};
 
 use super::areas::flush_all;
-use super::discipline::{Discipline, FlushPoint};
 use super::disk::Disk;
+use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::open_pv::OpenPv;
 use crate::{Error, Kind, Result};
 
@@ -16,7 +16,7 @@ use crate::{Error, Kind, Result};
 pub fn edit_labels(
     pvs: &mut [OpenPv],
     edits: &[(Uuid, HeaderEdit)],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     point: FlushPoint,
 ) -> Result<()> {
     let mut touched = Vec::new();
@@ -40,7 +40,7 @@ pub fn edit_labels(
             touched.push(number);
         }
     }
-    match flush_all(pvs, touched, discipline, point).pop() {
+    match flush_all(pvs, touched, flush_policy, point).pop() {
         Some(failure) => Err(unflushed(pvs[failure.pv].name(), failure.error)),
         None => Ok(()),
     }
@@ -51,7 +51,7 @@ pub fn edit_labels(
 pub fn initialise(
     disk: &mut Disk,
     writes: &[(Bytes, Vec<u8>)],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
 ) -> Result<()> {
     let name = disk.name().to_owned();
     let failed = |error: block::Error| {
@@ -63,24 +63,24 @@ pub fn initialise(
     let head = disk.read(Range::new(0, head)).map_err(failed)?;
     // An older label must not meet the new areas, nor what a power cut leaves of them.
     let is_wiped = wipe_labels(disk, &head).map_err(failed)?;
-    if is_wiped && discipline.keeps(FlushPoint::OlderLabel) {
+    if is_wiped && flush_policy.keeps(FlushPoint::OlderLabel) {
         disk.flush().map_err(failed)?;
     }
     for (start, bytes) in areas {
         disk.write(*start, bytes).map_err(failed)?;
     }
-    if discipline.keeps(FlushPoint::NewAreas) {
+    if flush_policy.keeps(FlushPoint::NewAreas) {
         disk.flush().map_err(failed)?;
     }
     disk.write(label.0, &label.1).map_err(failed)?;
-    if discipline.keeps(FlushPoint::NewLabel) {
+    if flush_policy.keeps(FlushPoint::NewLabel) {
         disk.flush().map_err(failed)?;
     }
     Ok(())
 }
 
 /// Takes the label away: the device is no physical volume any more. Its areas stay, unreachable.
-pub fn remove_label(disk: &mut Disk, discipline: Discipline) -> Result<()> {
+pub fn remove_label(disk: &mut Disk, flush_policy: FlushPolicy) -> Result<()> {
     let name = disk.name().to_owned();
     let failed = |error: block::Error| {
         let what = format!("cannot remove the label of {name}; check the device");
@@ -89,7 +89,7 @@ pub fn remove_label(disk: &mut Disk, discipline: Discipline) -> Result<()> {
     let head = (LABEL_SCAN_SIZE as u64).min(disk.info().size);
     let head = disk.read(Range::new(0, head)).map_err(failed)?;
     wipe_labels(disk, &head).map_err(failed)?;
-    if discipline.keeps(FlushPoint::LabelRemoved) {
+    if flush_policy.keeps(FlushPoint::LabelRemoved) {
         disk.flush().map_err(failed)?;
     }
     Ok(())

@@ -21,7 +21,7 @@
 //! Nothing is written to a device that is not locked and was not read again under its locks: all
 //! writers want a [`Disk`], which only [`claim`] gives.
 //!
-//! Every flush has a name, a [`FlushPoint`], and a [`Discipline`] says which are made. Real
+//! Every flush has a name, a [`FlushPoint`], and a [`FlushPolicy`] says which are made. Real
 //! commands
 //! make all; tests leave one out and must see the loss that it prevents.
 //!
@@ -29,16 +29,16 @@
 //! next header.
 
 mod areas;
-mod discipline;
 mod disk;
+mod flush_policy;
 mod hooks;
 mod labels;
 mod open_pv;
 mod write;
 
 pub use areas::{clear, erase};
-pub use discipline::{Discipline, FlushPoint};
 pub use disk::{Disk, Expected, Server, Wanted, claim};
+pub use flush_policy::{FlushPoint, FlushPolicy};
 pub use hooks::{Hooks, NoHooks};
 pub use labels::{edit_labels, initialise, remove_label};
 pub use open_pv::{Held, OpenArea, OpenPv, adopt};

@@ -12,8 +12,8 @@ use lvm::ondisk::{
 use lvm::text::parse;
 use lvm::{Bytes, Uuid};
 
-use super::discipline::{Discipline, FlushPoint};
 use super::disk::{Disk, unreadable};
+use super::flush_policy::{FlushPoint, FlushPolicy};
 use crate::{Error, Kind, Result};
 
 /// A device that is open for writing metadata.
@@ -133,9 +133,13 @@ impl OpenPv {
         self.disk.write(start, bytes)
     }
 
-    /// Makes what was written durable, unless the discipline leaves this flush out.
-    pub(crate) fn flush(&mut self, discipline: Discipline, point: FlushPoint) -> block::Result<()> {
-        if discipline.keeps(point) {
+    /// Makes what was written durable, unless the flush policy leaves this flush out.
+    pub(crate) fn flush(
+        &mut self,
+        flush_policy: FlushPolicy,
+        point: FlushPoint,
+    ) -> block::Result<()> {
+        if flush_policy.keeps(point) {
             self.disk.flush()
         } else {
             Ok(())
@@ -179,15 +183,16 @@ impl OpenArea {
 }
 
 /// Makes what was read from all of `pvs` durable.
-pub fn adopt(pvs: &mut [OpenPv], discipline: Discipline) -> Result<()> {
+pub fn adopt(pvs: &mut [OpenPv], flush_policy: FlushPolicy) -> Result<()> {
     for pv in pvs {
-        pv.flush(discipline, FlushPoint::Adopted).map_err(|error| {
-            let what = format!(
-                "cannot flush {}; nothing was changed, check the device",
-                pv.name()
-            );
-            Error::new(Kind::Device, what).because(error)
-        })?;
+        pv.flush(flush_policy, FlushPoint::Adopted)
+            .map_err(|error| {
+                let what = format!(
+                    "cannot flush {}; nothing was changed, check the device",
+                    pv.name()
+                );
+                Error::new(Kind::Device, what).because(error)
+            })?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use lvm::plan::AreaChange;
 use lvm::text::Style;
 
 use super::areas::{Failure, flush_all, list, write_header};
-use super::discipline::{Discipline, FlushPoint};
+use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::hooks::Hooks;
 use super::open_pv::{Held, OpenArea, OpenPv};
 use crate::{Error, Kind, Result};
@@ -27,15 +27,15 @@ pub fn write_group(
     pvs: &mut [OpenPv],
     vg: &VolumeGroup,
     changes: &[AreaChange],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     hooks: &mut dyn Hooks,
 ) -> Result<()> {
     require_newer(pvs, vg)?;
     let (places, ignored) = places(pvs, vg, changes)?;
-    write_texts(pvs, vg, &places, discipline)?;
+    write_texts(pvs, vg, &places, flush_policy)?;
     hooks.suspend(vg).inspect_err(|_| hooks.resume())?;
     // From here on there is no way back: a header that was submitted may be durable.
-    let failures = write_headers(pvs, vg, &places, discipline);
+    let failures = write_headers(pvs, vg, &places, flush_policy);
     if let Some(error) = incomplete(pvs, vg, &places, &failures) {
         if failures.len() == places.len() {
             hooks.resume();
@@ -45,7 +45,7 @@ pub fn write_group(
         return Err(error);
     }
     hooks.publish();
-    ignore(pvs, vg, ignored, discipline)
+    ignore(pvs, vg, ignored, flush_policy)
 }
 
 /// What is written must be newer than all that is there: otherwise somebody else has changed the
@@ -173,7 +173,7 @@ fn write_texts(
     pvs: &mut [OpenPv],
     vg: &VolumeGroup,
     places: &[Place],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
 ) -> Result<()> {
     let unchanged = |name: &str, error: block::Error| {
         let what = format!(
@@ -193,7 +193,7 @@ fn write_texts(
         }
     }
     let touched = places.iter().map(|place| place.pv);
-    match flush_all(pvs, touched, discipline, FlushPoint::Texts).pop() {
+    match flush_all(pvs, touched, flush_policy, FlushPoint::Texts).pop() {
         Some(failure) => Err(unchanged(pvs[failure.pv].name(), failure.error)),
         None => Ok(()),
     }
@@ -204,7 +204,7 @@ fn write_headers(
     pvs: &mut [OpenPv],
     vg: &VolumeGroup,
     places: &[Place],
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
 ) -> Vec<Failure> {
     let held = Held::Version {
         group: vg.uuid,
@@ -219,7 +219,7 @@ fn write_headers(
         }));
     }
     let touched = places.iter().map(|place| place.pv);
-    failures.extend(flush_all(pvs, touched, discipline, FlushPoint::Headers));
+    failures.extend(flush_all(pvs, touched, flush_policy, FlushPoint::Headers));
     failures
 }
 
@@ -256,7 +256,7 @@ fn ignore(
     pvs: &mut [OpenPv],
     vg: &VolumeGroup,
     places: Vec<Place>,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
 ) -> Result<()> {
     let failed = |name: &str| {
         let what = format!(
@@ -274,7 +274,7 @@ fn ignore(
             return Err(failed(pv.name()).because(error));
         }
     }
-    match flush_all(pvs, touched, discipline, FlushPoint::IgnoredHeaders).pop() {
+    match flush_all(pvs, touched, flush_policy, FlushPoint::IgnoredHeaders).pop() {
         Some(failure) => Err(failed(pvs[failure.pv].name()).because(failure.error)),
         None => Ok(()),
     }

@@ -11,7 +11,7 @@ use super::command::Command;
 use super::judge::{Counts, Devices, Judge, written};
 use super::parallel::in_order;
 use super::view::{JUNK, devices, scan, view};
-use crate::commit::{Discipline, FlushPoint};
+use crate::commit::{FlushPoint, FlushPolicy};
 use crate::host::{Config, Host, Sysfs};
 use crate::{Error, Kind, Result};
 
@@ -20,13 +20,13 @@ const DISK_SIZE: u64 = 2 << 20;
 /// Where extents begin on it, if it has no area.
 const DATA_START: u64 = 64 << 10;
 
-/// Some cases, under one discipline.
+/// Some cases, under one flush policy.
 #[derive(Debug, Clone)]
 pub struct Campaign {
     /// What is run.
     pub cases: Vec<Case>,
     /// Which flushes are made.
-    pub discipline: Discipline,
+    pub flush_policy: FlushPolicy,
     /// For the choices where there are too many states.
     pub seed: u64,
     /// Whether the first broken promise ends it.
@@ -116,7 +116,7 @@ impl Campaign {
             commands: 1,
             ..Report::default()
         };
-        observe(case, self.discipline, |judge, log| {
+        observe(case, self.flush_policy, |judge, log| {
             let limits = Limits {
                 physical_block: case.physical_block,
                 ..Limits::default()
@@ -148,7 +148,7 @@ impl Campaign {
 /// Runs the command of a case on recorded disks, and lets `look` take the record apart.
 pub(super) fn observe<R>(
     case: &Case,
-    discipline: Discipline,
+    flush_policy: FlushPolicy,
     look: impl FnOnce(&Judge<'_>, &Log) -> R,
 ) -> Result<R> {
     let host = host()?;
@@ -166,12 +166,12 @@ pub(super) fn observe<R>(
     let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
     let mut versions = view(&scan(&host, &images)).groups;
     if let Some(killed) = case.killed {
-        let without = Discipline::Without(FlushPoint::Headers);
+        let without = FlushPolicy::Without(FlushPoint::Headers);
         // It did not live to discard anything.
         let dying = Host::without_config();
         versions.extend(written(&killed.run(&dying, &devices, without, 500_000)?));
     }
-    let outcome = case.command.run(&host, &devices, discipline, 600_000);
+    let outcome = case.command.run(&host, &devices, flush_policy, 600_000);
     versions.extend(written(&outcome.map_err(failed)?));
     recorder.mark();
     let log = recorder.log();
@@ -223,7 +223,7 @@ fn run(
     physical_block: u32,
 ) -> Result<Vec<Image>> {
     let devices = devices(images, physical_block);
-    command.run(host, &devices, Discipline::Strict, first)?;
+    command.run(host, &devices, FlushPolicy::Strict, first)?;
     let read = |device: &Arc<dyn Device>| Image::of_device(&**device).map_err(unusable);
     devices.iter().map(read).collect()
 }

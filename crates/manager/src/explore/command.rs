@@ -14,8 +14,8 @@ use lvm::plan::physical::PvAttribute;
 use lvm::plan::size::ResizeTo;
 
 use crate::Result;
-use crate::apply::{NamedDisks, Outcome, Quiet, Request, Session, Surroundings, Tolerated};
-use crate::commit::Discipline;
+use crate::apply::{Environment, NamedDisks, Outcome, Quiet, Request, Session, Tolerated};
+use crate::commit::FlushPolicy;
 use crate::host::Host;
 
 /// A name of a group or volume.
@@ -101,7 +101,7 @@ impl Command {
         self,
         host: &Host,
         devices: &[Arc<dyn Device>],
-        discipline: Discipline,
+        flush_policy: FlushPolicy,
         first: u64,
     ) -> Result<Outcome> {
         let disks = NamedDisks::new(named(devices));
@@ -112,8 +112,8 @@ impl Command {
             uuid(count)
         };
         let mut session = Session::new(host, &disks, &mut prompt);
-        session.discipline = discipline;
-        session.surroundings = Surroundings::Nothing;
+        session.flush_policy = flush_policy;
+        session.environment = Environment::Nothing;
         session.time = Some(TIME);
         session.uuids = Some(&mut uuids);
         session.change(&self.request(), &mut |scan, author| {

@@ -10,7 +10,7 @@ use super::cases::Case;
 use super::settle::settle;
 use super::view::{complaints, scan, view};
 use crate::Result;
-use crate::commit::Discipline;
+use crate::commit::FlushPolicy;
 use crate::scan::FindingKind;
 
 /// What a cut may leave besides the old state and the new one.
@@ -41,7 +41,7 @@ pub fn examples() -> Result<Vec<Example>> {
         if case.killed.is_some() {
             continue;
         }
-        let found = observe(&case, Discipline::Strict, |judge, log| {
+        let found = observe(&case, FlushPolicy::Strict, |judge, log| {
             let mut found = Vec::new();
             for state in states(log, Limits::default(), 1) {
                 let scanned = scan(judge.host, &state.images);

@@ -13,7 +13,7 @@ use super::command::name;
 use super::judge::{Judge, written};
 use super::parallel::in_order;
 use super::view::{nonsense, scan, view};
-use crate::commit::Discipline;
+use crate::commit::FlushPolicy;
 use crate::host::Host;
 use crate::{Error, Kind, Result};
 
@@ -109,7 +109,7 @@ fn fail_at(
     let devices: Vec<Arc<dyn Device>> = sims.iter().map(|sim| Arc::new(sim.clone()) as _).collect();
     let result = case
         .command
-        .run(judge.host, &devices, Discipline::Strict, 600_000);
+        .run(judge.host, &devices, FlushPolicy::Strict, 600_000);
     let count = sims[disk].disk().begun();
     if count < request {
         return Ok(false);
@@ -163,7 +163,7 @@ fn judge<'h>(host: &'h Host, case: &'h Case, images: &[Image]) -> Result<Judge<'
     let devices = super::view::devices(images, case.physical_block);
     let good = case
         .command
-        .run(host, &devices, Discipline::Strict, 600_000)?;
+        .run(host, &devices, FlushPolicy::Strict, 600_000)?;
     let mut versions = view(&scan(host, images)).groups;
     versions.extend(written(&good));
     let after = content(&devices)?;

@@ -17,7 +17,7 @@ use lvm::text::Style;
 
 use super::command::{Command, named};
 use super::view::{DATA, complaints, damage, nonsense, view};
-use crate::commit::Discipline;
+use crate::commit::FlushPolicy;
 use crate::host::Host;
 use crate::scan::{FoundVg, Restriction, Scan, scan_devices};
 
@@ -83,7 +83,7 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
     let mut next = 900_000;
     let mut run = |command: Command| {
         next += 1000;
-        let result = command.run(host, &devices, Discipline::Strict, next);
+        let result = command.run(host, &devices, FlushPolicy::Strict, next);
         result.map_err(|error| format!("the next command {} fails: {error}", command.word()))
     };
     let mut found = look();

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use lvm::plan::initialise::AreaCount;
 
 use super::{Campaign, Case, Patience, explore_faults};
-use crate::commit::{Discipline, FlushPoint};
+use crate::commit::{FlushPoint, FlushPolicy};
 
-fn run(cases: Vec<Case>, discipline: Discipline, patience: Patience) -> super::Report {
+fn run(cases: Vec<Case>, flush_policy: FlushPolicy, patience: Patience) -> super::Report {
     let campaign = Campaign {
         cases,
-        discipline,
+        flush_policy,
         seed: 1,
         patience,
     };
@@ -21,7 +21,7 @@ fn run(cases: Vec<Case>, discipline: Discipline, patience: Patience) -> super::R
 #[test]
 fn cuts_keep_the_promises() {
     for (disks, areas) in [(1, AreaCount::One), (2, AreaCount::One)] {
-        let report = run(Case::all(disks, areas), Discipline::Strict, Patience::All);
+        let report = run(Case::all(disks, areas), FlushPolicy::Strict, Patience::All);
         println!("{disks} disks: {report}");
         assert!(report.first.is_none(), "{:?}", report.first);
     }
@@ -34,7 +34,7 @@ fn lost_physical_blocks_keep_the_promises() {
     for (disks, areas) in [(1, AreaCount::One), (2, AreaCount::One)] {
         let cases = Case::all(disks, areas).into_iter();
         let cases = cases.map(Case::on_large_blocks).collect();
-        let report = run(cases, Discipline::Strict, Patience::All);
+        let report = run(cases, FlushPolicy::Strict, Patience::All);
         println!("{disks} disks, large blocks: {report}");
         assert!(report.first.is_none(), "{:?}", report.first);
     }
@@ -48,7 +48,7 @@ fn every_flush_is_needed() {
         let cases = Case::all(2, AreaCount::One).into_iter();
         let cases = cases.flat_map(|case| [case.clone(), case.on_large_blocks()]);
         let cases = cases.collect();
-        let report = run(cases, Discipline::Without(point), Patience::First);
+        let report = run(cases, FlushPolicy::Without(point), Patience::First);
         println!("without {point:?}: {report} {:?}", report.first);
         needless.extend((report.broken == 0).then_some(point));
     }

@@ -4,7 +4,7 @@
 //! that remember what was flushed.
 
 use lvm::plan::initialise::AreaCount;
-use manager::commit::Discipline;
+use manager::commit::FlushPolicy;
 use manager::explore::{Campaign, Case, Patience, Report};
 
 use super::world::World;
@@ -28,7 +28,7 @@ pub(super) fn cut(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error>
     )?;
     for command in world.choose(FULL, QUICK) {
         world.interrupt.check()?;
-        let report = explore(command, Discipline::Strict)?;
+        let report = explore(command, FlushPolicy::Strict)?;
         let states = format!("{:>6} states", report.states);
         if let Some(broken) = &report.first {
             let what = format!(
@@ -43,7 +43,7 @@ pub(super) fn cut(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error>
         ))?;
     }
     world.interrupt.check()?;
-    let report = explore(PLANTED, Discipline::None)?;
+    let report = explore(PLANTED, FlushPolicy::None)?;
     if report.broken == 0 {
         return Err(Error::failed(
             "The checker finds nothing where no flush is made; please report this",
@@ -56,11 +56,11 @@ pub(super) fn cut(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error>
     ))
 }
 
-fn explore(command: &str, discipline: Discipline) -> Result<Report, Error> {
+fn explore(command: &str, flush_policy: FlushPolicy) -> Result<Report, Error> {
     let cases = Case::all(2, AreaCount::One).into_iter();
     let campaign = Campaign {
         cases: cases.filter(|case| case.command() == command).collect(),
-        discipline,
+        flush_policy,
         seed: SEED,
         patience: Patience::All,
     };

@@ -9,7 +9,7 @@ use lvm::ondisk::{AreaUse, PvUse};
 use lvm::plan::{AreaChange, HeaderEdit};
 
 use super::super::{
-    Discipline, FlushPoint, Held, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
+    FlushPoint, FlushPolicy, Held, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
     initialise, remove_label, write_group,
 };
 use super::disks::{self, Areas, blank, committed, group, newest, next, open, open_devices, uuid};
@@ -25,7 +25,7 @@ fn a_commit_reaches_every_area() {
         let mut pvs = open_devices(&devices);
         vg = next(&vg);
         assert_eq!(vg.seqno, seqno);
-        write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut NoHooks).expect("commits");
+        write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks).expect("commits");
         let mut areas = pvs.iter().flat_map(OpenPv::areas).map(|area| area.held);
         let held = Held::Version {
             group: vg.uuid,
@@ -50,7 +50,7 @@ fn an_old_version_is_not_written() {
     let mut vg = group(&[1]);
     vg.seqno = 3;
     let error =
-        write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut NoHooks).expect_err("is old");
+        write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks).expect_err("is old");
     assert_eq!(error.kind(), Kind::Refused);
     assert!(
         error.to_string().contains("somebody else changed it"),
@@ -70,7 +70,7 @@ fn the_next_commit_repairs() {
     assert_eq!(pvs[0].areas()[0].held, Held::Damaged);
     let mut vg = group(&[1, 2]);
     vg.seqno = 4;
-    write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut NoHooks).expect("commits");
+    write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks).expect("commits");
     let good = Held::Version {
         group: vg.uuid,
         seqno: 4,
@@ -86,8 +86,8 @@ fn the_next_commit_repairs() {
 
 fn explore(
     images: &[Image],
-    discipline: Discipline,
-    run: impl Fn(&mut [OpenPv], Discipline),
+    flush_policy: FlushPolicy,
+    run: impl Fn(&mut [OpenPv], FlushPolicy),
     judge: impl Fn(&[Image], bool) -> std::result::Result<(), String>,
 ) -> (usize, Vec<String>) {
     let recorder = Recorder::default();
@@ -96,7 +96,7 @@ fn explore(
         recorder.record(device).expect("is read")
     };
     let devices: Vec<Arc<dyn Device>> = images.iter().map(record).collect();
-    run(&mut open_devices(&devices), discipline);
+    run(&mut open_devices(&devices), flush_policy);
     recorder.mark();
     let log = recorder.log();
     let (mut count, mut lost) = (0, Vec::new());
@@ -128,23 +128,23 @@ fn old_or_new(
 #[test]
 fn a_cut_leaves_old_or_new() {
     let images = committed(&[(1, Areas::Two), (2, Areas::One)], 3);
-    let run = |pvs: &mut [OpenPv], discipline| {
+    let run = |pvs: &mut [OpenPv], flush_policy| {
         let mut vg = group(&[1, 2]);
         vg.seqno = 4;
-        write_group(pvs, &vg, &[], discipline, &mut NoHooks).expect("commits");
+        write_group(pvs, &vg, &[], flush_policy, &mut NoHooks).expect("commits");
     };
     let judge = old_or_new(Some(3), Some(4));
-    let (count, lost) = explore(&images, Discipline::Strict, run, &judge);
+    let (count, lost) = explore(&images, FlushPolicy::Strict, run, &judge);
     assert!(count > 20, "{count} states");
     assert_eq!(lost, Vec::<String>::new());
     for point in [FlushPoint::Texts, FlushPoint::Headers] {
-        let (_, lost) = explore(&images, Discipline::Without(point), run, &judge);
+        let (_, lost) = explore(&images, FlushPolicy::Without(point), run, &judge);
         assert!(
             !lost.is_empty(),
             "a cut without the flush {point:?} loses something"
         );
     }
-    let (_, lost) = explore(&images, Discipline::None, run, &judge);
+    let (_, lost) = explore(&images, FlushPolicy::None, run, &judge);
     assert!(!lost.is_empty(), "without flushes something is lost");
 }
 
@@ -153,14 +153,14 @@ fn a_cut_leaves_old_or_new() {
 fn a_cut_removal_brings_no_old_version_back() {
     let mut images = committed(&[(1, Areas::One), (2, Areas::One)], 3);
     images[0] = committed(&[(1, Areas::One), (2, Areas::One)], 2)[0].clone();
-    let run = |pvs: &mut [OpenPv], discipline| {
-        erase(pvs, group(&[1]).uuid, discipline).expect("is removed");
+    let run = |pvs: &mut [OpenPv], flush_policy| {
+        erase(pvs, group(&[1]).uuid, flush_policy).expect("is removed");
     };
     let judge = old_or_new(Some(3), None);
-    let (_, lost) = explore(&images, Discipline::Strict, run, &judge);
+    let (_, lost) = explore(&images, FlushPolicy::Strict, run, &judge);
     assert_eq!(lost, Vec::<String>::new());
     for point in [FlushPoint::Stale, FlushPoint::Cleared] {
-        let (_, lost) = explore(&images, Discipline::Without(point), run, &judge);
+        let (_, lost) = explore(&images, FlushPolicy::Without(point), run, &judge);
         assert!(
             !lost.is_empty(),
             "a cut without the flush {point:?} loses something"
@@ -177,17 +177,17 @@ fn a_cut_change_of_areas_keeps_one_readable() {
         area,
         usage,
     };
-    let run = |pvs: &mut [OpenPv], discipline| {
+    let run = |pvs: &mut [OpenPv], flush_policy| {
         let mut vg = group(&[1]);
         vg.seqno = 4;
         let changes = [swap(0, AreaUse::Ignored), swap(1, AreaUse::Used)];
-        write_group(pvs, &vg, &changes, discipline, &mut NoHooks).expect("commits");
+        write_group(pvs, &vg, &changes, flush_policy, &mut NoHooks).expect("commits");
         assert_eq!(pvs[0].areas()[0].usage(), AreaUse::Ignored);
     };
     let judge = old_or_new(Some(3), Some(4));
-    let (_, lost) = explore(&images, Discipline::Strict, run, &judge);
+    let (_, lost) = explore(&images, FlushPolicy::Strict, run, &judge);
     assert_eq!(lost, Vec::<String>::new());
-    let left_out = Discipline::Without(FlushPoint::Headers);
+    let left_out = FlushPolicy::Without(FlushPoint::Headers);
     let (_, lost) = explore(&images, left_out, run, &judge);
     assert!(!lost.is_empty());
 }
@@ -196,13 +196,13 @@ fn a_cut_change_of_areas_keeps_one_readable() {
 #[test]
 fn a_cut_new_volume_has_its_areas_or_no_label() {
     let image = Image::new(disks::SIZE);
-    let run = |discipline: Discipline| {
+    let run = |flush_policy: FlushPolicy| {
         let recorder = Recorder::default();
         let device = recorder
             .record(Arc::new(SimDevice::of_image("disk", image.clone())))
             .expect("is read");
         let mut disk = disks::taken("disk", &device);
-        initialise(&mut disk, &disks::writes(7, Areas::Two), discipline).expect("is made");
+        initialise(&mut disk, &disks::writes(7, Areas::Two), flush_policy).expect("is made");
         recorder.mark();
         let log = recorder.log();
         let broken = states(&log, Limits::default(), 1).filter(|state| {
@@ -216,9 +216,9 @@ fn a_cut_new_volume_has_its_areas_or_no_label() {
         });
         broken.count()
     };
-    assert_eq!(run(Discipline::Strict), 0);
+    assert_eq!(run(FlushPolicy::Strict), 0);
     for point in [FlushPoint::NewAreas, FlushPoint::NewLabel] {
-        assert!(run(Discipline::Without(point)) > 0, "{point:?}");
+        assert!(run(FlushPolicy::Without(point)) > 0, "{point:?}");
     }
 }
 
@@ -231,7 +231,7 @@ fn labels_change_alone() {
     edit_labels(
         &mut pvs,
         &edit,
-        Discipline::Strict,
+        FlushPolicy::Strict,
         FlushPoint::LabelsBefore,
     )
     .expect("writes");
@@ -242,12 +242,12 @@ fn labels_change_alone() {
         &mut pvs,
         group(&[1]).uuid,
         |pv| pv == uuid(2),
-        Discipline::Strict,
+        FlushPolicy::Strict,
     )
     .expect("clears");
     assert_eq!(open_devices(&devices)[0].areas()[0].held, Held::Nothing);
     let mut disk = disks::taken("a", &devices[0]);
-    remove_label(&mut disk, Discipline::Strict).expect("is removed");
+    remove_label(&mut disk, FlushPolicy::Strict).expect("is removed");
     let error = OpenPv::open(disks::taken("a", &devices[0])).expect_err("is none any more");
     assert_eq!(error.kind(), Kind::Damaged);
 }
@@ -300,8 +300,8 @@ fn an_error_at_each_request_leaves_old_or_new() {
                         device,
                     )?)?);
                 }
-                adopt(&mut pvs, Discipline::Strict)?;
-                write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut hooks)
+                adopt(&mut pvs, FlushPolicy::Strict)?;
+                write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut hooks)
             };
             let result = run();
             let found = newest(&disks::content(&sims));
@@ -333,7 +333,7 @@ fn an_error_at_each_request_leaves_old_or_new() {
     let mut vg = group(&[1, 2]);
     vg.seqno = 4;
     let mut hooks = Suspended(Vec::new(), false);
-    write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut hooks).expect_err("is in use");
+    write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut hooks).expect_err("is in use");
     assert_eq!(hooks.0, ["suspend", "resume"]);
 }
 
@@ -346,7 +346,7 @@ fn a_text_that_does_not_fit_is_refused() {
     vg.seqno = 4;
     vg.tags = (0..2000).map(|number| format!("tag{number}")).collect();
     let error =
-        write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut NoHooks).expect_err("is long");
+        write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks).expect_err("is long");
     assert_eq!(error.kind(), Kind::Refused);
     assert!(error.to_string().contains("--metadatasize"), "{error}");
     assert_eq!(newest(&images), Some(3));

@@ -9,7 +9,7 @@ use lvm::ondisk::{AreaHeader, AreaUse, Extension, Label, PvHeader, PvUse, Span};
 use lvm::{Bytes, Extents, Sectors, Uuid};
 
 use super::super::{
-    Discipline, Disk, Expected, Held, NoHooks, OpenPv, Server, Wanted, claim, write_group,
+    Disk, Expected, FlushPolicy, Held, NoHooks, OpenPv, Server, Wanted, claim, write_group,
 };
 use crate::Result;
 
@@ -117,7 +117,7 @@ pub(super) fn committed(disks: &[(u8, Areas)], seqno: u32) -> Vec<Image> {
             sims.iter().map(|sim| Arc::new(sim.clone()) as _).collect();
         vg = next(&vg);
         let mut pvs = open_devices(&devices);
-        write_group(&mut pvs, &vg, &[], Discipline::Strict, &mut NoHooks).expect("commits");
+        write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks).expect("commits");
     }
     content(&sims)
 }

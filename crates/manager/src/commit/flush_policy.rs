@@ -56,7 +56,7 @@ impl FlushPoint {
 
 /// Which flushes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Discipline {
+pub enum FlushPolicy {
     /// All.
     #[default]
     Strict,
@@ -66,7 +66,7 @@ pub enum Discipline {
     None,
 }
 
-impl Discipline {
+impl FlushPolicy {
     /// Whether the flush at `point` is made.
     pub fn keeps(self, point: FlushPoint) -> bool {
         match self {
