@@ -12,7 +12,7 @@ use target::volume::{Access, Volume};
 use super::access::decide;
 use super::devices::PvDevices;
 use super::layout::Builder;
-use super::order::OrderKeeper;
+use super::order::MetadataUpdater;
 use super::permit::permit;
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
@@ -112,7 +112,7 @@ pub struct Activator<'a> {
     host: &'a Host,
     devices: PvDevices,
     mirrors: MirrorStart,
-    keeper: Option<Arc<dyn OrderKeeper>>,
+    updater: Option<Arc<dyn MetadataUpdater>>,
 }
 
 impl std::fmt::Debug for Activator<'_> {
@@ -134,7 +134,7 @@ impl<'a> Activator<'a> {
             host,
             devices,
             mirrors: MirrorStart::Now,
-            keeper: None,
+            updater: None,
         }
     }
 
@@ -144,10 +144,10 @@ impl<'a> Activator<'a> {
         self
     }
 
-    /// `keeper` writes down in which order the copies of mirrors come. Without one, a mirror that
+    /// `updater` writes down in which order the copies of mirrors come. Without one, a mirror that
     /// lost its first copy is not written.
-    pub(crate) fn with_keeper(mut self, keeper: Option<Arc<dyn OrderKeeper>>) -> Self {
-        self.keeper = keeper;
+    pub(crate) fn with_updater(mut self, updater: Option<Arc<dyn MetadataUpdater>>) -> Self {
+        self.updater = updater;
         self
     }
 
@@ -187,7 +187,7 @@ impl<'a> Activator<'a> {
             scan: self.scan,
             group,
             devices: &mut self.devices,
-            keeper: self.keeper.clone(),
+            updater: self.updater.clone(),
             access: options.access,
             missing: options.missing,
             mirrors: self.mirrors,

@@ -16,7 +16,7 @@ use target::volume::Access;
 use super::access::not_yet;
 use super::activator::{MirrorStart, MissingPolicy};
 use super::devices::PvDevices;
-use super::order::OrderKeeper;
+use super::order::MetadataUpdater;
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
 
@@ -25,7 +25,7 @@ pub(super) struct Builder<'a> {
     pub(super) scan: &'a Scan,
     pub(super) group: &'a FoundVg,
     pub(super) devices: &'a mut PvDevices,
-    pub(super) keeper: Option<Arc<dyn OrderKeeper>>,
+    pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
     pub(super) access: Access,
     pub(super) missing: MissingPolicy,
     pub(super) mirrors: MirrorStart,

@@ -21,7 +21,7 @@ use target::volume::{Access, Volume};
 
 use super::activator::{MirrorStart, MissingPolicy};
 use super::layout::Builder;
-use super::order::listener;
+use super::order::handler;
 use crate::{Error, Kind, Result};
 
 /// How long a mirror's log may take to be read.
@@ -108,11 +108,11 @@ impl Builder<'_> {
             (uuid, image.unwrap_or_else(|| uuid.to_string()))
         };
         let images = images.into_iter().map(named).collect();
-        let listener = listener(self.keeper.clone(), uuid, name.clone(), images);
+        let handler = handler(self.updater.clone(), uuid, name.clone(), images);
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         mirror::Mirror::new(config, &infos)
             .and_then(|machine| {
-                Home::start_heard(&*name, Box::new(machine), devices, START_MAX, listener)
+                Home::start_with_notices(&*name, Box::new(machine), devices, START_MAX, handler)
             })
             .map_err(|error| {
                 let what = format!("{name} cannot be used");

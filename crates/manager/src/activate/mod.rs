@@ -33,7 +33,7 @@ pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
-pub(crate) use order::{OrderKeeper, Wanted};
+pub(crate) use order::{MetadataUpdater, Wanted};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lvm::Uuid;
-use target::home::{Listener, Speaker};
+use target::home::{MessageSender, NoticeHandler};
 use target::mirror::{self, unordered};
 
 /// What a mirror asks for.
@@ -20,10 +20,10 @@ pub(crate) struct Wanted {
 }
 
 /// Whoever writes down in which order the copies of mirrors come. Must not wait: the mirror waits
-/// until the speaker has said how it went.
-pub(crate) trait OrderKeeper: Send + Sync {
+/// until `sender` was sent how it went.
+pub(crate) trait MetadataUpdater: Send + Sync {
     /// Begins to write it down.
-    fn keep(self: Arc<Self>, wanted: Wanted, speaker: Speaker);
+    fn persist(self: Arc<Self>, wanted: Wanted, sender: MessageSender);
 
     /// The mirror called `name` has lost these images and goes on; nothing has to be written down.
     /// Must not wait.
@@ -33,17 +33,17 @@ pub(crate) trait OrderKeeper: Send + Sync {
 /// What hears the notices of the mirror `lv`, whose legs are `images`, with their names. Where
 /// nobody keeps the
 /// order, the mirror does not take writes that would need another one.
-pub(super) fn listener(
-    keeper: Option<Arc<dyn OrderKeeper>>,
+pub(super) fn handler(
+    updater: Option<Arc<dyn MetadataUpdater>>,
     lv: Uuid,
     name: String,
     images: Vec<(Uuid, String)>,
-) -> Listener {
-    Box::new(move |notice, speaker| {
-        if let (Some(lost), Some(keeper)) = (mirror::lost_in(notice), &keeper) {
+) -> NoticeHandler {
+    Box::new(move |notice, sender| {
+        if let (Some(lost), Some(updater)) = (mirror::lost_in(notice), &updater) {
             let lost = lost.iter().filter_map(|leg| images.get(*leg));
             let lost = lost.map(|(_, image)| image.clone()).collect();
-            return Arc::clone(keeper).lost(name.clone(), lost);
+            return Arc::clone(updater).lost(name.clone(), lost);
         }
         let Some(order) = mirror::Order::of_notice(notice) else {
             return;
@@ -55,9 +55,9 @@ pub(super) fn listener(
             believed: of(&order.believed),
             stale: of(&order.stale),
         };
-        match &keeper {
-            Some(keeper) => Arc::clone(keeper).keep(wanted, speaker.clone()),
-            None => speaker.say(unordered("this process does not own the volume group")),
+        match &updater {
+            Some(updater) => Arc::clone(updater).persist(wanted, sender.clone()),
+            None => sender.send(unordered("this process does not own the volume group")),
         }
     })
 }

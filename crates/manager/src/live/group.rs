@@ -10,7 +10,7 @@ use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 use target::volume::Volume;
 
-use super::order::Keeper;
+use super::order::GroupUpdater;
 use super::owner::Owner;
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
@@ -98,7 +98,7 @@ impl LiveGroup {
         let mut owner = Owner::take(host, disks, name)?;
         let turn = Arc::new(Mutex::default());
         let shared = Arc::new_cyclic(|shared| {
-            owner.keeper = Some(Arc::new(Keeper {
+            owner.updater = Some(Arc::new(GroupUpdater {
                 host: host.clone(),
                 disks: disks.clone(),
                 owned: owner.owned.clone(),

@@ -19,11 +19,11 @@ use std::time::Instant;
 use lvm::plan::logical::{has_first_image, order_images};
 use lvm::plan::pieces;
 use lvm::{Bytes, Uuid};
-use target::home::Speaker;
+use target::home::MessageSender;
 use target::mirror::{ordered, unordered};
 
 use super::group::{Shared, TURN_MAX, TURN_RETRY};
-use crate::activate::{OrderKeeper, Wanted};
+use crate::activate::{MetadataUpdater, Wanted};
 use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
 use crate::host::Host;
 use crate::lock::OwnedGroup;
@@ -33,7 +33,7 @@ use crate::{Error, Kind, Result};
 const COMMAND: &str = "a mirror lost a copy";
 
 /// Keeps the order of the copies of a live group's mirrors.
-pub(super) struct Keeper {
+pub(super) struct GroupUpdater {
     pub(super) host: Host,
     pub(super) disks: HostDisks,
     pub(super) owned: OwnedGroup,
@@ -48,12 +48,12 @@ enum Lost {
     Spared,
 }
 
-impl OrderKeeper for Keeper {
-    fn keep(self: Arc<Self>, wanted: Wanted, speaker: Speaker) {
-        let answer = speaker.clone();
+impl MetadataUpdater for GroupUpdater {
+    fn persist(self: Arc<Self>, wanted: Wanted, sender: MessageSender) {
+        let answer = sender.clone();
         let thread = std::thread::Builder::new().name("order".to_owned());
-        if let Err(error) = thread.spawn(move || self.order(&wanted, &speaker)) {
-            answer.say(unordered(&format!("cannot start a thread: {error}")));
+        if let Err(error) = thread.spawn(move || self.order(&wanted, &sender)) {
+            answer.send(unordered(&format!("cannot start a thread: {error}")));
         }
     }
 
@@ -76,8 +76,8 @@ impl OrderKeeper for Keeper {
     }
 }
 
-impl Keeper {
-    fn order(&self, wanted: &Wanted, speaker: &Speaker) {
+impl GroupUpdater {
+    fn order(&self, wanted: &Wanted, sender: &MessageSender) {
         let end = Instant::now() + TURN_MAX;
         let _turn = loop {
             match self.turn.try_lock() {
@@ -87,15 +87,15 @@ impl Keeper {
                     std::thread::sleep(TURN_RETRY);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return speaker.say(unordered("another change of the group takes too long"));
+                    return sender.send(unordered("another change of the group takes too long"));
                 }
             }
         };
         let done = self.commit(wanted, Lost::Tried);
         let done = done.or_else(|_| self.commit(wanted, Lost::Spared));
         match &done {
-            Ok(()) => speaker.say(ordered()),
-            Err(error) => speaker.say(unordered(&one_line(error))),
+            Ok(()) => sender.send(ordered()),
+            Err(error) => sender.send(unordered(&one_line(error))),
         }
         // Only now: the end of the mirror's use waits for it, and has the owner.
         let Some(shared) = self.shared.upgrade() else {

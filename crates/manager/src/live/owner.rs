@@ -12,7 +12,7 @@ use lvm::model::{LvId, VolumeGroup};
 use target::home::Home;
 use target::volume::{Access, Volume};
 
-use crate::activate::{Activator, MissingPolicy, Options, OrderKeeper, PvDevices};
+use crate::activate::{Activator, MetadataUpdater, MissingPolicy, Options, PvDevices};
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
@@ -40,7 +40,7 @@ pub(super) struct Owner {
     /// What is held, for commands that run here.
     pub(super) owned: OwnedGroup,
     /// Who writes down that a mirror lost a copy.
-    pub(super) keeper: Option<Arc<dyn OrderKeeper>>,
+    pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
     held: Vec<HeldPv>,
     /// Keeps stock's commands that change the group out. The last to go.
     stock: Option<StockLock>,
@@ -87,7 +87,7 @@ impl Owner {
                 devices: PvDevices::default(),
                 active: Vec::new(),
                 owned: OwnedGroup::new(group.uuid),
-                keeper: None,
+                updater: None,
                 held: Vec::new(),
                 stock: None,
             };
@@ -226,7 +226,7 @@ impl Owner {
         let options = Options { access, missing };
         let devices = std::mem::take(&mut self.devices);
         let activator = Activator::over(&self.scan, &self.host, devices);
-        let mut activator = activator.with_keeper(self.keeper.clone());
+        let mut activator = activator.with_updater(self.updater.clone());
         let group = self.scan.group(self.uuid).expect("it was found above");
         let activated = activator.activate(group, lv, options);
         self.devices = activator.into_devices();

@@ -218,7 +218,7 @@ impl Owner {
         let start = start_of(old, (group, lv), &ending).inspect_err(|_| resume_homes(&ending))?;
         let devices = std::mem::take(&mut self.devices);
         let activator = Activator::over(scan, &self.host, devices).starting(start);
-        let mut activator = activator.with_keeper(self.keeper.clone());
+        let mut activator = activator.with_updater(self.updater.clone());
         let compiled = activator.compile(group, lv, options);
         self.devices = activator.into_devices();
         let compiled = compiled.inspect_err(|_| resume_homes(&ending))?;

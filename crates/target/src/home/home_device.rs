@@ -23,12 +23,12 @@ pub struct Home {
     extents_of_leg: Option<usize>,
 }
 
-/// Hears a machine's notices, on the home's thread: it must not wait for anything there.
-pub type Listener = Box<dyn FnMut(&str, &Speaker) + Send>;
+/// Handles a machine's notices, on the home's thread: it must not wait for anything there.
+pub type NoticeHandler = Box<dyn FnMut(&str, &MessageSender) + Send>;
 
-/// Speaks to a machine without waiting, and does not keep it running.
+/// Sends messages to a machine without waiting, and does not keep it running.
 #[derive(Clone)]
-pub struct Speaker {
+pub struct MessageSender {
     inbox: Arc<Inbox>,
 }
 
@@ -48,16 +48,16 @@ impl Home {
         legs: Vec<Arc<dyn Device>>,
         limit: Duration,
     ) -> Result<Self> {
-        Self::start_heard(name, machine, legs, limit, Box::new(|_, _| {}))
+        Self::start_with_notices(name, machine, legs, limit, Box::new(|_, _| {}))
     }
 
-    /// The same; `listener` hears the machine's notices, perhaps before this returns.
-    pub fn start_heard(
+    /// The same; `handler` gets the machine's notices, perhaps before this returns.
+    pub fn start_with_notices(
         name: impl Into<String>,
         machine: Box<dyn Machine>,
         legs: Vec<Arc<dyn Device>>,
         limit: Duration,
-        listener: Listener,
+        handler: NoticeHandler,
     ) -> Result<Self> {
         let name = name.into();
         let inbox = Arc::new(Inbox::default());
@@ -68,7 +68,7 @@ impl Home {
             .name(format!("home {name}"))
             .spawn(move || {
                 let (inbox, legs, name) = theirs;
-                Runner::start(name, machine, &legs, inbox, (say, listener));
+                Runner::start(name, machine, &legs, inbox, (say, handler));
             })
             .map_err(|error| {
                 let source = block::Error::io("cannot start a thread", error);
@@ -145,13 +145,13 @@ impl Device for Home {
     }
 }
 
-impl Speaker {
+impl MessageSender {
     pub(super) fn new(inbox: Arc<Inbox>) -> Self {
         Self { inbox }
     }
 
-    /// Says something to the machine. One that has ended does not hear it.
-    pub fn say(&self, text: impl Into<String>) {
+    /// Sends the machine a message. One that has ended does not get it.
+    pub fn send(&self, text: impl Into<String>) {
         let (reply, _) = sync_channel(1);
         let text = text.into();
         self.inbox
@@ -159,9 +159,9 @@ impl Speaker {
     }
 }
 
-impl std::fmt::Debug for Speaker {
+impl std::fmt::Debug for MessageSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Speaker")
+        f.write_str("MessageSender")
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 
-use super::home_device::{Listener, Speaker};
+use super::home_device::{MessageSender, NoticeHandler};
 use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -41,8 +41,8 @@ pub(super) struct Runner {
     filled: Vec<Arc<Outbox>>,
     replies: HashMap<u64, SyncSender<Result<String>>>,
     message_count: u64,
-    listener: Listener,
-    speaker: Speaker,
+    handler: NoticeHandler,
+    sender: MessageSender,
     /// What was asked and has not been done; here, so that it is answered after a panic.
     messages: VecDeque<Message>,
     answers: Vec<Completion>,
@@ -80,9 +80,9 @@ impl Runner {
         machine: Box<dyn Machine>,
         legs: &[Arc<dyn Device>],
         inbox: Arc<Inbox>,
-        hear: (SyncSender<Result<Started>>, Listener),
+        hear: (SyncSender<Result<Started>>, NoticeHandler),
     ) {
-        let (started, listener) = hear;
+        let (started, handler) = hear;
         let opened = Driver::new().and_then(|driver| {
             let open = |leg: &Arc<dyn Device>| {
                 let queue = leg.open_queue(&driver)?;
@@ -103,8 +103,8 @@ impl Runner {
         let mut runner = Self {
             name,
             machine,
-            listener,
-            speaker: Speaker::new(Arc::clone(&inbox)),
+            handler,
+            sender: MessageSender::new(Arc::clone(&inbox)),
             leg_infos: legs.iter().map(|leg| leg.info()).collect(),
             inbox,
             driver,
@@ -166,7 +166,7 @@ impl Runner {
                 let result = result.map_err(|error| Error::device(self.name.clone(), error));
                 let _ = reply.send(result);
             }
-            Step::Notice(text) => (self.listener)(&text, &self.speaker),
+            Step::Notice(text) => (self.handler)(&text, &self.sender),
             Step::Stopped => {
                 self.assert_idle();
                 self.phase = Phase::Stopped;
