@@ -6,7 +6,8 @@
 //!         come ─▶ discards ─▶ backup ─▶ messages
 //! ```
 //!
-//! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Prompt`]) and which flushes are made.
+//! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Prompt`]), and which flushes
+//! are made.
 //! [`Session::change`] takes the locks of the groups that a [`Request`] names, looks at the disks,
 //! and calls the plan, which is a pure function of what was found. If somebody else got in between,
 //! it starts again: every device that is written, whatever becomes of it, is locked and read once

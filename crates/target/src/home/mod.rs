@@ -12,8 +12,8 @@
 //! ```
 //!
 //! `messages.rs` is the only thing shared: an inbox of the home and an outbox per queue, each a
-//! vector behind a lock that is held to push or to swap. A sender wakes a home that sleeps, the home
-//! wakes a queue whose outbox was empty; both once per batch. Each queue forwards at most
+//! vector behind a lock that is held to push or to swap. A sender wakes a home that sleeps, the
+//! home wakes a queue whose outbox was empty; both once per batch. Each queue forwards at most
 //! [`DEPTH_MAX`] requests at a time, so the inbox is bounded by the number of queues.
 //!
 //! Costs: two thread switches per request at depth 1, shared by all requests of a batch.
