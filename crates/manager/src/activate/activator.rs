@@ -70,8 +70,8 @@ impl Default for Options {
 pub(crate) enum MirrorStart {
     /// By themselves.
     Now,
-    /// Held, until [`target::mirror::GO`]: in the place of one that is suspended, of which it was
-    /// known that so many regions, from the first on, are in sync.
+    /// Standby, until [`target::mirror::ACTIVATE`]: in the place of one that is suspended, of which
+    /// it was known that so many regions, from the first on, are in sync.
     InPlace { in_sync: u64 },
 }
 

@@ -15,7 +15,7 @@ use block::Device;
 use lvm::Uuid;
 use lvm::model::{Area, LvFlag, LvId, Mirror, Segment};
 use target::home::Home;
-use target::mirror::{self, Leg, LogPlace, MirrorConfig, Others, Start, Sync};
+use target::mirror::{self, Leg, LogPlace, MirrorConfig, Primary, Start, Sync};
 use target::table::{self, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
@@ -71,15 +71,15 @@ impl Builder<'_> {
             Access::ReadWrite => mirror::Access::ReadWrite,
         };
         if let MirrorStart::InPlace { in_sync } = self.mirrors {
-            config.start = Start::Held;
+            config.start = Start::Standby;
             config.kept = in_sync;
         }
         if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
             config.sync = Sync::Assumed;
         }
-        config.others = match config.sync {
-            Sync::Assumed if mirror.log.is_none() => Others::All,
-            _ => Others::Leg(0),
+        config.primary = match config.sync {
+            Sync::Assumed if mirror.log.is_none() => Primary::All,
+            _ => Primary::Image(0),
         };
         if let Some(log) = mirror.log
             && let Some(device) = self.log(lv, log, depth)?

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lvm::Uuid;
 use target::home::{MessageSender, NoticeHandler};
-use target::mirror::{self, unordered};
+use target::mirror::{self, persist_failed};
 
 /// What a mirror asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn handler(
             let lost = lost.map(|(_, image)| image.clone()).collect();
             return Arc::clone(updater).lost(name.clone(), lost);
         }
-        let Some(order) = mirror::Order::of_notice(notice) else {
+        let Some(order) = mirror::ImageOrder::of_notice(notice) else {
             return;
         };
         let of = |legs: &[usize]| legs.iter().map(|leg| images[*leg].0).collect();
@@ -57,7 +57,7 @@ pub(super) fn handler(
         };
         match &updater {
             Some(updater) => Arc::clone(updater).persist(wanted, sender.clone()),
-            None => sender.send(unordered("this process does not own the volume group")),
+            None => sender.send(persist_failed("this process does not own the volume group")),
         }
     })
 }

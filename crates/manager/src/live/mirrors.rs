@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use lvm::model::{Area, LvId, Mirror, SegmentType, VolumeGroup};
 use target::home::Home;
-use target::mirror::GO;
+use target::mirror::ACTIVATE;
 
 use super::stack::has_mirror;
 use crate::activate::MirrorStart;
@@ -99,9 +99,9 @@ fn known(status: &str) -> Option<u64> {
 }
 
 /// Lets held mirrors go on. One that cannot write its log says so to whoever writes to it.
-pub(super) fn go(homes: &[Home]) {
+pub(super) fn activate(homes: &[Home]) {
     for home in homes {
-        let _ = home.message(GO, REPLY_MAX);
+        let _ = home.message(ACTIVATE, REPLY_MAX);
     }
 }
 

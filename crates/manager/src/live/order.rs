@@ -1,7 +1,7 @@
 //! A mirror in use loses its first copy: the text gets another one in front.
 //!
 //! ```text
-//!   mirror's thread    a leg is lost; what missed it waits ─▶ keep()        ◀─ ordered, unordered
+//!   mirror's thread    a leg is lost; what missed it waits ─▶ persist()     ◀─ persisted or not
 //!   thread "order"       its turn ─▶ change: locks, scan, order_images, commit ─▶ say ─▶ refresh
 //! ```
 //!
@@ -20,7 +20,7 @@ use lvm::plan::logical::{has_first_image, order_images};
 use lvm::plan::pieces;
 use lvm::{Bytes, Uuid};
 use target::home::MessageSender;
-use target::mirror::{ordered, unordered};
+use target::mirror::{persist_failed, persisted};
 
 use super::group::{Shared, TURN_MAX, TURN_RETRY};
 use crate::activate::{MetadataUpdater, Wanted};
@@ -53,7 +53,7 @@ impl MetadataUpdater for GroupUpdater {
         let answer = sender.clone();
         let thread = std::thread::Builder::new().name("order".to_owned());
         if let Err(error) = thread.spawn(move || self.order(&wanted, &sender)) {
-            answer.send(unordered(&format!("cannot start a thread: {error}")));
+            answer.send(persist_failed(&format!("cannot start a thread: {error}")));
         }
     }
 
@@ -87,15 +87,16 @@ impl GroupUpdater {
                     std::thread::sleep(TURN_RETRY);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return sender.send(unordered("another change of the group takes too long"));
+                    return sender
+                        .send(persist_failed("another change of the group takes too long"));
                 }
             }
         };
         let done = self.commit(wanted, Lost::Tried);
         let done = done.or_else(|_| self.commit(wanted, Lost::Spared));
         match &done {
-            Ok(()) => sender.send(ordered()),
-            Err(error) => sender.send(unordered(&one_line(error))),
+            Ok(()) => sender.send(persisted()),
+            Err(error) => sender.send(persist_failed(&one_line(error))),
         }
         // Only now: the end of the mirror's use waits for it, and has the owner.
         let Some(shared) = self.shared.upgrade() else {

@@ -18,7 +18,7 @@ use target::home::Home;
 use target::table::Table;
 use target::volume::{Access, Suspension, Volume};
 
-use super::mirrors::{go, in_place_of, is_resized};
+use super::mirrors::{activate, in_place_of, is_resized};
 use super::owner::Owner;
 use super::stack::{describe, has_mirror};
 use crate::activate::{Activator, MirrorStart, decide};
@@ -249,7 +249,7 @@ impl Owner {
         }
         for exchange in exchanges.list {
             if exchange.is_in_place {
-                go(&exchange.homes);
+                activate(&exchange.homes);
             }
             let published = match exchange.suspension {
                 Some(suspension) => suspension.publish(exchange.table),

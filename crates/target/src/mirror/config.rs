@@ -60,24 +60,24 @@ pub enum Start {
     /// At once.
     #[default]
     Now,
-    /// When it is told [`GO`]: its log is read, and neither the log nor a leg is written. So it
-    /// can take the place of a suspended one with the same log, or be dropped as if it had never
-    /// been.
-    Held,
+    /// When it is told to [`ACTIVATE`]: its log is read, and neither the log nor a leg is
+    /// written. So it can take the place of a suspended one with the same log, or be dropped as if
+    /// it had never been.
+    Standby,
 }
 
-/// The message that a held mirror goes on with; answered when its log is claimed.
-pub const GO: &str = "go";
+/// The message that a mirror in standby goes on with; answered when its log is claimed.
+pub const ACTIVATE: &str = "activate";
 
-/// What others believe of the legs: those who know how the mirror is described, but not what its
-/// log has on record.
+/// Which image the mirror's description names as right, for those who read the description and not
+/// the record in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Others {
-    /// There is nobody else, or nobody who minds.
+pub enum Primary {
+    /// There is no description, or nobody who reads it.
     #[default]
-    Nobody,
-    /// Where legs may differ, this one is right; at the start it is the first one.
-    Leg(usize),
+    Unrecorded,
+    /// Where images may differ, this one is right; at the start it is the first one.
+    Image(usize),
     /// All of them, everywhere: nothing is ever copied at a start.
     All,
 }
@@ -130,8 +130,9 @@ pub struct MirrorConfig {
     pub sync: Sync,
     /// Where the log is in memory: so many regions, from the first on, are known to be in sync.
     pub kept: u64,
-    /// What others believe; they are told before that could do harm (see [`super::Order`]).
-    pub others: Others,
+    /// What the description says; it is changed before that could do harm (see
+    /// [`super::ImageOrder`]).
+    pub primary: Primary,
     /// Whether it is written.
     pub access: Access,
     /// When that begins.
@@ -153,7 +154,7 @@ impl MirrorConfig {
             log: LogPlace::Core,
             sync: Sync::AsLogged,
             kept: 0,
-            others: Others::Nobody,
+            primary: Primary::Unrecorded,
             access: Access::ReadWrite,
             start: Start::Now,
             clean_after: CLEAN_AFTER,

@@ -4,13 +4,13 @@
 //! more. Before anything is answered that it missed, three things happen in order: the other legs
 //! are flushed (what they hold may have been durable on the lost leg alone), the leg is taken off
 //! the log's record of believed legs, and that record is durable. So whatever power cut follows,
-//! either the record is there, or nothing was answered that only the other legs hold. Where others
-//! believe the lost leg, they are told as a fourth thing (`order.rs`).
+//! either the record is there, or nothing was answered that only the other legs hold. Where the
+//! metadata name the lost leg first, they are changed as a fourth thing (`primary.rs`).
 //!
 //! If no believed leg did it, nobody is lost: the request fails, and the legs may differ.
 //!
-//! A log in memory remembers nothing; what others were told is all that is known of such a mirror
-//! when it starts again.
+//! A log in memory remembers nothing; what the metadata say is all that is known of such a
+//! mirror when it starts again.
 
 use std::time::Duration;
 
@@ -79,8 +79,8 @@ pub(super) struct Drops {
     next: Vec<usize>,
     /// Those who wait for the present one.
     round: Option<Vec<usize>>,
-    /// The leg that others are being told to believe; the present round waits for that.
-    pub(super) telling: Option<usize>,
+    /// The leg that is being written down as primary; the present round waits for that.
+    pub(super) persisting: Option<usize>,
     /// Why nothing can be recorded any more.
     failed: Option<Error>,
 }
@@ -243,34 +243,34 @@ impl Mirror {
         }
     }
 
-    /// The record says which legs are lost; others may have to be told.
+    /// The record says which legs are lost; the primary image may have to change.
     pub(super) fn drop_recorded(
         &mut self,
         result: &block::Result<()>,
         now: Duration,
         steps: &mut Steps,
     ) {
-        if result.is_ok() && self.must_tell() {
-            self.tell_others(steps);
+        if result.is_ok() && self.primary_is_out_of_sync() {
+            self.persist_primary(steps);
             if self.planted != Some(Plant::AnswerBeforeTold) {
                 return;
             }
-            self.drops.telling = None;
+            self.drops.persisting = None;
         } else if result.is_ok() {
-            self.tell_of_loss(steps);
+            self.report_loss(steps);
         }
         self.end_drop_round(result, now, steps);
     }
 
-    /// When writes begin: where others believe a leg that is stale by now, a round without
+    /// When writes begin: where the primary leg is stale by now, a round without
     /// requests, behind which writes wait.
-    pub(super) fn begin_told_round(&mut self, steps: &mut Steps) {
-        if !self.is_running() || !self.must_tell() {
+    pub(super) fn begin_primary_round(&mut self, steps: &mut Steps) {
+        if !self.is_running() || !self.primary_is_out_of_sync() {
             return;
         }
         assert!(self.drops.is_idle(), "nothing was lost before the start");
         self.drops.round = Some(Vec::new());
-        self.tell_others(steps);
+        self.persist_primary(steps);
     }
 
     /// All is said that had to be, or cannot be.

@@ -4,7 +4,7 @@
 //!   write ─▸ hold regions ─▸ log bit 0, durable ─▸ all legs ─▸ answer
 //!                                                      ╲ a leg fails: others flushed,
 //!                                                        stale on record, durable,
-//!                                                        others told ─▸ answer
+//!                                                        primary written down ─▸ answer
 //!   rest  ─▸ flush legs ─▸ log bit 1
 //!   start ─▸ where the bit is 0, one believed leg is read, and copied to the others
 //! ```
@@ -18,14 +18,14 @@
 //!
 //! The disk log is the kernel's, both ways: it can take over at any point, and so can we. What the
 //! kernel cannot know from it is which leg is stale (`log_image.rs`), so whoever describes the
-//! mirror to the kernel is told which leg has to be the first one (`order.rs`).
+//! mirror to the kernel is told which leg has to be the first one (`primary.rs`).
 //!
 //! Does not: replace lost legs by itself, compare legs, or keep a log per leg: while a leg is
 //! missing nothing becomes in sync, and when it comes back all that was written meanwhile is
 //! copied. Costs: a durable log write before the first write to a resting region.
 //!
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
-//! `journal.rs` writes the log, `health.rs` loses legs, `order.rs` tells others about it,
+//! `journal.rs` writes the log, `health.rs` loses legs, `primary.rs` has it written down,
 //! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`,
 //! `limits.rs` and `operation.rs` are what they know.
 //! `explore/` takes the power away.
@@ -39,18 +39,19 @@ mod journal;
 mod limits;
 mod log_image;
 mod operation;
-mod order;
+mod primary;
 mod regions;
 mod requests;
 mod resync;
 mod state;
 
 pub use config::{
-    Access, Content, GO, LEGS_MAX, Leg, LogPlace, MirrorConfig, Others, REGIONS_MAX, Start, Sync,
+    ACTIVATE, Access, Content, LEGS_MAX, Leg, LogPlace, MirrorConfig, Primary, REGIONS_MAX, Start,
+    Sync,
 };
 use log_image::is_region_in_sync;
 pub use log_image::{believed_legs, is_in_sync, log_length};
-pub use order::{Order, lost_in, ordered, unordered};
+pub use primary::{ImageOrder, lost_in, persist_failed, persisted};
 pub use state::Mirror;
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::time::Duration;
 use block::{BufferPool, Completion, Info, Kind, Range, Request};
 
 use super::clean::CLEAN_TIMER;
-use super::config::{Access, Content, GO, LogPlace, MirrorConfig, Start, Sync};
+use super::config::{ACTIVATE, Access, Content, LogPlace, MirrorConfig, Start, Sync};
 use super::explore::Plant;
 use super::health::{Drops, LegState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
 use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
-use super::order;
+use super::primary;
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -44,17 +44,17 @@ pub struct Mirror {
     log_block: u32,
     loading: Vec<u8>,
     phase: Phase,
-    hold: Hold,
-    /// What came in while it was held.
+    activation: Activation,
+    /// What came in while it was in standby.
     waiting: Vec<Request>,
 }
 
 /// Whether a mirror may write yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
-    Held,
+enum Activation {
+    Standby,
     /// The log is being claimed; this message is answered then.
-    Going(u64),
+    Activating(u64),
     Over,
 }
 
@@ -131,10 +131,10 @@ impl Mirror {
             log_block,
             loading: Vec::new(),
             phase: Phase::Loading,
-            hold: match config.start {
-                _ if config.access == Access::ReadOnly => Hold::Over,
-                Start::Held => Hold::Held,
-                Start::Now => Hold::Over,
+            activation: match config.start {
+                _ if config.access == Access::ReadOnly => Activation::Over,
+                Start::Standby => Activation::Standby,
+                Start::Now => Activation::Over,
             },
             waiting: Vec::new(),
             config,
@@ -142,7 +142,7 @@ impl Mirror {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        let is_open = matches!(self.phase, Phase::Running) && self.hold == Hold::Over;
+        let is_open = matches!(self.phase, Phase::Running) && self.activation == Activation::Over;
         is_open && self.config.access == Access::ReadWrite
     }
 
@@ -206,7 +206,7 @@ impl Mirror {
                 image.take_changed();
             }
             self.log_ready(Ok(()), steps);
-        } else if self.config.start == Start::Held {
+        } else if self.config.start == Start::Standby {
             self.log_ready(Ok(()), steps);
         } else {
             self.journal.wait(Waiter::Claim);
@@ -236,15 +236,15 @@ impl Mirror {
         now: Duration,
         steps: &mut Steps,
     ) {
-        let Hold::Going(id) = self.hold else {
+        let Activation::Activating(id) = self.activation else {
             return self.log_ready(result, steps);
         };
-        self.hold = Hold::Over;
+        self.activation = Activation::Over;
         if let Err(error) = &result {
             // Where the log says that legs may differ, that may not be durable: nothing is written.
             self.drops.fail(error);
         }
-        self.begin_told_round(steps);
+        self.begin_primary_round(steps);
         for request in std::mem::take(&mut self.waiting) {
             self.request(request, now, steps);
         }
@@ -252,13 +252,13 @@ impl Mirror {
         steps.push(Step::Reply { id, result });
     }
 
-    /// Claims the log, after which what was held goes on.
-    fn go(&mut self, id: u64, now: Duration, steps: &mut Steps) {
-        if self.hold != Hold::Held {
+    /// Claims the log, after which what waited goes on.
+    fn activate(&mut self, id: u64, now: Duration, steps: &mut Steps) {
+        if self.activation != Activation::Standby {
             let result = Ok(self.status());
             return steps.push(Step::Reply { id, result });
         }
-        self.hold = Hold::Going(id);
+        self.activation = Activation::Activating(id);
         match self.journal.image {
             Some(_) => self.journal.wait(Waiter::Claim),
             None => self.log_claimed(Ok(()), now, steps),
@@ -330,7 +330,7 @@ impl Mirror {
         }
         steps.push(Step::Started(result));
         if runs {
-            self.begin_told_round(steps);
+            self.begin_primary_round(steps);
         }
     }
 
@@ -362,8 +362,8 @@ impl Mirror {
 
     /// Does what can be done now, after each event.
     fn pump(&mut self, now: Duration, steps: &mut Steps) {
-        let is_held = self.hold == Hold::Held;
-        while !is_held && (self.drops.wants_round() || self.journal.wants_round()) {
+        let is_standby = self.activation == Activation::Standby;
+        while !is_standby && (self.drops.wants_round() || self.journal.wants_round()) {
             self.pump_drops(now, steps);
             self.pump_journal(now, steps);
         }
@@ -381,13 +381,13 @@ impl Mirror {
         let Phase::Ending { last, until } = &mut self.phase else {
             return;
         };
-        let is_held = self.hold == Hold::Held;
-        let is_written = is_held || (self.journal.is_idle() && self.drops.is_idle());
+        let is_standby = self.activation == Activation::Standby;
+        let is_written = is_standby || (self.journal.is_idle() && self.drops.is_idle());
         if !self.operations.is_empty() || !is_written {
             return;
         }
         let stops = matches!(last, Step::Stopped);
-        let writes = self.config.access == Access::ReadWrite && !is_held;
+        let writes = self.config.access == Access::ReadWrite && !is_standby;
         match *until {
             Ending::Drained if writes => {
                 *until = Ending::Cleaned;
@@ -504,7 +504,9 @@ impl Machine for Mirror {
     fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
         match event {
             Event::Start => self.start(steps),
-            Event::Request(request) if self.hold != Hold::Over => self.waiting.push(request),
+            Event::Request(request) if self.activation != Activation::Over => {
+                self.waiting.push(request)
+            }
             Event::Request(request) => self.request(request, now, steps),
             Event::Answer { leg, answer } => self.answer(leg, answer, now, steps),
             Event::Timer(CLEAN_TIMER) if self.is_running() => self.clean_timer_fired(now, steps),
@@ -513,10 +515,10 @@ impl Machine for Mirror {
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
             Event::Resume => self.phase = Phase::Running,
-            Event::Message { id, text } if text == GO => self.go(id, now, steps),
+            Event::Message { id, text } if text == ACTIVATE => self.activate(id, now, steps),
             Event::Message { id, text } => {
-                let result = match order::answer_in(&text) {
-                    Some(answer) => self.others_told(answer, now, steps),
+                let result = match primary::answer_in(&text) {
+                    Some(answer) => self.primary_persisted(answer, now, steps),
                     None => self.message(&text),
                 };
                 steps.push(Step::Reply { id, result });

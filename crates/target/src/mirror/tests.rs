@@ -11,7 +11,7 @@ use super::bits::Bits;
 use super::explore::{Campaign, Plant};
 use super::log_image::LogImage;
 use super::{
-    Access, Content, GO, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, believed_legs,
+    ACTIVATE, Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, believed_legs,
     is_in_sync,
 };
 use crate::Kind as Refusal;
@@ -408,7 +408,7 @@ fn mirrors_grow_into_larger_ones() {
     };
     let held = || {
         let mut config = Set::config();
-        config.start = Start::Held;
+        config.start = Start::Standby;
         config
     };
     let log = || set.devices[2].disk().content().clone();
@@ -426,7 +426,7 @@ fn mirrors_grow_into_larger_ones() {
     drop(device);
     old.suspend(LIMIT).unwrap();
     let new = set.start(held()).unwrap();
-    new.message(GO, LIMIT).unwrap();
+    new.message(ACTIVATE, LIMIT).unwrap();
     wait_for(&new, "legs=AA in_sync=16/16 dirty=0");
     let before = log();
     drop(old);
@@ -445,7 +445,7 @@ fn mirrors_grow_into_larger_ones() {
             let mut device = BlockingDevice::open(&new).unwrap();
             device.write_at(&[5; 512], SIZE - 512)
         });
-        new.message(GO, LIMIT).unwrap();
+        new.message(ACTIVATE, LIMIT).unwrap();
         written.join().unwrap().unwrap();
     });
     wait_for(&new, "legs=AA in_sync=16/16");
@@ -543,11 +543,11 @@ fn logs_are_durable_before_they_count() {
 fn unclaimed_logs_stop_all_writes() {
     let set = Set::new();
     let mut config = Set::config();
-    config.start = Start::Held;
+    config.start = Start::Standby;
     let home = set.start(config).unwrap();
     assert!(status(&home).starts_with("legs=AS in_sync=0/16"));
     set.devices[2].disk().vanish();
-    home.message(GO, LIMIT).unwrap_err();
+    home.message(ACTIVATE, LIMIT).unwrap_err();
     let mut device = BlockingDevice::open(&home).unwrap();
     // A region that is not in sync needs nothing of the log, if that is durable.
     device.write_at(&[4; 512], 0).unwrap_err();

@@ -44,7 +44,7 @@ pub struct Report {
     pub released: u64,
     /// Mirrors that took the place of another one.
     pub replaced: u64,
-    /// Mirrors that were held, and given up.
+    /// Mirrors in standby that were given up.
     pub given_up: u64,
     /// The seed of a history in which a promise was broken, and how.
     pub broken: Option<(u64, String)>,
@@ -73,7 +73,7 @@ impl fmt::Display for Report {
              gone after {without_leg}, a stale one back after {stale}, and back for the kernel \
              after {kernel}; the log had failed before {log_failed}; {killed} mirrors were \
              killed, {stopped} stopped, {released} logs given back, {replaced} mirrors \
-             replaced, {given_up} held in vain"
+             replaced, {given_up} given up in standby"
         )
     }
 }

@@ -7,7 +7,7 @@ use super::model::{Content, Expected, Model};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::{Described, Sort, World};
 use crate::machine::Event;
-use crate::mirror::{GO, LogPlace, Start};
+use crate::mirror::{ACTIVATE, LogPlace, Start};
 
 /// Requests in flight at most.
 const DEPTH: usize = 6;
@@ -394,7 +394,7 @@ impl Run {
         let described = self.world.described.clone();
         let mirror = self
             .shape
-            .mirror(&described, &self.there, Start::Held, &infos)?;
+            .mirror(&described, &self.there, Start::Standby, &infos)?;
         let before = self.world.changes;
         let old = self.world.replace(mirror);
         let started = self.settle_start(random)?;
@@ -427,7 +427,7 @@ impl Run {
         let early = random.chance(1, 2);
         let mut old = Some(old);
         let mut well = !early || self.world.end(old.take().expect("it was not ended"));
-        let text = GO.to_owned();
+        let text = ACTIVATE.to_owned();
         self.world.tell(Event::Message { id: 1, text });
         well &= old.is_none_or(|old| self.world.end(old));
         if well {

@@ -11,7 +11,7 @@ use block::{Info, Range};
 use super::plant::Plant;
 use crate::mirror::limits::Limits;
 use crate::mirror::log_image::LogImage;
-use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Others, Start, Sync};
+use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Primary, Start, Sync};
 
 use super::world::Described;
 
@@ -125,10 +125,10 @@ impl Shape {
         let mut config = MirrorConfig::new("m", self.size(), REGION * SECTOR, legs);
         config.log = self.log;
         config.start = start;
-        (config.sync, config.others) = if described.assumed {
-            (Sync::Assumed, Others::All)
+        (config.sync, config.primary) = if described.assumed {
+            (Sync::Assumed, Primary::All)
         } else {
-            (Sync::AsLogged, Others::Leg(0))
+            (Sync::AsLogged, Primary::Image(0))
         };
         let mut mirror = Mirror::new(config, infos).map_err(|error| error.to_string())?;
         mirror.planted = self.plant;

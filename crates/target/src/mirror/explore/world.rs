@@ -14,7 +14,7 @@ use block::sim::{Disk, Random, Ticket};
 use block::{Completion, Durability, Kind, Operation, Request};
 
 use crate::machine::{Event, Machine, Step, Steps};
-use crate::mirror::{Mirror, Order, ordered, unordered};
+use crate::mirror::{ImageOrder, Mirror, persist_failed, persisted};
 
 /// One run of a mirror, from its start to a cut.
 pub(super) struct World {
@@ -93,7 +93,7 @@ impl Sort {
 
 impl Described {
     /// In another order of what are its legs now.
-    fn reordered(&self, order: &Order) -> Self {
+    fn reordered(&self, order: &ImageOrder) -> Self {
         let all = order.believed.iter().chain(&order.stale);
         Self {
             order: all.map(|leg| self.order[*leg]).collect(),
@@ -189,7 +189,7 @@ impl World {
                 Step::Stopped => self.stopped = true,
                 Step::Notice(text) => {
                     // Of a loss that asks for nothing it only says that it was.
-                    if let Some(order) = Order::of_notice(&text) {
+                    if let Some(order) = ImageOrder::of_notice(&text) {
                         assert!(self.wanted.is_none(), "one question at a time");
                         self.wanted = Some(self.started_as.reordered(&order));
                     }
@@ -278,9 +278,9 @@ impl World {
         self.undescribable = false;
         self.undescribed |= fails;
         let text = if fails {
-            unordered("there is no room")
+            persist_failed("there is no room")
         } else {
-            ordered()
+            persisted()
         };
         self.tell(Event::Message { id: 0, text });
     }

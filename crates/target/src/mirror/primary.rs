@@ -1,53 +1,54 @@
-//! What others believe, and how they are told before it does harm.
+//! The image that the metadata names first, and how that is kept right before it does harm.
 //!
-//! Whoever runs a mirror after us may not read the record in the log: the kernel believes the leg
-//! that its table names first, and a log in memory has no record at all. The order of the legs in
-//! the mirror's description is what everybody reads. So this holds at all times:
-//!
-//! ```text
-//!   the leg that others believe holds everything that was answered
-//! ```
-//!
-//! When that leg is lost, or stale at the start, a notice asks whoever keeps the description to put
-//! the believed legs first. Until the message comes that this is durable, nothing is answered that
-//! the leg missed; reads go on. If it cannot be done, what waits fails, and so does all that is
-//! written from then on: an error now, rather than old data later.
+//! Whoever runs a mirror after us may not read the record in the log: the kernel takes the image
+//! for right that its table names first, and a log in memory has no record at all. The order of the
+//! images in the mirror's description is what everybody reads. So this holds at all times:
 //!
 //! ```text
-//!   mirror ── order 1 2 lost 0 ──▸ keeper          keeper ── ordered ──────▸ mirror
-//!                                                         ╲ unordered WHY ─▸
+//!   the primary image, the first in the description, holds everything that was answered
 //! ```
 //!
-//! Where nobody has to be told, a notice says all the same which legs were lost: redundancy does
-//! not go in silence. Nothing waits for that one.
+//! When that image is lost, or out of sync at the start, a notice asks whoever keeps the
+//! description (the updater) to put the images in sync first. Until the message comes that this is
+//! durable, nothing is answered that the primary image missed; reads go on. If it cannot be done,
+//! what waits fails, and so does all that is written from then on: an error now, rather than old
+//! data later.
 //!
-//! Others who believe every leg (nothing is copied at a start, and there is no log on disk) are
-//! told when any leg is lost.
+//! ```text
+//!   mirror ── order 1 2 lost 0 ──▸ updater         updater ── persisted ─────────▸ mirror
+//!                                                         ╲ persist-failed WHY ─▸
+//! ```
+//!
+//! Where nothing has to be written down, a notice says all the same which images were lost:
+//! redundancy does not go in silence. Nothing waits for that one.
+//!
+//! Where the description says that all images are in sync (nothing is copied at a start, and there
+//! is no log on disk), it is changed when any image is lost.
 
 use std::time::Duration;
 
 use block::{Error, Kind};
 
 use super::Mirror;
-use super::config::Others;
+use super::config::Primary;
 use crate::machine::{Step, Steps};
 
 const ORDER: &str = "order";
 const LOST: &str = "lost";
-const ORDERED: &str = "ordered";
-const UNORDERED: &str = "unordered";
+const PERSISTED: &str = "persisted";
+const PERSIST_FAILED: &str = "persist-failed";
 
 /// The order in which the legs have to be described. Each is its place in the mirror's
 /// [`super::MirrorConfig::legs`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct ImageOrder {
     /// The legs that hold everything.
     pub believed: Vec<usize>,
-    /// The others. From now on nobody may believe them.
+    /// The others. From now on nobody may read them where images may differ.
     pub stale: Vec<usize>,
 }
 
-impl Order {
+impl ImageOrder {
     /// What a notice of a mirror asks for; `None`: it is about something else.
     pub fn of_notice(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
@@ -86,45 +87,45 @@ pub fn lost_in(text: &str) -> Option<Vec<usize>> {
 }
 
 /// The message that the legs are described in the order that was asked for last, durably.
-pub fn ordered() -> String {
-    ORDERED.to_owned()
+pub fn persisted() -> String {
+    PERSISTED.to_owned()
 }
 
 /// The message that they cannot be.
-pub fn unordered(why: &str) -> String {
-    format!("{UNORDERED} {why}")
+pub fn persist_failed(why: &str) -> String {
+    format!("{PERSIST_FAILED} {why}")
 }
 
 /// Why not, if not; `None`: the message is about something else.
 pub(super) fn answer_in(text: &str) -> Option<Result<(), String>> {
     match text.split_once(' ') {
-        None if text == ORDERED => Some(Ok(())),
-        Some((UNORDERED, why)) => Some(Err(why.to_owned())),
+        None if text == PERSISTED => Some(Ok(())),
+        Some((PERSIST_FAILED, why)) => Some(Err(why.to_owned())),
         _ => None,
     }
 }
 
 impl Mirror {
-    /// Whether others believe a leg that they must not believe.
-    pub(super) fn must_tell(&self) -> bool {
-        match self.config.others {
-            Others::Nobody => false,
-            Others::Leg(leg) => !self.legs[leg].believed,
-            Others::All => self.legs.iter().any(|leg| !leg.believed),
+    /// Whether the description names an image as right that is not.
+    pub(super) fn primary_is_out_of_sync(&self) -> bool {
+        match self.config.primary {
+            Primary::Unrecorded => false,
+            Primary::Image(leg) => !self.legs[leg].believed,
+            Primary::All => self.legs.iter().any(|leg| !leg.believed),
         }
     }
 
-    /// Asks that others be told; a round of lost legs waits for the answer.
-    pub(super) fn tell_others(&mut self, steps: &mut Steps) {
+    /// Asks for another primary image; a round of lost legs waits for the answer.
+    pub(super) fn persist_primary(&mut self, steps: &mut Steps) {
         let believed = |leg: &usize| self.legs[*leg].believed;
         let (believed, stale): (Vec<_>, Vec<_>) = (0..self.legs.len()).partition(believed);
         assert!(!believed.is_empty(), "the last believed leg is never lost");
-        self.drops.telling = Some(believed[0]);
-        steps.push(Step::Notice(Order { believed, stale }.notice()));
+        self.drops.persisting = Some(believed[0]);
+        steps.push(Step::Notice(ImageOrder { believed, stale }.notice()));
     }
 
     /// Says which legs are lost.
-    pub(super) fn tell_of_loss(&self, steps: &mut Steps) {
+    pub(super) fn report_loss(&self, steps: &mut Steps) {
         let lost = self.legs.iter().enumerate().filter(|(_, leg)| leg.lost);
         let places = lost.map(|(place, _)| format!(" {place}"));
         steps.push(Step::Notice(format!(
@@ -133,15 +134,15 @@ impl Mirror {
         )));
     }
 
-    /// Others were told, or cannot be.
-    pub(super) fn others_told(
+    /// The primary image is written down, or cannot be.
+    pub(super) fn primary_persisted(
         &mut self,
         answer: Result<(), String>,
         now: Duration,
         steps: &mut Steps,
     ) -> block::Result<String> {
-        let Some(leg) = self.drops.telling.take() else {
-            let what = format!("{}: nobody asked for an order of legs", self.config.name);
+        let Some(leg) = self.drops.persisting.take() else {
+            let what = format!("{}: no order of images was asked for", self.config.name);
             return Err(Error::new(Kind::Unsupported, what));
         };
         let result = answer.map_err(|why| {
@@ -154,7 +155,7 @@ impl Mirror {
             Error::new(Kind::Io, what)
         });
         if result.is_ok() {
-            self.config.others = Others::Leg(leg);
+            self.config.primary = Primary::Image(leg);
         }
         self.end_drop_round(&result, now, steps);
         Ok(self.status())
