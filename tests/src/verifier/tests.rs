@@ -1,4 +1,4 @@
-//! The verifier finds what it is there to find: servers that lose something, planted here.
+//! The verifier finds what it is there to find: servers that lose something, seeded here.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use super::{
 use crate::scratch::Scratch;
 
 const BLOCKS: u64 = 256;
-/// Every so many writes a planted fault strikes.
+/// Every so many writes a seeded fault strikes.
 const EVERY: u64 = 40;
 /// One of so many flushes is done all the same: several are in flight at once, and one covers
 /// for the next.
@@ -35,7 +35,7 @@ const REQUESTS: u64 = 3000;
 /// none. Here, too, the first find ends the load.
 const REQUESTS_MAX: u64 = 300_000;
 
-/// What a planted server does wrong.
+/// What a faulty server does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// Nothing.
@@ -55,7 +55,7 @@ enum Fault {
 }
 
 /// A disk with a volatile cache, and a fault.
-struct Planted {
+struct FaultyServer {
     fault: Fault,
     count: AtomicU64,
     state: Mutex<State>,
@@ -77,12 +77,12 @@ enum Power {
     Off,
 }
 
-struct PlantedQueue {
-    device: Arc<Planted>,
+struct FaultyQueue {
+    device: Arc<FaultyServer>,
     answers: Answers,
 }
 
-impl Planted {
+impl FaultyServer {
     fn strikes(&self, fault: Fault) -> bool {
         if self.fault != fault {
             return false;
@@ -143,25 +143,25 @@ impl Planted {
 }
 
 /// The device that the server sees.
-struct Shown(Arc<Planted>);
+struct Shown(Arc<FaultyServer>);
 
 impl Device for Shown {
     fn info(&self) -> Info {
-        let mut info = Info::new("planted", BLOCKS * BLOCK as u64);
+        let mut info = Info::new("faulty", BLOCKS * BLOCK as u64);
         info.fua = true;
         info.durable = true;
         info
     }
 
     fn open_queue(&self, driver: &Driver) -> block::Result<Box<dyn Queue>> {
-        Ok(Box::new(PlantedQueue {
+        Ok(Box::new(FaultyQueue {
             device: Arc::clone(&self.0),
             answers: Answers::new(driver),
         }))
     }
 }
 
-impl Queue for PlantedQueue {
+impl Queue for FaultyQueue {
     fn submit(&mut self, mut request: Request) {
         let result = self.device.do_it(&mut request);
         self.answers.push(Completion {
@@ -180,10 +180,10 @@ impl Queue for PlantedQueue {
     }
 }
 
-fn serve(socket: &Path, device: Arc<Planted>) -> Server {
+fn serve(socket: &Path, device: Arc<FaultyServer>) -> Server {
     let exports = Exports::new();
     let export = Export {
-        name: "planted".to_owned(),
+        name: "faulty".to_owned(),
         description: String::new(),
         access: Access::ReadWrite,
         device: Arc::new(Shown(device)),
@@ -201,7 +201,7 @@ fn serve(socket: &Path, device: Arc<Planted>) -> Server {
 fn verdict(fault: Fault, survivors: Survivors, cuts: usize, requests: u64) -> Report {
     let scratch = Scratch::new("verifier");
     let (socket, path) = (scratch.join("s"), scratch.join("journal"));
-    let device = Arc::new(Planted {
+    let device = Arc::new(FaultyServer {
         fault,
         count: AtomicU64::new(0),
         state: Mutex::new(State {
@@ -215,7 +215,7 @@ fn verdict(fault: Fault, survivors: Survivors, cuts: usize, requests: u64) -> Re
     let stop = AtomicBool::new(false);
     let mut server = serve(&socket, Arc::clone(&device));
     let connect = || {
-        let link = || NbdLink::connect(&socket, "planted");
+        let link = || NbdLink::connect(&socket, "faulty");
         Ok(vec![link()?, link()?])
     };
     thread::scope(|scope| {
@@ -258,9 +258,9 @@ fn an_honest_server_passes() {
     }
 }
 
-/// Every planted fault is found.
+/// Every seeded fault is found.
 #[test]
-fn planted_faults_are_found() {
+fn seeded_faults_are_found() {
     for fault in [
         Fault::LosesWrites,
         Fault::Misdirects,

@@ -11,7 +11,7 @@ pub(super) struct Arguments {
     /// Different states that are wanted; `None`: the subject's own number.
     pub(super) states: Option<u64>,
     /// Only this mistake, and nothing else.
-    pub(super) plant: Option<String>,
+    pub(super) fault: Option<String>,
     /// Only this case, and nothing else.
     pub(super) case: Option<String>,
 }
@@ -22,7 +22,7 @@ impl Arguments {
             subjects: Vec::new(),
             seed: None,
             states: None,
-            plant: None,
+            fault: None,
             case: None,
         };
         let mut rest = arguments.iter();
@@ -34,7 +34,7 @@ impl Arguments {
             match argument.as_str() {
                 "--seed" => parsed.seed = Some(number(value()?)?),
                 "--states" => parsed.states = Some(number(value()?)?),
-                "--plant" => parsed.plant = Some(value()?.clone()),
+                "--fault" => parsed.fault = Some(value()?.clone()),
                 "--case" => parsed.case = Some(value()?.clone()),
                 "--help" | "-h" => return Err(help()),
                 name => match SUBJECTS.iter().find(|subject| subject.name == name) {
@@ -58,7 +58,7 @@ fn number(text: &str) -> Result<u64, String> {
 fn usage() -> String {
     let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
     format!(
-        "usage: cargo xtask crash [{}]… [--seed N] [--states N] [--case NAME] [--plant NAME]",
+        "usage: cargo xtask crash [{}]… [--seed N] [--states N] [--case NAME] [--fault NAME]",
         names.join("|")
     )
 }
@@ -78,7 +78,7 @@ fn help() -> String {
   --states N    metadata, faults: cases chosen by the seed, until there are so many states;
                 mirror: so many different states
   --case NAME   one case of metadata: 2.1.17 is on 2 disks with 1 area each, number 17
-  --plant NAME  only this mistake: a flush that is left out (metadata), or another one (mirror)
+  --fault NAME  only this mistake: a flush that is left out (metadata), or another one (mirror)
 
 The same arguments give the same states in the same order. What is broken is printed with the
 command that repeats it. docs/crash.md has the argument behind it, and what was found.",

@@ -9,7 +9,7 @@ use super::arguments::Arguments;
 /// Explores commits.
 pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
     let seed = arguments.seed.unwrap_or(1);
-    let points: Vec<FlushPoint> = match &arguments.plant {
+    let points: Vec<FlushPoint> = match &arguments.fault {
         None => FlushPoint::ALL.to_vec(),
         Some(name) => {
             let named = |point: &FlushPoint| format!("{point:?}").eq_ignore_ascii_case(name);
@@ -19,11 +19,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
     };
     if let Some(name) = &arguments.case {
         let case = Case::named(name).ok_or_else(|| format!("there is no case '{name}'"))?;
-        let plant = arguments.plant.as_ref().map(|_| points[0]);
-        return one(case, plant, seed);
+        let fault = arguments.fault.as_ref().map(|_| points[0]);
+        return one(case, fault, seed);
     }
     let mut well = true;
-    if arguments.plant.is_none() {
+    if arguments.fault.is_none() {
         well &= match arguments.states {
             None => all(seed)?,
             Some(states) => some(states, seed)?,
@@ -106,23 +106,23 @@ fn shuffled(seed: u64) -> Vec<Case> {
 }
 
 /// One case, perhaps without a flush.
-fn one(case: Case, plant: Option<FlushPoint>, seed: u64) -> Result<bool, String> {
-    let flush_policy = plant.map_or(FlushPolicy::Strict, FlushPolicy::Without);
+fn one(case: Case, fault: Option<FlushPoint>, seed: u64) -> Result<bool, String> {
+    let flush_policy = fault.map_or(FlushPolicy::Strict, FlushPolicy::Without);
     println!("metadata: {case:?}, {flush_policy:?}");
     let report = explore(vec![case], flush_policy, seed, Patience::All)?;
     println!("metadata: {report}");
-    let kept = say_broken(&report, seed, plant);
-    Ok(kept == plant.is_none())
+    let kept = say_broken(&report, seed, fault);
+    Ok(kept == fault.is_none())
 }
 
-fn say_broken(report: &Report, seed: u64, plant: Option<FlushPoint>) -> bool {
+fn say_broken(report: &Report, seed: u64, fault: Option<FlushPoint>) -> bool {
     let Some(broken) = &report.first else {
         return true;
     };
     println!("metadata: BROKEN: {}: {}", broken.place, broken.what);
-    let plant = plant.map_or(String::new(), |point| format!(" --plant {point:?}"));
+    let fault = fault.map_or(String::new(), |point| format!(" --fault {point:?}"));
     let case = &broken.case;
-    println!("  repeat with: cargo xtask crash metadata --seed {seed} --case {case}{plant}");
+    println!("  repeat with: cargo xtask crash metadata --seed {seed} --case {case}{fault}");
     false
 }
 

@@ -1,6 +1,6 @@
 //! Mirrors: data that was promised to be there, after cuts and without legs.
 
-use target::mirror::explore::{Campaign, Plant, Report};
+use target::mirror::explore::{Campaign, Report, SeededFault};
 
 use super::arguments::Arguments;
 
@@ -14,20 +14,20 @@ const PLANT_HISTORIES_MAX: u64 = 2000;
 /// Explores mirrors.
 pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
     let seed = arguments.seed.unwrap_or(1);
-    let plants: Vec<&(&str, Plant)> = match &arguments.plant {
-        None => Plant::ALL.iter().collect(),
+    let faults: Vec<&(&str, SeededFault)> = match &arguments.fault {
+        None => SeededFault::ALL.iter().collect(),
         Some(name) => {
-            let plant = Plant::ALL.iter().find(|(known, _)| known == name);
-            vec![plant.ok_or_else(|| unknown(name))?]
+            let fault = SeededFault::ALL.iter().find(|(known, _)| known == name);
+            vec![fault.ok_or_else(|| unknown(name))?]
         }
     };
     let mut well = true;
-    if arguments.plant.is_none() {
+    if arguments.fault.is_none() {
         let campaign = Campaign {
             seed,
             states: arguments.states.unwrap_or(STATES),
             histories: HISTORIES_MAX,
-            plant: None,
+            fault: None,
         };
         let report = campaign.run();
         println!("mirror: {report}");
@@ -38,15 +38,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
         }
     }
     // A single history is repeated without its mistakes.
-    if arguments.states == Some(1) && arguments.plant.is_none() {
+    if arguments.states == Some(1) && arguments.fault.is_none() {
         return Ok(well);
     }
-    for (name, plant) in plants {
+    for (name, fault) in faults {
         let report = Campaign {
             seed,
             states: u64::MAX,
             histories: PLANT_HISTORIES_MAX,
-            plant: Some(*plant),
+            fault: Some(*fault),
         }
         .run();
         well &= say_found(name, &report);
@@ -58,15 +58,15 @@ fn say_found(name: &str, report: &Report) -> bool {
     let cuts = report.cuts;
     match &report.broken {
         Some((seed, what)) => {
-            println!("mirror: planted {name}: found after {cuts} cuts (seed {seed}): {what}");
+            println!("mirror: seeded fault {name}: found after {cuts} cuts (seed {seed}): {what}");
         }
-        None => println!("mirror: planted {name}: NOT FOUND in {cuts} cuts"),
+        None => println!("mirror: seeded fault {name}: NOT FOUND in {cuts} cuts"),
     }
     report.broken.is_some()
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = Plant::ALL.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = SeededFault::ALL.iter().map(|(name, _)| *name).collect();
     format!(
         "no mistake is called '{name}'; there are: {}",
         names.join(" ")

@@ -1,7 +1,7 @@
 //! `cargo xtask crash`: takes the power away at every moment, and looks what is left.
 //!
 //! ```text
-//!   cargo xtask crash [SUBJECT…] [--seed N] [--states N] [--case NAME] [--plant NAME]
+//!   cargo xtask crash [SUBJECT…] [--seed N] [--states N] [--case NAME] [--fault NAME]
 //! ```
 //!
 //! Each subject explores states of its own kind, prints how many, and then makes mistakes on

@@ -60,7 +60,7 @@ pub enum FlushPolicy {
     /// All.
     #[default]
     Strict,
-    /// All but one: a planted bug.
+    /// All but one: a seeded fault.
     Without(FlushPoint),
     /// None, as stock.
     None,

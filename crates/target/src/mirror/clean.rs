@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::Mirror;
-use super::explore::Plant;
+use super::explore::SeededFault;
 use super::operation::{Cleaning, Gather, Operation};
 use crate::machine::{Step, Steps};
 
@@ -56,7 +56,8 @@ impl Mirror {
             promotes,
             gather: Gather::default(),
         };
-        if self.journal.image.is_none() || self.planted == Some(Plant::CleanWithoutFlush) {
+        if self.journal.image.is_none() || self.seeded_fault == Some(SeededFault::CleanWithoutFlush)
+        {
             return self.cleaned(cleaning);
         }
         let id = self.operations.insert(Operation::Clean(cleaning));

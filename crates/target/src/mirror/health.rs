@@ -17,7 +17,7 @@ use std::time::Duration;
 use block::{Error, Range, Request};
 
 use super::Mirror;
-use super::explore::Plant;
+use super::explore::SeededFault;
 use super::journal::Waiter;
 use super::operation::{Gather, LegSet, Operation};
 use crate::machine::{Step, Steps};
@@ -177,7 +177,7 @@ impl Mirror {
             let error = error.clone();
             return self.recorded(id, Err(error), now, steps);
         }
-        if self.planted == Some(Plant::AnswerBeforeRecord) {
+        if self.seeded_fault == Some(SeededFault::AnswerBeforeRecord) {
             return self.recorded(id, Ok(()), now, steps);
         }
         match &mut self.drops.round {
@@ -252,7 +252,7 @@ impl Mirror {
     ) {
         if result.is_ok() && self.primary_is_out_of_sync() {
             self.persist_primary(steps);
-            if self.planted != Some(Plant::AnswerBeforeTold) {
+            if self.seeded_fault != Some(SeededFault::AnswerBeforeTold) {
                 return;
             }
             self.drops.persisting = None;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use block::{Buffer, Durability, Error, Request};
 
 use super::Mirror;
-use super::explore::Plant;
+use super::explore::SeededFault;
 use super::log_image::LogImage;
 use super::operation::Operation;
 use crate::machine::{Step, Steps};
@@ -85,8 +85,8 @@ impl Mirror {
         let Some(image) = &mut self.journal.image else {
             return;
         };
-        let durability = match self.planted {
-            Some(Plant::LogNotFlushed) => Durability::Volatile,
+        let durability = match self.seeded_fault {
+            Some(SeededFault::LogNotFlushed) => Durability::Volatile,
             _ => Durability::Fua,
         };
         let mut running = 0;
@@ -158,7 +158,7 @@ impl Mirror {
             image.set(*region, false);
         }
         for region in regions {
-            if self.planted == Some(Plant::WriteBeforeMark) {
+            if self.seeded_fault == Some(SeededFault::WriteBeforeMark) {
                 self.region_marked(*region, &Ok(()), now, steps);
             } else {
                 self.journal.wait(Waiter::Region(*region));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use block::{Completion, Durability, Operation as Asked, Range, Request};
 
 use super::Mirror;
-use super::explore::Plant;
+use super::explore::SeededFault;
 use super::health::Verdict;
 use super::operation::{Copying, Gather, LegSet, Operation};
 use super::regions::Recovered;
@@ -133,7 +133,7 @@ impl Mirror {
 
     /// The leg to copy from.
     fn source(&self, piece: Range, tried: LegSet) -> Option<usize> {
-        if self.planted == Some(Plant::CopyFromStale) {
+        if self.seeded_fault == Some(SeededFault::CopyFromStale) {
             let stale = |leg: &usize| !self.legs[*leg].believed && !tried.contains(*leg);
             return self.live_legs().find(stale).or(self.choose(piece, tried));
         }

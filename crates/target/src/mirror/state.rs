@@ -6,7 +6,7 @@ use block::{BufferPool, Completion, Info, Kind, Range, Request};
 
 use super::clean::CLEAN_TIMER;
 use super::config::{ACTIVATE, Access, Content, LogPlace, MirrorConfig, Start, Sync};
-use super::explore::Plant;
+use super::explore::SeededFault;
 use super::health::{Drops, LegState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
@@ -39,7 +39,7 @@ pub struct Mirror {
     pub(super) requests_in_flight: usize,
     pub(super) is_cleaning: bool,
     pub(super) clean_timer: bool,
-    pub(super) planted: Option<Plant>,
+    pub(super) seeded_fault: Option<SeededFault>,
     pub(super) limits: Limits,
     log_block: u32,
     loading: Vec<u8>,
@@ -126,7 +126,7 @@ impl Mirror {
             requests_in_flight: 0,
             is_cleaning: false,
             clean_timer: false,
-            planted: None,
+            seeded_fault: None,
             limits: Limits::default(),
             log_block,
             loading: Vec::new(),
@@ -288,7 +288,8 @@ impl Mirror {
                 }
             }
         }
-        let settled = self.regions.all_in_sync() || self.planted == Some(Plant::StaleBelieved);
+        let settled =
+            self.regions.all_in_sync() || self.seeded_fault == Some(SeededFault::StaleBelieved);
         let known = |leg: &super::Leg| settled || record.contains(&leg.id);
         let recorded = self.config.legs.iter().any(|leg| !new(leg) && known(leg));
         let mut first = !recorded;

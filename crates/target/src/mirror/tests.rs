@@ -8,7 +8,7 @@ use block::sim::{Disk, Faults, Image, Random, SimDevice};
 use block::{BlockingDevice, Device, Durability, Kind, Request};
 
 use super::bits::Bits;
-use super::explore::{Campaign, Plant};
+use super::explore::{Campaign, SeededFault};
 use super::log_image::LogImage;
 use super::{
     ACTIVATE, Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, believed_legs,
@@ -23,12 +23,12 @@ const KIB: u64 = 1 << 10;
 const SIZE: u64 = 256 * KIB;
 const REGION: u64 = 16 * KIB;
 
-fn campaign(states: u64, plant: Option<Plant>) -> Campaign {
+fn campaign(states: u64, fault: Option<SeededFault>) -> Campaign {
     Campaign {
         seed: 1,
         states,
         histories: 4000,
-        plant,
+        fault,
     }
 }
 
@@ -47,8 +47,8 @@ fn power_cuts_break_no_promise() {
 /// Each mistake is found.
 #[test]
 fn mistakes_are_found() {
-    for (name, plant) in Plant::ALL {
-        let report = campaign(100_000, Some(*plant)).run();
+    for (name, fault) in SeededFault::ALL {
+        let report = campaign(100_000, Some(*fault)).run();
         println!("{name}: {report}: {:?}", report.broken);
         assert!(report.broken.is_some(), "{name} is not found: {report}");
     }

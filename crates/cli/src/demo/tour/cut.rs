@@ -15,7 +15,7 @@ use crate::demo::story::Story;
 const FULL: &[&str] = &["lvcreate", "lvextend", "lvremove", "vgextend", "vgrename"];
 const QUICK: &[&str] = &["lvextend"];
 /// The one that is run without its flushes, too.
-const PLANTED: &str = "lvextend";
+const FAULTY: &str = "lvextend";
 const SEED: u64 = 1;
 
 /// Cuts, and judges every state that is left.
@@ -43,14 +43,14 @@ pub(super) fn cut(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error>
         ))?;
     }
     world.interrupt.check()?;
-    let report = explore(PLANTED, FlushPolicy::None)?;
+    let report = explore(FAULTY, FlushPolicy::None)?;
     if report.broken == 0 {
         return Err(Error::failed(
             "The checker finds nothing where no flush is made; please report this",
         ));
     }
     story.say(&format!(
-        "{PLANTED:10} {:>6} states where no flush is made, as stock LVM2 makes none: {} of them \
+        "{FAULTY:10} {:>6} states where no flush is made, as stock LVM2 makes none: {} of them \
          are not\n{:25}what was promised. So the checker would have seen it.",
         report.states, report.broken, ""
     ))

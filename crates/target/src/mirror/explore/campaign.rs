@@ -3,8 +3,8 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::fault::SeededFault;
 use super::history::{self, Seen};
-use super::plant::Plant;
 
 /// What is to be explored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Campaign {
     /// Histories at most.
     pub histories: u64,
     /// A mistake to be found.
-    pub plant: Option<Plant>,
+    pub fault: Option<SeededFault>,
 }
 
 /// What was explored.
@@ -85,7 +85,7 @@ impl Campaign {
         let mut report = Report::default();
         while report.states < self.states && report.histories < self.histories {
             let seed = self.seed.wrapping_add(report.histories);
-            let run = || history::run(seed, self.plant, &mut seen);
+            let run = || history::run(seed, self.fault, &mut seen);
             let result = catch_unwind(AssertUnwindSafe(run))
                 .unwrap_or_else(|_| Err("it panics; see above".into()));
             report.histories += 1;

@@ -6,8 +6,8 @@ use block::Range;
 use block::sim::{Image, Random};
 
 use super::cut::cut;
+use super::fault::SeededFault;
 use super::model::{Model, encode};
-use super::plant::Plant;
 use super::run::{Left, Mishap, Run};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::Described;
@@ -39,9 +39,9 @@ pub(super) struct Seen {
 }
 
 /// Runs the history of `seed`; what is wrong, if anything.
-pub(super) fn run(seed: u64, plant: Option<Plant>, seen: &mut Seen) -> Result<(), String> {
+pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let shape = Shape::chosen(&mut random, plant);
+    let shape = Shape::chosen(&mut random, fault);
     let left = beginning(&shape, &mut random);
     let mut run = Run::start(shape, left, vec![true; shape.legs], &mut random)?;
     run.settle_start(&mut random)?;

@@ -10,7 +10,7 @@
 //! is written on, and cut once more. What a sector may hold is known from what was answered. Each
 //! time it is also asked what the kernel would read, if it were the one to take over.
 //!
-//! Broken promises come with the seed of their history, which repeats them. [`Plant`] makes
+//! Broken promises come with the seed of their history, which repeats them. [`SeededFault`] makes
 //! mistakes on purpose: an explorer that does not find them is worth nothing.
 //!
 //! `shape.rs` is what a mirror is made of, `model.rs` knows what a sector may hold, `world.rs` runs
@@ -19,13 +19,13 @@
 
 mod campaign;
 mod cut;
+mod fault;
 mod history;
 mod kernel;
 mod model;
-mod plant;
 mod run;
 mod shape;
 mod world;
 
 pub use campaign::{Campaign, Report};
-pub use plant::Plant;
+pub use fault::SeededFault;

@@ -8,7 +8,7 @@
 use block::sim::{Discards, Random};
 use block::{Info, Range};
 
-use super::plant::Plant;
+use super::fault::SeededFault;
 use crate::mirror::limits::Limits;
 use crate::mirror::log_image::LogImage;
 use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Primary, Start, Sync};
@@ -33,11 +33,11 @@ pub(super) struct Shape {
     /// Sectors between the two halves of those that are looked at.
     gap: u64,
     pub(super) discards: Discards,
-    plant: Option<Plant>,
+    fault: Option<SeededFault>,
 }
 
 impl Shape {
-    pub(super) fn chosen(random: &mut Random, plant: Option<Plant>) -> Self {
+    pub(super) fn chosen(random: &mut Random, fault: Option<SeededFault>) -> Self {
         let legs = if random.chance(1, 4) { 3 } else { 2 };
         let log = match random.below(8) {
             0 => LogPlace::Core,
@@ -52,7 +52,7 @@ impl Shape {
                 0 => Discards::Keep,
                 _ => Discards::ReadZeroes,
             },
-            plant,
+            fault,
         }
     }
 
@@ -131,7 +131,7 @@ impl Shape {
             (Sync::AsLogged, Primary::Image(0))
         };
         let mut mirror = Mirror::new(config, infos).map_err(|error| error.to_string())?;
-        mirror.planted = self.plant;
+        mirror.seeded_fault = self.fault;
         mirror.limits = Limits {
             copy_piece: SECTOR,
             zeroed_regions: 1,

@@ -2,7 +2,7 @@
 
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plant {
+pub enum SeededFault {
     /// The log is written, but not durably.
     LogNotFlushed,
     /// Writes do not wait for the log.
@@ -19,7 +19,7 @@ pub enum Plant {
     AnswerBeforeTold,
 }
 
-impl Plant {
+impl SeededFault {
     /// All of them, with the names they are called by.
     pub const ALL: &[(&str, Self)] = &[
         ("log-not-flushed", Self::LogNotFlushed),
