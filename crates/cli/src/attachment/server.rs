@@ -36,12 +36,12 @@ pub(crate) enum Source {
     /// A volume that is only read.
     Reader(Arc<dyn Device>),
     /// A volume of a group that this process owns.
-    Here(Use),
+    Local(Use),
     /// The same, and each request is noted.
     Recorded(Use, Trace),
     /// The volume with this name, without its group, of a group that another process owns; and
     /// what may be missing of it.
-    There(Client, String, MissingPolicy),
+    Remote(Client, String, MissingPolicy),
 }
 
 /// An attached volume. Dropping it detaches it.
@@ -57,8 +57,8 @@ pub(crate) struct Server {
 /// Who answers the kernel.
 #[derive(Debug)]
 enum Served {
-    Here(FuseFile, Option<Use>),
-    There(Mount, Client),
+    Local(FuseFile, Option<Use>),
+    Remote(Mount, Client),
 }
 
 impl Server {
@@ -92,7 +92,7 @@ impl Server {
         };
         what.node = node.as_ref().map(|node| node.path().to_owned());
         record.write(&what)?;
-        if let Served::Here(file, Some(used)) = &mut file {
+        if let Served::Local(file, Some(used)) = &mut file {
             let (announcer, resizer) = (file.announcer(), node.as_ref().map(LoopDevice::resizer));
             let mut renamer = record.renamer(what.clone())?;
             used.watch(Box::new(move |_, name| {
@@ -113,8 +113,8 @@ impl Server {
     /// Where the volume is now: its node, else its file.
     pub(crate) fn place(&self) -> &Path {
         let file = match &self.file {
-            Served::Here(file, _) => file.path(),
-            Served::There(mount, _) => mount.path(),
+            Served::Local(file, _) => file.path(),
+            Served::Remote(mount, _) => mount.path(),
         };
         self.node.as_ref().map_or(file, LoopDevice::path)
     }
@@ -161,7 +161,7 @@ impl Server {
 
     /// Lets some time pass, and follows the volume's size meanwhile.
     fn wait(&mut self) -> Result<()> {
-        let Served::There(_, client) = &mut self.file else {
+        let Served::Remote(_, client) = &mut self.file else {
             std::thread::sleep(WATCH_INTERVAL);
             return Ok(());
         };
@@ -210,18 +210,18 @@ impl Served {
         match source {
             Source::Reader(device) => {
                 let (file, block) = here(device)?;
-                Ok((Self::Here(file, None), block))
+                Ok((Self::Local(file, None), block))
             }
-            Source::Here(used) => {
+            Source::Local(used) => {
                 let (file, block) = here(Arc::new(used.volume.clone()))?;
-                Ok((Self::Here(file, Some(used)), block))
+                Ok((Self::Local(file, Some(used)), block))
             }
             Source::Recorded(used, trace) => {
                 let volume = Arc::new(used.volume.clone());
                 let (file, block) = here(Arc::new(Traced::new(volume, trace)))?;
-                Ok((Self::Here(file, Some(used)), block))
+                Ok((Self::Local(file, Some(used)), block))
             }
-            Source::There(mut client, name, missing) => {
+            Source::Remote(mut client, name, missing) => {
                 let (mount, channel) = Mount::new(path, access)?;
                 let wanted = Export {
                     volumes: vec![name],
@@ -232,7 +232,7 @@ impl Served {
                 let served = client.export(&wanted, &[channel.as_fd()]);
                 let served = served.map_err(|error| of_manager(&error))?;
                 let block = served.first().map_or(0, |volume| volume.block);
-                Ok((Self::There(mount, client), block))
+                Ok((Self::Remote(mount, client), block))
             }
         }
     }
@@ -240,20 +240,20 @@ impl Served {
     /// Whether somebody unmounted it.
     fn is_ended(&self) -> bool {
         match self {
-            Self::Here(file, _) => file.is_ended(),
-            Self::There(mount, _) => !is_mounted(mount.path()),
+            Self::Local(file, _) => file.is_ended(),
+            Self::Remote(mount, _) => !is_mounted(mount.path()),
         }
     }
 
     /// Takes the file away; what was written is durable then.
     fn end(self) -> Result<()> {
         match self {
-            Self::Here(file, used) => {
+            Self::Local(file, used) => {
                 let stopped = file.stop();
                 let closed = used.map_or(Ok(()), Use::close);
                 stopped.and(closed.map_err(|error| of_manager(&error)))
             }
-            Self::There(mut mount, mut client) => {
+            Self::Remote(mut mount, mut client) => {
                 let removed = mount.remove();
                 client
                     .end()

@@ -27,7 +27,7 @@ use super::Session;
 use super::open::{self, Opener, unwritable};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::attachment::{Place, Runtime, Server, Source};
-use crate::live::{Here, Owned, own};
+use crate::live::{LocalGroup, Owned, own};
 
 /// How often to look whether others still use the group.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -173,7 +173,7 @@ fn serve(
         name,
         key,
         access,
-        here,
+        local,
     } = found;
     let server = Server::start(&runtime, source, &name, &key, access, &place).map_err(failed)?;
     made.keep();
@@ -182,20 +182,21 @@ fn serve(
     if mode == Mode::Background {
         leave_terminal()?;
     }
-    let is_stopped =
-        || here.as_ref().is_some_and(Here::is_stopped) || (mode == Mode::Held && is_let_go());
+    let is_stopped = || {
+        local.as_ref().is_some_and(LocalGroup::is_stopped) || (mode == Mode::Held && is_let_go())
+    };
     let (outcome, record) = server.run(&mut signals, is_stopped);
     // The group is free before the volume is detached, unless this process stays for those who
     // have others.
     let mut record = Some(record);
-    if let Some(here) = here {
-        while !here.end_if_alone() && !here.is_stopped() && signals.pending().next().is_none() {
-            if here.others() > 0 {
+    if let Some(local) = local {
+        while !local.end_if_alone() && !local.is_stopped() && signals.pending().next().is_none() {
+            if local.client_count() > 0 {
                 record = None;
             }
             std::thread::sleep(INTERVAL);
         }
-        drop(here);
+        drop(local);
     }
     drop(record);
     outcome.map_err(failed)
@@ -227,7 +228,7 @@ struct Found {
     key: String,
     access: Access,
     /// Its group, if this process owns it.
-    here: Option<Here>,
+    local: Option<LocalGroup>,
 }
 
 fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Found, Error> {
@@ -239,7 +240,7 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
     let missing = Opener::options(arguments, VolumeAccess::ReadWrite)?.missing;
     let owned = if arguments.has(&READ_ONLY) {
         // Who only reads owns nothing; but what an owner has, it alone knows as it is now.
-        Client::find(group.uuid).map_err(failed)?.map(Owned::There)
+        Client::find(group.uuid).map_err(failed)?.map(Owned::Remote)
     } else {
         let source = HostDisks {
             source: disks.source.clone(),
@@ -248,23 +249,23 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
         let owned = own(&disks.host, &source, group);
         Some(owned.map_err(|error| unwritable(&error))?)
     };
-    let (source, here) = match owned {
+    let (source, local) = match owned {
         None => {
             let mut opener = Opener::new(&disks, arguments, VolumeAccess::ReadOnly)?;
             let opened = opener.open(name, session)?;
             (Source::Reader(Arc::new(opened.volume)), None)
         }
-        Some(Owned::There(client)) => {
+        Some(Owned::Remote(client)) => {
             let name = volume.name().to_owned();
-            (Source::There(client, name, missing), None)
+            (Source::Remote(client, name, missing), None)
         }
-        Some(Owned::Here(here)) => {
-            let used = here.group.open(volume.name(), missing);
+        Some(Owned::Local(local)) => {
+            let used = local.group.open(volume.name(), missing);
             let used = used.map_err(|error| unwritable(&error))?;
             for gap in &used.gaps {
                 session.tell(&format!("WARNING: {gap}."));
             }
-            (Source::Here(used), Some(here))
+            (Source::Local(used), Some(local))
         }
     };
     Ok(Found {
@@ -276,7 +277,7 @@ fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Foun
         } else {
             Access::ReadWrite
         },
-        here,
+        local,
     })
 }
 

@@ -1,8 +1,8 @@
 //! Live volume groups, as commands meet them: owned by this process, or by another one.
 //!
 //! ```text
-//!   Owned::Here    this process takes the group, listens on its control socket, serves by itself
-//!   Owned::There   another process has it: it gets our sockets or our file, and serves for us
+//!   Owned::Local    this process takes the group, listens on its control socket, serves by itself
+//!   Owned::Remote   another process has it: it gets our sockets or our file, and serves for us
 //! ```
 //!
 //! `service` is what an owner does for others, `owned` decides whose a group is, `exports` puts
@@ -15,4 +15,4 @@ mod service;
 
 pub(crate) use exports::add_export;
 pub(crate) use forward::{Forwarded, forward};
-pub(crate) use owned::{Here, Owned, own};
+pub(crate) use owned::{LocalGroup, Owned, own};

@@ -20,14 +20,14 @@ const FIND_RETRY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) enum Owned {
     /// By this process.
-    Here(Here),
+    Local(LocalGroup),
     /// By another one.
-    There(Client),
+    Remote(Client),
 }
 
 /// A group of this process, and its control socket.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub(crate) struct LocalGroup {
     // In the order in which they go: who finds no record finds the group free.
     server: Server,
     pub(crate) group: LiveGroup,
@@ -37,14 +37,14 @@ pub(crate) struct Here {
 /// Takes a group, or finds the process that has it.
 pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Owned> {
     if let Some(client) = Client::find(group.uuid)? {
-        return Ok(Owned::There(client));
+        return Ok(Owned::Remote(client));
     }
     match LiveGroup::take(host, disks, &group.uuid.to_string()) {
         Ok(group) => {
             group.warn_with(Box::new(|text| eprintln!("  {}", harmless(text))));
             let service = Arc::new(Exporter::new(group.clone()));
             let (server, record) = Server::start(&group, service)?;
-            Ok(Owned::Here(Here {
+            Ok(Owned::Local(LocalGroup {
                 server,
                 group,
                 _record: record,
@@ -54,7 +54,7 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
             let tries = FIND_MAX.as_millis() / FIND_RETRY.as_millis();
             for _ in 0..tries {
                 if let Some(client) = Client::find(group.uuid)? {
-                    return Ok(Owned::There(client));
+                    return Ok(Owned::Remote(client));
                 }
                 std::thread::sleep(FIND_RETRY);
             }
@@ -64,9 +64,9 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
     }
 }
 
-impl Here {
+impl LocalGroup {
     /// For how many other processes volumes are served.
-    pub(crate) fn others(&self) -> usize {
+    pub(crate) fn client_count(&self) -> usize {
         self.server.exporting()
     }
 

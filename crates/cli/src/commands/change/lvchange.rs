@@ -105,7 +105,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Changes the volumes, one after the other.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let (added, removed) = (tags(arguments, &ADD_TAG)?, tags(arguments, &REMOVE_TAG)?);
     let mut changes: Vec<AttributeChange<'_>> = Vec::new();

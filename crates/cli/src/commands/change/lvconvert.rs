@@ -164,7 +164,7 @@ impl Count {
 }
 
 /// Converts the volume.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please provide logical volume path."));

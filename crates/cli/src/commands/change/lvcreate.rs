@@ -123,7 +123,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Makes the volume.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let (group, name) = names(arguments)?;
     let kind = kind(arguments, work)?;

@@ -51,7 +51,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Removes the volumes, one after the other.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let volumes = chosen(arguments, work)?;
     let mut gone = Vec::new();
     let mut ways_back: Vec<WayBack> = Vec::new();

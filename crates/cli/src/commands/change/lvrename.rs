@@ -23,7 +23,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Renames the volume.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let (group, from, to) = names(arguments.operands())?;
     if from == to {
         return Err(Error::usage("Old and new logical volume names must differ"));

@@ -1,20 +1,20 @@
 //! The commands that change metadata, and what they have in common.
 //!
 //! ```text
-//!   words ──▶ Arguments ──▶ core(&Arguments, &mut Work) ──▶ manager::apply ──▶ disks
+//!   words ──▶ Arguments ──▶ handler(&Arguments, &mut Work) ──▶ manager::apply ──▶ disks
 //!                                        │
 //!                                        ├── Console     where lines go and answers come from
 //!                                        └── Caller      who runs it: this process, or an owner
 //! ```
 //!
-//! Each command has a core, a function of its arguments and of a [`Work`](work::Work), which is
+//! Each command has a handler, a function of its arguments and of a [`Work`](work::Work), which is
 //! all that it knows of the world: it prints, asks and changes through it and through nothing
 //! else. So the same function runs in the command's own process, in the process that owns a live
 //! volume group ([`perform`], with a console at the other end of a socket), and under `ashlar
 //! plan`, which stops in front of the first write and shows what would be done.
 //!
-//! `terminal` is a console, `work` what a core may use, `run` brings a core to life, `table`
-//! lists the cores; the other files hold one command each.
+//! `terminal` is a console, `work` what a handler may use, `run` calls a handler, `table`
+//! lists them; the other files hold one command each.
 
 mod active;
 mod arguments;

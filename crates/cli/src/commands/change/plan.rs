@@ -1,7 +1,7 @@
 //! `ashlar plan CMD…`: what a command would do, without doing it.
 //!
-//! The command's own core runs, with all its rules, up to the first write; what it planned is shown
-//! for people, or as JSON:
+//! The command's own handler runs, with all its rules, up to the first write; what it planned is
+//! shown for people, or as JSON:
 //!
 //! ```text
 //!   {"plan": [ {"command", "groups": [{"vg_name", "seqno", "seqno_now", "what"}],
@@ -70,7 +70,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             return Err(Error::usage(what));
         }
     };
-    let Some((command, core)) = find(name) else {
+    let Some((command, handler)) = find(name) else {
         return Err(Error::usage(format!(
             "plan: {name} is no command that changes metadata."
         )));
@@ -92,7 +92,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let mut terminal = Terminal;
     let caller = Caller::at(&mut terminal);
     let mut work = Work::new(&inner, caller, Purpose::Show)?;
-    core(&inner, &mut work)?;
+    handler(&inner, &mut work)?;
     let line = [std::slice::from_ref(name), words].concat().join(" ");
     let summaries: Vec<Summary> = work.take_shown().iter().map(Summary::of).collect();
     session.print(&show(&line, &summaries, is_json))?;

@@ -52,7 +52,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Changes each, and says how many.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let attributes = attributes(arguments)?;
     let mut names = arguments.operands().to_vec();
     let criteria = match asked(arguments, About::Pvs, work)? {

@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Removes each label, and goes on with the next where one is refused.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     if arguments.operands().is_empty() {
         return Err(Error::usage("Please enter a physical volume path."));
     }

@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Resizes each, and says how many.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     if arguments.operands().is_empty() {
         return Err(Error::usage("Please supply physical volume(s)"));
     }

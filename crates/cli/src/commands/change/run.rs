@@ -1,4 +1,4 @@
-//! Bringing a core to life: in this process for a terminal, or in an owner for somebody else.
+//! Calls a handler: in this process for a terminal, or in an owner for somebody else.
 
 use std::path::PathBuf;
 
@@ -55,13 +55,13 @@ impl<'a> Caller<'a> {
 
 /// What all commands that change metadata have as their `run`.
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let (_, core) = find(session.command()).expect("it is in the table");
+    let (_, handler) = find(session.command()).expect("it is in the table");
     for _ in 0..OWNERS_MAX {
         let mut terminal = Terminal;
         let caller = Caller::at(&mut terminal);
         let mut work = Work::new(arguments, caller, Purpose::Change)?;
-        let outcome = core(arguments, &mut work).and_then(|()| work.finish());
-        let Some(client) = work.elsewhere() else {
+        let outcome = handler(arguments, &mut work).and_then(|()| work.finish());
+        let Some(client) = work.delegated() else {
             return outcome;
         };
         if forward(client, session.command(), arguments)? == Forwarded::Done {
@@ -88,7 +88,7 @@ pub(crate) fn perform(words: &[String], mut caller: Caller<'_>) -> u8 {
 
 fn perform_checked(words: &[String], caller: Caller<'_>) -> Result<(), Error> {
     let name = words.first().map_or("", String::as_str);
-    let Some((command, core)) = find(name) else {
+    let Some((command, handler)) = find(name) else {
         return Err(Error::no_such_command(format!(
             "'{name}' is no command that changes a volume group."
         )));
@@ -98,6 +98,6 @@ fn perform_checked(words: &[String], caller: Caller<'_>) -> Result<(), Error> {
         return Ok(caller.console.write(Stream::Out, &text(command))?);
     }
     let mut work = Work::new(&arguments, caller, Purpose::Change)?;
-    core(&arguments, &mut work)?;
+    handler(&arguments, &mut work)?;
     work.finish()
 }

@@ -49,7 +49,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Goes back.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [name] = arguments.operands() else {
         return Err(Error::usage(
             "undo: name one volume group, as in: ashlar undo vg0",

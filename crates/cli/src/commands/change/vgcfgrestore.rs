@@ -74,7 +74,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Restores, or lists.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let file = arguments.value(&FILE).map(|file| work.path(file));
     let name = match (arguments.operands(), &file) {
         ([name], _) => plain(name).to_owned(),

@@ -115,7 +115,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Changes each.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let attributes = attributes(arguments)?;
     let active = active(arguments, &ACTIVATE)?;

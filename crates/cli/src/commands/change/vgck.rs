@@ -15,7 +15,7 @@ pub(in crate::commands) const KEEP: Flag = Flag::value(
 );
 
 /// Writes each group again.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let names = named(arguments, Unnamed::Nothing, work)?;
     let keep = arguments.value(&KEEP);
     let finder = work.finder();

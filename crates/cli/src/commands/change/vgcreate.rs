@@ -109,7 +109,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Makes the group.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
     let [name, devices @ ..] = arguments.operands() else {
         return Err(Error::usage("Please enter a new volume group name."));

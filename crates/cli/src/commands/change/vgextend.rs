@@ -32,7 +32,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Adds them with one commit.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [group, devices @ ..] = arguments.operands() else {
         return Err(Error::usage(
             "Please enter volume group name and physical volume(s)",

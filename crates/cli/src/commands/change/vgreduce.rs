@@ -65,7 +65,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Removes them.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [group, devices @ ..] = arguments.operands() else {
         return Err(Error::usage(
             "Please give volume group name and physical volume paths.",

@@ -27,7 +27,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Removes each.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let names = named(arguments, Unnamed::Nothing, work)?;
     let is_forced = arguments.has(&FORCE);
     each(&names, work, |name, work| {

@@ -24,7 +24,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Renames it.
-pub(super) fn core(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [old, new] = arguments.operands() else {
         return Err(Error::usage(
             "Old and new volume group names need specifying",

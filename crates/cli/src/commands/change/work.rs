@@ -1,4 +1,4 @@
-//! What the core of a command may use: it looks, asks, tells and changes through this alone.
+//! What the handler of a command may use: it looks, asks, tells and changes through this alone.
 //!
 //! Messages go where stock's go: results to standard output behind two spaces unless `-q` was
 //! given, warnings and errors to standard error. Questions go to the console unless `-y` (yes) or
@@ -23,7 +23,7 @@ use super::run::Caller;
 use crate::args::{Arguments, Error, flags, source_date};
 
 /// What runs under a command's name.
-pub(crate) type Core = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
+pub(crate) type Handler = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
 
 /// What is done with plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum Purpose {
     Show,
 }
 
-/// What the core of a command may use.
+/// What the handler of a command may use.
 pub(crate) struct Work<'a> {
     host: Host,
     disks: Box<dyn Disks>,
@@ -49,7 +49,7 @@ pub(crate) struct Work<'a> {
     /// How many changes were made.
     changes: usize,
     /// The process that the whole command has to run in.
-    elsewhere: Option<Client>,
+    delegated: Option<Client>,
 }
 
 /// How people are spoken with.
@@ -106,7 +106,7 @@ impl<'a> Work<'a> {
             shown: Vec::new(),
             is_failed: false,
             changes: 0,
-            elsewhere: None,
+            delegated: None,
         };
         if test == TestMode::On && purpose == Purpose::Change {
             work.error(
@@ -192,13 +192,13 @@ impl<'a> Work<'a> {
 
     /// The process that the whole command has to run in, if it is not this one; nothing was
     /// changed yet.
-    pub(super) fn elsewhere(&mut self) -> Option<Client> {
-        self.elsewhere.take()
+    pub(super) fn delegated(&mut self) -> Option<Client> {
+        self.delegated.take()
     }
 
-    /// Fails where another process owns a group of the request; see [`Work::elsewhere`].
+    /// Fails where another process owns a group of the request; see [`Work::delegated`].
     fn require_here(&mut self, request: &Request) -> Result<(), Error> {
-        if self.elsewhere.is_some() {
+        if self.delegated.is_some() {
             return Err(Error::reported());
         }
         if matches!(self.caller.ownership, Ownership::Ours(_)) || !manager::live::any_owner() {
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
                     client.pid()
                 )));
             }
-            self.elsewhere = Some(client);
+            self.delegated = Some(client);
             return Err(Error::reported());
         }
         Ok(())
@@ -275,7 +275,7 @@ impl<'a> Work<'a> {
     /// Tells an error.
     pub(super) fn error(&mut self, text: &str) {
         // What is said there counts.
-        if self.elsewhere.is_some() {
+        if self.delegated.is_some() {
             return;
         }
         self.prompt().error(text);

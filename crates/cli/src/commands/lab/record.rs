@@ -29,7 +29,7 @@ use crate::args::{Arguments, Error, Flag};
 use crate::attachment::{Place, Runtime, Server, Source};
 use crate::commands::open::Opener;
 use crate::commands::{PrivateFolder, Session};
-use crate::live::{Here, Owned, own};
+use crate::live::{LocalGroup, Owned, own};
 
 /// `--mount`
 pub(super) const MOUNT: Flag = Flag::value(
@@ -65,7 +65,7 @@ pub(super) fn record(
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     let Opened {
-        here,
+        local,
         used,
         name,
         key,
@@ -88,7 +88,7 @@ pub(super) fn record(
     let after = before.is_ok().then(|| layout(&volume, &name)).transpose();
     // What was mounted is unmounted, so nothing holds the node.
     let (ended, record) = server.run(&mut signals, || true);
-    drop(here);
+    drop(local);
     drop(record);
     let ended = ended.map_err(failed);
     let mut trace = from_layer(header, &records);
@@ -138,7 +138,7 @@ fn header(volume: &str, size: u64) -> Header {
 
 /// A volume of a group that is now this process's.
 struct Opened {
-    here: Here,
+    local: LocalGroup,
     used: Use,
     /// `vg0/data`
     name: String,
@@ -155,22 +155,22 @@ fn open(name: &str, arguments: &Arguments, session: &mut Session) -> Result<Open
         source: disks.source.clone(),
         options: scan::Options::default(),
     };
-    let here = match own(&disks.host, &source, group).map_err(failed)? {
-        Owned::Here(here) => here,
-        Owned::There(_) => {
+    let local = match own(&disks.host, &source, group).map_err(failed)? {
+        Owned::Local(local) => local,
+        Owned::Remote(_) => {
             let group = &group.name;
             let what = format!("{group} is in use by another process; detach it first");
             return Err(Error::failed(what));
         }
     };
-    let used = here.group.open(volume, missing).map_err(failed)?;
+    let used = local.group.open(volume, missing).map_err(failed)?;
     for gap in &used.gaps {
         session.tell(&format!("WARNING: {gap}."));
     }
     Ok(Opened {
         name: format!("{}/{volume}", group.name),
         key: dm_name(&group.name, volume, None),
-        here,
+        local,
         used,
     })
 }

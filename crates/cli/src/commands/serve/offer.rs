@@ -16,7 +16,7 @@ use crate::args::{Arguments, Error};
 use crate::commands::Session;
 use crate::commands::open::{Opener, unwritable};
 use crate::commands::session::Disks;
-use crate::live::{Here, Owned, add_export, own};
+use crate::live::{LocalGroup, Owned, add_export, own};
 
 /// Opens volumes, here or in the process that owns their group.
 pub(super) struct Gathering<'a> {
@@ -28,17 +28,17 @@ pub(super) struct Gathering<'a> {
     uses: Vec<Use>,
     owned: Vec<(Uuid, Owned)>,
     /// Names of volumes that the other process serves.
-    there: Vec<String>,
+    remote: Vec<String>,
 }
 
 /// What is served, in this process or in another one.
 pub(super) enum Offer {
-    Here {
+    Local {
         exports: Exports,
         uses: Vec<Use>,
-        groups: Vec<Here>,
+        groups: Vec<LocalGroup>,
     },
-    There {
+    Remote {
         client: Client,
         group: String,
         volumes: Vec<String>,
@@ -62,18 +62,18 @@ impl Offer {
             exports: Exports::new(),
             uses: Vec::new(),
             owned: Vec::new(),
-            there: Vec::new(),
+            remote: Vec::new(),
         })
     }
 
     /// The volumes' names: `vg0/data`.
     pub(super) fn names(&self) -> Vec<String> {
         match self {
-            Self::Here { exports, .. } => {
+            Self::Local { exports, .. } => {
                 let list = exports.list();
                 list.iter().map(|export| export.name.clone()).collect()
             }
-            Self::There { group, volumes, .. } => {
+            Self::Remote { group, volumes, .. } => {
                 let volumes = volumes.iter();
                 volumes.map(|name| format!("{group}/{name}")).collect()
             }
@@ -87,19 +87,19 @@ impl Offer {
         secrecy: Option<Secrecy>,
     ) -> Result<Serving, Error> {
         match self {
-            Self::Here {
+            Self::Local {
                 exports,
                 uses,
                 groups,
-            } => Serving::here(exports, listeners, secrecy, uses, groups),
-            Self::There { group, .. } if secrecy.is_some() => {
+            } => Serving::local(exports, listeners, secrecy, uses, groups),
+            Self::Remote { group, .. } if secrecy.is_some() => {
                 let what = format!(
                     "Another process serves {group} already, and would serve these volumes \
                      without TLS. End it and serve all of them with --tls"
                 );
                 Err(Error::failed(what))
             }
-            Self::There {
+            Self::Remote {
                 client,
                 volumes,
                 is_read_only,
@@ -112,7 +112,7 @@ impl Offer {
                     missing,
                     way: Way::Nbd,
                 };
-                Serving::there(client, &wanted, listeners)
+                Serving::remote(client, &wanted, listeners)
             }
         }
     }
@@ -138,14 +138,14 @@ impl Gathering<'_> {
             };
             return Ok(self.exports.add(export)?);
         };
-        let here = match &self.owned[place].1 {
-            Owned::There(_) => {
-                self.there.push(short);
+        let local = match &self.owned[place].1 {
+            Owned::Remote(_) => {
+                self.remote.push(short);
                 return Ok(());
             }
-            Owned::Here(here) => here,
+            Owned::Local(local) => local,
         };
-        let used = here.group.open(&short, self.missing);
+        let used = local.group.open(&short, self.missing);
         let mut used = used.map_err(|error| unwritable(&error))?;
         for gap in &used.gaps {
             session.tell(&format!("WARNING: {gap}."));
@@ -175,7 +175,7 @@ impl Gathering<'_> {
         let owned = match self.access {
             // Who only reads owns nothing; but what an owner has, it alone knows as it is now.
             VolumeAccess::ReadOnly => match Client::find(group.uuid) {
-                Ok(Some(client)) => Owned::There(client),
+                Ok(Some(client)) => Owned::Remote(client),
                 Ok(None) => return Ok(None),
                 Err(error) => return Err(failed(&error)),
             },
@@ -193,29 +193,29 @@ impl Gathering<'_> {
 
     /// All of them.
     pub(super) fn finish(self) -> Result<Offer, Error> {
-        if self.exports.list().is_empty() && self.there.is_empty() {
+        if self.exports.list().is_empty() && self.remote.is_empty() {
             return Err(Error::failed("There is no volume that can be served"));
         }
         let mut groups = Vec::new();
         let mut others = Vec::new();
         for (_, owned) in self.owned {
             match owned {
-                Owned::Here(here) => groups.push(here),
-                Owned::There(client) => others.push(client),
+                Owned::Local(local) => groups.push(local),
+                Owned::Remote(client) => others.push(client),
             }
         }
         if others.is_empty() {
-            return Ok(Offer::Here {
+            return Ok(Offer::Local {
                 exports: self.exports,
                 uses: self.uses,
                 groups,
             });
         }
         match <[Client; 1]>::try_from(others) {
-            Ok([client]) if self.exports.list().is_empty() => Ok(Offer::There {
+            Ok([client]) if self.exports.list().is_empty() => Ok(Offer::Remote {
                 group: client.group().to_owned(),
                 client,
-                volumes: self.there,
+                volumes: self.remote,
                 is_read_only: self.access == VolumeAccess::ReadOnly,
                 missing: self.missing,
             }),

@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use crate::args::Error;
 use crate::commands::Session;
 use crate::commands::run::exit_status;
-use crate::live::Here;
+use crate::live::LocalGroup;
 
 /// How long clients have for fetching their last answers.
 const GRACE: Duration = Duration::from_secs(10);
@@ -22,13 +22,13 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Who serves.
 pub(super) enum Serving {
     /// This process; what is written goes to groups that it owns.
-    Here {
+    Local {
         server: Server,
         uses: Vec<Use>,
-        groups: Vec<Here>,
+        groups: Vec<LocalGroup>,
     },
     /// Another process, through our sockets.
-    There {
+    Remote {
         client: Client,
         /// Remove their socket files at the end.
         _listeners: Vec<Listener>,
@@ -36,25 +36,25 @@ pub(super) enum Serving {
 }
 
 impl Serving {
-    pub(super) fn here(
+    pub(super) fn local(
         exports: Exports,
         listeners: Vec<Listener>,
         secrecy: Option<Secrecy>,
         uses: Vec<Use>,
-        groups: Vec<Here>,
+        groups: Vec<LocalGroup>,
     ) -> Result<Self, Error> {
         let server = Server::with_secrecy(exports, Limits::default(), secrecy)?;
         for listener in listeners {
             server.listen(listener)?;
         }
-        Ok(Self::Here {
+        Ok(Self::Local {
             server,
             uses,
             groups,
         })
     }
 
-    pub(super) fn there(
+    pub(super) fn remote(
         mut client: Client,
         wanted: &Export,
         listeners: Vec<Listener>,
@@ -62,7 +62,7 @@ impl Serving {
         let sockets: Vec<_> = listeners.iter().map(Listener::as_fd).collect();
         let served = client.export(wanted, &sockets);
         served.map_err(|error| failed(&error))?;
-        Ok(Self::There {
+        Ok(Self::Remote {
             client,
             _listeners: listeners,
         })
@@ -104,11 +104,11 @@ impl Serving {
     /// Lets some time pass; whether there is nothing more to wait for.
     fn is_over(&mut self) -> Result<bool, Error> {
         match self {
-            Self::Here { groups, .. } => {
+            Self::Local { groups, .. } => {
                 std::thread::sleep(INTERVAL);
-                Ok(groups.iter().any(Here::is_stopped))
+                Ok(groups.iter().any(LocalGroup::is_stopped))
             }
-            Self::There { client, .. } => match client.heard(INTERVAL) {
+            Self::Remote { client, .. } => match client.heard(INTERVAL) {
                 Ok(Heard::Nothing) => Ok(false),
                 Ok(Heard::Changed(_)) => client.seen().map(|()| false).map_err(|e| failed(&e)),
                 Ok(Heard::Gone) => Err(Error::failed(format!(
@@ -124,7 +124,7 @@ impl Serving {
     /// be promised.
     pub(super) fn end(self, signals: &mut Signals, session: &mut Session) -> Result<(), Error> {
         match self {
-            Self::Here {
+            Self::Local {
                 server,
                 uses,
                 groups,
@@ -137,7 +137,7 @@ impl Serving {
                     }
                 }
                 let waiting = groups.iter().filter(|group| !group.is_stopped());
-                let others: usize = waiting.map(Here::others).sum();
+                let others: usize = waiting.map(LocalGroup::client_count).sum();
                 if others > 0 {
                     session.tell(&format!(
                         "{others} other commands use the group through this process; waiting \
@@ -154,7 +154,7 @@ impl Serving {
                 }
                 Ok(())
             }
-            Self::There { mut client, .. } => client.end().map_err(|error| failed(&error)),
+            Self::Remote { mut client, .. } => client.end().map_err(|error| failed(&error)),
         }
     }
 }
