@@ -54,7 +54,7 @@ fn the_demo_shows_everything() {
         "Logical volume \"safe\" created.",
         "12 MiB became 18 MiB during",
         "MiB of file system became",
-        "and with disk5.img back its old copy is not believed",
+        "and with disk5.img back its old image is not read",
         "nothing lost",
         "striped over 3  read",
         "Do two striped disks double the requests per second?",

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use block::{BlockingDevice, Range};
 use lvm::Bytes;
 use lvm::model::{Area, LvFlag, LvId, Mirror, SegmentType};
-use target::mirror::{believed_legs, is_in_sync};
+use target::mirror::{in_sync_images, is_in_sync};
 
 use super::activator::{Activator, Options};
 use super::mirror::identity;
@@ -44,8 +44,8 @@ pub fn mirror_facts(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId) -> Resu
         Some(Area::Lv { lv, .. }) => identity(group.model.lv(*lv).uuid),
         _ => return Ok(MirrorFacts::FirstIsRight),
     };
-    let believed = believed_legs(&bytes);
-    Ok(if believed.is_empty() || believed.contains(&first) {
+    let in_sync = in_sync_images(&bytes);
+    Ok(if in_sync.is_empty() || in_sync.contains(&first) {
         MirrorFacts::FirstIsRight
     } else {
         MirrorFacts::FirstIsStale
@@ -82,12 +82,12 @@ fn current_of(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId, mirror: &Mirr
     if is_in_sync(&bytes, regions) {
         return images;
     }
-    let believed = believed_legs(&bytes);
-    if believed.is_empty() {
+    let in_sync = in_sync_images(&bytes);
+    if in_sync.is_empty() {
         return first;
     }
-    let is_believed = |image: &LvId| believed.contains(&identity(group.model.lv(*image).uuid));
-    images.into_iter().filter(is_believed).collect()
+    let is_in_sync_image = |image: &LvId| in_sync.contains(&identity(group.model.lv(*image).uuid));
+    images.into_iter().filter(is_in_sync_image).collect()
 }
 
 /// The beginning of a mirror's log, and how many regions it is about; `None` where it has none.

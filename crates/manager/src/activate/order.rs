@@ -14,9 +14,9 @@ pub(crate) struct Wanted {
     /// Its name, for people.
     pub(crate) name: String,
     /// The images that hold everything; one of them has to be the first.
-    pub(crate) believed: Vec<Uuid>,
+    pub(crate) in_sync: Vec<Uuid>,
     /// The images that miss something.
-    pub(crate) stale: Vec<Uuid>,
+    pub(crate) out_of_sync: Vec<Uuid>,
 }
 
 /// Whoever writes down in which order the copies of mirrors come. Must not wait: the mirror waits
@@ -52,8 +52,8 @@ pub(super) fn handler(
         let wanted = Wanted {
             lv,
             name: name.clone(),
-            believed: of(&order.believed),
-            stale: of(&order.stale),
+            in_sync: of(&order.in_sync),
+            out_of_sync: of(&order.out_of_sync),
         };
         match &updater {
             Some(updater) => Arc::clone(updater).persist(wanted, sender.clone()),

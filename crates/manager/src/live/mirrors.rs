@@ -72,8 +72,8 @@ pub(super) fn in_place_of(name: &str, mirror: &Mirror, old: &[Home]) -> Result<M
         })?;
         in_sync = known(&status).ok_or_else(|| {
             let what = format!(
-                "{name} in use: its first leg is stale or lost, and its log is in memory; stop it \
-                 before its size is changed"
+                "{name} in use: its first image is out of sync or lost, and its log is in memory; \
+                 stop it before its size is changed"
             );
             Error::new(Kind::Refused, what)
         })?;
@@ -82,7 +82,7 @@ pub(super) fn in_place_of(name: &str, mirror: &Mirror, old: &[Home]) -> Result<M
 }
 
 /// The regions that are in sync for certain, by what a mirror says of itself; `None`: its first
-/// leg is not to be believed.
+/// image is not in sync.
 fn known(status: &str) -> Option<u64> {
     let word = |name: &str| {
         let mut words = status.split(' ');

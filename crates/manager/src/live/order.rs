@@ -137,9 +137,9 @@ impl GroupUpdater {
             request.spared = self.lost_pvs(wanted)?;
         }
         let order: Vec<Uuid> = wanted
-            .believed
+            .in_sync
             .iter()
-            .chain(&wanted.stale)
+            .chain(&wanted.out_of_sync)
             .copied()
             .collect();
         let mut prompt = Quiet::yes();
@@ -168,8 +168,8 @@ impl GroupUpdater {
             });
             pieces.flatten().map(|piece| piece.pv).collect()
         };
-        let mut lost = below(&wanted.stale);
-        let kept = below(&wanted.believed);
+        let mut lost = below(&wanted.out_of_sync);
+        let kept = below(&wanted.in_sync);
         lost.retain(|pv| !kept.contains(pv));
         Ok(lost)
     }

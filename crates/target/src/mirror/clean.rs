@@ -2,7 +2,7 @@
 //!
 //! The flush is what makes the bit true: until then a write may be durable on one leg and lost on
 //! another. A region that is written while the flush runs stays dirty. When nothing is out of sync
-//! any more and a leg that had been stale is flushed too, it is believed from then on.
+//! any more and a leg that had been out of sync is flushed too, it is in sync from then on.
 
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ impl Mirror {
     /// Begins to clean what has rested since `before`.
     pub(super) fn clean(&mut self, before: Duration, steps: &mut Steps) {
         let regions = self.regions.resting(before);
-        let unbelieved = self.legs.iter().any(|leg| !leg.believed);
-        let promotes = unbelieved && self.regions.all_in_sync() && self.all_live();
+        let some_out_of_sync = self.legs.iter().any(|leg| !leg.in_sync);
+        let promotes = some_out_of_sync && self.regions.all_in_sync() && self.all_live();
         let idle = regions.is_empty() && !promotes;
         if idle || self.journal.failure().is_some() {
             return;
@@ -104,9 +104,9 @@ impl Mirror {
         }
         if cleaning.promotes && self.regions.all_in_sync() && self.all_live() {
             for leg in &mut self.legs {
-                leg.believed = true;
+                leg.in_sync = true;
             }
-            self.record_believed();
+            self.record_in_sync();
         }
     }
 }

@@ -6,7 +6,7 @@ use block::Info;
 
 use crate::{Error, Kind, Result};
 
-/// Legs of a mirror at most: what one record of stale legs holds, and more than anybody has.
+/// Legs of a mirror at most: what one record of legs out of sync holds, and more than anybody has.
 pub const LEGS_MAX: usize = 32;
 /// Regions at most, so that the bits of a mirror never take more than 32 MiB. Larger regions
 /// cover more.
@@ -23,7 +23,7 @@ pub enum LogPlace {
     Disk(usize),
 }
 
-/// What is believed of the regions at the start.
+/// What is taken to be in sync at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sync {
     /// What the log says; without one, that none is in sync.
@@ -126,7 +126,7 @@ pub struct MirrorConfig {
     pub legs: Vec<Leg>,
     /// Where the log is.
     pub log: LogPlace,
-    /// What is believed at the start.
+    /// What is in sync at the start.
     pub sync: Sync,
     /// Where the log is in memory: so many regions, from the first on, are known to be in sync.
     pub kept: u64,

@@ -1,13 +1,13 @@
-//! Legs that fail, and how it is made sure that they are not believed later.
+//! Legs that fail, and how it is made sure that they are not taken for good later.
 //!
-//! A leg that fails a write or a flush which another believed leg did is lost: it is not used any
+//! A leg that fails a write or a flush which another one in sync did is lost: it is not used any
 //! more. Before anything is answered that it missed, three things happen in order: the other legs
 //! are flushed (what they hold may have been durable on the lost leg alone), the leg is taken off
-//! the log's record of believed legs, and that record is durable. So whatever power cut follows,
+//! the log's record of legs in sync, and that record is durable. So whatever power cut follows,
 //! either the record is there, or nothing was answered that only the other legs hold. Where the
 //! metadata name the lost leg first, they are changed as a fourth thing (`primary.rs`).
 //!
-//! If no believed leg did it, nobody is lost: the request fails, and the legs may differ.
+//! If no leg in sync did it, nobody is lost: the request fails, and the legs may differ.
 //!
 //! A log in memory remembers nothing; what the metadata say is all that is known of such a
 //! mirror when it starts again.
@@ -34,7 +34,7 @@ pub(super) struct LegState {
     /// It failed.
     pub(super) lost: bool,
     /// It holds what was written last, wherever the legs may differ.
-    pub(super) believed: bool,
+    pub(super) in_sync: bool,
     /// Reads in flight.
     pub(super) reading: u32,
     /// Its newest reads that followed each other, up to [`READ_RUN`] bytes and the last of them.
@@ -70,7 +70,7 @@ impl LegState {
     }
 }
 
-/// Requests that wait until lost legs are recorded as stale.
+/// Requests that wait until lost legs are recorded as out of sync.
 #[derive(Debug, Default)]
 pub(super) struct Drops {
     /// Legs were lost since the present round began.
@@ -139,15 +139,15 @@ impl Mirror {
         count
     }
 
-    /// Loses the legs that did not do what a believed one did.
+    /// Loses the legs that did not do what one in sync did.
     pub(super) fn judge(&mut self, gather: Gather) -> Verdict {
         let Some(error) = gather.error else {
             return Verdict::Done;
         };
-        let believed = |leg: usize| self.legs[leg].believed && !self.legs[leg].lost;
-        let done = gather.good.iter().any(believed);
+        let in_sync = |leg: usize| self.legs[leg].in_sync && !self.legs[leg].lost;
+        let done = gather.good.iter().any(in_sync);
         let mut lost = LegSet::default();
-        for leg in gather.bad.iter().filter(|leg| done || !believed(*leg)) {
+        for leg in gather.bad.iter().filter(|leg| done || !in_sync(*leg)) {
             lost.insert(leg);
         }
         self.lose(lost);
@@ -165,13 +165,13 @@ impl Mirror {
             .collect::<Vec<_>>()
         {
             self.legs[leg].lost = true;
-            self.legs[leg].believed = false;
+            self.legs[leg].in_sync = false;
             self.drops.wanted = true;
             self.regions.lose_sync_of_dirty();
         }
     }
 
-    /// Answers a request that was done, once no lost leg can be believed again.
+    /// Answers a request that was done, once no lost leg can be taken for good again.
     pub(super) fn answer_when_recorded(&mut self, id: usize, now: Duration, steps: &mut Steps) {
         if let Some(error) = &self.drops.failed {
             let error = error.clone();
@@ -200,7 +200,7 @@ impl Mirror {
                 .operations
                 .insert(Operation::DropFlush(Gather::default()));
             let out = self.flush_legs(id, steps);
-            assert!(out > 0, "the last believed leg is never lost");
+            assert!(out > 0, "the last leg in sync is never lost");
             let Operation::DropFlush(gather) = self.operations.get_mut(id) else {
                 unreachable!("it was just made");
             };
@@ -227,19 +227,19 @@ impl Mirror {
         };
         match self.judge(gather) {
             Verdict::Done => {
-                self.record_believed();
+                self.record_in_sync();
                 self.journal.wait(Waiter::Drop);
             }
             Verdict::Failed(error) => self.drop_recorded(&Err(error), now, steps),
         }
     }
 
-    /// Puts the legs that are believed on record.
-    pub(super) fn record_believed(&mut self) {
-        let believed = self.legs.iter().filter(|leg| leg.believed);
-        let ids: Vec<u64> = believed.map(|leg| leg.id).collect();
+    /// Puts the legs that are in sync on record.
+    pub(super) fn record_in_sync(&mut self) {
+        let in_sync = self.legs.iter().filter(|leg| leg.in_sync);
+        let ids: Vec<u64> = in_sync.map(|leg| leg.id).collect();
         if let Some(image) = &mut self.journal.image {
-            image.set_believed(&ids);
+            image.record_images(&ids);
         }
     }
 
@@ -262,7 +262,7 @@ impl Mirror {
         self.end_drop_round(result, now, steps);
     }
 
-    /// When writes begin: where the primary leg is stale by now, a round without
+    /// When writes begin: where the primary leg is out of sync by now, a round without
     /// requests, behind which writes wait.
     pub(super) fn begin_primary_round(&mut self, steps: &mut Steps) {
         if !self.is_running() || !self.primary_is_out_of_sync() {

@@ -36,7 +36,7 @@ pub(super) struct Journal {
 pub(super) enum Waiter {
     /// Writes to this region.
     Region(u64),
-    /// Requests that wait until lost legs are called stale.
+    /// Requests that wait until lost legs are called out of sync.
     Drop,
     /// The start, which claims the log when the record is durable.
     Claim,

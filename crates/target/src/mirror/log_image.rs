@@ -2,19 +2,19 @@
 //!
 //! ```text
 //!   sector 0   magic u32, version u32, region count u64; zeros
-//!   sector 1   nothing for the kernel, which keeps it; here: which legs are believed
+//!   sector 1   nothing for the kernel, which keeps it; here: which legs are in sync
 //!   sector 2…  one bit per region, lowest first, little endian: 1 = clean and in sync
 //! ```
 //!
 //! The magic 0 is a new log, of which no bit counts; a region count of all ones (as the log is
 //! created) says that all bits count. Bits behind the count are what [`super::Sync`] says.
 //!
-//! **The record of believed legs** is ours. A bit says that the legs of a region differ, or may;
+//! **The record of legs in sync** is ours. A bit says that the legs of a region differ, or may;
 //! it cannot say which of them is right. For the kernel that is always the first one, and while a
 //! region is out of sync it writes to that one only. Here the legs that hold everything that was
 //! written last are named in sector 1, and before any write is answered that a leg missed, it is
 //! taken off the list. The record only matters where a bit is 0: whoever copied a region and set
-//! its bit (the kernel too) has settled it. Without a whole record the first leg is believed.
+//! its bit (the kernel too) has settled it. Without a whole record the first leg is right.
 //!
 //! **The version says who ran the mirror last.** The kernel takes a log of version 1 for one of
 //! version 2 (they are the same where numbers are little endian) and writes 2 when it starts. So
@@ -36,7 +36,7 @@ const BITS_AT: usize = 2 * SECTOR;
 const MAGIC: u32 = 0x4d69_5272;
 /// What the kernel writes.
 const VERSION: u32 = 2;
-/// The same log, whose record of believed legs counts.
+/// The same log, whose record of legs in sync counts.
 const VERSION_CLAIMED: u32 = 1;
 /// Where the version is.
 const VERSION_AT: usize = 4;
@@ -69,9 +69,9 @@ pub(super) fn is_region_in_sync(log: &[u8], region: u64) -> bool {
 
 /// The legs that a log, of which these are the first bytes, believes; none: it names none, or
 /// somebody else ran the mirror since.
-pub fn believed_legs(log: &[u8]) -> Vec<u64> {
+pub fn in_sync_images(log: &[u8]) -> Vec<u64> {
     match version(log) {
-        Some(VERSION_CLAIMED) => believed(log),
+        Some(VERSION_CLAIMED) => recorded_images(log),
         _ => Vec::new(),
     }
 }
@@ -136,7 +136,7 @@ impl LogImage {
         };
         let claimed = magic == MAGIC && version == VERSION_CLAIMED;
         if !claimed {
-            image.set_believed(&[]);
+            image.record_images(&[]);
         }
         for region in known.min(regions)..regions {
             image.set(region, sync == Sync::Assumed);
@@ -174,13 +174,13 @@ impl LogImage {
         self.put(VERSION_AT, &VERSION.to_le_bytes());
     }
 
-    /// The legs that are to be believed where a bit is 0; none: there is no record.
-    pub(super) fn believed(&self) -> Vec<u64> {
-        believed(&self.bytes)
+    /// The legs that are in sync where a bit is 0; none: there is no record.
+    pub(super) fn recorded_images(&self) -> Vec<u64> {
+        recorded_images(&self.bytes)
     }
 
-    pub(super) fn set_believed(&mut self, ids: &[u64]) {
-        if self.believed() == ids {
+    pub(super) fn record_images(&mut self, ids: &[u64]) {
+        if self.recorded_images() == ids {
             return;
         }
         let mut record = [0; SECTOR];
@@ -256,7 +256,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 /// The legs that the record in a log names.
-fn believed(log: &[u8]) -> Vec<u64> {
+fn recorded_images(log: &[u8]) -> Vec<u64> {
     let record = &log[SECTOR..2 * SECTOR];
     let word = |at: usize| {
         let bytes = record[at..at + 8].try_into();

@@ -3,22 +3,22 @@
 //! ```text
 //!   write ─▸ hold regions ─▸ log bit 0, durable ─▸ all legs ─▸ answer
 //!                                                      ╲ a leg fails: others flushed,
-//!                                                        stale on record, durable,
+//!                                                        out of sync on record, durable,
 //!                                                        primary written down ─▸ answer
 //!   rest  ─▸ flush legs ─▸ log bit 1
-//!   start ─▸ where the bit is 0, one believed leg is read, and copied to the others
+//!   start ─▸ where the bit is 0, one leg in sync is read, and copied to the others
 //! ```
 //!
 //! Promises: what a completed flush covers, and what was written with FUA, survives the loss of
-//! power and, where another leg is believed, of a leg. After a cut every other sector that was
+//! power and, where another leg is in sync, of a leg. After a cut every other sector that was
 //! being written holds the old or the new content and, once read, keeps it: as long as the legs
 //! may differ, the same one is read (so if just that one is lost before it has been copied, the
-//! other of the two contents may appear). A leg that missed a write is not believed again until
+//! other of the two contents may appear). A leg that missed a write is not in sync again until
 //! it has been copied to, whatever happens in between.
 //!
 //! The disk log is the kernel's, both ways: it can take over at any point, and so can we. What the
-//! kernel cannot know from it is which leg is stale (`log_image.rs`), so whoever describes the
-//! mirror to the kernel is told which leg has to be the first one (`primary.rs`).
+//! kernel cannot know from it is which leg is out of sync (`log_image.rs`), so whoever describes
+//! the mirror to the kernel is told which leg has to be the first one (`primary.rs`).
 //!
 //! Does not: replace lost legs by itself, compare legs, or keep a log per leg: while a leg is
 //! missing nothing becomes in sync, and when it comes back all that was written meanwhile is
@@ -50,7 +50,7 @@ pub use config::{
     Sync,
 };
 use log_image::is_region_in_sync;
-pub use log_image::{believed_legs, is_in_sync, log_length};
+pub use log_image::{in_sync_images, is_in_sync, log_length};
 pub use primary::{ImageOrder, lost_in, persist_failed, persisted};
 pub use state::Mirror;
 

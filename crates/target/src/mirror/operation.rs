@@ -64,7 +64,7 @@ pub(super) enum Operation {
     Flush(Flushing),
     /// Legs are flushed so that resting regions may be called clean.
     Clean(Cleaning),
-    /// Legs are flushed so that a lost leg may be called stale.
+    /// Legs are flushed so that a lost leg may be called out of sync.
     DropFlush(Gather),
     Copy(Copying),
 }
@@ -101,7 +101,7 @@ pub(super) struct Flushing {
 pub(super) struct Cleaning {
     /// Regions and their versions.
     pub(super) regions: Vec<(u64, u64)>,
-    /// Whether all legs are to be believed afterwards.
+    /// Whether all legs are in sync afterwards.
     pub(super) promotes: bool,
     pub(super) gather: Gather,
 }

@@ -43,9 +43,9 @@ const PERSIST_FAILED: &str = "persist-failed";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageOrder {
     /// The legs that hold everything.
-    pub believed: Vec<usize>,
+    pub in_sync: Vec<usize>,
     /// The others. From now on nobody may read them where images may differ.
-    pub stale: Vec<usize>,
+    pub out_of_sync: Vec<usize>,
 }
 
 impl ImageOrder {
@@ -55,23 +55,26 @@ impl ImageOrder {
         if words.next() != Some(ORDER) {
             return None;
         }
-        let (mut believed, mut stale) = (Vec::new(), Vec::new());
-        let mut list = &mut believed;
+        let (mut in_sync, mut out_of_sync) = (Vec::new(), Vec::new());
+        let mut list = &mut in_sync;
         for word in words {
             if word == LOST {
-                list = &mut stale;
+                list = &mut out_of_sync;
             } else {
                 list.push(word.parse().ok()?);
             }
         }
-        Some(Self { believed, stale })
+        Some(Self {
+            in_sync,
+            out_of_sync,
+        })
     }
 
     fn notice(&self) -> String {
         let mut words = vec![ORDER.to_owned()];
-        words.extend(self.believed.iter().map(usize::to_string));
+        words.extend(self.in_sync.iter().map(usize::to_string));
         words.push(LOST.to_owned());
-        words.extend(self.stale.iter().map(usize::to_string));
+        words.extend(self.out_of_sync.iter().map(usize::to_string));
         words.join(" ")
     }
 }
@@ -110,18 +113,24 @@ impl Mirror {
     pub(super) fn primary_is_out_of_sync(&self) -> bool {
         match self.config.primary {
             Primary::Unrecorded => false,
-            Primary::Image(leg) => !self.legs[leg].believed,
-            Primary::All => self.legs.iter().any(|leg| !leg.believed),
+            Primary::Image(leg) => !self.legs[leg].in_sync,
+            Primary::All => self.legs.iter().any(|leg| !leg.in_sync),
         }
     }
 
     /// Asks for another primary image; a round of lost legs waits for the answer.
     pub(super) fn persist_primary(&mut self, steps: &mut Steps) {
-        let believed = |leg: &usize| self.legs[*leg].believed;
-        let (believed, stale): (Vec<_>, Vec<_>) = (0..self.legs.len()).partition(believed);
-        assert!(!believed.is_empty(), "the last believed leg is never lost");
-        self.drops.persisting = Some(believed[0]);
-        steps.push(Step::Notice(ImageOrder { believed, stale }.notice()));
+        let in_sync = |leg: &usize| self.legs[*leg].in_sync;
+        let (in_sync, out_of_sync): (Vec<_>, Vec<_>) = (0..self.legs.len()).partition(in_sync);
+        assert!(!in_sync.is_empty(), "the last leg in sync is never lost");
+        self.drops.persisting = Some(in_sync[0]);
+        steps.push(Step::Notice(
+            ImageOrder {
+                in_sync,
+                out_of_sync,
+            }
+            .notice(),
+        ));
     }
 
     /// Says which legs are lost.

@@ -88,15 +88,15 @@ impl Mirror {
     /// The leg to read `range` from, of those that have not been tried.
     ///
     /// Where all legs hold the same, the one that did not fail, was read last up to here, or has
-    /// least to do; elsewhere the first one that is believed, always the same.
+    /// least to do; elsewhere the first one that is in sync, always the same.
     pub(super) fn choose(&self, range: Range, tried: LegSet) -> Option<usize> {
         let usable = |leg: &usize| self.legs[*leg].is_live() && !tried.contains(*leg);
         let mut legs = (0..self.legs.len()).filter(usable);
         if !self.regions.is_range_in_sync(range) {
-            return legs.find(|leg| self.legs[*leg].believed);
+            return legs.find(|leg| self.legs[*leg].in_sync);
         }
         if !self.regions.is_settled(range) {
-            return legs.min_by_key(|leg| (!self.legs[*leg].believed, *leg));
+            return legs.min_by_key(|leg| (!self.legs[*leg].in_sync, *leg));
         }
         let count = self.legs.len();
         let turn = (range.start() / READ_RUN) as usize % count;
@@ -323,7 +323,7 @@ impl Mirror {
         self.done(flushing.request, result, steps);
     }
 
-    /// Goes on with a request that waited for lost legs to be called stale.
+    /// Goes on with a request that waited for lost legs to be called out of sync.
     pub(super) fn recorded(
         &mut self,
         id: usize,

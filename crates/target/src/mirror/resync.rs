@@ -1,4 +1,4 @@
-//! Copies regions that are not in sync, from a believed leg to all others.
+//! Copies regions that are not in sync, from a leg in sync to all others.
 //!
 //! A few regions at a time, piece by piece; writes to a region that is being copied wait until it
 //! is done. A copied region is dirty, so it becomes clean with the others, after a flush: a cut
@@ -133,9 +133,12 @@ impl Mirror {
 
     /// The leg to copy from.
     fn source(&self, piece: Range, tried: LegSet) -> Option<usize> {
-        if self.seeded_fault == Some(SeededFault::CopyFromStale) {
-            let stale = |leg: &usize| !self.legs[*leg].believed && !tried.contains(*leg);
-            return self.live_legs().find(stale).or(self.choose(piece, tried));
+        if self.seeded_fault == Some(SeededFault::CopyFromOutdated) {
+            let out_of_sync = |leg: &usize| !self.legs[*leg].in_sync && !tried.contains(*leg);
+            return self
+                .live_legs()
+                .find(out_of_sync)
+                .or(self.choose(piece, tried));
         }
         self.choose(piece, tried)
     }

@@ -109,7 +109,7 @@ impl Mirror {
             id: leg.id,
             device: leg.device,
             lost: false,
-            believed: true,
+            in_sync: true,
             reading: 0,
             run: Range::EMPTY,
             errors: 0,
@@ -197,9 +197,9 @@ impl Mirror {
         for region in 0..self.regions.count() {
             self.regions.set_in_sync(region, image.get(region));
         }
-        let believed = image.believed();
+        let in_sync = image.recorded_images();
         self.journal.image = Some(image);
-        self.settle_legs(&believed);
+        self.settle_legs(&in_sync);
         if self.config.access == Access::ReadOnly {
             if let Some(image) = &mut self.journal.image {
                 // What would be corrected is not.
@@ -274,7 +274,7 @@ impl Mirror {
         }
     }
 
-    /// Decides which legs are believed, of those on record.
+    /// Decides which legs are in sync, of those on record.
     ///
     /// Where all regions are in sync, all are. Without a record it is the first one that holds
     /// anything. A leg that is missing misses what is written from now on.
@@ -289,24 +289,24 @@ impl Mirror {
             }
         }
         let settled =
-            self.regions.all_in_sync() || self.seeded_fault == Some(SeededFault::StaleBelieved);
+            self.regions.all_in_sync() || self.seeded_fault == Some(SeededFault::RecordIgnored);
         let known = |leg: &super::Leg| settled || record.contains(&leg.id);
         let recorded = self.config.legs.iter().any(|leg| !new(leg) && known(leg));
         let mut first = !recorded;
         for (leg, state) in self.config.legs.iter().zip(&mut self.legs) {
-            state.believed = !new(leg) && (known(leg) || std::mem::take(&mut first));
+            state.in_sync = !new(leg) && (known(leg) || std::mem::take(&mut first));
         }
         if self.is_usable() {
             for leg in &mut self.legs {
-                leg.believed &= leg.device.is_some();
+                leg.in_sync &= leg.device.is_some();
             }
-            self.record_believed();
+            self.record_in_sync();
         }
     }
 
-    /// Whether a leg is there that is believed everywhere.
+    /// Whether a leg is there that is in sync everywhere.
     fn is_usable(&self) -> bool {
-        self.legs.iter().any(|leg| leg.believed && leg.is_live())
+        self.legs.iter().any(|leg| leg.in_sync && leg.is_live())
     }
 
     /// The log is read and, if it may be written, says what is so.
@@ -419,11 +419,11 @@ impl Mirror {
     }
 
     fn release_log(&mut self) {
-        let believed = self.legs.iter().all(|leg| leg.believed);
+        let in_sync = self.legs.iter().all(|leg| leg.in_sync);
         let settled = self.regions.all_in_sync() && self.regions.dirty_count() == 0;
         let written = self.journal.failure().is_none();
         if let Some(image) = &mut self.journal.image
-            && (believed && settled && written)
+            && (in_sync && settled && written)
         {
             image.release();
         }
@@ -453,14 +453,12 @@ impl Mirror {
     }
 
     /// How it is, in words of one kind each: `legs=` with one letter per leg (`A` all is well, `S`
-    /// stale and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
+    /// out of sync and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
     pub(super) fn status(&self) -> String {
         let letter = |leg: &LegState| match leg {
             LegState { device: None, .. } => 'M',
             LegState { lost: true, .. } => 'D',
-            LegState {
-                believed: false, ..
-            } => 'S',
+            LegState { in_sync: false, .. } => 'S',
             LegState { errors: 1.., .. } => 'R',
             _ => 'A',
         };

@@ -11,7 +11,7 @@ use super::bits::Bits;
 use super::explore::{Campaign, SeededFault};
 use super::log_image::LogImage;
 use super::{
-    ACTIVATE, Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, believed_legs,
+    ACTIVATE, Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, in_sync_images,
     is_in_sync,
 };
 use crate::Kind as Refusal;
@@ -38,7 +38,7 @@ fn power_cuts_break_no_promise() {
     let report = campaign(5_000, None).run();
     println!("{report}");
     assert_eq!(report.broken, None);
-    assert!(report.states >= 5_000 && report.without_leg > 0 && report.stale > 0);
+    assert!(report.states >= 5_000 && report.without_leg > 0 && report.outdated > 0);
     assert!(report.kernel > 0 && report.log_failed > 0 && report.killed > 0);
     assert!(report.released > 0 && report.stopped > report.released);
     assert!(report.replaced > 0 && report.given_up > 0);
@@ -129,41 +129,46 @@ fn logs_are_understood() {
     assert_eq!(error.kind(), Kind::Invalid);
 }
 
-/// The record of believed legs comes back, only as a whole, and only if nobody else ran the mirror
+/// The record of legs in sync comes back, only as a whole, and only if nobody else ran the mirror
 /// since: the kernel makes version 2 of version 1.
 #[test]
 fn records_come_back() {
     let mut one = image(&header(3, &[7]), 3, Sync::AsLogged);
-    assert!(one.believed().is_empty());
-    one.set_believed(&[7, u64::MAX]);
+    assert!(one.recorded_images().is_empty());
+    one.record_images(&[7, u64::MAX]);
     one.claim();
     let mut bytes = header(3, &[7]);
     for (at, run) in one.take_changed() {
         bytes[at as usize..][..run.len()].copy_from_slice(run);
     }
     assert_eq!(bytes[4], 1, "the kernel takes it, and notes that it did");
-    assert_eq!(image(&bytes, 3, Sync::AsLogged).believed(), [7, u64::MAX]);
+    assert_eq!(
+        image(&bytes, 3, Sync::AsLogged).recorded_images(),
+        [7, u64::MAX]
+    );
     for at in 512..1024 {
         let mut torn = bytes.clone();
         torn[at] ^= 1;
-        assert!(image(&torn, 3, Sync::AsLogged).believed().is_empty());
+        assert!(image(&torn, 3, Sync::AsLogged).recorded_images().is_empty());
     }
     assert_eq!(
-        believed_legs(&bytes),
+        in_sync_images(&bytes),
         [7, u64::MAX],
         "without running it too"
     );
     assert!(is_in_sync(&bytes, 3));
     bytes[4] = 2;
-    assert!(believed_legs(&bytes).is_empty());
+    assert!(in_sync_images(&bytes).is_empty());
     let mut taken = image(&bytes, 3, Sync::AsLogged);
-    assert!(taken.believed().is_empty());
+    assert!(taken.recorded_images().is_empty());
     taken.claim();
     for (at, run) in taken.take_changed() {
         bytes[at as usize..][..run.len()].copy_from_slice(run);
     }
     assert!(
-        image(&bytes, 3, Sync::AsLogged).believed().is_empty(),
+        image(&bytes, 3, Sync::AsLogged)
+            .recorded_images()
+            .is_empty(),
         "nor does it come back"
     );
 }
@@ -274,7 +279,7 @@ fn first_copies_can_be_left_out() {
     assert_eq!(set.leg(0), [2; 16]);
 }
 
-/// A mirror that loses a leg goes on; the leg is stale when it comes back, and is copied to.
+/// A mirror that loses a leg goes on; the leg is out of sync when it comes back, and is copied to.
 #[test]
 fn lost_legs_are_stale() {
     let set = Set::new();
@@ -289,7 +294,7 @@ fn lost_legs_are_stale() {
     drop((device, home));
     let set = set.reboot();
     assert_eq!((set.leg(0)[3], set.leg(1)[3]), (1, 9));
-    // Alone, the stale leg is not served.
+    // Alone, the leg out of sync is not served.
     let mut config = Set::config();
     config.legs[1].device = None;
     let error = set.start(config.clone()).err().unwrap();
@@ -298,8 +303,8 @@ fn lost_legs_are_stale() {
     let home = set.start(config).unwrap();
     let mut device = BlockingDevice::open(&home).unwrap();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
-    let stale = block::Range::new(3 * REGION, 512);
-    assert_eq!(device.read(stale).unwrap_err().kind(), Kind::Io);
+    let outdated = block::Range::new(3 * REGION, 512);
+    assert_eq!(device.read(outdated).unwrap_err().kind(), Kind::Io);
     drop((device, home));
     // Beside the other one, it is copied to.
     let home = set.start(Set::config()).unwrap();
@@ -454,9 +459,9 @@ fn mirrors_grow_into_larger_ones() {
 /// Behind the regions that a log knows there may be ones: no cut makes them count.
 #[test]
 fn bits_count_when_they_are_durable() {
-    let stale = header(2, &[0xff, 0xff]);
-    let mut grown = image(&stale, 16, Sync::AsLogged);
-    let mut disk = stale.clone();
+    let outdated = header(2, &[0xff, 0xff]);
+    let mut grown = image(&outdated, 16, Sync::AsLogged);
+    let mut disk = outdated.clone();
     for (at, run) in grown.take_changed() {
         disk[at as usize..][..run.len()].copy_from_slice(run);
     }

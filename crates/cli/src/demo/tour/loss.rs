@@ -84,6 +84,6 @@ pub(super) fn lose(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error
     ))?;
     written.compare(&*world.open(&World::disk_names(), NAME)?, &volume)?;
     story.good(&format!(
-        "and with {lost} back its old copy is not believed: the volume reads the same"
+        "and with {lost} back its old image is not read: the volume reads the same"
     ))
 }

@@ -194,8 +194,8 @@ conditions! {
         Refused("extents of it are being moved: end the move with LVM2 (pvmove, or pvmove \
         --abort)");
     /// No first synchronisation.
-    NotSynced: "flag `NOTSYNCED`", Served("as without it; a mirror without a log believes all its \
-        images"),
+    NotSynced: "flag `NOTSYNCED`", Served("as without it; a mirror without a log takes all its \
+        images to be in sync"),
         Served("as without it");
     /// An image to be rebuilt.
     Rebuild: "flag `REBUILD`",

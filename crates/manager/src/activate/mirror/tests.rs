@@ -1,4 +1,4 @@
-//! The golden mirror, healthy and with parts of it gone, stale or overwritten.
+//! The golden mirror, healthy and with parts of it gone, out of sync or overwritten.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -168,21 +168,21 @@ fn writes_reach_both_legs() {
     }
 }
 
-/// A leg that missed a write is never believed: not alone, not beside the other; then it is
-/// copied to.
+/// A leg that missed a write is never read as if in sync: not alone, not beside the other; then
+/// it is copied to.
 #[test]
-fn stale_legs_are_not_believed() {
-    for (stale, other) in [(0, 1), (1, 0)] {
+fn images_out_of_sync_are_not_read() {
+    for (out_of_sync, other) in [(0, 1), (1, 0)] {
         let folder = Folder::golden_whole();
         let before = read_at(&folder, REGION).expect("reads");
-        let missed = Away::take(&folder, LEGS[stale]);
+        let missed = Away::take(&folder, LEGS[out_of_sync]);
         write_at(&folder, REGION, !before);
         missed.give_back();
         let good = Away::take(&folder, LEGS[other]);
-        let error = read_at(&folder, REGION).expect_err("is stale");
+        let error = read_at(&folder, REGION).expect_err("is out of sync");
         assert_eq!(error.kind(), BlockKind::Io, "{error}");
         read_at(&folder, 2 * REGION).expect("is in sync");
-        let error = open(&folder, write()).expect_err("is stale");
+        let error = open(&folder, write()).expect_err("is out of sync");
         assert!(error.to_string().contains("are out of date"), "{error}");
         good.give_back();
         assert_eq!(read_at(&folder, REGION).expect("reads"), !before);

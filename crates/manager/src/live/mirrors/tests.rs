@@ -1,8 +1,8 @@
-//! What is believed of what a mirror says of itself.
+//! What is concluded from what a mirror says of itself.
 
 use super::known;
 
-/// What a mirror says is believed only where it is enough.
+/// What a mirror says counts only where it is enough.
 #[test]
 fn what_is_known_is_kept() {
     let known = |legs: &str, regions: &str| {

@@ -31,7 +31,7 @@ pub struct Report {
     /// Cuts after which a leg was gone.
     pub without_leg: u64,
     /// Cuts after which a leg came back that had missed writes.
-    pub stale: u64,
+    pub outdated: u64,
     /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
     pub kernel: u64,
     /// Cuts after the log had failed.
@@ -57,7 +57,7 @@ impl fmt::Display for Report {
             cuts,
             states,
             without_leg,
-            stale,
+            outdated,
             kernel,
             log_failed,
             killed,
@@ -70,8 +70,8 @@ impl fmt::Display for Report {
         write!(
             f,
             "{states} different states, {cuts} power cuts in {histories} histories; a leg was \
-             gone after {without_leg}, a stale one back after {stale}, and back for the kernel \
-             after {kernel}; the log had failed before {log_failed}; {killed} mirrors were \
+             gone after {without_leg}, an outdated one back after {outdated}, and back for the \
+             kernel after {kernel}; the log had failed before {log_failed}; {killed} mirrors were \
              killed, {stopped} stopped, {released} logs given back, {replaced} mirrors \
              replaced, {given_up} given up in standby"
         )
@@ -97,7 +97,7 @@ impl Campaign {
         }
         report.cuts = seen.cuts;
         report.without_leg = seen.without_leg;
-        report.stale = seen.stale;
+        report.outdated = seen.outdated;
         report.kernel = seen.kernel;
         report.log_failed = seen.log_failed;
         report.killed = seen.killed;

@@ -49,7 +49,7 @@ pub(super) fn cut(
     if random.chance(1, 2) {
         there.fill(true);
     }
-    let stale_returns = lost.iter().zip(&there).any(|(lost, there)| *lost && *there);
+    let outdated_returns = lost.iter().zip(&there).any(|(lost, there)| *lost && *there);
     if random.chance(1, 2) {
         there[random.index(shape.legs)] = false;
     }
@@ -61,7 +61,7 @@ pub(super) fn cut(
         model.forget_reads();
     }
     seen.cuts += 1;
-    seen.stale += u64::from(stale_returns);
+    seen.outdated += u64::from(outdated_returns);
     seen.without_leg += u64::from(there.contains(&false));
     seen.log_failed += u64::from(run.log_failed());
     seen.states
@@ -80,7 +80,7 @@ fn believe_record(shape: Shape, images: &[Image], whole: &mut [bool], lost: &[bo
     let log = images[shape.legs].bytes(Range::new(0, shape.log_len()));
     let image = LogImage::load(log, shape.regions(), SECTOR as u32, Sync::AsLogged);
     let Ok(image) = image else { return };
-    for id in image.believed() {
+    for id in image.recorded_images() {
         let leg = Shape::disk_of(id);
         whole[leg] |= !lost[leg];
     }

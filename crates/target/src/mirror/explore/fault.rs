@@ -9,13 +9,13 @@ pub enum SeededFault {
     WriteBeforeMark,
     /// Regions are called clean without a flush of the legs.
     CleanWithoutFlush,
-    /// The record of stale legs is not looked at.
-    StaleBelieved,
+    /// The record of legs out of sync is not looked at.
+    RecordIgnored,
     /// Regions are copied from the leg that missed writes.
-    CopyFromStale,
+    CopyFromOutdated,
     /// Requests are answered before the leg that missed them is on record.
     AnswerBeforeRecord,
-    /// Requests are answered before others are told that they believe the wrong leg.
+    /// Requests are answered before the metadata name another leg first.
     AnswerBeforeTold,
 }
 
@@ -25,8 +25,8 @@ impl SeededFault {
         ("log-not-flushed", Self::LogNotFlushed),
         ("write-before-mark", Self::WriteBeforeMark),
         ("clean-without-flush", Self::CleanWithoutFlush),
-        ("stale-believed", Self::StaleBelieved),
-        ("copy-from-stale", Self::CopyFromStale),
+        ("record-ignored", Self::RecordIgnored),
+        ("copy-from-outdated", Self::CopyFromOutdated),
         ("answer-before-record", Self::AnswerBeforeRecord),
         ("answer-before-told", Self::AnswerBeforeTold),
     ];

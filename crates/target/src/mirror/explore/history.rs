@@ -22,8 +22,8 @@ pub(super) struct Seen {
     pub(super) cuts: u64,
     /// Cuts after which a leg was gone.
     pub(super) without_leg: u64,
-    /// Cuts after which a stale leg came back.
-    pub(super) stale: u64,
+    /// Cuts after which a leg that is out of sync came back.
+    pub(super) outdated: u64,
     /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
     pub(super) kernel: u64,
     /// Cuts after the log had failed.

@@ -94,7 +94,7 @@ impl Sort {
 impl Described {
     /// In another order of what are its legs now.
     fn reordered(&self, order: &ImageOrder) -> Self {
-        let all = order.believed.iter().chain(&order.stale);
+        let all = order.in_sync.iter().chain(&order.out_of_sync);
         Self {
             order: all.map(|leg| self.order[*leg]).collect(),
             assumed: false,
