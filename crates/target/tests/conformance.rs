@@ -13,7 +13,7 @@ use block::{Device, Driver, EngineKind, Range};
 use target::conformance::{check, check_read_only, check_with_engine};
 use target::delay::{Delay, Slowness};
 use target::home::Home;
-use target::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Sync};
+use target::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Sync};
 use target::table::{Area, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
@@ -223,7 +223,7 @@ fn mirrors() {
         let devices: Vec<Arc<dyn Device>> = (0..=count).map(|_| disk("leg")).collect();
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         let legs = (0..count)
-            .map(|leg| Leg::present(leg as u64, leg))
+            .map(|leg| MirrorImage::present(leg as u64, leg))
             .collect();
         let mut config = MirrorConfig::new("mirror", 3 * MIB, 64 * KIB, legs);
         (config.log, config.sync) = (log, sync);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use block::{Buffer, Durability, Info, Range, Request};
 use target::machine::{Event, Machine, Step, Steps};
-use target::mirror::{Leg, Mirror, MirrorConfig, Sync};
+use target::mirror::{Mirror, MirrorConfig, MirrorImage, Sync};
 
 use crate::disk::drive::{Command, Operation};
 use crate::layout::Area;
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Copies {
 impl Copies {
     /// A mirror of `len` bytes on `legs`.
     pub(super) fn new(len: u64, region: u64, legs: Vec<Area>) -> target::Result<Self> {
-        let members = (0..legs.len()).map(|leg| Leg::present(leg as u64, leg));
+        let members = (0..legs.len()).map(|leg| MirrorImage::present(leg as u64, leg));
         let mut config = MirrorConfig::new("mirror", len, region, members.collect());
         config.sync = Sync::Assumed;
         let infos: Vec<Info> = (0..legs.len())

@@ -1,7 +1,7 @@
 //! Mirrors: each image becomes a device, the log another one, and a machine at home serves them.
 //!
-//! An image that cannot be had is a missing leg; that the others suffice is for the mirror to
-//! say, which knows from its log what they hold. Without its log nothing is known of the legs, so
+//! An image that cannot be had is a missing image; that the others suffice is for the mirror to
+//! say, which knows from its log what they hold. Without its log nothing is known of the images, so
 //! such a mirror is read from its first leg and not written: a log that came back later would not
 //! know what had changed.
 //!
@@ -15,7 +15,7 @@ use block::Device;
 use lvm::Uuid;
 use lvm::model::{Area, LvFlag, LvId, Mirror, Segment};
 use target::home::Home;
-use target::mirror::{self, Leg, LogPlace, MirrorConfig, Primary, Start, Sync};
+use target::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Start, Sync};
 use target::table::{self, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
@@ -50,12 +50,12 @@ impl Builder<'_> {
             let id = identity(uuid);
             match self.image(lv, *image, len, depth) {
                 Ok(device) => {
-                    legs.push(Leg::present(id, devices.len()));
+                    legs.push(MirrorImage::present(id, devices.len()));
                     devices.push(device);
                 }
                 Err(error) if self.may_miss(&error) => {
-                    self.gap(format!("{} lacks a leg: {error}", self.name(lv)));
-                    legs.push(Leg::missing(id));
+                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
+                    legs.push(MirrorImage::missing(id));
                     absent = Some(error);
                 }
                 Err(error) => return Err(error),

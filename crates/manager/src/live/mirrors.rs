@@ -3,7 +3,7 @@
 //! The mirror that runs is suspended: all that it knows stands in its log. One of the new size is
 //! started from the same log, held: it writes nothing, so it can still be dropped if the commit
 //! fails. When the commit is done it goes on, and new regions are copied; the old one ends
-//! without writing. All else about it must be as it was: its legs, its regions, its log.
+//! without writing. All else about it must be as it was: its images, its regions, its log.
 //!
 //! Where the log is in memory, the old mirror is asked what it knows. If everything was in sync it
 //! stays so; otherwise all is copied again from the first leg, which must be a good one.
@@ -88,10 +88,10 @@ fn known(status: &str) -> Option<u64> {
         let mut words = status.split(' ');
         words.find_map(|word| word.strip_prefix(name))
     };
-    let legs = word("legs=")?;
+    let images = word("images=")?;
     let (in_sync, count) = word("in_sync=")?.split_once('/')?;
-    let settled = in_sync == count && legs.bytes().all(|leg| leg == b'A' || leg == b'R');
-    match legs.as_bytes().first()? {
+    let settled = in_sync == count && images.bytes().all(|image| image == b'A' || image == b'R');
+    match images.as_bytes().first()? {
         b'A' | b'R' if settled => count.parse().ok(),
         b'A' | b'R' => Some(0),
         _ => None,

@@ -160,7 +160,7 @@ impl Owner {
             {
                 return refuse(
                     name,
-                    "a mirror keeps its legs and its log meanwhile, and its size if the log is \
+                    "a mirror keeps its images and its log meanwhile, and its size if the log is \
                      mirrored (lvconvert -m0 is possible)",
                 );
             }

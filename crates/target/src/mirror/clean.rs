@@ -1,8 +1,8 @@
-//! Regions that rest become clean: the legs are flushed, then their log bits are set.
+//! Regions that rest become clean: the images are flushed, then their log bits are set.
 //!
-//! The flush is what makes the bit true: until then a write may be durable on one leg and lost on
+//! The flush is what makes the bit true: until then a write may be durable on one image and lost on
 //! another. A region that is written while the flush runs stays dirty. When nothing is out of sync
-//! any more and a leg that had been out of sync is flushed too, it is in sync from then on.
+//! any more and an image that had been out of sync is flushed too, it is in sync from then on.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Mirror {
     /// Begins to clean what has rested since `before`.
     pub(super) fn clean(&mut self, before: Duration, steps: &mut Steps) {
         let regions = self.regions.resting(before);
-        let some_out_of_sync = self.legs.iter().any(|leg| !leg.in_sync);
+        let some_out_of_sync = self.images.iter().any(|image| !image.in_sync);
         let promotes = some_out_of_sync && self.regions.all_in_sync() && self.all_live();
         let idle = regions.is_empty() && !promotes;
         if idle || self.journal.failure().is_some() {
@@ -56,12 +56,11 @@ impl Mirror {
             promotes,
             gather: Gather::default(),
         };
-        if self.journal.image.is_none() || self.seeded_fault == Some(SeededFault::CleanWithoutFlush)
-        {
+        if self.journal.log.is_none() || self.seeded_fault == Some(SeededFault::CleanWithoutFlush) {
             return self.cleaned(cleaning);
         }
         let id = self.operations.insert(Operation::Clean(cleaning));
-        let out = self.flush_legs(id, steps);
+        let out = self.flush_images(id, steps);
         let Operation::Clean(cleaning) = self.operations.get_mut(id) else {
             unreachable!("it was just made");
         };
@@ -72,13 +71,13 @@ impl Mirror {
     pub(super) fn clean_flush_answered(
         &mut self,
         id: usize,
-        leg: usize,
+        image: usize,
         result: block::Result<()>,
     ) {
         let Operation::Clean(cleaning) = self.operations.get_mut(id) else {
             unreachable!("it is such a flush");
         };
-        if !cleaning.gather.note(leg, result) {
+        if !cleaning.gather.note(image, result) {
             return;
         }
         let Operation::Clean(mut cleaning) = self.operations.remove(id) else {
@@ -97,14 +96,14 @@ impl Mirror {
     fn cleaned(&mut self, cleaning: Cleaning) {
         for (region, version) in cleaning.regions {
             if self.regions.clean(region, version)
-                && let Some(image) = &mut self.journal.image
+                && let Some(log) = &mut self.journal.log
             {
-                image.set(region, true);
+                log.set(region, true);
             }
         }
         if cleaning.promotes && self.regions.all_in_sync() && self.all_live() {
-            for leg in &mut self.legs {
-                leg.in_sync = true;
+            for image in &mut self.images {
+                image.in_sync = true;
             }
             self.record_in_sync();
         }

@@ -6,8 +6,9 @@ use block::Info;
 
 use crate::{Error, Kind, Result};
 
-/// Legs of a mirror at most: what one record of legs out of sync holds, and more than anybody has.
-pub const LEGS_MAX: usize = 32;
+/// Images of a mirror at most: what one record of images out of sync holds, and more than anybody
+/// has.
+pub const IMAGES_MAX: usize = 32;
 /// Regions at most, so that the bits of a mirror never take more than 32 MiB. Larger regions
 /// cover more.
 pub const REGIONS_MAX: u64 = 1 << 28;
@@ -35,7 +36,7 @@ pub enum Sync {
     Full,
 }
 
-/// What a leg holds at the start.
+/// What an image holds at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Content {
     /// What it held when the mirror ran last.
@@ -60,7 +61,7 @@ pub enum Start {
     /// At once.
     #[default]
     Now,
-    /// When it is told to [`ACTIVATE`]: its log is read, and neither the log nor a leg is
+    /// When it is told to [`ACTIVATE`]: its log is read, and neither the log nor an image is
     /// written. So it can take the place of a suspended one with the same log, or be dropped as if
     /// it had never been.
     Standby,
@@ -84,8 +85,8 @@ pub enum Primary {
 
 /// One copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leg {
-    /// Tells it from all legs that this mirror ever had.
+pub struct MirrorImage {
+    /// Tells it from all images that this mirror ever had.
     pub id: u64,
     /// Which device of the home's it is; `None`: it is missing.
     pub device: Option<usize>,
@@ -93,8 +94,8 @@ pub struct Leg {
     pub content: Content,
 }
 
-impl Leg {
-    /// A leg that is there and holds what it held.
+impl MirrorImage {
+    /// An image that is there and holds what it held.
     pub fn present(id: u64, device: usize) -> Self {
         Self {
             id,
@@ -103,7 +104,7 @@ impl Leg {
         }
     }
 
-    /// A leg that is not there.
+    /// An image that is not there.
     pub fn missing(id: u64) -> Self {
         Self {
             id,
@@ -118,12 +119,12 @@ impl Leg {
 pub struct MirrorConfig {
     /// What people know it by.
     pub name: String,
-    /// Its size in bytes; legs may be larger.
+    /// Its size in bytes; images may be larger.
     pub size: u64,
     /// What one bit of the log covers, in bytes; a power of two.
     pub region_size: u64,
     /// The copies; where nothing else is known, the first one is right.
-    pub legs: Vec<Leg>,
+    pub images: Vec<MirrorImage>,
     /// Where the log is.
     pub log: LogPlace,
     /// What is in sync at the start.
@@ -144,13 +145,18 @@ pub struct MirrorConfig {
 }
 
 impl MirrorConfig {
-    /// A mirror that is written, of legs that hold what they held, with the log in memory.
-    pub fn new(name: impl Into<String>, size: u64, region_size: u64, legs: Vec<Leg>) -> Self {
+    /// A mirror that is written, of images that hold what they held, with the log in memory.
+    pub fn new(
+        name: impl Into<String>,
+        size: u64,
+        region_size: u64,
+        images: Vec<MirrorImage>,
+    ) -> Self {
         Self {
             name: name.into(),
             size,
             region_size,
-            legs,
+            images,
             log: LogPlace::Core,
             sync: Sync::AsLogged,
             kept: 0,
@@ -171,8 +177,11 @@ impl MirrorConfig {
     pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
         let name = &self.name;
         let refuse = |kind, what: String| Err(Error::new(kind, format!("{name}: {what}")));
-        if self.legs.is_empty() || self.legs.len() > LEGS_MAX {
-            let what = format!("a mirror has 1 to {LEGS_MAX} legs, not {}", self.legs.len());
+        if self.images.is_empty() || self.images.len() > IMAGES_MAX {
+            let what = format!(
+                "a mirror has 1 to {IMAGES_MAX} images, not {}",
+                self.images.len()
+            );
             return refuse(Kind::InvalidLayout, what);
         }
         if !self.region_size.is_power_of_two() || self.region_size < 512 {
@@ -186,8 +195,8 @@ impl MirrorConfig {
             let what = format!("{} regions; 1 to {REGIONS_MAX} work", self.region_count());
             return refuse(Kind::TooComplex, what);
         }
-        if self.legs.iter().all(|leg| leg.device.is_none()) {
-            let what = "all its legs are missing; bring one back".to_owned();
+        if self.images.iter().all(|image| image.device.is_none()) {
+            let what = "all its images are missing; bring one back".to_owned();
             return refuse(Kind::Device, what);
         }
         let mut used = Vec::new();
@@ -195,25 +204,30 @@ impl MirrorConfig {
             LogPlace::Core => None,
             LogPlace::Disk(device) => Some(device),
         };
-        for device in self.legs.iter().filter_map(|leg| leg.device).chain(log) {
+        for device in self
+            .images
+            .iter()
+            .filter_map(|image| image.device)
+            .chain(log)
+        {
             if device >= devices.len() || used.contains(&device) {
                 let what = format!("device {device} is not there, or used twice");
                 return refuse(Kind::InvalidLayout, what);
             }
             used.push(device);
         }
-        for leg in self.legs.iter().filter_map(|leg| leg.device) {
-            let info = &devices[leg];
+        for image in self.images.iter().filter_map(|image| image.device) {
+            let info = &devices[image];
             if info.size < self.size {
                 let what = format!(
-                    "leg {} has {} bytes, not {}",
+                    "image {} has {} bytes, not {}",
                     info.name, info.size, self.size
                 );
                 return refuse(Kind::DeviceTooSmall, what);
             }
             let block = u64::from(info.logical_block);
             if !self.size.is_multiple_of(block) || !self.region_size.is_multiple_of(block) {
-                let what = format!("leg {} has blocks of {block} bytes", info.name);
+                let what = format!("image {} has blocks of {block} bytes", info.name);
                 return refuse(Kind::Misaligned, what);
             }
         }

@@ -1,13 +1,13 @@
-//! Legs that fail, and how it is made sure that they are not taken for good later.
+//! Images that fail, and how it is made sure that they are not taken for good later.
 //!
-//! A leg that fails a write or a flush which another one in sync did is lost: it is not used any
-//! more. Before anything is answered that it missed, three things happen in order: the other legs
-//! are flushed (what they hold may have been durable on the lost leg alone), the leg is taken off
-//! the log's record of legs in sync, and that record is durable. So whatever power cut follows,
-//! either the record is there, or nothing was answered that only the other legs hold. Where the
-//! metadata name the lost leg first, they are changed as a fourth thing (`primary.rs`).
+//! An image that fails a write or a flush which another one in sync did is lost: it is not used any
+//! more. Before anything is answered that it missed, three things happen in order: the other images
+//! are flushed (what they hold may have been durable on the lost image alone), the image is taken
+//! off the log's record of images in sync, and that record is durable. So whatever power cut
+//! follows, either the record is there, or nothing was answered that only the other images hold.
+//! Where the metadata name the lost image first, they are changed as a fourth thing (`primary.rs`).
 //!
-//! If no leg in sync did it, nobody is lost: the request fails, and the legs may differ.
+//! If no image in sync did it, nobody is lost: the request fails, and the images may differ.
 //!
 //! A log in memory remembers nothing; what the metadata say is all that is known of such a
 //! mirror when it starts again.
@@ -19,21 +19,21 @@ use block::{Error, Range, Request};
 use super::Mirror;
 use super::explore::SeededFault;
 use super::journal::Waiter;
-use super::operation::{Gather, LegSet, Operation};
+use super::operation::{Gather, ImageSet, Operation};
 use crate::machine::{Step, Steps};
 
-/// Reads that follow each other for so many bytes go to the same leg, so that a stream stays one
-/// for the disk's reading ahead; after them the leg with least to do is chosen anew.
+/// Reads that follow each other for so many bytes go to the same image, so that a stream stays one
+/// for the disk's reading ahead; after them the image with least to do is chosen anew.
 pub(super) const READ_RUN: u64 = 4 << 20;
 
-/// What is known of a leg.
+/// What is known of an image.
 #[derive(Debug)]
-pub(super) struct LegState {
+pub(super) struct ImageState {
     pub(super) id: u64,
     pub(super) device: Option<usize>,
     /// It failed.
     pub(super) lost: bool,
-    /// It holds what was written last, wherever the legs may differ.
+    /// It holds what was written last, wherever the images may differ.
     pub(super) in_sync: bool,
     /// Reads in flight.
     pub(super) reading: u32,
@@ -43,7 +43,7 @@ pub(super) struct LegState {
     pub(super) errors: u64,
 }
 
-impl LegState {
+impl ImageState {
     /// Whether it is there and has not failed.
     pub(super) fn is_live(&self) -> bool {
         self.device.is_some() && !self.lost
@@ -70,16 +70,16 @@ impl LegState {
     }
 }
 
-/// Requests that wait until lost legs are recorded as out of sync.
+/// Requests that wait until lost images are recorded as out of sync.
 #[derive(Debug, Default)]
 pub(super) struct Drops {
-    /// Legs were lost since the present round began.
+    /// Images were lost since the present round began.
     wanted: bool,
     /// Those who wait for the next round.
     next: Vec<usize>,
     /// Those who wait for the present one.
     round: Option<Vec<usize>>,
-    /// The leg that is being written down as primary; the present round waits for that.
+    /// The image that is being written down as primary; the present round waits for that.
     pub(super) persisting: Option<usize>,
     /// Why nothing can be recorded any more.
     failed: Option<Error>,
@@ -106,7 +106,7 @@ impl Drops {
     }
 }
 
-/// What the answers of several legs come to.
+/// What the answers of several images come to.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Done,
@@ -114,41 +114,44 @@ pub(super) enum Verdict {
 }
 
 impl Mirror {
-    pub(super) fn live_legs(&self) -> impl Iterator<Item = usize> {
-        let live = |leg: &usize| self.legs[*leg].is_live();
-        (0..self.legs.len()).filter(live)
+    pub(super) fn live_images(&self) -> impl Iterator<Item = usize> {
+        let live = |image: &usize| self.images[*image].is_live();
+        (0..self.images.len()).filter(live)
     }
 
     pub(super) fn all_live(&self) -> bool {
-        self.legs.iter().all(LegState::is_live)
+        self.images.iter().all(ImageState::is_live)
     }
 
-    /// Asks a leg.
-    pub(super) fn ask(&self, leg: usize, request: Request, steps: &mut Steps) {
-        let leg = self.legs[leg].device.expect("it is there");
-        steps.push(Step::Sub { leg, request });
+    /// Asks an image.
+    pub(super) fn ask(&self, image: usize, request: Request, steps: &mut Steps) {
+        let image = self.images[image].device.expect("it is there");
+        steps.push(Step::Sub {
+            leg: image,
+            request,
+        });
     }
 
-    /// Flushes all legs for an operation; how many.
-    pub(super) fn flush_legs(&self, id: usize, steps: &mut Steps) -> u32 {
+    /// Flushes all images for an operation; how many.
+    pub(super) fn flush_images(&self, id: usize, steps: &mut Steps) -> u32 {
         let mut count = 0;
-        for leg in self.live_legs() {
-            self.ask(leg, Request::flush(id as u64), steps);
+        for image in self.live_images() {
+            self.ask(image, Request::flush(id as u64), steps);
             count += 1;
         }
         count
     }
 
-    /// Loses the legs that did not do what one in sync did.
+    /// Loses the images that did not do what one in sync did.
     pub(super) fn judge(&mut self, gather: Gather) -> Verdict {
         let Some(error) = gather.error else {
             return Verdict::Done;
         };
-        let in_sync = |leg: usize| self.legs[leg].in_sync && !self.legs[leg].lost;
+        let in_sync = |image: usize| self.images[image].in_sync && !self.images[image].lost;
         let done = gather.good.iter().any(in_sync);
-        let mut lost = LegSet::default();
-        for leg in gather.bad.iter().filter(|leg| done || !in_sync(*leg)) {
-            lost.insert(leg);
+        let mut lost = ImageSet::default();
+        for image in gather.bad.iter().filter(|image| done || !in_sync(*image)) {
+            lost.insert(image);
         }
         self.lose(lost);
         if done {
@@ -158,20 +161,20 @@ impl Mirror {
         }
     }
 
-    fn lose(&mut self, legs: LegSet) {
-        for leg in legs
+    fn lose(&mut self, images: ImageSet) {
+        for image in images
             .iter()
-            .filter(|leg| self.legs[*leg].is_live())
+            .filter(|image| self.images[*image].is_live())
             .collect::<Vec<_>>()
         {
-            self.legs[leg].lost = true;
-            self.legs[leg].in_sync = false;
+            self.images[image].lost = true;
+            self.images[image].in_sync = false;
             self.drops.wanted = true;
             self.regions.lose_sync_of_dirty();
         }
     }
 
-    /// Answers a request that was done, once no lost leg can be taken for good again.
+    /// Answers a request that was done, once no lost image can be taken for good again.
     pub(super) fn answer_when_recorded(&mut self, id: usize, now: Duration, steps: &mut Steps) {
         if let Some(error) = &self.drops.failed {
             let error = error.clone();
@@ -187,20 +190,20 @@ impl Mirror {
         }
     }
 
-    /// Begins to record lost legs, if there are new ones.
+    /// Begins to record lost images, if there are new ones.
     pub(super) fn pump_drops(&mut self, now: Duration, steps: &mut Steps) {
         while self.drops.wants_round() {
             self.drops.wanted = false;
             self.drops.round = Some(std::mem::take(&mut self.drops.next));
-            if self.journal.image.is_none() {
+            if self.journal.log.is_none() {
                 self.drop_recorded(&Ok(()), now, steps);
                 continue;
             }
             let id = self
                 .operations
                 .insert(Operation::DropFlush(Gather::default()));
-            let out = self.flush_legs(id, steps);
-            assert!(out > 0, "the last leg in sync is never lost");
+            let out = self.flush_images(id, steps);
+            assert!(out > 0, "the last image in sync is never lost");
             let Operation::DropFlush(gather) = self.operations.get_mut(id) else {
                 unreachable!("it was just made");
             };
@@ -211,7 +214,7 @@ impl Mirror {
     pub(super) fn drop_flush_answered(
         &mut self,
         id: usize,
-        leg: usize,
+        image: usize,
         result: block::Result<()>,
         now: Duration,
         steps: &mut Steps,
@@ -219,7 +222,7 @@ impl Mirror {
         let Operation::DropFlush(gather) = self.operations.get_mut(id) else {
             unreachable!("it is such a flush");
         };
-        if !gather.note(leg, result) {
+        if !gather.note(image, result) {
             return;
         }
         let Operation::DropFlush(gather) = self.operations.remove(id) else {
@@ -234,16 +237,16 @@ impl Mirror {
         }
     }
 
-    /// Puts the legs that are in sync on record.
+    /// Puts the images that are in sync on record.
     pub(super) fn record_in_sync(&mut self) {
-        let in_sync = self.legs.iter().filter(|leg| leg.in_sync);
-        let ids: Vec<u64> = in_sync.map(|leg| leg.id).collect();
-        if let Some(image) = &mut self.journal.image {
-            image.record_images(&ids);
+        let in_sync = self.images.iter().filter(|image| image.in_sync);
+        let ids: Vec<u64> = in_sync.map(|image| image.id).collect();
+        if let Some(log) = &mut self.journal.log {
+            log.record_images(&ids);
         }
     }
 
-    /// The record says which legs are lost; the primary image may have to change.
+    /// The record says which images are lost; the primary image may have to change.
     pub(super) fn drop_recorded(
         &mut self,
         result: &block::Result<()>,
@@ -262,7 +265,7 @@ impl Mirror {
         self.end_drop_round(result, now, steps);
     }
 
-    /// When writes begin: where the primary leg is out of sync by now, a round without
+    /// When writes begin: where the primary image is out of sync by now, a round without
     /// requests, behind which writes wait.
     pub(super) fn begin_primary_round(&mut self, steps: &mut Steps) {
         if !self.is_running() || !self.primary_is_out_of_sync() {

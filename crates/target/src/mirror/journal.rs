@@ -19,7 +19,7 @@ use crate::machine::{Step, Steps};
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// `None`: in memory only, which is always durable enough.
-    pub(super) image: Option<LogImage>,
+    pub(super) log: Option<LogImage>,
     /// The device of the log.
     pub(super) device: usize,
     /// Writes of the present round that are not answered.
@@ -36,7 +36,7 @@ pub(super) struct Journal {
 pub(super) enum Waiter {
     /// Writes to this region.
     Region(u64),
-    /// Requests that wait until lost legs are called out of sync.
+    /// Requests that wait until lost images are called out of sync.
     Drop,
     /// The start, which claims the log when the record is durable.
     Claim,
@@ -52,11 +52,11 @@ impl Journal {
 
     /// Whether nothing is being written or about to be.
     pub(super) fn is_idle(&self) -> bool {
-        let changed = self.image.as_ref().is_some_and(LogImage::is_changed);
+        let changed = self.log.as_ref().is_some_and(LogImage::is_changed);
         self.running == 0 && self.waiting.is_empty() && (!changed || self.failed.is_some())
     }
 
-    /// `waiter` goes on when all that the image holds now is durable.
+    /// `waiter` goes on when all that the log holds now is durable.
     pub(super) fn wait(&mut self, waiter: Waiter) {
         self.waiting.push_back((self.round + 1, waiter));
     }
@@ -82,7 +82,7 @@ impl Mirror {
 
     fn begin_round(&mut self, steps: &mut Steps) {
         let leg = self.journal.device;
-        let Some(image) = &mut self.journal.image else {
+        let Some(log) = &mut self.journal.log else {
             return;
         };
         let durability = match self.seeded_fault {
@@ -90,7 +90,7 @@ impl Mirror {
             _ => Durability::Fua,
         };
         let mut running = 0;
-        for (start, bytes) in image.take_changed() {
+        for (start, bytes) in log.take_changed() {
             let mut buffer = self.pool.get(bytes.len());
             buffer.copy_from_slice(bytes);
             let id = self.operations.insert(Operation::LogWrite) as u64;
@@ -148,14 +148,14 @@ impl Mirror {
 
     /// Clears the bits of `regions`, which open when that is durable.
     pub(super) fn mark(&mut self, regions: &[u64], now: Duration, steps: &mut Steps) {
-        let Some(image) = &mut self.journal.image else {
+        let Some(log) = &mut self.journal.log else {
             for region in regions {
                 self.region_marked(*region, &Ok(()), now, steps);
             }
             return;
         };
         for region in regions {
-            image.set(*region, false);
+            log.set(*region, false);
         }
         for region in regions {
             if self.seeded_fault == Some(SeededFault::WriteBeforeMark) {

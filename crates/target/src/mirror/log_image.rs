@@ -2,19 +2,19 @@
 //!
 //! ```text
 //!   sector 0   magic u32, version u32, region count u64; zeros
-//!   sector 1   nothing for the kernel, which keeps it; here: which legs are in sync
+//!   sector 1   nothing for the kernel, which keeps it; here: which images are in sync
 //!   sector 2…  one bit per region, lowest first, little endian: 1 = clean and in sync
 //! ```
 //!
 //! The magic 0 is a new log, of which no bit counts; a region count of all ones (as the log is
 //! created) says that all bits count. Bits behind the count are what [`super::Sync`] says.
 //!
-//! **The record of legs in sync** is ours. A bit says that the legs of a region differ, or may;
+//! **The record of images in sync** is ours. A bit says that the images of a region differ, or may;
 //! it cannot say which of them is right. For the kernel that is always the first one, and while a
-//! region is out of sync it writes to that one only. Here the legs that hold everything that was
-//! written last are named in sector 1, and before any write is answered that a leg missed, it is
+//! region is out of sync it writes to that one only. Here the images that hold everything that was
+//! written last are named in sector 1, and before any write is answered that an image missed, it is
 //! taken off the list. The record only matters where a bit is 0: whoever copied a region and set
-//! its bit (the kernel too) has settled it. Without a whole record the first leg is right.
+//! its bit (the kernel too) has settled it. Without a whole record the first image is right.
 //!
 //! **The version says who ran the mirror last.** The kernel takes a log of version 1 for one of
 //! version 2 (they are the same where numbers are little endian) and writes 2 when it starts. So
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use block::{Error, Kind, Result};
 
 use super::Sync;
-use super::config::LEGS_MAX;
+use super::config::IMAGES_MAX;
 use super::limits::Limits;
 
 const SECTOR: usize = 512;
@@ -36,7 +36,7 @@ const BITS_AT: usize = 2 * SECTOR;
 const MAGIC: u32 = 0x4d69_5272;
 /// What the kernel writes.
 const VERSION: u32 = 2;
-/// The same log, whose record of legs in sync counts.
+/// The same log, whose record of images in sync counts.
 const VERSION_CLAIMED: u32 = 1;
 /// Where the version is.
 const VERSION_AT: usize = 4;
@@ -52,7 +52,7 @@ pub fn log_length(regions: u64) -> u64 {
 }
 
 /// Whether a log, of which these are the first bytes, says that all of `regions` are the same on
-/// all legs.
+/// all images.
 pub fn is_in_sync(log: &[u8], regions: u64) -> bool {
     (0..regions).all(|region| is_region_in_sync(log, region))
 }
@@ -67,7 +67,7 @@ pub(super) fn is_region_in_sync(log: &[u8], region: u64) -> bool {
     known > region && byte.is_some_and(|byte| byte >> (region % 8) & 1 == 1)
 }
 
-/// The legs that a log, of which these are the first bytes, believes; none: it names none, or
+/// The images that a log, of which these are the first bytes, believes; none: it names none, or
 /// somebody else ran the mirror since.
 pub fn in_sync_images(log: &[u8]) -> Vec<u64> {
     match version(log) {
@@ -113,19 +113,19 @@ impl LogImage {
     /// was told that it failed. So the disk is taken to lack all of it, and it is written once
     /// before anything relies on it.
     pub(super) fn load(bytes: Vec<u8>, regions: u64, block: u32, sync: Sync) -> Result<Self> {
-        let mut image = Self {
+        let mut log = Self {
             changed: (0..bytes.len() / block as usize).collect(),
             bytes,
             block: block as usize,
             regions,
             run_max: Limits::default().log_run,
         };
-        assert_eq!(image.bytes.len() as u64, Self::len_for(regions, block));
-        let magic = u32::from_le_bytes(image.field(0));
-        let version = u32::from_le_bytes(image.field(VERSION_AT));
+        assert_eq!(log.bytes.len() as u64, Self::len_for(regions, block));
+        let magic = u32::from_le_bytes(log.field(0));
+        let version = u32::from_le_bytes(log.field(VERSION_AT));
         let known = match magic {
             MAGIC if [VERSION, VERSION_CLAIMED].contains(&version) => {
-                u64::from_le_bytes(image.field(8))
+                u64::from_le_bytes(log.field(8))
             }
             MAGIC => {
                 let what = format!("the log has version {version}, of which nothing is known");
@@ -136,18 +136,18 @@ impl LogImage {
         };
         let claimed = magic == MAGIC && version == VERSION_CLAIMED;
         if !claimed {
-            image.record_images(&[]);
+            log.record_images(&[]);
         }
         for region in known.min(regions)..regions {
-            image.set(region, sync == Sync::Assumed);
+            log.set(region, sync == Sync::Assumed);
         }
-        for region in regions..image.bit_count() {
-            image.set_bit(region, false);
+        for region in regions..log.bit_count() {
+            log.set_bit(region, false);
         }
         if sync == Sync::Full {
-            (0..regions).for_each(|region| image.set(region, false));
+            (0..regions).for_each(|region| log.set(region, false));
         }
-        Ok(image)
+        Ok(log)
     }
 
     /// Whether a region is said to be clean and in sync.
@@ -174,7 +174,7 @@ impl LogImage {
         self.put(VERSION_AT, &VERSION.to_le_bytes());
     }
 
-    /// The legs that are in sync where a bit is 0; none: there is no record.
+    /// The images that are in sync where a bit is 0; none: there is no record.
     pub(super) fn recorded_images(&self) -> Vec<u64> {
         recorded_images(&self.bytes)
     }
@@ -255,7 +255,7 @@ fn sum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The legs that the record in a log names.
+/// The images that the record in a log names.
 fn recorded_images(log: &[u8]) -> Vec<u64> {
     let record = &log[SECTOR..2 * SECTOR];
     let word = |at: usize| {
@@ -265,7 +265,7 @@ fn recorded_images(log: &[u8]) -> Vec<u64> {
     let count = (word(8) >> 32) as usize;
     let whole = word(0) == RECORD_MAGIC
         && word(8) as u32 == RECORD_VERSION
-        && count <= LEGS_MAX
+        && count <= IMAGES_MAX
         && word(RECORD_SUM) == sum(&record[..RECORD_SUM]);
     if !whole {
         return Vec::new();

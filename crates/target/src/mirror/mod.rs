@@ -1,31 +1,31 @@
-//! Mirrors: the same bytes on several legs, and a log of where they may differ.
+//! Mirrors: the same bytes on several images, and a log of where they may differ.
 //!
 //! ```text
-//!   write ─▸ hold regions ─▸ log bit 0, durable ─▸ all legs ─▸ answer
-//!                                                      ╲ a leg fails: others flushed,
+//!   write ─▸ hold regions ─▸ log bit 0, durable ─▸ all images ─▸ answer
+//!                                                      ╲ an image fails: others flushed,
 //!                                                        out of sync on record, durable,
 //!                                                        primary written down ─▸ answer
-//!   rest  ─▸ flush legs ─▸ log bit 1
-//!   start ─▸ where the bit is 0, one leg in sync is read, and copied to the others
+//!   rest  ─▸ flush images ─▸ log bit 1
+//!   start ─▸ where the bit is 0, one image in sync is read, and copied to the others
 //! ```
 //!
 //! Promises: what a completed flush covers, and what was written with FUA, survives the loss of
-//! power and, where another leg is in sync, of a leg. After a cut every other sector that was
-//! being written holds the old or the new content and, once read, keeps it: as long as the legs
+//! power and, where another image is in sync, of an image. After a cut every other sector that was
+//! being written holds the old or the new content and, once read, keeps it: as long as the images
 //! may differ, the same one is read (so if just that one is lost before it has been copied, the
-//! other of the two contents may appear). A leg that missed a write is not in sync again until
+//! other of the two contents may appear). An image that missed a write is not in sync again until
 //! it has been copied to, whatever happens in between.
 //!
 //! The disk log is the kernel's, both ways: it can take over at any point, and so can we. What the
-//! kernel cannot know from it is which leg is out of sync (`log_image.rs`), so whoever describes
-//! the mirror to the kernel is told which leg has to be the first one (`primary.rs`).
+//! kernel cannot know from it is which image is out of sync (`log_image.rs`), so whoever describes
+//! the mirror to the kernel is told which image has to be the first one (`primary.rs`).
 //!
-//! Does not: replace lost legs by itself, compare legs, or keep a log per leg: while a leg is
-//! missing nothing becomes in sync, and when it comes back all that was written meanwhile is
+//! Does not: replace lost images by itself, compare images, or keep a log per image: while an image
+//! is missing nothing becomes in sync, and when it comes back all that was written meanwhile is
 //! copied. Costs: a durable log write before the first write to a resting region.
 //!
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
-//! `journal.rs` writes the log, `health.rs` loses legs, `primary.rs` has it written down,
+//! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
 //! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`,
 //! `limits.rs` and `operation.rs` are what they know.
 //! `explore/` takes the power away.
@@ -46,8 +46,8 @@ mod resync;
 mod state;
 
 pub use config::{
-    ACTIVATE, Access, Content, LEGS_MAX, Leg, LogPlace, MirrorConfig, Primary, REGIONS_MAX, Start,
-    Sync,
+    ACTIVATE, Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary,
+    REGIONS_MAX, Start, Sync,
 };
 use log_image::is_region_in_sync;
 pub use log_image::{in_sync_images, is_in_sync, log_length};

@@ -1,21 +1,21 @@
 //! What a mirror is in the middle of: one operation per request, flush, copy or piece of the log.
 //!
-//! Requests to legs carry the number of their operation as the tag; an operation asks each leg at
-//! most once at a time.
+//! Requests to images carry the number of their operation as the tag; an operation asks each image
+//! at most once at a time.
 
 use block::{Buffer, Error, Range, Request};
 
-/// A set of legs, by their place in the mirror.
+/// A set of images, by their place in the mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct LegSet(u32);
+pub(super) struct ImageSet(u32);
 
-impl LegSet {
-    pub(super) fn insert(&mut self, leg: usize) {
-        self.0 |= 1 << leg;
+impl ImageSet {
+    pub(super) fn insert(&mut self, image: usize) {
+        self.0 |= 1 << image;
     }
 
-    pub(super) fn contains(self, leg: usize) -> bool {
-        self.0 >> leg & 1 == 1
+    pub(super) fn contains(self, image: usize) -> bool {
+        self.0 >> image & 1 == 1
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -23,27 +23,27 @@ impl LegSet {
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..u32::BITS as usize).filter(move |leg| self.contains(*leg))
+        (0..u32::BITS as usize).filter(move |image| self.contains(*image))
     }
 }
 
-/// The answers of several legs to one question.
+/// The answers of several images to one question.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     pub(super) out: u32,
-    pub(super) good: LegSet,
-    pub(super) bad: LegSet,
+    pub(super) good: ImageSet,
+    pub(super) bad: ImageSet,
     pub(super) error: Option<Error>,
 }
 
 impl Gather {
     /// Notes an answer; whether it was the last one.
-    pub(super) fn note(&mut self, leg: usize, result: block::Result<()>) -> bool {
+    pub(super) fn note(&mut self, image: usize, result: block::Result<()>) -> bool {
         self.out -= 1;
         match result {
-            Ok(()) => self.good.insert(leg),
+            Ok(()) => self.good.insert(image),
             Err(error) => {
-                self.bad.insert(leg);
+                self.bad.insert(image);
                 self.error.get_or_insert(error);
             }
         }
@@ -62,30 +62,30 @@ pub(super) enum Operation {
     Read(Reading),
     Write(Writing),
     Flush(Flushing),
-    /// Legs are flushed so that resting regions may be called clean.
+    /// Images are flushed so that resting regions may be called clean.
     Clean(Cleaning),
-    /// Legs are flushed so that a lost leg may be called out of sync.
+    /// Images are flushed so that a lost image may be called out of sync.
     DropFlush(Gather),
     Copy(Copying),
 }
 
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// Its buffer is with the leg.
+    /// Its buffer is with the image.
     pub(super) request: Request,
-    pub(super) tried: LegSet,
-    pub(super) leg: usize,
+    pub(super) tried: ImageSet,
+    pub(super) image: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Writing {
-    /// Its buffer is with the first leg while that is asked.
+    /// Its buffer is with the first image while that is asked.
     pub(super) request: Request,
     /// The part that is written now; long ranges of zeros are cut.
     pub(super) piece: Range,
     /// Regions of the piece that are not open yet.
     pub(super) blocked: usize,
-    /// The leg that has the request's own buffer.
+    /// The image that has the request's own buffer.
     pub(super) first: usize,
     pub(super) gather: Gather,
     pub(super) error: Option<Error>,
@@ -101,7 +101,7 @@ pub(super) struct Flushing {
 pub(super) struct Cleaning {
     /// Regions and their versions.
     pub(super) regions: Vec<(u64, u64)>,
-    /// Whether all legs are in sync afterwards.
+    /// Whether all images are in sync afterwards.
     pub(super) promotes: bool,
     pub(super) gather: Gather,
 }
@@ -112,11 +112,11 @@ pub(super) struct Copying {
     pub(super) end: u64,
     /// The part that is copied now.
     pub(super) piece: Range,
-    /// Legs that could not be read.
-    pub(super) tried: LegSet,
+    /// Images that could not be read.
+    pub(super) tried: ImageSet,
     pub(super) source: usize,
     pub(super) gather: Gather,
-    /// What was read, when it is not with the legs.
+    /// What was read, when it is not with the images.
     pub(super) buffer: Buffer,
 }
 

@@ -38,11 +38,11 @@ const LOST: &str = "lost";
 const PERSISTED: &str = "persisted";
 const PERSIST_FAILED: &str = "persist-failed";
 
-/// The order in which the legs have to be described. Each is its place in the mirror's
-/// [`super::MirrorConfig::legs`].
+/// The order in which the images have to be described. Each is its place in the mirror's
+/// [`super::MirrorConfig::images`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageOrder {
-    /// The legs that hold everything.
+    /// The images that hold everything.
     pub in_sync: Vec<usize>,
     /// The others. From now on nobody may read them where images may differ.
     pub out_of_sync: Vec<usize>,
@@ -79,8 +79,8 @@ impl ImageOrder {
     }
 }
 
-/// The legs of which a notice says that they were lost, where nothing else is asked for; `None`: it
-/// is about something else.
+/// The images of which a notice says that they were lost, where nothing else is asked for; `None`:
+/// it is about something else.
 pub fn lost_in(text: &str) -> Option<Vec<usize>> {
     let mut words = text.split(' ');
     if words.next() != Some(LOST) {
@@ -89,7 +89,7 @@ pub fn lost_in(text: &str) -> Option<Vec<usize>> {
     words.map(|word| word.parse().ok()).collect()
 }
 
-/// The message that the legs are described in the order that was asked for last, durably.
+/// The message that the images are described in the order that was asked for last, durably.
 pub fn persisted() -> String {
     PERSISTED.to_owned()
 }
@@ -113,16 +113,16 @@ impl Mirror {
     pub(super) fn primary_is_out_of_sync(&self) -> bool {
         match self.config.primary {
             Primary::Unrecorded => false,
-            Primary::Image(leg) => !self.legs[leg].in_sync,
-            Primary::All => self.legs.iter().any(|leg| !leg.in_sync),
+            Primary::Image(image) => !self.images[image].in_sync,
+            Primary::All => self.images.iter().any(|image| !image.in_sync),
         }
     }
 
-    /// Asks for another primary image; a round of lost legs waits for the answer.
+    /// Asks for another primary image; a round of lost images waits for the answer.
     pub(super) fn persist_primary(&mut self, steps: &mut Steps) {
-        let in_sync = |leg: &usize| self.legs[*leg].in_sync;
-        let (in_sync, out_of_sync): (Vec<_>, Vec<_>) = (0..self.legs.len()).partition(in_sync);
-        assert!(!in_sync.is_empty(), "the last leg in sync is never lost");
+        let in_sync = |image: &usize| self.images[*image].in_sync;
+        let (in_sync, out_of_sync): (Vec<_>, Vec<_>) = (0..self.images.len()).partition(in_sync);
+        assert!(!in_sync.is_empty(), "the last image in sync is never lost");
         self.drops.persisting = Some(in_sync[0]);
         steps.push(Step::Notice(
             ImageOrder {
@@ -133,9 +133,13 @@ impl Mirror {
         ));
     }
 
-    /// Says which legs are lost.
+    /// Says which images are lost.
     pub(super) fn report_loss(&self, steps: &mut Steps) {
-        let lost = self.legs.iter().enumerate().filter(|(_, leg)| leg.lost);
+        let lost = self
+            .images
+            .iter()
+            .enumerate()
+            .filter(|(_, image)| image.lost);
         let places = lost.map(|(place, _)| format!(" {place}"));
         steps.push(Step::Notice(format!(
             "{LOST}{}",
@@ -150,7 +154,7 @@ impl Mirror {
         now: Duration,
         steps: &mut Steps,
     ) -> block::Result<String> {
-        let Some(leg) = self.drops.persisting.take() else {
+        let Some(image) = self.drops.persisting.take() else {
             let what = format!("{}: no order of images was asked for", self.config.name);
             return Err(Error::new(Kind::Unsupported, what));
         };
@@ -164,7 +168,7 @@ impl Mirror {
             Error::new(Kind::Io, what)
         });
         if result.is_ok() {
-            self.config.primary = Primary::Image(leg);
+            self.config.primary = Primary::Image(image);
         }
         self.end_drop_round(&result, now, steps);
         Ok(self.status())

@@ -1,16 +1,16 @@
 //! What is known of each region while the mirror runs.
 //!
 //! ```text
-//!              mark + log durable              rest, legs flushed
+//!              mark + log durable              rest, images flushed
 //!    clean ───▸ marking ───▸ dirty ─────────────────────────────▸ clean
-//!                              ▲ ╲ a leg missed a write
+//!                              ▲ ╲ an image missed a write
 //!                   copied     │  ╲
 //!    nosync ──▸ recovering ────╯   ╰▸ nosync (not in the map when nobody writes)
 //! ```
 //!
 //! Clean and nosync regions are a bit each; only the others have an entry. Two rules hold it all
 //! together: a region that is not in sync has its log bit 0, durably; and a region's log bit is 1
-//! on the disk only if all legs hold the same there, durably.
+//! on the disk only if all images hold the same there, durably.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) struct Region {
 #[derive(Debug)]
 pub(super) struct Regions {
     region_size: u64,
-    /// Whether all legs hold the same, but for writes in flight.
+    /// Whether all images hold the same, but for writes in flight.
     in_sync: Bits,
     active: BTreeMap<u64, Region>,
     /// Where the search for the next region to copy goes on.
@@ -96,7 +96,7 @@ impl Regions {
         self.in_sync.set(region, in_sync);
     }
 
-    /// Whether any leg may be read there: in sync, and nobody writes.
+    /// Whether any image may be read there: in sync, and nobody writes.
     pub(super) fn is_settled(&self, range: Range) -> bool {
         self.of(range)
             .all(|region| self.in_sync.get(region) && !self.active.contains_key(&region))
@@ -223,7 +223,7 @@ impl Regions {
         waiters
     }
 
-    /// A leg will miss, or missed, what is written: no region that is written is in sync.
+    /// An image will miss, or missed, what is written: no region that is written is in sync.
     pub(super) fn lose_sync_of_dirty(&mut self) {
         let written = |entry: &Region| entry.phase != Phase::Marking;
         let lost: Vec<u64> = self

@@ -1,4 +1,4 @@
-//! Requests: reads from one leg, writes and flushes to all.
+//! Requests: reads from one image, writes and flushes to all.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
 
 use super::Mirror;
 use super::health::{READ_RUN, Verdict};
-use super::operation::{Flushing, Gather, LegSet, Operation, Reading, Writing};
+use super::operation::{Flushing, Gather, ImageSet, Operation, Reading, Writing};
 use super::regions::Held;
 use crate::machine::{Step, Steps};
 
@@ -27,8 +27,8 @@ impl Mirror {
     }
 
     fn begin_read(&mut self, request: Request, steps: &mut Steps) {
-        let tried = LegSet::default();
-        let Some(leg) = self.choose(request.range, tried) else {
+        let tried = ImageSet::default();
+        let Some(image) = self.choose(request.range, tried) else {
             let error = self.nobody_holds(request.range);
             return self.done(request, Err(error), steps);
         };
@@ -36,32 +36,32 @@ impl Mirror {
         let mut reading = Reading {
             request,
             tried,
-            leg,
+            image,
         };
         let buffer = std::mem::take(&mut reading.request.buffer);
         let id = self.operations.insert(Operation::Read(reading));
-        self.legs[leg].reads(range);
+        self.images[image].reads(range);
         let request = Request::read(id as u64, range.start(), buffer);
-        self.ask(leg, request, steps);
+        self.ask(image, request, steps);
     }
 
     pub(super) fn read_answered(&mut self, id: usize, answer: Completion, steps: &mut Steps) {
         let Operation::Read(reading) = self.operations.get_mut(id) else {
             unreachable!("it is a read");
         };
-        let leg = reading.leg;
-        self.legs[leg].reading -= 1;
+        let image = reading.image;
+        self.images[image].reading -= 1;
         let range = reading.request.range;
         if let Err(error) = answer.result {
-            reading.tried.insert(leg);
+            reading.tried.insert(image);
             let tried = reading.tried;
-            self.legs[leg].errors += 1;
+            self.images[image].errors += 1;
             if let Some(other) = self.choose(range, tried) {
                 let Operation::Read(reading) = self.operations.get_mut(id) else {
                     unreachable!("it is a read");
                 };
-                reading.leg = other;
-                self.legs[other].reads(range);
+                reading.image = other;
+                self.images[other].reads(range);
                 let request = Request::read(id as u64, range.start(), answer.buffer);
                 self.ask(other, request, steps);
                 return;
@@ -85,24 +85,24 @@ impl Mirror {
         self.done(reading.request, result, steps);
     }
 
-    /// The leg to read `range` from, of those that have not been tried.
+    /// The image to read `range` from, of those that have not been tried.
     ///
-    /// Where all legs hold the same, the one that did not fail, was read last up to here, or has
+    /// Where all images hold the same, the one that did not fail, was read last up to here, or has
     /// least to do; elsewhere the first one that is in sync, always the same.
-    pub(super) fn choose(&self, range: Range, tried: LegSet) -> Option<usize> {
-        let usable = |leg: &usize| self.legs[*leg].is_live() && !tried.contains(*leg);
-        let mut legs = (0..self.legs.len()).filter(usable);
+    pub(super) fn choose(&self, range: Range, tried: ImageSet) -> Option<usize> {
+        let usable = |image: &usize| self.images[*image].is_live() && !tried.contains(*image);
+        let mut images = (0..self.images.len()).filter(usable);
         if !self.regions.is_range_in_sync(range) {
-            return legs.find(|leg| self.legs[*leg].in_sync);
+            return images.find(|image| self.images[*image].in_sync);
         }
         if !self.regions.is_settled(range) {
-            return legs.min_by_key(|leg| (!self.legs[*leg].in_sync, *leg));
+            return images.min_by_key(|image| (!self.images[*image].in_sync, *image));
         }
-        let count = self.legs.len();
+        let count = self.images.len();
         let turn = (range.start() / READ_RUN) as usize % count;
-        legs.min_by_key(|leg| {
-            let state = &self.legs[*leg];
-            let distance = (*leg + count - turn) % count;
+        images.min_by_key(|image| {
+            let state = &self.images[*image];
+            let distance = (*image + count - turn) % count;
             let (stays, goes_on) = (state.stays(range), state.goes_on(range));
             (state.errors > 0, !stays, state.reading, !goes_on, distance)
         })
@@ -110,8 +110,8 @@ impl Mirror {
 
     fn nobody_holds(&self, range: Range) -> Error {
         let what = format!(
-            "{}: no leg that is there holds {range:?} as it was written last; bring the missing \
-             leg back",
+            "{}: no image that is there holds {range:?} as it was written last; bring the missing \
+             image back",
             self.config.name
         );
         Error::new(Kind::Io, what)
@@ -188,18 +188,18 @@ impl Mirror {
         }
     }
 
-    /// Writes a piece to all legs.
+    /// Writes a piece to all images.
     fn issue(&mut self, id: usize, now: Duration, steps: &mut Steps) {
-        if self.legs.iter().any(|leg| !leg.is_live()) {
+        if self.images.iter().any(|image| !image.is_live()) {
             // Somebody misses this write.
             for region in self.regions.of(self.operations.write(id).piece) {
                 self.regions.set_in_sync(region, false);
             }
         }
-        let live: Vec<usize> = self.live_legs().collect();
+        let live: Vec<usize> = self.live_images().collect();
         let write = self.operations.write(id);
         let Some((first, others)) = live.split_first() else {
-            write.error = Some(Error::new(Kind::Io, "no leg is left"));
+            write.error = Some(Error::new(Kind::Io, "no image is left"));
             return self.piece_done(id, now, steps);
         };
         write.first = *first;
@@ -220,10 +220,10 @@ impl Mirror {
             durability,
             buffer,
         };
-        for leg in others {
+        for image in others {
             let mut copy = self.pool.get(buffer.len());
             copy.copy_from_slice(&buffer);
-            self.ask(*leg, ask(copy), steps);
+            self.ask(*image, ask(copy), steps);
         }
         self.ask(*first, ask(buffer), steps);
     }
@@ -231,16 +231,16 @@ impl Mirror {
     pub(super) fn write_answered(
         &mut self,
         id: usize,
-        leg: usize,
+        image: usize,
         answer: Completion,
         now: Duration,
         steps: &mut Steps,
     ) {
         let write = self.operations.write(id);
-        if write.first == leg {
+        if write.first == image {
             write.request.buffer = answer.buffer;
         }
-        if !write.gather.note(leg, answer.result) {
+        if !write.gather.note(image, answer.result) {
             return;
         }
         let gather = std::mem::take(&mut write.gather);
@@ -248,7 +248,7 @@ impl Mirror {
             Verdict::Done => self.answer_when_recorded(id, now, steps),
             Verdict::Failed(error) => {
                 for region in self.regions.of(self.operations.write(id).piece) {
-                    // The legs may differ now.
+                    // The images may differ now.
                     self.regions.set_in_sync(region, false);
                 }
                 self.operations.write(id).error = Some(error);
@@ -285,7 +285,7 @@ impl Mirror {
             gather: Gather::default(),
         };
         let id = self.operations.insert(Operation::Flush(flushing));
-        let out = self.flush_legs(id, steps);
+        let out = self.flush_images(id, steps);
         let Operation::Flush(flushing) = self.operations.get_mut(id) else {
             unreachable!("it is a flush");
         };
@@ -298,7 +298,7 @@ impl Mirror {
     pub(super) fn flush_answered(
         &mut self,
         id: usize,
-        leg: usize,
+        image: usize,
         answer: Completion,
         now: Duration,
         steps: &mut Steps,
@@ -306,7 +306,7 @@ impl Mirror {
         let Operation::Flush(flushing) = self.operations.get_mut(id) else {
             unreachable!("it is a flush");
         };
-        if !flushing.gather.note(leg, answer.result) {
+        if !flushing.gather.note(image, answer.result) {
             return;
         }
         let gather = std::mem::take(&mut flushing.gather);
@@ -323,7 +323,7 @@ impl Mirror {
         self.done(flushing.request, result, steps);
     }
 
-    /// Goes on with a request that waited for lost legs to be called out of sync.
+    /// Goes on with a request that waited for lost images to be called out of sync.
     pub(super) fn recorded(
         &mut self,
         id: usize,

@@ -1,4 +1,4 @@
-//! Copies regions that are not in sync, from a leg in sync to all others.
+//! Copies regions that are not in sync, from an image in sync to all others.
 //!
 //! A few regions at a time, piece by piece; writes to a region that is being copied wait until it
 //! is done. A copied region is dirty, so it becomes clean with the others, after a flush: a cut
@@ -6,7 +6,7 @@
 //! left to do is what the log says.
 //!
 //! While requests are in flight only one region is copied at a time, and `copy_rate` limits how
-//! fast. Nothing is copied while a leg is lost or missing: no region could be in sync.
+//! fast. Nothing is copied while an image is lost or missing: no region could be in sync.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use block::{Completion, Durability, Operation as Asked, Range, Request};
 use super::Mirror;
 use super::explore::SeededFault;
 use super::health::Verdict;
-use super::operation::{Copying, Gather, LegSet, Operation};
+use super::operation::{Copying, Gather, ImageSet, Operation};
 use super::regions::Recovered;
 use crate::machine::{Step, Steps};
 
@@ -100,7 +100,7 @@ impl Mirror {
             region,
             end,
             piece: Range::new(start, self.limits.copy_piece.min(end - start)),
-            tried: LegSet::default(),
+            tried: ImageSet::default(),
             source: 0,
             gather: Gather::default(),
             buffer: block::Buffer::empty(),
@@ -131,12 +131,13 @@ impl Mirror {
         self.ask(source, request, steps);
     }
 
-    /// The leg to copy from.
-    fn source(&self, piece: Range, tried: LegSet) -> Option<usize> {
+    /// The image to copy from.
+    fn source(&self, piece: Range, tried: ImageSet) -> Option<usize> {
         if self.seeded_fault == Some(SeededFault::CopyFromOutdated) {
-            let out_of_sync = |leg: &usize| !self.legs[*leg].in_sync && !tried.contains(*leg);
+            let out_of_sync =
+                |image: &usize| !self.images[*image].in_sync && !tried.contains(*image);
             return self
-                .live_legs()
+                .live_images()
                 .find(out_of_sync)
                 .or(self.choose(piece, tried));
         }
@@ -146,7 +147,7 @@ impl Mirror {
     pub(super) fn copy_answered(
         &mut self,
         id: usize,
-        leg: usize,
+        image: usize,
         answer: Completion,
         now: Duration,
         steps: &mut Steps,
@@ -158,7 +159,7 @@ impl Mirror {
         if copy.buffer.is_empty() {
             copy.buffer = answer.buffer;
         }
-        if !copy.gather.note(leg, answer.result) {
+        if !copy.gather.note(image, answer.result) {
             return;
         }
         let mut gather = std::mem::take(&mut copy.gather);
@@ -176,13 +177,16 @@ impl Mirror {
         if answer.result.is_err() {
             copy.tried.insert(source);
             copy.buffer = answer.buffer;
-            self.legs[source].errors += 1;
+            self.images[source].errors += 1;
             return self.read_piece(id, now, steps);
         }
         if !self.may_copy() {
             return self.end_copy(id, Recovered::GivenUp, now, steps);
         }
-        let targets: Vec<usize> = self.live_legs().filter(|leg| *leg != source).collect();
+        let targets: Vec<usize> = self
+            .live_images()
+            .filter(|image| *image != source)
+            .collect();
         let copy = self.operations.copy(id);
         copy.buffer = block::Buffer::empty();
         copy.gather = Gather {
@@ -214,7 +218,7 @@ impl Mirror {
             return self.end_copy(id, Recovered::Copied, now, steps);
         }
         copy.piece = Range::new(at, self.limits.copy_piece.min(copy.end - at));
-        copy.tried = LegSet::default();
+        copy.tried = ImageSet::default();
         if self.copies.free_at > now {
             self.copies.paused.push(id);
         } else {

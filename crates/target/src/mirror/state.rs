@@ -7,7 +7,7 @@ use block::{BufferPool, Completion, Info, Kind, Range, Request};
 use super::clean::CLEAN_TIMER;
 use super::config::{ACTIVATE, Access, Content, LogPlace, MirrorConfig, Start, Sync};
 use super::explore::SeededFault;
-use super::health::{Drops, LegState};
+use super::health::{Drops, ImageState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
 use super::log_image::LogImage;
@@ -27,14 +27,14 @@ const LOAD_PIECE: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Mirror {
     pub(super) config: MirrorConfig,
-    pub(super) legs: Vec<LegState>,
+    pub(super) images: Vec<ImageState>,
     pub(super) regions: Regions,
     pub(super) journal: Journal,
     pub(super) operations: Operations,
     pub(super) drops: Drops,
     pub(super) copies: Copies,
     pub(super) pool: BufferPool,
-    /// Whether discards are carried out, as zeros on all legs.
+    /// Whether discards are carried out, as zeros on all images.
     pub(super) discards: bool,
     pub(super) requests_in_flight: usize,
     pub(super) is_cleaning: bool,
@@ -100,14 +100,14 @@ impl Mirror {
                 return Err(Error::new(crate::Kind::DeviceTooSmall, what));
             }
         }
-        let present = config.legs.iter().filter_map(|leg| leg.device);
-        let discards = present.clone().all(|leg| {
-            let info = &devices[leg];
+        let present = config.images.iter().filter_map(|image| image.device);
+        let discards = present.clone().all(|image| {
+            let info = &devices[image];
             info.discard_granularity > 0 && info.discard_zeroes
         });
-        let legs = config.legs.iter().map(|leg| LegState {
-            id: leg.id,
-            device: leg.device,
+        let images = config.images.iter().map(|image| ImageState {
+            id: image.id,
+            device: image.device,
             lost: false,
             in_sync: true,
             reading: 0,
@@ -115,7 +115,7 @@ impl Mirror {
             errors: 0,
         });
         Ok(Self {
-            legs: legs.collect(),
+            images: images.collect(),
             regions: Regions::new(count, config.region_size),
             journal: Journal::default(),
             operations: Operations::default(),
@@ -158,9 +158,9 @@ impl Mirror {
             self.regions.set_in_sync(region, known);
         }
         // What was kept was kept by all of them.
-        let whole = self.config.legs.iter().map(|leg| leg.id);
+        let whole = self.config.images.iter().map(|image| image.id);
         let whole: Vec<u64> = whole.filter(|_| self.config.kept > 0).collect();
-        self.settle_legs(&whole);
+        self.settle_images(&whole);
         self.log_ready(Ok(()), steps);
     }
 
@@ -184,7 +184,7 @@ impl Mirror {
         }
         let bytes = std::mem::take(&mut self.loading);
         match LogImage::load(bytes, count, self.log_block, self.config.sync) {
-            Ok(image) => self.use_log(image, steps),
+            Ok(log) => self.use_log(log, steps),
             Err(error) => {
                 let error = error.within(&self.config.name);
                 self.log_ready(Err(error), steps);
@@ -192,18 +192,18 @@ impl Mirror {
         }
     }
 
-    fn use_log(&mut self, mut image: LogImage, steps: &mut Steps) {
-        image.run_max = self.limits.log_run;
+    fn use_log(&mut self, mut log: LogImage, steps: &mut Steps) {
+        log.run_max = self.limits.log_run;
         for region in 0..self.regions.count() {
-            self.regions.set_in_sync(region, image.get(region));
+            self.regions.set_in_sync(region, log.get(region));
         }
-        let in_sync = image.recorded_images();
-        self.journal.image = Some(image);
-        self.settle_legs(&in_sync);
+        let in_sync = log.recorded_images();
+        self.journal.log = Some(log);
+        self.settle_images(&in_sync);
         if self.config.access == Access::ReadOnly {
-            if let Some(image) = &mut self.journal.image {
+            if let Some(log) = &mut self.journal.log {
                 // What would be corrected is not.
-                image.take_changed();
+                log.take_changed();
             }
             self.log_ready(Ok(()), steps);
         } else if self.config.start == Start::Standby {
@@ -220,9 +220,9 @@ impl Mirror {
         now: Duration,
         steps: &mut Steps,
     ) {
-        match (result, &mut self.journal.image) {
-            (Ok(()), Some(image)) => {
-                image.claim();
+        match (result, &mut self.journal.log) {
+            (Ok(()), Some(log)) => {
+                log.claim();
                 self.journal.wait(Waiter::Start);
             }
             (result, _) => self.log_claimed(result, now, steps),
@@ -241,7 +241,8 @@ impl Mirror {
         };
         self.activation = Activation::Over;
         if let Err(error) = &result {
-            // Where the log says that legs may differ, that may not be durable: nothing is written.
+            // Where the log says that images may differ, that may not be durable: nothing is
+            // written.
             self.drops.fail(error);
         }
         self.begin_primary_round(steps);
@@ -259,7 +260,7 @@ impl Mirror {
             return steps.push(Step::Reply { id, result });
         }
         self.activation = Activation::Activating(id);
-        match self.journal.image {
+        match self.journal.log {
             Some(_) => self.journal.wait(Waiter::Claim),
             None => self.log_claimed(Ok(()), now, steps),
         }
@@ -274,39 +275,45 @@ impl Mirror {
         }
     }
 
-    /// Decides which legs are in sync, of those on record.
+    /// Decides which images are in sync, of those on record.
     ///
     /// Where all regions are in sync, all are. Without a record it is the first one that holds
-    /// anything. A leg that is missing misses what is written from now on.
-    fn settle_legs(&mut self, record: &[u64]) {
-        let new = |leg: &super::Leg| leg.content == Content::Rebuild;
-        if self.config.legs.iter().any(new) {
+    /// anything. An image that is missing misses what is written from now on.
+    fn settle_images(&mut self, record: &[u64]) {
+        let new = |image: &super::MirrorImage| image.content == Content::Rebuild;
+        if self.config.images.iter().any(new) {
             for region in 0..self.regions.count() {
                 self.regions.set_in_sync(region, false);
-                if let Some(image) = &mut self.journal.image {
-                    image.set(region, false);
+                if let Some(log) = &mut self.journal.log {
+                    log.set(region, false);
                 }
             }
         }
         let settled =
             self.regions.all_in_sync() || self.seeded_fault == Some(SeededFault::RecordIgnored);
-        let known = |leg: &super::Leg| settled || record.contains(&leg.id);
-        let recorded = self.config.legs.iter().any(|leg| !new(leg) && known(leg));
+        let known = |image: &super::MirrorImage| settled || record.contains(&image.id);
+        let recorded = self
+            .config
+            .images
+            .iter()
+            .any(|image| !new(image) && known(image));
         let mut first = !recorded;
-        for (leg, state) in self.config.legs.iter().zip(&mut self.legs) {
-            state.in_sync = !new(leg) && (known(leg) || std::mem::take(&mut first));
+        for (image, state) in self.config.images.iter().zip(&mut self.images) {
+            state.in_sync = !new(image) && (known(image) || std::mem::take(&mut first));
         }
         if self.is_usable() {
-            for leg in &mut self.legs {
-                leg.in_sync &= leg.device.is_some();
+            for image in &mut self.images {
+                image.in_sync &= image.device.is_some();
             }
             self.record_in_sync();
         }
     }
 
-    /// Whether a leg is there that is in sync everywhere.
+    /// Whether an image is there that is in sync everywhere.
     fn is_usable(&self) -> bool {
-        self.legs.iter().any(|leg| leg.in_sync && leg.is_live())
+        self.images
+            .iter()
+            .any(|image| image.in_sync && image.is_live())
     }
 
     /// The log is read and, if it may be written, says what is so.
@@ -337,9 +344,9 @@ impl Mirror {
 
     fn answer(&mut self, device: usize, answer: Completion, now: Duration, steps: &mut Steps) {
         let id = answer.tag as usize;
-        let place = |leg: &LegState| leg.device == Some(device);
-        let leg = self.legs.iter().position(place);
-        let leg = move || leg.expect("the log is not asked this");
+        let place = |image: &ImageState| image.device == Some(device);
+        let image = self.images.iter().position(place);
+        let image = move || image.expect("the log is not asked this");
         match self.operations.get_mut(id) {
             Operation::LoadLog { at } => {
                 let at = *at;
@@ -351,13 +358,13 @@ impl Mirror {
                 self.log_written(answer.result, now, steps);
             }
             Operation::Read(_) => self.read_answered(id, answer, steps),
-            Operation::Write(_) => self.write_answered(id, leg(), answer, now, steps),
-            Operation::Flush(_) => self.flush_answered(id, leg(), answer, now, steps),
-            Operation::Clean(_) => self.clean_flush_answered(id, leg(), answer.result),
+            Operation::Write(_) => self.write_answered(id, image(), answer, now, steps),
+            Operation::Flush(_) => self.flush_answered(id, image(), answer, now, steps),
+            Operation::Clean(_) => self.clean_flush_answered(id, image(), answer.result),
             Operation::DropFlush(_) => {
-                self.drop_flush_answered(id, leg(), answer.result, now, steps);
+                self.drop_flush_answered(id, image(), answer.result, now, steps);
             }
-            Operation::Copy(_) => self.copy_answered(id, leg(), answer, now, steps),
+            Operation::Copy(_) => self.copy_answered(id, image(), answer, now, steps),
         }
     }
 
@@ -419,13 +426,13 @@ impl Mirror {
     }
 
     fn release_log(&mut self) {
-        let in_sync = self.legs.iter().all(|leg| leg.in_sync);
+        let in_sync = self.images.iter().all(|image| image.in_sync);
         let settled = self.regions.all_in_sync() && self.regions.dirty_count() == 0;
         let written = self.journal.failure().is_none();
-        if let Some(image) = &mut self.journal.image
+        if let Some(log) = &mut self.journal.log
             && (in_sync && settled && written)
         {
-            image.release();
+            log.release();
         }
     }
 
@@ -452,24 +459,24 @@ impl Mirror {
         }
     }
 
-    /// How it is, in words of one kind each: `legs=` with one letter per leg (`A` all is well, `S`
-    /// out of sync and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
+    /// How it is, in words of one kind each: `images=` with one letter per image (`A` all is well,
+    /// `S` out of sync and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
     pub(super) fn status(&self) -> String {
-        let letter = |leg: &LegState| match leg {
-            LegState { device: None, .. } => 'M',
-            LegState { lost: true, .. } => 'D',
-            LegState { in_sync: false, .. } => 'S',
-            LegState { errors: 1.., .. } => 'R',
+        let letter = |image: &ImageState| match image {
+            ImageState { device: None, .. } => 'M',
+            ImageState { lost: true, .. } => 'D',
+            ImageState { in_sync: false, .. } => 'S',
+            ImageState { errors: 1.., .. } => 'R',
             _ => 'A',
         };
-        let legs: String = self.legs.iter().map(letter).collect();
-        let log = match (&self.journal.image, self.journal.failure()) {
+        let images: String = self.images.iter().map(letter).collect();
+        let log = match (&self.journal.log, self.journal.failure()) {
             (None, _) => "core",
             (Some(_), None) => "disk",
             (Some(_), Some(_)) => "failed",
         };
         format!(
-            "legs={legs} in_sync={}/{} dirty={} copying={} log={log}",
+            "images={images} in_sync={}/{} dirty={} copying={} log={log}",
             self.regions.in_sync_count(),
             self.regions.count(),
             self.regions.dirty_count(),
@@ -481,19 +488,19 @@ impl Mirror {
 impl Machine for Mirror {
     fn info(&self, devices: &[Info]) -> Info {
         let mut info = Info::new(self.config.name.clone(), self.config.size);
-        let legs = self.config.legs.iter().filter_map(|leg| leg.device);
-        let legs: Vec<&Info> = legs.map(|leg| &devices[leg]).collect();
-        let most = |of: fn(&Info) -> u32| legs.iter().map(|leg| of(leg)).max().unwrap_or(0);
-        info.logical_block = most(|leg| leg.logical_block);
-        info.physical_block = most(|leg| leg.physical_block);
-        info.minimum_io = most(|leg| leg.minimum_io);
-        info.optimal_io = most(|leg| leg.optimal_io);
-        info.alignment_offset = most(|leg| leg.alignment_offset);
-        info.rotational = legs.iter().any(|leg| leg.rotational);
-        info.fua = legs.iter().all(|leg| leg.fua);
-        info.durable = legs.iter().all(|leg| leg.durable);
+        let images = self.config.images.iter().filter_map(|image| image.device);
+        let images: Vec<&Info> = images.map(|image| &devices[image]).collect();
+        let most = |of: fn(&Info) -> u32| images.iter().map(|image| of(image)).max().unwrap_or(0);
+        info.logical_block = most(|image| image.logical_block);
+        info.physical_block = most(|image| image.physical_block);
+        info.minimum_io = most(|image| image.minimum_io);
+        info.optimal_io = most(|image| image.optimal_io);
+        info.alignment_offset = most(|image| image.alignment_offset);
+        info.rotational = images.iter().any(|image| image.rotational);
+        info.fua = images.iter().all(|image| image.fua);
+        info.durable = images.iter().all(|image| image.durable);
         if self.discards {
-            info.discard_granularity = most(|leg| leg.discard_granularity);
+            info.discard_granularity = most(|image| image.discard_granularity);
             info.discard_zeroes = true;
         }
         info.read_only = self.config.access == Access::ReadOnly;
@@ -504,10 +511,10 @@ impl Machine for Mirror {
         match event {
             Event::Start => self.start(steps),
             Event::Request(request) if self.activation != Activation::Over => {
-                self.waiting.push(request)
+                self.waiting.push(request);
             }
             Event::Request(request) => self.request(request, now, steps),
-            Event::Answer { leg, answer } => self.answer(leg, answer, now, steps),
+            Event::Answer { leg: image, answer } => self.answer(image, answer, now, steps),
             Event::Timer(CLEAN_TIMER) if self.is_running() => self.clean_timer_fired(now, steps),
             Event::Timer(CLEAN_TIMER) => self.clean_timer = false,
             Event::Timer(COPY_TIMER) => self.copy_timer_fired(),

@@ -11,8 +11,8 @@ use super::bits::Bits;
 use super::explore::{Campaign, SeededFault};
 use super::log_image::LogImage;
 use super::{
-    ACTIVATE, Access, Content, Leg, LogPlace, Mirror, MirrorConfig, Start, Sync, in_sync_images,
-    is_in_sync,
+    ACTIVATE, Access, Content, LogPlace, Mirror, MirrorConfig, MirrorImage, Start, Sync,
+    in_sync_images, is_in_sync,
 };
 use crate::Kind as Refusal;
 use crate::home::Home;
@@ -76,7 +76,7 @@ fn bits_are_like_booleans() {
     }
 }
 
-fn image(bytes: &[u8], regions: u64, sync: Sync) -> LogImage {
+fn log_image(bytes: &[u8], regions: u64, sync: Sync) -> LogImage {
     LogImage::load(bytes.to_vec(), regions, 512, sync).unwrap()
 }
 
@@ -93,22 +93,22 @@ fn header(count: u64, bits: &[u8]) -> Vec<u8> {
 /// New logs, created logs, grown and shrunk ones mean what they mean to the kernel.
 #[test]
 fn logs_are_understood() {
-    let bits = |image: &LogImage, count| (0..count).map(|at| image.get(at)).collect::<Vec<_>>();
+    let bits = |log: &LogImage, count| (0..count).map(|at| log.get(at)).collect::<Vec<_>>();
     let new = vec![0; 1536];
-    assert_eq!(bits(&image(&new, 3, Sync::AsLogged), 3), [false; 3]);
-    assert_eq!(bits(&image(&new, 3, Sync::Assumed), 3), [true; 3]);
+    assert_eq!(bits(&log_image(&new, 3, Sync::AsLogged), 3), [false; 3]);
+    assert_eq!(bits(&log_image(&new, 3, Sync::Assumed), 3), [true; 3]);
     let created = header(u64::MAX, &[0b101]);
     assert_eq!(
-        bits(&image(&created, 3, Sync::AsLogged), 3),
+        bits(&log_image(&created, 3, Sync::AsLogged), 3),
         [true, false, true]
     );
-    assert_eq!(bits(&image(&created, 3, Sync::Full), 3), [false; 3]);
+    assert_eq!(bits(&log_image(&created, 3, Sync::Full), 3), [false; 3]);
     let grown = header(2, &[0xff]);
     assert_eq!(
-        bits(&image(&grown, 4, Sync::AsLogged), 4),
+        bits(&log_image(&grown, 4, Sync::AsLogged), 4),
         [true, true, false, false]
     );
-    let mut shrunk = image(&header(8, &[0xff]), 3, Sync::AsLogged);
+    let mut shrunk = log_image(&header(8, &[0xff]), 3, Sync::AsLogged);
     let [(0, all)] = shrunk.take_changed()[..] else {
         panic!("what was read may not be durable");
     };
@@ -129,11 +129,11 @@ fn logs_are_understood() {
     assert_eq!(error.kind(), Kind::Invalid);
 }
 
-/// The record of legs in sync comes back, only as a whole, and only if nobody else ran the mirror
+/// The record of images in sync comes back, only as a whole, and only if nobody else ran the mirror
 /// since: the kernel makes version 2 of version 1.
 #[test]
 fn records_come_back() {
-    let mut one = image(&header(3, &[7]), 3, Sync::AsLogged);
+    let mut one = log_image(&header(3, &[7]), 3, Sync::AsLogged);
     assert!(one.recorded_images().is_empty());
     one.record_images(&[7, u64::MAX]);
     one.claim();
@@ -143,13 +143,17 @@ fn records_come_back() {
     }
     assert_eq!(bytes[4], 1, "the kernel takes it, and notes that it did");
     assert_eq!(
-        image(&bytes, 3, Sync::AsLogged).recorded_images(),
+        log_image(&bytes, 3, Sync::AsLogged).recorded_images(),
         [7, u64::MAX]
     );
     for at in 512..1024 {
         let mut torn = bytes.clone();
         torn[at] ^= 1;
-        assert!(image(&torn, 3, Sync::AsLogged).recorded_images().is_empty());
+        assert!(
+            log_image(&torn, 3, Sync::AsLogged)
+                .recorded_images()
+                .is_empty()
+        );
     }
     assert_eq!(
         in_sync_images(&bytes),
@@ -159,39 +163,39 @@ fn records_come_back() {
     assert!(is_in_sync(&bytes, 3));
     bytes[4] = 2;
     assert!(in_sync_images(&bytes).is_empty());
-    let mut taken = image(&bytes, 3, Sync::AsLogged);
+    let mut taken = log_image(&bytes, 3, Sync::AsLogged);
     assert!(taken.recorded_images().is_empty());
     taken.claim();
     for (at, run) in taken.take_changed() {
         bytes[at as usize..][..run.len()].copy_from_slice(run);
     }
     assert!(
-        image(&bytes, 3, Sync::AsLogged)
+        log_image(&bytes, 3, Sync::AsLogged)
             .recorded_images()
             .is_empty(),
         "nor does it come back"
     );
 }
 
-/// Devices of a mirror: two legs and a log, and what they hold at first.
+/// Devices of a mirror: two images and a log, and what they hold at first.
 struct Set {
     devices: Vec<SimDevice>,
 }
 
 impl Set {
-    /// Legs that hold different bytes, and a new log.
+    /// Images that hold different bytes, and a new log.
     fn new() -> Self {
-        let leg = |value| Image::from_bytes(&vec![value; SIZE as usize]);
-        let images = [leg(1), leg(2), Image::new(4 * KIB)];
-        let disk = |image| SimDevice::of_image("disk", image);
+        let image = |value| Image::from_bytes(&vec![value; SIZE as usize]);
+        let contents = [image(1), image(2), Image::new(4 * KIB)];
+        let disk = |content| SimDevice::of_image("disk", content);
         Self {
-            devices: images.map(disk).into(),
+            devices: contents.map(disk).into(),
         }
     }
 
     fn config() -> MirrorConfig {
-        let legs = vec![Leg::present(10, 0), Leg::present(11, 1)];
-        let mut config = MirrorConfig::new("mirror", SIZE, REGION, legs);
+        let images = vec![MirrorImage::present(10, 0), MirrorImage::present(11, 1)];
+        let mut config = MirrorConfig::new("mirror", SIZE, REGION, images);
         config.log = LogPlace::Disk(2);
         config.clean_after = Duration::from_millis(20);
         config
@@ -200,14 +204,16 @@ impl Set {
     fn start(&self, config: MirrorConfig) -> crate::Result<Home> {
         let infos: Vec<_> = self.devices.iter().map(Device::info).collect();
         let mirror = Mirror::new(config, &infos)?;
-        let legs = self.devices.iter().cloned();
-        let legs = legs.map(|disk| Arc::new(disk) as Arc<dyn Device>).collect();
-        Home::start("mirror", Box::new(mirror), legs, LIMIT)
+        let images = self.devices.iter().cloned();
+        let images = images
+            .map(|disk| Arc::new(disk) as Arc<dyn Device>)
+            .collect();
+        Home::start("mirror", Box::new(mirror), images, LIMIT)
     }
 
     /// One byte of each region.
-    fn leg(&self, leg: usize) -> Vec<u8> {
-        let disk = self.devices[leg].disk();
+    fn image(&self, image: usize) -> Vec<u8> {
+        let disk = self.devices[image].disk();
         let regions = 0..SIZE / REGION;
         regions
             .map(|region| disk.content().bytes(block::Range::new(region * REGION, 1))[0])
@@ -222,8 +228,8 @@ impl Set {
     /// The same disks after a cut that loses all that is not durable, and with a fault no more.
     fn reboot(self) -> Self {
         let disks = self.devices.iter().map(|device| {
-            let image = device.disk().durable();
-            SimDevice::of_image("disk", image)
+            let content = device.disk().durable();
+            SimDevice::of_image("disk", content)
         });
         Self {
             devices: disks.collect(),
@@ -245,41 +251,42 @@ fn wait_for(home: &Home, words: &str) {
     }
 }
 
-/// A new mirror is copied from its first leg, and is in sync when it comes back.
+/// A new mirror is copied from its first image, and is in sync when it comes back.
 #[test]
 fn new_mirrors_are_copied() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
-    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    wait_for(&home, "images=AA in_sync=16/16 dirty=0");
     assert_eq!(set.log_version(), 1, "it is claimed");
     drop(home);
     assert_eq!(set.log_version(), 2, "it is given back");
-    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![1; 16]));
+    assert_eq!((set.image(0), set.image(1)), (vec![1; 16], vec![1; 16]));
     let home = set.start(Set::config()).unwrap();
     assert_eq!(
         status(&home),
-        "legs=AA in_sync=16/16 dirty=0 copying=0 log=disk"
+        "images=AA in_sync=16/16 dirty=0 copying=0 log=disk"
     );
 }
 
-/// Without a first copy, both legs are taken as they are; a rebuilt leg is copied to.
+/// Without a first copy, both images are taken as they are; a rebuilt image is copied to.
 #[test]
 fn first_copies_can_be_left_out() {
     let set = Set::new();
     let mut config = Set::config();
     config.sync = Sync::Assumed;
     let home = set.start(config).unwrap();
-    assert!(status(&home).starts_with("legs=AA in_sync=16/16"));
+    assert!(status(&home).starts_with("images=AA in_sync=16/16"));
     drop(home);
-    assert_eq!(set.leg(1), [2; 16]);
+    assert_eq!(set.image(1), [2; 16]);
     let mut config = Set::config();
-    config.legs[0].content = Content::Rebuild;
+    config.images[0].content = Content::Rebuild;
     let home = set.start(config).unwrap();
-    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
-    assert_eq!(set.leg(0), [2; 16]);
+    wait_for(&home, "images=AA in_sync=16/16 dirty=0");
+    assert_eq!(set.image(0), [2; 16]);
 }
 
-/// A mirror that loses a leg goes on; the leg is out of sync when it comes back, and is copied to.
+/// A mirror that loses an image goes on; the image is out of sync when it comes back, and is copied
+/// to.
 #[test]
 fn lost_legs_are_stale() {
     let set = Set::new();
@@ -290,13 +297,13 @@ fn lost_legs_are_stale() {
     device.write_at(&[9; 512], 3 * REGION).unwrap();
     device.flush().unwrap();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
-    assert!(status(&home).starts_with("legs=DA in_sync=15/16"));
+    assert!(status(&home).starts_with("images=DA in_sync=15/16"));
     drop((device, home));
     let set = set.reboot();
-    assert_eq!((set.leg(0)[3], set.leg(1)[3]), (1, 9));
-    // Alone, the leg out of sync is not served.
+    assert_eq!((set.image(0)[3], set.image(1)[3]), (1, 9));
+    // Alone, the image out of sync is not served.
     let mut config = Set::config();
-    config.legs[1].device = None;
+    config.images[1].device = None;
     let error = set.start(config.clone()).err().unwrap();
     assert!(error.to_string().contains("are out of date"), "{error}");
     config.access = Access::ReadOnly;
@@ -308,19 +315,19 @@ fn lost_legs_are_stale() {
     drop((device, home));
     // Beside the other one, it is copied to.
     let home = set.start(Set::config()).unwrap();
-    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
-    assert_eq!(set.leg(0)[3], 9);
+    wait_for(&home, "images=AA in_sync=16/16 dirty=0");
+    assert_eq!(set.image(0)[3], 9);
 }
 
-/// A block that one leg cannot read is read from the other; a write mends it.
+/// A block that one image cannot read is read from the other; a write mends it.
 #[test]
 fn read_errors_are_passed_over() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "in_sync=16/16 dirty=0");
-    for leg in 0..2 {
-        let mut disk = set.devices[leg].disk();
-        disk.faults_mut().unreadable.insert(leg as u64);
+    for image in 0..2 {
+        let mut disk = set.devices[image].disk();
+        disk.faults_mut().unreadable.insert(image as u64);
     }
     let mut device = BlockingDevice::open(&home).unwrap();
     for block in 0..2 {
@@ -331,7 +338,7 @@ fn read_errors_are_passed_over() {
     assert_eq!(device.read(both).unwrap_err().kind(), Kind::Io);
     device.write_at(&[4; 1024], 0).unwrap();
     assert_eq!(device.read(both).unwrap(), [4; 1024]);
-    assert!(status(&home).starts_with("legs=RR"));
+    assert!(status(&home).starts_with("images=RR"));
 }
 
 /// A log that fails stops what it would have to know of, and nothing else.
@@ -346,24 +353,24 @@ fn failed_logs_stop_new_writes() {
     assert!(error.to_string().contains("the log cannot be written"));
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
     assert!(status(&home).ends_with("log=failed"));
-    assert_eq!((set.leg(0)[0], set.leg(1)[0]), (1, 1));
+    assert_eq!((set.image(0)[0], set.image(1)[0]), (1, 1));
 }
 
-/// When no leg can be written, the request fails and no leg is lost.
+/// When no image can be written, the request fails and no image is lost.
 #[test]
-fn legs_are_not_lost_together() {
+fn images_are_not_lost_together() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "in_sync=16/16 dirty=0");
     let mut device = BlockingDevice::open(&home).unwrap();
-    for leg in 0..2 {
-        let mut disk = set.devices[leg].disk();
+    for image in 0..2 {
+        let mut disk = set.devices[image].disk();
         let next = disk.begun() + 1;
         disk.faults_mut().failing.insert(next, Kind::NoSpace);
     }
     let error = device.write_at(&[4; 512], 0).unwrap_err();
     assert_eq!(error.kind(), Kind::NoSpace);
-    wait_for(&home, "legs=AA in_sync=16/16 dirty=0");
+    wait_for(&home, "images=AA in_sync=16/16 dirty=0");
 }
 
 /// A read-only mirror writes nothing, whatever state it is in.
@@ -379,7 +386,7 @@ fn read_only_mirrors_write_nothing() {
     home.suspend(LIMIT).unwrap();
     home.resume().unwrap();
     drop((device, home));
-    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![2; 16]));
+    assert_eq!((set.image(0), set.image(1)), (vec![1; 16], vec![2; 16]));
     let log = set.devices[2].disk();
     assert!(*log.content() == Image::new(4 * KIB));
 }
@@ -422,7 +429,7 @@ fn mirrors_grow_into_larger_ones() {
     old.suspend(LIMIT).unwrap();
     let before = log();
     let new = set.start(held()).unwrap();
-    assert!(status(&new).starts_with("legs=AA in_sync=8/16"));
+    assert!(status(&new).starts_with("images=AA in_sync=8/16"));
     drop(new);
     assert!(log() == before, "it was never there");
     old.resume().unwrap();
@@ -432,11 +439,11 @@ fn mirrors_grow_into_larger_ones() {
     old.suspend(LIMIT).unwrap();
     let new = set.start(held()).unwrap();
     new.message(ACTIVATE, LIMIT).unwrap();
-    wait_for(&new, "legs=AA in_sync=16/16 dirty=0");
+    wait_for(&new, "images=AA in_sync=16/16 dirty=0");
     let before = log();
     drop(old);
     assert!(log() == before, "it is not the old one's any more");
-    assert_eq!((set.leg(0), set.leg(1)), (vec![1; 16], vec![1; 16]));
+    assert_eq!((set.image(0), set.image(1)), (vec![1; 16], vec![1; 16]));
     drop(new);
     assert_eq!(set.log_version(), 2, "it is given back");
     // What is asked meanwhile waits; what has no log is told what was in sync.
@@ -444,7 +451,7 @@ fn mirrors_grow_into_larger_ones() {
     config.log = LogPlace::Core;
     config.kept = 8;
     let new = set.start(config).unwrap();
-    assert!(status(&new).starts_with("legs=AA in_sync=8/16"));
+    assert!(status(&new).starts_with("images=AA in_sync=8/16"));
     std::thread::scope(|scope| {
         let written = scope.spawn(|| {
             let mut device = BlockingDevice::open(&new).unwrap();
@@ -453,14 +460,14 @@ fn mirrors_grow_into_larger_ones() {
         new.message(ACTIVATE, LIMIT).unwrap();
         written.join().unwrap().unwrap();
     });
-    wait_for(&new, "legs=AA in_sync=16/16");
+    wait_for(&new, "images=AA in_sync=16/16");
 }
 
 /// Behind the regions that a log knows there may be ones: no cut makes them count.
 #[test]
 fn bits_count_when_they_are_durable() {
     let outdated = header(2, &[0xff, 0xff]);
-    let mut grown = image(&outdated, 16, Sync::AsLogged);
+    let mut grown = log_image(&outdated, 16, Sync::AsLogged);
     let mut disk = outdated.clone();
     for (at, run) in grown.take_changed() {
         disk[at as usize..][..run.len()].copy_from_slice(run);
@@ -478,11 +485,11 @@ fn bits_count_when_they_are_durable() {
 #[test]
 fn nonsense_is_refused() {
     let infos: Vec<_> = (0..3)
-        .map(|_| MemoryDevice::new("leg", SIZE).info())
+        .map(|_| MemoryDevice::new("image", SIZE).info())
         .collect();
     let good = || {
-        let legs = vec![Leg::present(1, 0), Leg::present(2, 1)];
-        MirrorConfig::new("m", SIZE, REGION, legs)
+        let images = vec![MirrorImage::present(1, 0), MirrorImage::present(2, 1)];
+        MirrorConfig::new("m", SIZE, REGION, images)
     };
     assert!(Mirror::new(good(), &infos).is_ok());
     let refused = |change: fn(&mut MirrorConfig)| {
@@ -490,7 +497,7 @@ fn nonsense_is_refused() {
         change(&mut config);
         Mirror::new(config, &infos).unwrap_err().kind()
     };
-    assert_eq!(refused(|m| m.legs.clear()), Refusal::InvalidLayout);
+    assert_eq!(refused(|m| m.images.clear()), Refusal::InvalidLayout);
     assert_eq!(refused(|m| m.region_size = 3000), Refusal::InvalidLayout);
     assert_eq!(refused(|m| m.size = 2 * SIZE), Refusal::DeviceTooSmall);
     assert_eq!(refused(|m| m.size = 1 << 60), Refusal::TooComplex);
@@ -499,11 +506,11 @@ fn nonsense_is_refused() {
         Refusal::InvalidLayout
     );
     assert_eq!(
-        refused(|m| m.legs[0].device = Some(7)),
+        refused(|m| m.images[0].device = Some(7)),
         Refusal::InvalidLayout
     );
     assert_eq!(
-        refused(|m| m.legs.iter_mut().for_each(|leg| leg.device = None)),
+        refused(|m| m.images.iter_mut().for_each(|image| image.device = None)),
         Refusal::Device
     );
     let small = |m: &mut MirrorConfig| {
@@ -550,7 +557,7 @@ fn unclaimed_logs_stop_all_writes() {
     let mut config = Set::config();
     config.start = Start::Standby;
     let home = set.start(config).unwrap();
-    assert!(status(&home).starts_with("legs=AS in_sync=0/16"));
+    assert!(status(&home).starts_with("images=AS in_sync=0/16"));
     set.devices[2].disk().vanish();
     home.message(ACTIVATE, LIMIT).unwrap_err();
     let mut device = BlockingDevice::open(&home).unwrap();
@@ -558,46 +565,49 @@ fn unclaimed_logs_stop_all_writes() {
     device.write_at(&[4; 512], 0).unwrap_err();
     device.flush().unwrap_err();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
-    assert_eq!(set.leg(0), [1; 16]);
+    assert_eq!(set.image(0), [1; 16]);
 }
 
 /// A write to a region that could not be marked is refused, although another refused write holds
 /// the region still, as it waits for a copy elsewhere.
 #[test]
 fn refused_regions_make_nobody_wait() {
-    let legs = vec![Leg::present(10, 0), Leg::present(11, 1)];
-    let mut config = MirrorConfig::new("mirror", 2 * REGION, REGION, legs);
+    let images = vec![MirrorImage::present(10, 0), MirrorImage::present(11, 1)];
+    let mut config = MirrorConfig::new("mirror", 2 * REGION, REGION, images);
     config.log = LogPlace::Disk(2);
     let infos = [("a", SIZE), ("b", SIZE), ("log", 4 * KIB)];
     let infos = infos.map(|(name, size)| block::Info::new(name, size));
     let mut mirror = Mirror::new(config, &infos).unwrap();
     let (mut steps, mut asked) = (Steps::default(), Vec::new());
-    // The steps that follow an event; requests to legs are kept.
+    // The steps that follow an event; requests to images are kept.
     let mut tell = |event, asked: &mut Vec<(usize, Request)>| {
         let mut done = Vec::new();
         mirror.event(event, Duration::ZERO, &mut steps);
         while let Some(step) = steps.pop() {
             match step {
-                Step::Sub { leg, request } => asked.push((leg, request)),
+                Step::Sub {
+                    leg: image,
+                    request,
+                } => asked.push((image, request)),
                 Step::Done(answer) => done.push((answer.tag, answer.result.is_ok())),
                 _ => {}
             }
         }
         done
     };
-    let answer = |leg, request: Request, result| Event::Answer {
-        leg,
+    let answer = |image, request: Request, result| Event::Answer {
+        leg: image,
         answer: request.complete(result),
     };
     tell(Event::Start, &mut asked);
-    let (leg, mut request) = asked.remove(0);
+    let (image, mut request) = asked.remove(0);
     request.buffer.copy_from_slice(&header(2, &[0b01]));
-    tell(answer(leg, request, Ok(())), &mut asked);
-    while let Some(at) = asked.iter().position(|(leg, _)| *leg == 2) {
-        let (leg, request) = asked.remove(at);
-        tell(answer(leg, request, Ok(())), &mut asked);
+    tell(answer(image, request, Ok(())), &mut asked);
+    while let Some(at) = asked.iter().position(|(image, _)| *image == 2) {
+        let (image, request) = asked.remove(at);
+        tell(answer(image, request, Ok(())), &mut asked);
     }
-    let (leg, copy) = asked.remove(0);
+    let (image, copy) = asked.remove(0);
     assert_eq!(copy.range.start(), REGION, "the region that is out of sync");
     let write = |tag, start, len: usize| {
         let buffer = block::Buffer::zeroed(len);
@@ -609,7 +619,7 @@ fn refused_regions_make_nobody_wait() {
     let error = block::Error::new(Kind::Io, "the log fails");
     assert!(tell(answer(log, mark, Err(error)), &mut asked).is_empty());
     assert_eq!(tell(write(2, 0, 512), &mut asked), [(2, false)]);
-    assert_eq!(tell(answer(leg, copy, Ok(())), &mut asked), [(1, false)]);
+    assert_eq!(tell(answer(image, copy, Ok(())), &mut asked), [(1, false)]);
 }
 
 /// A disk that answers in any order, slowly, makes no difference to what is read.

@@ -18,7 +18,7 @@ use crate::{Kind, Result};
 
 const NAME: &str = "vg0/mirror2";
 /// Where the images and the log are.
-const LEGS: [&str; 2] = ["a0.img", "a1.img"];
+const IMAGES: [&str; 2] = ["a0.img", "a1.img"];
 const LOG: &str = "a4.img";
 const REGION: u64 = 2 << 20;
 /// How long a copy may take.
@@ -77,13 +77,13 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
     device.read(Range::new(start, 4096)).map(|bytes| bytes[7])
 }
 
-/// Returns when both legs of the mirror hold the same.
+/// Returns when both images of the mirror hold the same.
 fn wait_for_copies(active: &Activated) {
     let end = Instant::now() + PATIENCE;
     loop {
         let status = active.homes[0].message("status", PATIENCE);
         let status = status.expect("it says how it is");
-        if status.starts_with("legs=AA in_sync=3/3 ") {
+        if status.starts_with("images=AA in_sync=3/3 ") {
             return;
         }
         assert!(Instant::now() < end, "it is still {status}");
@@ -122,7 +122,11 @@ fn any_disk_may_be_gone() {
     let active = open(&folder, Options::default()).expect("is healthy");
     assert!(active.gaps.is_empty(), "{:?}", active.gaps);
     assert_eq!(checksum(&active.volume).expect("reads"), golden());
-    for (disk, lacks) in [(LEGS[0], "a leg"), (LEGS[1], "a leg"), (LOG, "its log")] {
+    for (disk, lacks) in [
+        (IMAGES[0], "an image"),
+        (IMAGES[1], "an image"),
+        (LOG, "its log"),
+    ] {
         let away = Away::take(&folder, disk);
         let active = open(&folder, Options::default()).expect(disk);
         assert_eq!(active.gaps.len(), 1, "{:?}", active.gaps);
@@ -147,7 +151,7 @@ fn any_disk_may_be_gone() {
 /// Either leg's disk may hold nonsense from the first byte to the last.
 #[test]
 fn a_disk_may_be_overwritten() {
-    for disk in LEGS {
+    for disk in IMAGES {
         let folder = Folder::golden_whole();
         let size = fs::metadata(folder.path(disk)).expect("is there").len();
         folder.write(disk, 0, &vec![0x5a; size as usize]);
@@ -156,12 +160,12 @@ fn a_disk_may_be_overwritten() {
     }
 }
 
-/// What is written is on both legs.
+/// What is written is on both images.
 #[test]
 fn writes_reach_both_legs() {
     let folder = Folder::golden_whole();
     write_at(&folder, REGION, 0xee);
-    for disk in LEGS {
+    for disk in IMAGES {
         let gone = Away::take(&folder, disk);
         assert_eq!(read_at(&folder, REGION).expect("reads"), 0xee, "{disk}");
         gone.give_back();
@@ -175,10 +179,10 @@ fn images_out_of_sync_are_not_read() {
     for (out_of_sync, other) in [(0, 1), (1, 0)] {
         let folder = Folder::golden_whole();
         let before = read_at(&folder, REGION).expect("reads");
-        let missed = Away::take(&folder, LEGS[out_of_sync]);
+        let missed = Away::take(&folder, IMAGES[out_of_sync]);
         write_at(&folder, REGION, !before);
         missed.give_back();
-        let good = Away::take(&folder, LEGS[other]);
+        let good = Away::take(&folder, IMAGES[other]);
         let error = read_at(&folder, REGION).expect_err("is out of sync");
         assert_eq!(error.kind(), BlockKind::Io, "{error}");
         read_at(&folder, 2 * REGION).expect("is in sync");
@@ -188,7 +192,7 @@ fn images_out_of_sync_are_not_read() {
         assert_eq!(read_at(&folder, REGION).expect("reads"), !before);
         // Activated for writing, the mirror copies by itself.
         wait_for_copies(&open(&folder, write()).expect("is activated"));
-        let good = Away::take(&folder, LEGS[other]);
+        let good = Away::take(&folder, IMAGES[other]);
         assert_eq!(read_at(&folder, REGION).expect("is copied"), !before);
         good.give_back();
     }
@@ -202,7 +206,7 @@ fn a_missing_first_leg_comes_last() {
     for (lost, first) in [(0, NAMES[1]), (1, NAMES[0])] {
         let folder = Folder::golden_whole();
         let before = folder.scan().find_group("vg0").expect("the group").seqno;
-        let away = Away::take(&folder, LEGS[lost]);
+        let away = Away::take(&folder, IMAGES[lost]);
         write_at(&folder, REGION, 0x77);
         let after = folder.scan().find_group("vg0").expect("the group").seqno;
         assert_eq!(images(&folder)[0], first);
@@ -220,7 +224,7 @@ fn a_missing_first_leg_comes_last() {
 #[test]
 fn without_an_owner_a_missing_first_leg_takes_no_writes() {
     let folder = Folder::golden_whole();
-    let away = Away::take(&folder, LEGS[0]);
+    let away = Away::take(&folder, IMAGES[0]);
     let active = open(&folder, write()).expect("is activated");
     let mut device = BlockingDevice::open(&active.volume).expect("opens");
     let error = device.write_at(&[7; 4096], REGION).expect_err("is refused");

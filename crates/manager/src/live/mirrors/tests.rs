@@ -7,7 +7,7 @@ use super::known;
 fn what_is_known_is_kept() {
     let known = |legs: &str, regions: &str| {
         known(&format!(
-            "legs={legs} in_sync={regions} dirty=0 copying=0 log=core"
+            "images={legs} in_sync={regions} dirty=0 copying=0 log=core"
         ))
     };
     assert_eq!(known("AA", "16/16"), Some(16));

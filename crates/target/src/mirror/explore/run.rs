@@ -304,7 +304,7 @@ impl Run {
 
     pub(super) fn read(&mut self, range: Range) {
         // Once a leg that was out of sync is in sync, it may be the one to be read.
-        let steady = self.world.mirror.legs.iter().all(|leg| leg.in_sync);
+        let steady = self.world.mirror.images.iter().all(|leg| leg.in_sync);
         let expected = self.model.expected(steady);
         let tag = self.remember(What::Read(expected), range);
         let buffer = Buffer::zeroed(range.len() as usize);

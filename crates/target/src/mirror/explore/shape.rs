@@ -11,7 +11,7 @@ use block::{Info, Range};
 use super::fault::SeededFault;
 use crate::mirror::limits::Limits;
 use crate::mirror::log_image::LogImage;
-use crate::mirror::{Leg, LogPlace, Mirror, MirrorConfig, Primary, Start, Sync};
+use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Primary, Start, Sync};
 
 use super::world::Described;
 
@@ -117,9 +117,9 @@ impl Shape {
         start: Start,
         infos: &[Info],
     ) -> Result<Mirror, String> {
-        let leg = |disk: usize| Leg {
+        let leg = |disk: usize| MirrorImage {
             device: there[disk].then_some(disk),
-            ..Leg::missing(disk as u64 + ID)
+            ..MirrorImage::missing(disk as u64 + ID)
         };
         let legs = described.order.iter().map(|disk| leg(*disk)).collect();
         let mut config = MirrorConfig::new("m", self.size(), REGION * SECTOR, legs);
