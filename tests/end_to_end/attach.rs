@@ -48,7 +48,7 @@ impl World {
 
     /// The only record's line that begins with `key`.
     fn record(&self, key: &str) -> String {
-        let folder = fs::read_dir(self.runtime().join("attached")).expect("the runtime folder");
+        let folder = fs::read_dir(self.runtime().join("attached")).expect("the runtime directory");
         let records: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
         let [folder] = &records[..] else {
             panic!("one attachment is there, not {records:?}");
@@ -62,7 +62,7 @@ impl World {
 
     fn assert_nothing_left(&self) {
         let attached = self.runtime().join("attached");
-        assert_eq!(fs::read_dir(&attached).expect("the folder").count(), 0);
+        assert_eq!(fs::read_dir(&attached).expect("the directory").count(), 0);
         let mounts = fs::read_to_string("/proc/self/mounts").expect("the mounts");
         let ours = self.scratch.path().display().to_string();
         assert!(!mounts.contains(&ours), "a mount is left: {mounts}");
@@ -161,7 +161,7 @@ fn a_node_that_went_to_somebody_else_is_left_alone() {
     let other = LoopDevice::attach(&image, Access::ReadOnly);
     let _user = fs::File::open(other.path()).expect("the node");
     let folder = world.runtime().join("attached/vg0-linear1");
-    fs::create_dir_all(&folder).expect("a folder");
+    fs::create_dir_all(&folder).expect("a directory");
     let record = folder.join("record");
     fs::write(&record, "").expect("a record");
     // A server that holds its record, and lost its node.
@@ -226,7 +226,7 @@ impl Nobody {
         let binary = world.scratch.join("ashlar");
         copy_ashlar(&binary);
         let home = world.scratch.join("home");
-        fs::create_dir(&home).expect("a folder");
+        fs::create_dir(&home).expect("a directory");
         std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");
         open(world.scratch.path(), 0o755);
         Self {

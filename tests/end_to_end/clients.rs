@@ -23,7 +23,7 @@ impl User {
         let group = Group::new("clients", 3, 64 << 20);
         group.create("data", &[layout, &["-L", SIZE]].concat());
         let home = group.join("home");
-        fs::create_dir(&home).expect("a folder");
+        fs::create_dir(&home).expect("a directory");
         fs::set_permissions(group.join("."), fs::Permissions::from_mode(0o755)).expect("ours");
         for path in [home.clone(), group.disk(0), group.disk(1), group.disk(2)] {
             chown(path, Some(NOBODY), Some(NOBODY)).expect("its owner");
@@ -43,7 +43,7 @@ impl User {
 
     fn ashlar(&self) -> Tool {
         let disks = self.group.disk(0);
-        let disks = disks.parent().expect("a folder").to_owned();
+        let disks = disks.parent().expect("a directory").to_owned();
         let tool = self.tool(self.group.join("ashlar"));
         tool.arg("--devices").arg(disks)
     }

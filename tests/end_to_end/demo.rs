@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_mins(3);
 /// Fails if there is a file in `folder` but the page of the tour, or a mount or a loop device of
 /// something in it.
 fn assert_nothing_left(folder: &Path) {
-    let files = fs::read_dir(folder).expect("the folder").flatten();
+    let files = fs::read_dir(folder).expect("the directory").flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     let names: Vec<_> = names
         .filter(|name| !name.starts_with("ashlar-demo-"))
@@ -95,8 +95,8 @@ fn an_ordinary_user_sees_the_demo_too() {
     let scratch = Scratch::new("demo-user");
     let (program, folder) = (scratch.join("ashlar"), scratch.join("tmp"));
     copy_ashlar(&program);
-    fs::create_dir(&folder).expect("a folder");
-    fs::set_permissions(&folder, Permissions::from_mode(0o1777)).expect("a folder for all");
+    fs::create_dir(&folder).expect("a directory");
+    fs::set_permissions(&folder, Permissions::from_mode(0o1777)).expect("a directory for all");
     let shown = Tool::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
@@ -120,7 +120,9 @@ fn an_interrupted_demo_leaves_nothing() {
     assert_root();
     let scratch = Scratch::new("demo-end");
     let is_attached = || {
-        let mut folders = fs::read_dir(scratch.path()).expect("the folder").flatten();
+        let mut folders = fs::read_dir(scratch.path())
+            .expect("the directory")
+            .flatten();
         folders.any(|folder| folder.path().join("run/attached").exists())
     };
     let tool = ashlar()
@@ -145,7 +147,9 @@ fn the_next_demo_cleans_up_after_a_killed_one() {
     assert_root();
     let scratch = Scratch::new("demo-kill");
     let folders = || {
-        let folders = fs::read_dir(scratch.path()).expect("the folder").flatten();
+        let folders = fs::read_dir(scratch.path())
+            .expect("the directory")
+            .flatten();
         folders.map(|folder| folder.path()).collect::<Vec<_>>()
     };
     let is_attached = || folders().iter().any(|folder| folder.join("mnt").exists());
@@ -159,12 +163,12 @@ fn the_next_demo_cleans_up_after_a_killed_one() {
     demo.signal(Signal::KILL);
     demo.stop();
     let [left] = &folders()[..] else {
-        panic!("a killed demo leaves its folder");
+        panic!("a killed demo leaves its directory");
     };
     let old = SystemTime::now() - Duration::from_mins(1);
     let times = FileTimes::new().set_modified(old);
-    let folder = File::open(left).expect("the folder");
-    folder.set_times(times).expect("the folder can grow old");
+    let folder = File::open(left).expect("the directory");
+    folder.set_times(times).expect("the directory can grow old");
     let shown = tool().succeed().text();
     assert!(shown.contains("A killed process left"), "{shown}");
     assert_nothing_left(scratch.path());
@@ -189,7 +193,7 @@ fn kept_disks_stay() {
         .succeed();
     let complaints = demo().exit(5).complaints();
     assert!(complaints.contains("a0.img: File exists"), "{complaints}");
-    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 8);
+    assert_eq!(fs::read_dir(&folder).expect("the directory").count(), 8);
     let tour = folder.join("tour");
     let listed = ashlar().arg("--devices").arg(&tour).args(["lvs", "demo"]);
     assert!(

@@ -45,7 +45,7 @@ impl Client {
     /// Asks for a command of the group's program.
     fn run(&mut self, group: &Group, words: &[&str]) {
         let disks = group.disk(0);
-        let disks = disks.parent().expect("a folder").display().to_string();
+        let disks = disks.parent().expect("a directory").display().to_string();
         let all = [&words[..1], &["--devices", &disks], &words[1..]].concat();
         let words: Vec<String> = all.iter().map(|word| format!("\"{word}\"")).collect();
         let words = words.join(",");

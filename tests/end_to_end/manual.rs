@@ -38,7 +38,7 @@ fn manual_pages_have_names_of_their_own() {
     let folder = scratch.join("share/man/man8");
     ashlar().args(["help", "--man"]).arg(&folder).succeed();
     let mut pages: Vec<String> = std::fs::read_dir(&folder)
-        .expect("the folder was made")
+        .expect("the directory was made")
         .map(|entry| {
             entry
                 .expect("an entry")
@@ -81,7 +81,7 @@ fn shells_read_their_scripts() {
     let golden = Golden::shared();
     let folder = ashlar_path()
         .parent()
-        .expect("the program lies in a folder");
+        .expect("the program lies in a directory");
     let path = std::env::var("PATH").unwrap_or_default();
     let completed = |words: &str| -> Vec<String> {
         let line = format!(

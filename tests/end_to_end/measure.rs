@@ -44,7 +44,7 @@ fn everything_is_measured_once_and_nothing_stays() {
     measure(&scratch).succeed();
     assert_eq!(rounds(&fs::read_to_string(&path).expect("it is there")), 36);
     let left: Vec<_> = fs::read_dir(scratch.path())
-        .expect("a folder")
+        .expect("a directory")
         .map(|entry| entry.expect("an entry").file_name())
         .collect();
     assert_eq!(left, ["lines.jsonl"]);

@@ -218,7 +218,7 @@ struct Small {
 impl Small {
     fn mount(scratch: &Scratch, size: &str) -> Self {
         let folder = scratch.join("small");
-        fs::create_dir(&folder).expect("a folder");
+        fs::create_dir(&folder).expect("a directory");
         Tool::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={size}"), "small"])
             .arg(&folder)

@@ -17,7 +17,7 @@ impl Copied {
             scratch: Scratch::new("names"),
         };
         for folder in ["old", "new"] {
-            fs::create_dir(copied.scratch.join(folder)).expect("a folder");
+            fs::create_dir(copied.scratch.join(folder)).expect("a directory");
         }
         for disk in DISKS {
             copied.scratch.sparse(&format!("old/{disk}"), 32 << 20);

@@ -279,7 +279,7 @@ fn bad_servers_are_told_apart() {
 
 /// Certificates that certtool makes: an authority, a server called localhost, and a client.
 fn certificates(folder: &Path) {
-    fs::create_dir(folder).expect("a folder");
+    fs::create_dir(folder).expect("a directory");
     let certtool = |arguments: &[&str]| {
         Tool::new("certtool")
             .within(folder)
@@ -448,7 +448,10 @@ fn only_those_are_let_in_who_were_meant() {
             "needs --tls require",
         ),
         (vec![&folder], "say --tls require, or --tls off"),
-        (vec!["--tls-verify-peer"], "name the folder of certificates"),
+        (
+            vec!["--tls-verify-peer"],
+            "name the directory of certificates",
+        ),
     ];
     for (arguments, why) in refused {
         let told = serve("022", &arguments).exit(3).complaints();
@@ -468,7 +471,7 @@ fn only_those_are_let_in_who_were_meant() {
     let plain = info(format!("nbd+unix://{place}"));
     assert_eq!(plain.code, Some(1), "{plain}");
     let bare = scratch.join("bare");
-    fs::create_dir(&bare).expect("a folder");
+    fs::create_dir(&bare).expect("a directory");
     fs::copy(keys.join("ca-cert.pem"), bare.join("ca-cert.pem")).expect("a copy");
     let secret = |folder: &Path| {
         let folder = folder.display();
@@ -530,7 +533,7 @@ fn another_disk_is_not_written_to() {
     for is_older in [false, true] {
         let scratch = Scratch::new("network");
         let disks = scratch.join("disks");
-        fs::create_dir(&disks).expect("a folder");
+        fs::create_dir(&disks).expect("a directory");
         let image = |name: &str| disks.join(format!("{name}.img"));
         for name in ["a", "b"] {
             scratch.sparse(&format!("disks/{name}.img"), 64 << 20);
@@ -589,7 +592,7 @@ fn another_disk_is_not_written_to() {
 fn a_lost_image_is_told() {
     let scratch = Scratch::new("network");
     let disks = scratch.join("disks");
-    fs::create_dir(&disks).expect("a folder");
+    fs::create_dir(&disks).expect("a directory");
     let first = scratch.sparse("first.img", 64 << 20).display().to_string();
     scratch.sparse("disks/second.img", 64 << 20);
     let broken = scratch.join("broken");

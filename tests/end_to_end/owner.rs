@@ -179,7 +179,7 @@ fn an_ordinary_user_writes_a_file() {
     copy_ashlar(&binary);
     open(world.scratch.path(), 0o755);
     let home = world.scratch.join("home");
-    fs::create_dir(&home).expect("a folder");
+    fs::create_dir(&home).expect("a directory");
     std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("its owner");
     let user = || {
         Tool::new("setpriv")

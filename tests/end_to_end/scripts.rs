@@ -201,7 +201,7 @@ fn a_named_file_is_a_device_under_each_of_its_names() {
     // and partitions are found; and a partitioned disk is answered with its partitions.
     let links = Links::new();
     let folder = links.scratch.path();
-    std::fs::create_dir(folder.join("etc")).expect("a folder");
+    std::fs::create_dir(folder.join("etc")).expect("a directory");
     let config = "devices { filter = [ \"r|.*|\" ] }";
     std::fs::write(folder.join("etc/lvm.conf"), config).expect("a configuration");
     links.scratch.sparse("b.img", 32 << 20);
@@ -258,7 +258,7 @@ fn nodes_are_found_under_every_name() {
     let links = Links::new();
     let device = LoopDevice::attach(&links.image, Access::ReadWrite);
     let folder = links.scratch.path();
-    std::fs::create_dir(folder.join("etc")).expect("a folder");
+    std::fs::create_dir(folder.join("etc")).expect("a directory");
     let node = folder.join("mydisk");
     let number = device.number().to_string();
     Tool::new("mknod")

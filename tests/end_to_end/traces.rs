@@ -7,7 +7,7 @@ use tests::{Group, Tool, ashlar};
 
 /// Two times 64 KiB of a file, made durable.
 const WRITER: &str = "dd if=/dev/zero of=file bs=64k count=2 conv=fsync 2>/dev/null && \
-                      mkdir folder && sync && test -b \"$device\" && test -d \"$mountpoint\"";
+                      mkdir directory && sync && test -b \"$device\" && test -d \"$mountpoint\"";
 
 /// The classes of a trace, with their requests.
 fn classes(shown: &str) -> Vec<(String, u64)> {
@@ -79,7 +79,7 @@ fn a_run_is_recorded_labelled_and_replayed() {
         assert!(replayed.contains(wanted), "{replayed}");
     }
     let attached = fs::read_dir(group.join("run/attached"))
-        .expect("the folder")
+        .expect("the directory")
         .count();
     assert_eq!(attached, 0);
 

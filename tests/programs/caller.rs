@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let [folder, phase, seed, files, bytes, append, directories] = words[..] else {
-        eprintln!("caller FOLDER PHASE SEED FILES BYTES-MAX APPEND-MAX DIRECTORIES");
+        eprintln!("caller DIRECTORY PHASE SEED FILES BYTES-MAX APPEND-MAX DIRECTORIES");
         return ExitCode::from(2);
     };
     let number = |word: &str| -> u64 { word.parse().expect("a number") };

@@ -28,7 +28,7 @@ impl Group {
     /// A group on `count` disks of `size` bytes each.
     pub fn new(name: &str, count: usize, size: u64) -> Self {
         let group = Self::without_disks(name);
-        fs::create_dir(&group.disks).expect("a folder for disks");
+        fs::create_dir(&group.disks).expect("a directory for disks");
         let images: Vec<PathBuf> = (0..count)
             .map(|number| group.scratch.sparse(&format!("disks/d{number}.img"), size))
             .collect();

@@ -72,7 +72,7 @@ impl Stock {
             .replace("FILTER", &list)
             .replace("LOCK", &lock.display().to_string())
             .replace("SETTINGS", settings);
-        fs::create_dir(&lock).expect("a folder for locks");
+        fs::create_dir(&lock).expect("a directory for locks");
         fs::write(scratch.join("lvm.conf"), text).expect("a configuration");
         Stock { scratch }
     }

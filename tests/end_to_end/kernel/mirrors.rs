@@ -234,7 +234,7 @@ fn copy(from: &Path, to: &Path) {
 fn file_system(scratch: &Scratch) -> PathBuf {
     let image = scratch.sparse("files.img", 24 * MIB);
     let folder = scratch.join("files");
-    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::create_dir(&folder).expect("a directory");
     std::fs::write(folder.join("fresh"), pattern("fresh", SIZE)).expect("a file");
     Tool::new("mkfs.ext4")
         .args(["-q", "-F", "-d"])

@@ -139,7 +139,7 @@ fn unpack(folder: &Path, stock: &Path) {
     let work = folder.join("work");
     // What a killed run left; the lock is ours.
     let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).expect("a folder");
+    fs::create_dir_all(&work).expect("a directory");
     let tool = |name: &str| Tool::new(name).within(&work).limit(DOWNLOAD_MAX);
     let named = || {
         let depends = tool("apt-cache").args(["depends", PACKAGE]).run().text();
@@ -164,7 +164,7 @@ fn unpack(folder: &Path, stock: &Path) {
     let modules = modules.iter().find(|path| path.is_dir()).expect("modules");
     let release = paths_in(modules).pop().expect("the modules of one kernel");
     let kept = work.join("stock");
-    fs::create_dir(&kept).expect("a folder");
+    fs::create_dir(&kept).expect("a directory");
     copy_modules(&tree, &release, &kept);
     let kernel = paths_in(&tree.join("boot")).into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default();
@@ -200,7 +200,7 @@ fn copy_modules(tree: &Path, release: &Path, kept: &Path) {
         }
         for path in needs.split_whitespace().chain([path]) {
             let (from, copy) = (release.join(path), to.join(path));
-            fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(copy.parent().expect("a directory")).expect("a directory");
             fs::copy(&from, &copy).expect("a module can be copied");
             if copy.extension().is_some_and(|kind| kind == "xz") {
                 // Busybox loads plain modules only.

@@ -349,7 +349,7 @@ fn a_journal_is_replayed() {
 fn missing_files_are_found() {
     let scratch = Scratch::new("verifier");
     let (folder, journal) = (scratch.join("files"), scratch.join("journal"));
-    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::create_dir(&folder).expect("a directory");
     write_files(&folder, &journal, 1, 60).expect("files are written");
     assert_eq!(check_files(&folder, &journal, 1), Ok(60));
     for damaged in ["3", "lines"] {

@@ -74,7 +74,7 @@ fn said(program: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let folder = path.parent().expect("it is in a folder");
+    let folder = path.parent().expect("it is in a directory");
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, bytes))
         .map_err(|error| format!("{}: {error}", path.display()))

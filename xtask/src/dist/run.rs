@@ -69,7 +69,7 @@ fn make(wanted: &Wanted) -> Result<(), String> {
 
 /// Copies a file with its permissions; its folder is made.
 pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), String> {
-    let folder = to.parent().expect("it is in a folder");
+    let folder = to.parent().expect("it is in a directory");
     fs::create_dir_all(folder)
         .and_then(|()| fs::copy(from, to))
         .map(drop)

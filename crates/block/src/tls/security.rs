@@ -227,7 +227,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
         || -> std::result::Result<Vec<_>, _> { CertificateDer::pem_file_iter(path)?.collect() };
     read().map_err(|error| {
         let what = format!(
-            "cannot read the certificates in {}: {error}; the folder of --tls-certificates \
+            "cannot read the certificates in {}: {error}; the directory of --tls-certificates \
              holds them",
             path.display()
         );

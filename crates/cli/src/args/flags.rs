@@ -302,7 +302,7 @@ pub(crate) const UPDATE_METADATA: Flag = Flag::switch(
 pub(crate) const DEVICES: Flag = Flag::value(
     "devices",
     "Device",
-    "Where the disks are: a block device, an image file, a folder of images, or an NBD server \
+    "Where the disks are: a block device, an image file, a directory of images, or an NBD server \
      (nbd://HOST[:PORT]/EXPORT, nbd+unix:///EXPORT?socket=PATH). May be repeated or be a list with \
      commas. Nothing else is then looked at. Without it ASHLAR_DEVICES counts (a list \
      with colons), else the machine's block devices.",
@@ -323,7 +323,7 @@ pub(crate) const ASSUME_EXCLUSIVE: Flag = Flag::switch(
 /// `--tls-certificates`
 pub(crate) const TLS_CERTIFICATES: Flag = Flag::value(
     "tls-certificates",
-    "Folder",
+    "Directory",
     "The certificates for TLS: ca-cert.pem, and client-cert.pem with client-key.pem for servers \
      that verify their clients, of disks behind nbds:// and nbds+unix:// (without it the system's \
      list of authorities counts); server-cert.pem and server-key.pem of what is served.",

@@ -49,10 +49,10 @@ fn first_page(tasks: &[Task]) -> String {
 const DESCRIPTION: &[&str] = &[
     "Reads and writes LVM2's on-disk format without a kernel module, without root and without \
      udev. A disk can move between Ashlar and LVM2 at any time.",
-    "Disks are block devices, image files, folders of images, partitions in images (disk.img:2), \
-     or exports of NBD servers. --devices names them, which may be repeated; nothing else is then \
-     looked at. Without it ASHLAR_DEVICES counts, else the machine's block devices under the \
-     filters of lvm.conf and the devices file.",
+    "Disks are block devices, image files, directories of images, partitions in images \
+     (disk.img:2), or exports of NBD servers. --devices names them, which may be repeated; \
+     nothing else is then looked at. Without it ASHLAR_DEVICES counts, else the machine's block \
+     devices under the filters of lvm.conf and the devices file.",
     "The commands of LVM2 take LVM2's options, print what LVM2 prints, and end with \
      its exit codes.",
 ];
@@ -73,8 +73,8 @@ const VARIABLES: &[(&str, &str)] = &[
     (
         "SOURCE_DATE_EPOCH",
         "The time that changes carry, in seconds since 1970 began. The machine's name and the \
-         folders of images are then left out of what is written, too; with --uuid-seed the same \
-         commands give the same bytes.",
+         directories of images are then left out of what is written, too; with --uuid-seed the \
+         same commands give the same bytes.",
     ),
 ];
 

@@ -77,7 +77,7 @@ impl Runtime {
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(&attached);
         made.map_err(|error| {
-            let what = format!("cannot make the folder {}", attached.display());
+            let what = format!("cannot make the directory {}", attached.display());
             Error::io(what, error)
         })?;
         Ok(Self { attached })
@@ -87,7 +87,7 @@ impl Runtime {
     pub(crate) fn attachments(&self) -> Result<Vec<Attachment>> {
         let failed = |error| {
             Error::io(
-                format!("cannot read the folder {}", self.attached.display()),
+                format!("cannot read the directory {}", self.attached.display()),
                 error,
             )
         };
@@ -356,7 +356,7 @@ fn remove(folder: &Path) -> Result<()> {
                 ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound
             ) =>
         {
-            let what = format!("cannot remove the folder {}", folder.display());
+            let what = format!("cannot remove the directory {}", folder.display());
             Err(Error::io(what, error))
         }
         _ => Ok(()),

@@ -38,8 +38,8 @@ const ABSENT: &[Absent] = &[
     },
     Absent {
         names: &["lvmconfig", "dumpconfig", "config"],
-        instead: "The settings are in lvm.conf in /etc/lvm, or in the folder that LVM_SYSTEM_DIR \
-            names; --config overrides them for one command.",
+        instead: "The settings are in lvm.conf in /etc/lvm, or in the directory that \
+            LVM_SYSTEM_DIR names; --config overrides them for one command.",
     },
     Absent {
         names: &["fullreport"],

@@ -8,8 +8,8 @@ use crate::demo::{self, Pace};
 
 const KEEP: Flag = Flag::value(
     "keep",
-    "Folder",
-    "Put the bundled disks into this folder, which is made if it is not there, and leave them \
+    "Directory",
+    "Put the bundled disks into this directory, which is made if it is not there, and leave them \
      there, to try the commands on them. No file is overwritten.",
 );
 
@@ -47,7 +47,7 @@ pub(super) const COMMAND: Command = Command {
         },
         Example {
             line: "ashlar demo --keep disks",
-            does: "leaves the disks in the folder disks, for own attempts",
+            does: "leaves the disks in the directory disks, for own attempts",
         },
     ],
     run,

@@ -10,8 +10,8 @@ use crate::args::{
 
 const MAN: Flag = Flag::value(
     "man",
-    "Folder",
-    "Write ashlar.8 and a manual page for each command there; the folder is made.",
+    "Directory",
+    "Write ashlar.8 and a manual page for each command there; the directory is made.",
 );
 const COMPLETION: Flag = Flag::value(
     "completion",

@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     description: "A group whose volumes are served for writing, by `serve' or `attach', is owned \
         by one process, in which commands that change the group run. Lists these processes with \
         the volumes that they serve, for how many clients each is open, and where volumes are \
-        attached. Those of other users are not seen, except by root in its own folder.",
+        attached. Those of other users are not seen, except by root in its own directory.",
     flags: &[&[flags::REPORT_FORMAT], flags::COMMON],
     examples: &[
         Example {

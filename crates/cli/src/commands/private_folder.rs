@@ -39,17 +39,17 @@ impl PrivateFolder {
             match std::fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     return Self::locked(path.clone()).ok_or_else(|| {
-                        Error::failed(format!("Cannot lock the folder {}", path.display()))
+                        Error::failed(format!("Cannot lock the directory {}", path.display()))
                     });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    let what = format!("Cannot make the folder {}", path.display());
+                    let what = format!("Cannot make the directory {}", path.display());
                     return Err(Error::failed(what).because(error));
                 }
             }
         }
-        let what = format!("Cannot make a folder in {}", base.display());
+        let what = format!("Cannot make a directory in {}", base.display());
         Err(Error::failed(what))
     }
 

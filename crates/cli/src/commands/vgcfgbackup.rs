@@ -20,9 +20,9 @@ pub(super) const COMMAND: Command = Command {
     summary: "Write the metadata of volume groups into files",
     operands: "[VG ...]",
     description: "Writes the metadata of each volume group, as text, into a file of its own: in \
-        the backup folder of LVM2's configuration (/etc/lvm/backup), or where -f says. %s in that \
-        name stands for the group's; without it, several groups would overwrite each other, so \
-        only one may then be named.",
+        the backup directory of LVM2's configuration (/etc/lvm/backup), or where -f says. %s in \
+        that name stands for the group's; without it, several groups would overwrite each other, \
+        so only one may then be named.",
     flags: &[
         &[
             flags::FILE,

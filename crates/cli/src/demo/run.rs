@@ -67,7 +67,7 @@ pub(crate) fn run(keep: Option<&Path>, pace: Pace, session: &mut Session) -> Res
         let folder = folder.display();
         story.say(&format!("The disks are still in {folder}, as you asked."))
     } else {
-        story.say("To try the commands yourself: ashlar demo --keep FOLDER leaves the disks there.")
+        story.say("To try the commands yourself: ashlar demo --keep DIRECTORY leaves the disks.")
     }
 }
 
@@ -124,7 +124,7 @@ fn clean_up_after_killed(story: &mut Story<'_>) -> Result<(), Error> {
 
 fn unpack(story: &mut Story<'_>, folder: &Path, interrupt: &Interrupt) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| {
-        Error::failed(format!("Cannot make the folder {}", folder.display())).because(error)
+        Error::failed(format!("Cannot make the directory {}", folder.display())).because(error)
     })?;
     story.command(&format!("export ASHLAR_DEVICES={}", folder.display()))?;
     let mut list = Vec::new();
@@ -182,7 +182,7 @@ fn draw(story: &mut Story<'_>, disks: &Disks) -> Result<(), Error> {
 fn leftovers(folder: &Path) -> Vec<String> {
     let mut left = Vec::new();
     if folder.exists() {
-        left.push(format!("the folder {}", folder.display()));
+        left.push(format!("the directory {}", folder.display()));
     }
     for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file"));

@@ -70,7 +70,7 @@ fn warning(path: &Path, error: &std::io::Error) -> Message {
 fn write(path: &Path, vg: &VolumeGroup, description: String) -> std::io::Result<()> {
     let mut vg = vg.clone();
     vg.header.description = Some(description);
-    let dir = path.parent().expect("the file is in a folder");
+    let dir = path.parent().expect("the file is in a directory");
     fs::create_dir_all(dir)?;
     let name = path.file_name().expect("the file has a name");
     let new = dir.join(format!(

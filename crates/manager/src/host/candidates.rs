@@ -275,7 +275,7 @@ impl<'a> Gathering<'a> {
         } else {
             self.unusable(
                 path,
-                "it is neither a file, nor a block device, nor a folder",
+                "it is neither a file, nor a block device, nor a directory",
             );
         }
     }
@@ -383,7 +383,7 @@ impl<'a> Gathering<'a> {
 
     fn unusable(&mut self, path: &Path, why: &str) {
         let message = format!("Cannot use {}: {why}", path.display());
-        let remedy = "name a file, a block device or a folder of images that can be read";
+        let remedy = "name a file, a block device or a directory of images that can be read";
         self.found
             .findings
             .push(Finding::new(FindingKind::Unreadable, Severity::Error, message).remedy(remedy));

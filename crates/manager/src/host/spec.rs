@@ -105,7 +105,8 @@ impl DeviceSpec {
             Address::parse(text).map_err(|error| Error::new(Kind::Request, error.to_string()))?;
         }
         if text.is_empty() {
-            let what = "an empty name among the devices; name a file, a block device or a folder";
+            let what = "an empty name among the devices; name a file, a block device or a \
+                        directory";
             return Err(Error::new(Kind::NotFound, what));
         }
         Ok(Self { path: text.into() })

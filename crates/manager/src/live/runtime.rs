@@ -199,6 +199,6 @@ fn through<T>(folder: &Path, act: impl FnOnce(&Path) -> std::io::Result<T>) -> s
 }
 
 fn cannot_use(folder: &Path, error: std::io::Error) -> Error {
-    let what = format!("cannot use the folder {}", folder.display());
+    let what = format!("cannot use the directory {}", folder.display());
     Error::new(Kind::Device, what).because(error)
 }

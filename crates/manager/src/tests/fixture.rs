@@ -28,7 +28,7 @@ impl Folder {
         let name = format!("ashlar-manager-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("makes a folder");
+        fs::create_dir_all(&path).expect("makes a directory");
         Self(path)
     }
 

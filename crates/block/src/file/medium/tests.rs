@@ -13,7 +13,7 @@ struct Sysfs(PathBuf);
 impl Sysfs {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("medium-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
+        std::fs::create_dir_all(&path).expect("a directory");
         Self(path)
     }
 
@@ -22,7 +22,7 @@ impl Sysfs {
         for (file, text) in files {
             let path = folder.join(file);
             let parent = path.parent().expect("it has one");
-            std::fs::create_dir_all(parent).expect("a folder");
+            std::fs::create_dir_all(parent).expect("a directory");
             std::fs::write(path, text).expect("a file");
         }
         folder

@@ -15,7 +15,7 @@ use crate::args::{Arguments, Error, Flag, flags};
 pub(super) const AUTOBACKUP: Flag = Flag::value(
     "autobackup",
     "y|n",
-    "Whether the metadata is also kept in the backup and archive folders after the change. The \
+    "Whether the metadata is also kept in the backup and archive directories after the change. The \
      older texts are on the disks either way.",
 )
 .short('A');

@@ -21,12 +21,12 @@ use crate::output::report::printable;
 const FILE: Flag = Flag::value(
     "file",
     "File",
-    "The file to restore from; without it, the newest in the backup folder.",
+    "The file to restore from; without it, the newest in the backup directory.",
 )
 .short('f');
 const LIST: Flag = Flag::switch(
     "list",
-    "List the files in the archive and backup folders, or tell what the one of --file is.",
+    "List the files in the archive and backup directories, or tell what the one of --file is.",
 )
 .short('l');
 /// What a restored group may have been.

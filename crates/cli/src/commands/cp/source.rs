@@ -39,7 +39,7 @@ impl Source {
         }
         let kind = std::fs::metadata(path).map_err(failed)?.file_type();
         if kind.is_dir() {
-            return Err(Error::failed(format!("{} is a folder", path.display())));
+            return Err(Error::failed(format!("{} is a directory", path.display())));
         }
         if !kind.is_file() && !kind.is_block_device() {
             let file = File::open(path).map_err(failed)?;

@@ -40,11 +40,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
         and appends a line for each run to a file of results. What the file has already is not run \
         again, so a command that was interrupted goes on when it is repeated.\n\n\
         `measure [EXPERIMENT ...]' measures the real data path on this machine beside its image \
-        file: volumes, loop devices, NBD, FUSE; on images of its own in memory and in a folder, in \
-        some minutes. Needs root for loop devices and FUSE, and says what it leaves out. Its lines \
-        go to the same file, and it goes on as `run' does.\n\n\
+        file: volumes, loop devices, NBD, FUSE; on images of its own in memory and in a \
+        directory, in some minutes. Needs root for loop devices and FUSE, and says what it leaves \
+        out. Its lines go to the same file, and it goes on as `run' does.\n\n\
         `drive [--mount FOLDER] -- COMMAND ...' runs a real program, such as PostMark, Bonnie++, \
-        dbench, tar or fio, in a folder of a mounted volume, checks what it prints as `audit' \
+        dbench, tar or fio, in a directory of a mounted volume, checks what it prints as `audit' \
         does, and keeps it with its times.\n\n\
         `list' shows the experiments and which claims they decide.\n\n\
         `report [RESULTS]' judges the claims and writes a page of HTML that needs nothing else.\n\n\
@@ -63,7 +63,7 @@ pub(in crate::commands) const COMMAND: Command = Command {
         `record VG/LV --output FILE -- COMMAND ...' attaches a volume, mounts the file system on \
         it, runs a command there, and writes a trace of all requests, each labelled by what its \
         place is for. The command starts in the file system, and finds the node in $device and the \
-        folder in $mountpoint. Needs root.\n\n\
+        directory in $mountpoint. Needs root.\n\n\
         `trace show FILE', `trace import FILE ...', `trace export FILE' and `trace label FILE \
         IMAGE [IMAGE-BEFORE]' show a trace, make one of blktrace's files or fio's log, make fio's \
         log of one, and label one by the layout of ext2, ext3, ext4 or XFS.\n\n\

@@ -24,7 +24,7 @@ use crate::commands::Session;
 pub(super) const FOLDER: Flag = Flag::value(
     "folder",
     "Path",
-    "Where lab measure makes its images on a disk; the folder of the results unless given.",
+    "Where lab measure makes its images on a disk; the directory of the results unless given.",
 );
 /// `--quick`
 pub(super) const QUICK: Flag = Flag::switch(

@@ -35,8 +35,8 @@ use crate::live::{LocalGroup, Owned, own};
 pub(super) const MOUNT: Flag = Flag::value(
     "mount",
     "Path",
-    "Where lab record mounts the file system of the volume; a private folder unless given. Where \
-     lab drive runs a program; the present folder unless given.",
+    "Where lab record mounts the file system of the volume; a private directory unless given. \
+     Where lab drive runs a program; the present directory unless given.",
 );
 
 /// Requests that are kept; the memory for them is taken when they come.

@@ -46,7 +46,7 @@ pub(super) fn secrecy(
         }
     };
     let folder = folder.ok_or_else(|| {
-        Error::usage("Please name the folder of certificates: --tls-certificates FOLDER.")
+        Error::usage("Please name the directory of certificates: --tls-certificates DIRECTORY.")
     })?;
     for key in exposed_keys(folder) {
         session.tell(&format!(

@@ -76,7 +76,7 @@ pub(super) fn build(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Erro
 
 fn make_disks(story: &mut Story<'_>, world: &World<'_>, size: u64) -> Result<(), Error> {
     std::fs::create_dir_all(&world.disks).map_err(|error| {
-        let what = format!("Cannot make the folder {}", world.disks.display());
+        let what = format!("Cannot make the directory {}", world.disks.display());
         Error::failed(what).because(error)
     })?;
     story.command(&format!(

@@ -88,7 +88,7 @@ pub(in crate::demo) fn own_folder() -> std::io::Result<PathBuf> {
         }
         Ok(path)
     } else {
-        let what = format!("{} is not a folder of yours alone", path.display());
+        let what = format!("{} is not a directory of yours alone", path.display());
         Err(std::io::Error::other(what))
     }
 }

@@ -14,7 +14,7 @@ impl Folder {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ashlar-list-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("makes a folder");
+        fs::create_dir_all(&path).expect("makes a directory");
         Self(path)
     }
 
@@ -36,7 +36,7 @@ fn a_folder_gives_its_files_by_name_and_each_once() {
         fs::write(folder.path(name), "x").expect("writes");
     }
     fs::hard_link(folder.path("a.img"), folder.path("z.img")).expect("links");
-    fs::create_dir(folder.path("d")).expect("makes a folder");
+    fs::create_dir(folder.path("d")).expect("makes a directory");
     fs::write(folder.path("d/inner.img"), "x").expect("writes");
     std::os::unix::fs::symlink("nowhere", folder.path("broken")).expect("links");
     let named = [folder.path("c.img"), folder.path("")];

@@ -95,6 +95,6 @@ fn an_ordinary_user_keeps_backups_at_home() {
 
 fn tempfile() -> std::path::PathBuf {
     let dir = std::env::temp_dir().join(format!("ashlar-config-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).expect("makes a folder");
+    std::fs::create_dir_all(&dir).expect("makes a directory");
     dir
 }

@@ -14,7 +14,7 @@ impl FakeSysfs {
         let root = std::env::temp_dir().join(format!("ashlar-sysfs-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         for dir in ["class/block", "dev/block", "devices"] {
-            fs::create_dir_all(root.join(dir)).expect("makes folders");
+            fs::create_dir_all(root.join(dir)).expect("makes directories");
         }
         Self(root)
     }
@@ -22,11 +22,11 @@ impl FakeSysfs {
     /// Adds a device at `devices/PATH` with its files and the links to it.
     fn add(&self, path: &str, number: &str, files: &[(&str, &str)]) {
         let dir = self.0.join("devices").join(path);
-        fs::create_dir_all(dir.join("holders")).expect("makes folders");
+        fs::create_dir_all(dir.join("holders")).expect("makes directories");
         fs::write(dir.join("dev"), number).expect("writes");
         for (name, content) in files {
             let file = dir.join(name);
-            fs::create_dir_all(file.parent().expect("has a folder")).expect("makes folders");
+            fs::create_dir_all(file.parent().expect("has a directory")).expect("makes directories");
             fs::write(file, format!("{content}\n")).expect("writes");
         }
         let name = Path::new(path).file_name().expect("has a name");
