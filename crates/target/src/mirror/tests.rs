@@ -1,5 +1,7 @@
 //! The parts of a mirror one by one, and the whole under power cuts.
 
+mod hand;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
