@@ -321,6 +321,24 @@ fn flushes_do_not_hide_behind_each_other() {
     assert_eq!(done.len(), 2);
 }
 
+/// What is written while a flush runs is not covered by it: the next flush is made.
+#[test]
+fn flushes_cover_what_was_written_before() {
+    let a = Probe::new("a");
+    let volume = volume(vec![linear(&a, 4096)]);
+    let (_one, mut flusher) = queue(&volume);
+    let (_two, mut writer) = queue(&volume);
+    a.hold(true);
+    flusher.submit(Request::flush(1));
+    a.hold(false);
+    write(&mut writer, 0, 512).unwrap();
+    let mut done = Vec::new();
+    flusher.poll(&mut done);
+    assert_eq!((done.len(), a.flushes()), (1, 1));
+    assert!(ask(&mut flusher, Request::flush(2)).result.is_ok());
+    assert_eq!(a.flushes(), 1, "it is asked once more");
+}
+
 /// The first error wins and names the volume and the leg; the rest is waited for.
 #[test]
 fn errors_name_the_leg() {
