@@ -2,9 +2,10 @@
 
 use block::file::LockMode;
 use lvm::model::{PvFlag, from_text};
+use lvm::ondisk::PvUse;
 use lvm::plan::group::{GroupAttribute, NewGroup, change_group, create_group};
 use lvm::plan::initialise::NewPv;
-use lvm::plan::logical::{NewVolume, create_volume};
+use lvm::plan::logical::{Along, NewVolume, create_volume, remove_volumes};
 use lvm::plan::size::SizeArgument;
 use lvm::plan::{Author, Level};
 use lvm::text::parse;
@@ -399,6 +400,62 @@ fn the_next_change_repairs() {
     assert_eq!(scan.findings, []);
     let model = &scan.find_group("vg0").expect("is there").model;
     assert!(model.pvs().all(|(_, pv)| !pv.flags.has(PvFlag::Missing)));
+}
+
+/// A label that does not say that it is used, since a cut came before that, says so after the next
+/// change of its group.
+#[test]
+fn the_next_change_repairs_labels() {
+    let bench = Bench::new();
+    bench.create_pvs(&mut Quiet::yes()).expect("are made");
+    let unused = std::fs::read(bench.folder.path("disks/b.img")).expect("is read");
+    bench.create_group_of_pvs();
+    bench.folder.write("disks/b.img", 512, &unused[512..1024]);
+    let usages = || {
+        let scan = bench.scan();
+        let pvs = scan.physical_volumes.iter();
+        pvs.map(|pv| pv.header.usage()).collect::<Vec<_>>()
+    };
+    assert!(usages().contains(&PvUse::Free));
+    bench
+        .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+        .expect("is made");
+    assert_eq!(usages(), [PvUse::Used; 2]);
+}
+
+/// With `devices/issue_discards` what a removed volume had is discarded, and nothing else is;
+/// without it nothing is.
+#[test]
+fn removed_volumes_are_discarded() {
+    for is_wanted in [false, true] {
+        let mut bench = Bench::new();
+        let text = format!("devices/issue_discards={}", u8::from(is_wanted));
+        bench.host.config.add_text(&text).expect("is good");
+        bench.create_group();
+        bench
+            .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
+            .expect("is made");
+        let extent = 4 << 20;
+        // The volume has the first two extents of a disk, behind the metadata.
+        let starts = [1 << 20, (1 << 20) + extent, (1 << 20) + 2 * extent];
+        for disk in ["disks/a.img", "disks/b.img"] {
+            for at in starts {
+                bench.folder.write(disk, at, &[7; 4096]);
+            }
+        }
+        bench
+            .change(&in_group("lvremove"), &mut Quiet::yes(), |scan, author| {
+                let group = scan.find_group("vg0")?;
+                Ok(remove_volumes(&group.model, &["data"], Along::Nothing, author)?.into())
+            })
+            .expect("is removed");
+        let zeros = ["disks/a.img", "disks/b.img"].map(|disk| {
+            let content = std::fs::read(bench.folder.path(disk)).expect("is read");
+            starts.map(|at| content[at as usize] == 0)
+        });
+        let discarded = [is_wanted, is_wanted, false];
+        assert_eq!(zeros, [discarded, [false; 3]]);
+    }
 }
 
 /// Of two texts with the same sequence number, people say which one counts.
