@@ -10,17 +10,14 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
 
 use super::holder::ashlars;
 use super::owned::FileId;
+use super::wait::{Wait, tries};
 use crate::{Error, Kind, Result};
-
-/// How long to sleep between two tries.
-const RETRY: Duration = Duration::from_millis(20);
 
 /// What a byte lock protects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,7 +63,7 @@ pub fn lock_pvs<F: AsFd>(
     mode: LockMode,
     limit: Duration,
 ) -> Result<PvLocks> {
-    let end = Instant::now() + limit;
+    let wait = Wait::at_most(limit);
     // A duplicate shares the open file description, and so the lock.
     let mut order = BTreeMap::new();
     for (name, file) in files {
@@ -81,10 +78,11 @@ pub fn lock_pvs<F: AsFd>(
     };
     for (name, own) in order.into_values() {
         let lock = || lock_byte(&own, byte.offset(), mode);
+        tries();
         loop {
             match lock().map_err(|error| unlockable(name).because(error))? {
                 LockOutcome::Held => break,
-                LockOutcome::Busy if Instant::now() < end => sleep(RETRY),
+                LockOutcome::Busy if wait.again() => {}
                 LockOutcome::Busy => {
                     let what = format!(
                         "{name} is being {} by another ashlar{}; wait for it, or end it",

@@ -27,9 +27,11 @@ mod qemu;
 mod record;
 mod stock;
 mod target;
+mod wait;
 
 pub(crate) use holder::is_open_elsewhere;
 pub(crate) use record::is_same;
+pub(crate) use wait::{Turns, with_turns};
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
 pub use owned::{FileId, OwnedGroup};

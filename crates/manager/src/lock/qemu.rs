@@ -17,17 +17,15 @@
 //! These bytes come after our own: two Ashlars meet at those, and wait for each other there.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use block::file::{LockMode, LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
 use super::holder::{byte_holders, describe};
 use super::owned::FileId;
+use super::wait::{Wait, tries};
 use crate::{Error, Kind, Result};
 
-/// How long to sleep between two tries.
-const RETRY: Duration = Duration::from_millis(20);
 /// How long others may have just a look, or be on their way out.
 const WAIT: Duration = Duration::from_millis(500);
 
@@ -75,7 +73,7 @@ impl ImageUse {
 /// Lets qemu know that `files`, with their names, are used; fails, naming who has one, if qemu uses
 /// it in a way that does not go along with that. A file that is listed twice is locked once.
 pub fn lock_images<F: AsFd>(files: &[(&str, F)], usage: ImageUse) -> Result<ImageLocks> {
-    let end = Instant::now() + WAIT;
+    let wait = Wait::at_most(WAIT);
     let mut seen = Vec::new();
     let mut locks = ImageLocks {
         held: Vec::new(),
@@ -94,13 +92,13 @@ pub fn lock_images<F: AsFd>(files: &[(&str, F)], usage: ImageUse) -> Result<Imag
         // From here on it is unlocked when this is dropped, however far it came.
         locks.held.push(own);
         let own = locks.held.last().expect("it was just added");
+        tries();
         while !try_lock(own, usage).map_err(|error| {
             Error::new(Kind::Locked, format!("cannot lock {name}")).because(error)
         })? {
-            if Instant::now() >= end {
+            if !wait.again() {
                 return Err(in_use(name, own, usage));
             }
-            sleep(RETRY);
         }
     }
     Ok(locks)

@@ -7,7 +7,6 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -17,10 +16,9 @@ use block::file::LockMode;
 
 use super::holder::{holders, is_served};
 use super::record::is_same;
+use super::wait::{Wait, tries};
 use crate::{Error, Kind, Result};
 
-/// How long to sleep between two tries.
-const RETRY: Duration = Duration::from_millis(20);
 /// How long an ashlar has a lock shared that only begins; one that serves has it for hours.
 const SERVED: Duration = Duration::from_millis(200);
 
@@ -65,17 +63,17 @@ pub fn lock_stock(
     if !is_writable(dir) {
         return Ok(None);
     }
-    let end = Instant::now() + limit;
+    let wait = Wait::at_most(limit);
     let path = dir.join(name.file_name());
     if mode == LockMode::Exclusive {
         let mut aux = path.clone().into_os_string();
         aux.push(":aux");
-        let aux = lock_file(Path::new(&aux), mode, end)?;
-        let lock = lock_file(&path, mode, end)?;
+        let aux = lock_file(Path::new(&aux), mode, &wait)?;
+        let lock = lock_file(&path, mode, &wait)?;
         drop(aux);
         return Ok(Some(lock));
     }
-    lock_file(&path, mode, end).map(Some)
+    lock_file(&path, mode, &wait).map(Some)
 }
 
 fn is_writable(dir: &Path) -> bool {
@@ -84,13 +82,14 @@ fn is_writable(dir: &Path) -> bool {
     rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
+fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
     let failed = || Error::new(Kind::Locked, format!("cannot lock {}", path.display()));
     let operation = match mode {
         LockMode::Shared => FlockOperation::NonBlockingLockShared,
         LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
     let start = Instant::now();
+    tries();
     loop {
         let file = OpenOptions::new()
             .create(true)
@@ -110,12 +109,12 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
             Ok(()) | Err(Errno::INTR) => continue,
             Err(Errno::WOULDBLOCK) => {
                 if mode == LockMode::Exclusive && start.elapsed() > SERVED && is_served(&file) {
-                    return lock_file(path, LockMode::Shared, end);
+                    return lock_file(path, LockMode::Shared, wait);
                 }
             }
             Err(errno) => return Err(failed().because(std::io::Error::from(errno))),
         }
-        if Instant::now() >= end {
+        if !wait.again() {
             let what = format!(
                 "{} is locked{}; wait for that command, or end it",
                 path.display(),
@@ -123,7 +122,6 @@ fn lock_file(path: &Path, mode: LockMode, end: Instant) -> Result<StockLock> {
             );
             return Err(Error::new(Kind::Locked, what));
         }
-        sleep(RETRY);
     }
 }
 
