@@ -15,7 +15,7 @@ use lvm::plan::{Change, HeaderEdit};
 use super::disks::Opened;
 use super::request::{NewLabel, Ownership, Planned, Request};
 use super::session::{Session, is_concerned};
-use crate::commit::{Disk, Expected, OpenPv, Server, Wanted, claim};
+use crate::commit::{Disk, Expected, FlushPolicy, OpenPv, Server, Wanted, claim};
 use crate::host::Location;
 use crate::lock::FileId;
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
@@ -117,7 +117,7 @@ impl Open {
 
     /// Locks everything and reads it again. `None`: something is not as the plan saw it, so that
     /// the plan has to be made anew.
-    pub(super) fn claim(self) -> Result<Option<Claimed>> {
+    pub(super) fn claim(self, flush_policy: FlushPolicy) -> Result<Option<Claimed>> {
         let mut roles = Vec::new();
         let mut wanted = Vec::new();
         for device in self.devices {
@@ -131,7 +131,7 @@ impl Open {
                 server: device.server,
             });
         }
-        let Some(disks) = claim(wanted)? else {
+        let Some(disks) = claim(wanted, flush_policy)? else {
             return Ok(None);
         };
         let mut claimed = Claimed {

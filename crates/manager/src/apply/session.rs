@@ -68,6 +68,8 @@ pub struct Session<'a> {
 pub enum Environment {
     /// Stock's locks are taken, backups and archives are written.
     Machine,
+    /// Stock's locks are taken; there is nowhere to write: simulations of several commands.
+    Locks,
     /// There is nobody else, and nowhere to write: tests and simulations.
     Nothing,
 }
@@ -158,7 +160,7 @@ impl<'a> Session<'a> {
                 places.try_for_each(|(name, location)| hooks.permit_disk(&scan, name, location))?;
             }
             let new = open.new_devices()?;
-            let Some(mut disks) = open.claim()? else {
+            let Some(mut disks) = open.claim(self.flush_policy)? else {
                 continue;
             };
             let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
@@ -213,7 +215,7 @@ impl<'a> Session<'a> {
             });
         }
         let mut in_use = InUse::default();
-        if self.environment == Environment::Nothing || !any_owner() {
+        if self.environment != Environment::Machine || !any_owner() {
             return Ok(in_use);
         }
         for group in groups {

@@ -1,4 +1,4 @@
-//! Which flushes are made: all of them, except where a test wants to see what one is for.
+//! Which flushes and checks are made: all, except where a test wants to see what one is for.
 
 /// A place where what was written must be durable before the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,15 +64,36 @@ pub enum FlushPolicy {
     Without(FlushPoint),
     /// None, as stock.
     None,
+    /// All flushes, and not these checks: a seeded fault.
+    Trusting(Trust),
+}
+
+/// What is believed of disks that others may have written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// That they are as they were when the plan was made: they are not read again under the locks.
+    Plan,
+    /// Besides, that no version on them is as new as the one that is written.
+    PlanAndVersion,
 }
 
 impl FlushPolicy {
     /// Whether the flush at `point` is made.
     pub fn keeps(self, point: FlushPoint) -> bool {
         match self {
-            Self::Strict => true,
+            Self::Strict | Self::Trusting(_) => true,
             Self::Without(left_out) => left_out != point,
             Self::None => false,
         }
+    }
+
+    /// Whether disks that are locked have to be what the plan was made from.
+    pub(super) fn compares_disks(self) -> bool {
+        !matches!(self, Self::Trusting(_))
+    }
+
+    /// Whether a version that is written has to be newer than those that are there.
+    pub(super) fn compares_versions(self) -> bool {
+        self != Self::Trusting(Trust::PlanAndVersion)
     }
 }

@@ -159,7 +159,7 @@ pub(super) fn take(name: &str, device: &Arc<dyn Device>) -> Result<Disk> {
         expected: Expected::look(name, &mut io)?,
         server: Server::Nobody,
     };
-    let mut disks = claim(vec![wanted])?.expect("nobody else is there");
+    let mut disks = claim(vec![wanted], FlushPolicy::Strict)?.expect("nobody else is there");
     Ok(disks.remove(0))
 }
 
