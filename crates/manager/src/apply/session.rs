@@ -163,6 +163,9 @@ impl<'a> Session<'a> {
             let Some(mut disks) = open.claim(self.flush_policy)? else {
                 continue;
             };
+            if self.lost_name(request)? {
+                continue;
+            }
             let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
             let wipes = ask_for_wipes(&planned.change, &mut read, self.prompt)?;
             self.ask_for_devices(new)?;
@@ -230,6 +233,17 @@ impl<'a> Session<'a> {
             }
         }
         Ok(in_use)
+    }
+
+    /// Whether another group has got the name of the new one since the plan was made. That group's
+    /// disks need not be among those of this change, which were held against the plan; but whoever
+    /// makes a group locks all disks that are free, so that nobody else does it now.
+    fn lost_name(&self, request: &Request) -> Result<bool> {
+        let Some(name) = &request.new_group else {
+            return Ok(false);
+        };
+        let scan = self.disks.scan(self.host)?;
+        Ok(scan.groups_named(name).next().is_some())
     }
 
     fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {
