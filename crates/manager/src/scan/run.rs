@@ -58,6 +58,11 @@ pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Sca
         let probed = probe_all(candidates.devices, options, step)?;
         Ok(assemble(probed, host, candidates.findings))
     };
+    look_twice(once)
+}
+
+/// Looks `once`, and once more where what was seen may be a commit that is under way.
+pub(crate) fn look_twice(once: impl Fn() -> Result<Scan>) -> Result<Scan> {
     let scan = once()?;
     if may_be_passing(&scan.findings) {
         once()
@@ -86,6 +91,8 @@ fn may_be_passing(findings: &[Finding]) -> bool {
         FindingKind::DamagedText,
         FindingKind::StaleArea,
         FindingKind::Disagreement,
+        // A group is getting another UUID.
+        FindingKind::DuplicateName,
     ];
     has(&torn) && !has(&[FindingKind::TimedOut])
 }
