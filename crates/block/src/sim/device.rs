@@ -37,10 +37,10 @@ impl SimDevice {
         Self::new(disk, Clock::virtual_time())
     }
 
-    /// The same with physical blocks of `bytes`.
-    pub fn with_physical_block(image: Image, bytes: u32) -> Self {
-        let mut disk = Disk::new("disk", image, 512, super::Faults::default(), 0);
-        disk.set_physical_block(bytes);
+    /// The same with logical and physical blocks of so many bytes.
+    pub fn with_blocks(image: Image, logical: u32, physical: u32) -> Self {
+        let mut disk = Disk::new("disk", image, logical, super::Faults::default(), 0);
+        disk.set_physical_block(physical);
         Self::new(disk, Clock::virtual_time())
     }
 

@@ -46,7 +46,7 @@ struct Cached {
     durable: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) enum Data {
     Bytes(Arc<[u8]>),
     Zeros,

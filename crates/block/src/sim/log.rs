@@ -4,6 +4,7 @@
 //! order in which they began and ended. The log keeps the data, so it is for histories of
 //! megabytes, not of days.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Image;
@@ -22,14 +23,14 @@ pub struct Log {
 }
 
 /// A write of the history.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Write {
     pub(super) disk: usize,
     pub(super) range: Range,
     pub(super) data: Data,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Event {
     /// The write with this index began.
     Began(usize),
@@ -87,6 +88,14 @@ impl Log {
             super::disk::store(&mut images[write.disk], write.range, &write.data);
         }
         images
+    }
+
+    /// A number that is the same for histories of the same writes, flushes and marks, whatever the
+    /// disks held before.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.writes, &self.events).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// The same history with one flush left out, counted from 0: a mistake to be found.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use block::Device;
-use block::sim::{Image, Limits, Log, Recorder, SimDevice, states};
+use block::sim::{Image, Log, Recorder, states};
 
+use super::blocks::Blocks;
 use super::cases::{Case, Mishap};
 use super::command::Command;
 use super::judge::{Counts, Devices, Judge, written};
@@ -117,11 +118,7 @@ impl Campaign {
             ..Report::default()
         };
         observe(case, self.flush_policy, |judge, log| {
-            let limits = Limits {
-                physical_block: case.physical_block,
-                ..Limits::default()
-            };
-            for state in states(log, limits, self.seed) {
+            for state in states(log, case.blocks.limits(), self.seed) {
                 report.states += 1;
                 match judge.judge(&state) {
                     Ok(verdict) => *report.verdicts.entry(verdict).or_default() += 1,
@@ -159,9 +156,7 @@ pub(super) fn observe<R>(
     let images = prepare(&host, case).map_err(failed)?;
     let recorder = Recorder::default();
     let record = |image: &Image| -> Result<Arc<dyn Device>> {
-        let device = SimDevice::with_physical_block(image.clone(), case.physical_block);
-        let device = Arc::new(device);
-        recorder.record(device).map_err(unusable)
+        recorder.record(case.blocks.disk(image)).map_err(unusable)
     };
     let devices: Devices = images.iter().map(record).collect::<Result<_>>()?;
     let mut versions = view(&scan(&host, &images)).groups;
@@ -189,13 +184,26 @@ pub(super) fn host() -> Result<Host> {
     })
 }
 
+/// So many disks that nobody has used for metadata.
+fn fresh(disks: usize) -> Vec<Image> {
+    let mut image = Image::new(DISK_SIZE);
+    let junk = vec![JUNK; (DISK_SIZE - DATA_START) as usize];
+    image.write(DATA_START, &junk);
+    vec![image; disks]
+}
+
+/// So many disks after some commands.
+pub(super) fn prepared(host: &Host, disks: usize, setup: &[Command]) -> Result<Vec<Image>> {
+    let mut images = fresh(disks);
+    for (number, command) in setup.iter().enumerate() {
+        images = run(host, &images, *command, number as u64 * 1000, Blocks::Small)?;
+    }
+    Ok(images)
+}
+
 /// The disks of a case before its command.
 pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
-    let mut images = vec![Image::new(DISK_SIZE); case.disks];
-    for image in &mut images {
-        let junk = vec![JUNK; (DISK_SIZE - DATA_START) as usize];
-        image.write(DATA_START, &junk);
-    }
+    let mut images = fresh(case.disks);
     let mut before = images.clone();
     for (number, command) in case.setup.iter().enumerate() {
         before.clone_from(&images);
@@ -203,8 +211,7 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         if is_away {
             images[case.disks - 1] = Image::new(DISK_SIZE);
         }
-        let (first, blocks) = (number as u64 * 1000, case.physical_block);
-        images = run(host, &images, *command, first, blocks)?;
+        images = run(host, &images, *command, number as u64 * 1000, case.blocks)?;
     }
     match case.mishap {
         Mishap::None => {}
@@ -220,10 +227,15 @@ fn run(
     images: &[Image],
     command: Command,
     first: u64,
-    physical_block: u32,
+    blocks: Blocks,
 ) -> Result<Vec<Image>> {
-    let devices = devices(images, physical_block);
+    let devices = devices(images, blocks);
     command.run(host, &devices, FlushPolicy::Strict, first)?;
+    contents(&devices)
+}
+
+/// What devices hold.
+pub(super) fn contents(devices: &[Arc<dyn Device>]) -> Result<Vec<Image>> {
     let read = |device: &Arc<dyn Device>| Image::of_device(&**device).map_err(unusable);
     devices.iter().map(read).collect()
 }

@@ -13,6 +13,7 @@ use lvm::plan::logical::{
 use lvm::plan::physical::{Allocatable, PvAttribute as P};
 use lvm::plan::size::ResizeTo;
 
+use super::blocks::Blocks;
 use super::command::Command as C;
 use super::command::{Command, Shape};
 
@@ -23,8 +24,7 @@ pub struct Case {
     number: usize,
     areas: AreaCount,
     pub(super) disks: usize,
-    /// Bytes of a physical block of its disks.
-    pub(super) physical_block: u32,
+    pub(super) blocks: Blocks,
     pub(super) setup: Vec<Command>,
     /// A command before it that was killed when its headers were written and not flushed.
     pub(super) killed: Option<Command>,
@@ -54,10 +54,6 @@ pub const CASES: [(usize, AreaCount); 6] = [
     (3, AreaCount::Two),
 ];
 
-/// Bytes of a physical block.
-const SMALL: u32 = 512;
-const LARGE: u32 = 4096;
-
 /// The first disks, by count.
 const FIRST: [&[usize]; 4] = [&[], &[0], &[0, 1], &[0, 1, 2]];
 /// The last disk, by count.
@@ -79,7 +75,7 @@ impl Case {
             number: 0,
             areas: AreaCount::One,
             disks,
-            physical_block: SMALL,
+            blocks: Blocks::Small,
             setup: setup.to_vec(),
             killed: None,
             mishap: Mishap::None,
@@ -88,17 +84,14 @@ impl Case {
     }
 
     /// `2.1.17`: on two disks with one area each, the case number 17; `2.1.17.4k` with physical
-    /// blocks of 4 KiB.
+    /// blocks of 4 KiB, `2.1.17.4kn` also with logical ones.
     pub fn name(&self) -> String {
         let areas = match self.areas {
             AreaCount::Two => 2,
             _ => 1,
         };
-        let blocks = match self.physical_block {
-            SMALL => "",
-            _ => ".4k",
-        };
-        format!("{}.{areas}.{}{blocks}", self.disks, self.number)
+        let suffix = self.blocks.suffix();
+        format!("{}.{areas}.{}{suffix}", self.disks, self.number)
     }
 
     /// The case with this name.
@@ -106,14 +99,26 @@ impl Case {
         let cases = CASES
             .iter()
             .flat_map(|(disks, areas)| Self::all(*disks, *areas));
-        let mut cases = cases.flat_map(|case| [case.clone(), case.on_large_blocks()]);
+        let mut cases = cases.flat_map(Self::on_all_blocks);
         cases.find(|case| case.name() == name)
     }
 
     /// The same on disks whose physical blocks have 4 KiB, and are lost as a whole.
     pub fn on_large_blocks(mut self) -> Self {
-        self.physical_block = LARGE;
+        self.blocks = Blocks::LargePhysical;
         self
+    }
+
+    /// The same on disks that write 4 KiB at once, and nothing less.
+    pub fn on_large_logical_blocks(mut self) -> Self {
+        self.blocks = Blocks::LargeLogical;
+        self
+    }
+
+    /// The case on disks with each kind of blocks.
+    pub fn on_all_blocks(self) -> [Self; 3] {
+        let large = self.clone().on_large_blocks();
+        [self.clone(), large, self.on_large_logical_blocks()]
     }
 
     /// The command that is cut off, as people type it.

@@ -3,6 +3,7 @@
 //! One variant for each command that writes metadata; `plans.rs` has what they do. A test holds
 //! this list against the plans that there are, so that none is forgotten.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use block::Device;
@@ -14,7 +15,7 @@ use lvm::plan::physical::PvAttribute;
 use lvm::plan::size::ResizeTo;
 
 use crate::Result;
-use crate::apply::{Environment, NamedDisks, Outcome, Quiet, Request, Session, Tolerated};
+use crate::apply::{Disks, Environment, NamedDisks, Outcome, Quiet, Request, Session, Tolerated};
 use crate::commit::FlushPolicy;
 use crate::host::Host;
 
@@ -75,6 +76,20 @@ pub(super) enum Shape {
     Error,
 }
 
+/// Where and how a command runs.
+pub(super) struct World<'w> {
+    pub(super) host: &'w Host,
+    pub(super) devices: &'w [Arc<dyn Device>],
+    /// The same, as the command opens them.
+    pub(super) disks: &'w dyn Disks,
+    pub(super) flush_policy: FlushPolicy,
+    pub(super) environment: Environment,
+    /// UUIDs are counted from here.
+    pub(super) first: u64,
+}
+
+/// More UUIDs than a command takes.
+const REST: u64 = 500;
 /// When all commands are run: texts of two runs are the same.
 const TIME: u64 = 1_795_000_000;
 
@@ -96,7 +111,7 @@ pub(super) fn uuid(number: u64) -> Uuid {
 }
 
 impl Command {
-    /// Runs the command. UUIDs are counted from `first`.
+    /// Runs the command where nobody else is. UUIDs are counted from `first`.
     pub(super) fn run(
         self,
         host: &Host,
@@ -104,20 +119,34 @@ impl Command {
         flush_policy: FlushPolicy,
         first: u64,
     ) -> Result<Outcome> {
-        let disks = NamedDisks::new(named(devices));
+        self.run_in(&World {
+            host,
+            devices,
+            disks: &NamedDisks::new(named(devices)),
+            flush_policy,
+            environment: Environment::Nothing,
+            first,
+        })
+    }
+
+    /// Runs the command.
+    pub(super) fn run_in(self, world: &World<'_>) -> Result<Outcome> {
         let mut prompt = Quiet::yes();
-        let mut count = first;
+        // What ends an interrupted command is planned before: it has other UUIDs.
+        let count = Cell::new(world.first + REST);
         let mut uuids = || {
-            count += 1;
-            uuid(count)
+            count.set(count.get() + 1);
+            uuid(count.get())
         };
-        let mut session = Session::new(host, &disks, &mut prompt);
-        session.flush_policy = flush_policy;
-        session.environment = Environment::Nothing;
+        let mut session = Session::new(world.host, world.disks, &mut prompt);
+        session.flush_policy = world.flush_policy;
+        session.environment = world.environment;
         session.time = Some(TIME);
         session.uuids = Some(&mut uuids);
         session.change(&self.request(), &mut |scan, author| {
-            self.plan(scan, devices, author)
+            // A plan that is made again is the same one.
+            count.set(world.first);
+            self.plan(scan, world.devices, author)
         })
     }
 

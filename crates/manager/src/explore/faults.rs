@@ -7,15 +7,15 @@ use std::sync::Arc;
 use block::sim::{Image, SimDevice};
 use block::{Device, Kind as BlockKind};
 
-use super::campaign::{host, prepare};
+use super::campaign::{contents, host, prepare};
 use super::cases::Case;
 use super::command::name;
 use super::judge::{Judge, written};
 use super::parallel::in_order;
 use super::view::{nonsense, scan, view};
+use crate::Result;
 use crate::commit::FlushPolicy;
 use crate::host::Host;
-use crate::{Error, Kind, Result};
 
 /// Requests of one disk that a command makes at most; more would be a loop.
 const REQUESTS_MAX: u64 = 4000;
@@ -118,7 +118,7 @@ fn fail_at(
     for sim in &sims {
         sim.disk().faults_mut().failing.clear();
     }
-    let after = content(&devices)?;
+    let after = contents(&devices)?;
     let place = format!("{case:?}: request {request} of disk {disk}");
     let found = scan(judge.host, &after);
     let seen = view(&found);
@@ -160,20 +160,12 @@ fn fail_at(
 
 /// What a success is, comes from a run on healthy disks.
 fn judge<'h>(host: &'h Host, case: &'h Case, images: &[Image]) -> Result<Judge<'h>> {
-    let devices = super::view::devices(images, case.physical_block);
+    let devices = super::view::devices(images, case.blocks);
     let good = case
         .command
         .run(host, &devices, FlushPolicy::Strict, 600_000)?;
     let mut versions = view(&scan(host, images)).groups;
     versions.extend(written(&good));
-    let after = content(&devices)?;
+    let after = contents(&devices)?;
     Ok(Judge::new(host, case, images, &after, versions))
-}
-
-fn content(devices: &[Arc<dyn Device>]) -> Result<Vec<Image>> {
-    let read = |device: &Arc<dyn Device>| {
-        Image::of_device(&**device)
-            .map_err(|error| Error::new(Kind::Device, "cannot read").because(error))
-    };
-    devices.iter().map(read).collect()
 }

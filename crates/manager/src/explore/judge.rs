@@ -22,7 +22,9 @@ use crate::scan::Scan;
 /// The promises of one command on some disks.
 pub(super) struct Judge<'a> {
     pub(super) host: &'a Host,
-    case: &'a Case,
+    command: Command,
+    /// Whether another command was killed before it.
+    after_kill: bool,
     pub(super) old: View,
     pub(super) new: View,
     /// What the next command makes of the disks as they were, and as they are to be.
@@ -45,15 +47,29 @@ impl<'a> Judge<'a> {
     /// Of a case whose disks held `before`, and hold `after` if nothing goes wrong.
     pub(super) fn new(
         host: &'a Host,
-        case: &'a Case,
+        case: &Case,
         before: &[Image],
         after: &[Image],
         versions: Vec<GroupView>,
     ) -> Self {
-        let settled = |images: &[Image]| settle(host, case.command, images);
+        Self {
+            after_kill: case.killed.is_some(),
+            ..Self::of_command(host, case.command, [before, after], versions)
+        }
+    }
+
+    /// Of a command that finds what the first disks hold, and leaves the others.
+    pub(super) fn of_command(
+        host: &'a Host,
+        command: Command,
+        [before, after]: [&[Image]; 2],
+        versions: Vec<GroupView>,
+    ) -> Self {
+        let settled = |images: &[Image]| settle(host, command, images);
         Self {
             host,
-            case,
+            command,
+            after_kill: false,
             old: view(&scan(host, before)),
             new: view(&scan(host, after)),
             settled: [settled(before), settled(after)],
@@ -64,12 +80,17 @@ impl<'a> Judge<'a> {
 
     /// Judges what a cut left.
     pub(super) fn judge(&self, state: &State) -> Verdict {
-        let found = scan(self.host, &state.images);
+        self.judge_disks(&state.images, state.marks > 0)
+    }
+
+    /// Judges disks, where the command may have reported success.
+    pub(super) fn judge_disks(&self, images: &[Image], is_promised: bool) -> Verdict {
+        let found = scan(self.host, images);
         let seen = view(&found);
-        if state.marks > 0 && seen != self.new {
+        if is_promised && seen != self.new {
             return Err("the command had succeeded, and its change is gone".to_owned());
         }
-        if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &state.images)) {
+        if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, images)) {
             return Err(wrong);
         }
         let verdict = match self.name(&seen) {
@@ -79,11 +100,11 @@ impl<'a> Judge<'a> {
         };
         // A command reads labels, headers of areas, and the texts to which they point, whose
         // checksums are in the headers: where these are the same, it does the same.
-        let key = heads(&found, &state.images);
+        let key = heads(&found, images);
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone().map(|()| verdict);
         }
-        let result = self.go_on(verdict, &state.images);
+        let result = self.go_on(verdict, images);
         self.known.borrow_mut().insert(key, result.clone());
         result.map(|()| verdict)
     }
@@ -99,7 +120,7 @@ impl<'a> Judge<'a> {
             return Ok("old");
         }
         if seen.is_alike(&self.new) {
-            let is_done = seen.uses == self.new.uses || !self.case.command.sets_areas_aside();
+            let is_done = seen.uses == self.new.uses || !self.command.sets_areas_aside();
             return Ok(if is_done { "new" } else { IN_USE });
         }
         let unknown = seen
@@ -116,7 +137,7 @@ impl<'a> Judge<'a> {
             seen.groups == self.old.groups,
             seen.groups == self.new.groups,
         );
-        match self.case.command {
+        match self.command {
             Command::PvCreate(..) if has_old => Ok("without the old physical volume"),
             Command::VgReduce(..)
             | Command::VgReduceMissing(..)
@@ -141,12 +162,12 @@ impl<'a> Judge<'a> {
     fn is_older(&self, seen: &View) -> bool {
         let mut groups = seen.groups.iter();
         let are_known = groups.all(|group| self.versions.contains(group));
-        self.case.killed.is_some() && are_known && !seen.groups.is_empty()
+        self.after_kill && are_known && !seen.groups.is_empty()
     }
 
     /// The next command works, and makes of the disks what it makes of those before or after.
     fn go_on(&self, verdict: &str, images: &[Image]) -> Result<(), String> {
-        let settled = settle(self.host, self.case.command, images)?;
+        let settled = settle(self.host, self.command, images)?;
         let wanted: Vec<&Settled> = match verdict {
             "old" => self.settled[..1].iter().flatten().collect(),
             "new" => self.settled[1..].iter().flatten().collect(),

@@ -19,6 +19,7 @@
 //!
 //! It is not part of what users run; it is here because it needs the crate's own commands.
 
+mod blocks;
 mod campaign;
 mod cases;
 mod command;

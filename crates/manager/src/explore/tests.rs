@@ -40,6 +40,16 @@ fn lost_physical_blocks_keep_the_promises() {
     }
 }
 
+/// So do disks that write 4 KiB at once.
+#[test]
+fn large_logical_blocks_keep_the_promises() {
+    let cases = Case::all(2, AreaCount::One).into_iter();
+    let cases = cases.map(Case::on_large_logical_blocks).collect();
+    let report = run(cases, FlushPolicy::Strict, Patience::All);
+    println!("{report}");
+    assert!(report.first.is_none(), "{:?}", report.first);
+}
+
 /// Each flush that is left out is missed somewhere.
 #[test]
 fn every_flush_is_needed() {

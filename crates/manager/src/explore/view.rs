@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use block::sim::{Image, SimDevice};
+use block::sim::Image;
 use block::{Device, Range};
 use lvm::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup};
 use lvm::ondisk::{AreaUse, PvUse};
@@ -11,6 +11,7 @@ use lvm::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm::plan::{Piece, pieces};
 use lvm::{Bytes, Uuid};
 
+use super::blocks::Blocks;
 use super::command::named;
 use crate::host::Host;
 use crate::scan::{AreaContent, Finding, Scan, Severity, scan_devices};
@@ -44,16 +45,12 @@ pub(super) struct GroupView {
 }
 
 /// Simulated disks that hold these images.
-pub(super) fn devices(images: &[Image], physical_block: u32) -> Vec<Arc<dyn Device>> {
-    let device = |image: &Image| {
-        let device = SimDevice::with_physical_block(image.clone(), physical_block);
-        Arc::new(device) as Arc<dyn Device>
-    };
-    images.iter().map(device).collect()
+pub(super) fn devices(images: &[Image], blocks: Blocks) -> Vec<Arc<dyn Device>> {
+    images.iter().map(|image| blocks.disk(image)).collect()
 }
 
 pub(super) fn scan(host: &Host, images: &[Image]) -> Scan {
-    scan_devices(host, &named(&devices(images, 512)))
+    scan_devices(host, &named(&devices(images, Blocks::Small)))
 }
 
 pub(super) fn view(scan: &Scan) -> View {
