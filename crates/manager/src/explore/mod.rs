@@ -17,6 +17,8 @@
 //!   other states, which `docs/format.md` lists;
 //! - the next command works, and leaves nothing to be repaired.
 //!
+//! `race` runs two commands at once, and lets a scheduler decide at each step which goes on.
+//!
 //! It is not part of what users run; it is here because it needs the crate's own commands.
 
 mod blocks;
@@ -28,6 +30,7 @@ mod faults;
 mod judge;
 mod parallel;
 mod plans;
+mod race;
 mod settle;
 mod view;
 
@@ -35,6 +38,7 @@ pub use campaign::{Broken, Campaign, Patience, Report};
 pub use cases::{CASES, Case};
 pub use examples::{Example, examples};
 pub use faults::{FaultReport, explore_faults};
+pub use race::{Effort, RaceReport, Races, SeededFault};
 
 #[cfg(test)]
 mod tests;
