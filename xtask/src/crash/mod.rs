@@ -11,6 +11,7 @@
 mod arguments;
 mod metadata;
 mod mirror;
+mod races;
 mod run;
 mod subjects;
 

@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::{metadata, mirror};
+use super::{metadata, mirror, races};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -22,6 +22,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "faults",
         what: "every request of every such command fails once",
         run: metadata::run_faults,
+    },
+    Subject {
+        name: "races",
+        what: "two such commands at the same time, in many orders, cut off at every moment",
+        run: races::run,
     },
     Subject {
         name: "mirror",
