@@ -20,7 +20,7 @@ use lvm::{Bytes, Sectors, Uuid};
 
 use super::request::{Agreement, FileSystems, Question, Request};
 use crate::activate::{Activator, Options};
-use crate::filesystem::{End, FileSystem, file_systems};
+use crate::filesystem::{Content, End, FileSystem};
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -118,13 +118,20 @@ pub(super) fn require_unused(losses: &[Loss<'_>], in_use: &InUse) -> Result<()> 
     Err(Error::new(Kind::Refused, what))
 }
 
-/// What is asked of volumes in use that become smaller, or told where that was agreed to.
+/// What is asked of volumes in use that become smaller, or told where that was agreed to; nothing
+/// where their file systems were made smaller first.
 pub(super) fn confirm(
     losses: &[Loss<'_>],
     in_use: &InUse,
-    agreement: Agreement,
+    request: &Request,
 ) -> (Vec<Question>, Vec<Message>) {
     let (mut questions, mut messages) = (Vec::new(), Vec::new());
+    if matches!(
+        request.file_systems,
+        FileSystems::Resized | FileSystems::Foreseen
+    ) {
+        return (questions, messages);
+    }
     for loss in losses {
         let Some(left) = loss.left.filter(|_| in_use.volumes.contains(&loss.uuid())) else {
             continue;
@@ -134,7 +141,7 @@ pub(super) fn confirm(
              THIS MAY DESTROY YOUR DATA (filesystem etc.)",
             display_size(left)
         );
-        if agreement == Agreement::Given {
+        if request.agreement == Agreement::Given {
             messages.push(Message::warning(warning));
             continue;
         }
@@ -155,7 +162,10 @@ pub(super) fn require_whole_file_systems(
     scan: &Scan,
     host: &Host,
 ) -> Result<()> {
-    if request.file_systems == FileSystems::Ignored {
+    if matches!(
+        request.file_systems,
+        FileSystems::Ignored | FileSystems::Foreseen
+    ) {
         return Ok(());
     }
     for loss in losses {
@@ -178,20 +188,25 @@ pub(super) fn require_whole_file_systems(
 
 /// The file systems in a volume, as it is now.
 fn content(loss: &Loss<'_>, scan: &Scan, host: &Host) -> Result<Vec<FileSystem>> {
+    Ok(read_volume(scan, host, loss.group, loss.lv)?.found)
+}
+
+/// What is in a volume, as it is now.
+pub fn read_volume(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId) -> Result<Content> {
     let mut activator = Activator::new(scan, host);
-    let active = activator.activate(loss.group, loss.lv, Options::default())?;
-    read_file_systems(&active.volume).map_err(|error| {
-        let what = format!("cannot read {}", loss.name());
+    let active = activator.activate(group, lv, Options::default())?;
+    read_content(&active.volume).map_err(|error| {
+        let what = format!("cannot read {}/{}", group.name, group.model.lv(lv).name());
         Error::new(Kind::Device, what).because(error)
     })
 }
 
-/// The file systems on a device. A place that cannot be read is an error: something may be there.
-pub fn read_file_systems(device: &dyn block::Device) -> block::Result<Vec<FileSystem>> {
+/// What is on a device. A place that cannot be read is an error: something may be there.
+pub fn read_content(device: &dyn block::Device) -> block::Result<Content> {
     let mut io = block::BlockingDevice::open(device)?;
     let size = Bytes(io.info().size);
     let mut failure = None;
-    let found = file_systems(size, |at, length| {
+    let found = crate::filesystem::content(size, |at, length| {
         let read = io.read(block::Range::new(at.0, length as u64));
         read.map_err(|error| failure = Some(error)).ok()
     });

@@ -49,7 +49,7 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
-pub use losses::read_file_systems;
+pub use losses::{read_content, read_volume};
 pub(crate) use open::replaced;
 pub use outdated::clearing_outdated;
 pub use preview::Preview;

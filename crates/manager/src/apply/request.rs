@@ -66,6 +66,11 @@ pub enum FileSystems {
     Kept,
     /// Nobody looks.
     Ignored,
+    /// They were made smaller first, so that nothing is asked; one that would be cut all the same
+    /// keeps its volume from becoming smaller.
+    Resized,
+    /// They will be made smaller first: the change is only planned.
+    Foreseen,
 }
 
 /// Whether anything is written.

@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
             if self.environment == Environment::Machine {
                 require_whole_file_systems(&losses, request, scan, self.host)?;
             }
-            let (questions, messages) = confirm_losses(&losses, &in_use, request.agreement);
+            let (questions, messages) = confirm_losses(&losses, &in_use, request);
             planned.questions.extend(questions);
             planned.change.messages.splice(0..0, messages);
         }

@@ -14,8 +14,10 @@
 //!
 //! Does not look at checksums, second copies, or what lies in the blocks.
 
+mod identity;
 mod superblock;
 
+pub use identity::{Btrfs, Content, Swap, content};
 pub use superblock::{End, FileSystem, file_systems};
 
 #[cfg(test)]

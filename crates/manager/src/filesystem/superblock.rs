@@ -44,10 +44,10 @@ const EXT4_INCOMPATIBLE: u32 = !(0x2 | 0x4 | 0x10);
 const EXT4_READ_ONLY: u32 = !(0x1 | 0x2 | 0x4);
 const XFS_LENGTH: usize = 16;
 const XFS_BLOCKS: std::ops::RangeInclusive<u32> = 512..=65536;
-const BTRFS_AT: u64 = 65536;
-const BTRFS_LENGTH: usize = 0xd9;
+pub(super) const BTRFS_AT: u64 = 65536;
+pub(super) const BTRFS_LENGTH: usize = 0xd9;
 const BTRFS_MAGIC: &[u8] = b"_BHRfS_M";
-const SWAP_AT: u64 = 1024;
+pub(super) const SWAP_AT: u64 = 1024;
 const SWAP_LENGTH: usize = 8;
 const SWAP_PAGES: [u64; 4] = [4096, 8192, 16384, 65536];
 const SWAP_MAGIC: &[u8] = b"SWAPSPACE2";
@@ -126,12 +126,17 @@ fn btrfs(bytes: &[u8]) -> Option<FileSystem> {
     sized("btrfs", total, 1)
 }
 
-fn swap(read: &mut impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<FileSystem> {
+/// The page size of the machine that a swap area was made for, in bytes.
+pub(super) fn swap_page(read: &mut impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<u64> {
     let is_there = |page: &u64| {
         let magic = read(page - SWAP_MAGIC.len() as u64, SWAP_MAGIC.len());
         magic.is_some_and(|magic| magic == SWAP_MAGIC)
     };
-    let page = SWAP_PAGES.into_iter().find(is_there)?;
+    SWAP_PAGES.into_iter().find(is_there)
+}
+
+fn swap(read: &mut impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<FileSystem> {
+    let page = swap_page(read)?;
     let bytes = read(SWAP_AT, SWAP_LENGTH)?;
     let (version, last) = (u32_at(&bytes, 0)?, u32_at(&bytes, 4)?);
     // In the byte order of the machine that made it.

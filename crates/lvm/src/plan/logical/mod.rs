@@ -32,7 +32,7 @@ pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
 pub use repair::{ImageStates, repair_volume};
 pub(super) use repair::{repair_mirror, require_useful};
-pub use resize::{NewExtents, Resize, resize_volume};
+pub use resize::{NewExtents, Resize, is_of_that_size, resize_volume};
 pub use split::{Split, resync_mirror, split_mirror};
 
 #[cfg(test)]

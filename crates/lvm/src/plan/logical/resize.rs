@@ -21,6 +21,9 @@ use crate::plan::size::{Exactness, ResizeTo, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
+/// What a refusal has in it where there is nothing to change.
+const MATCHES: &str = " matches existing size";
+
 /// What new extents are made of: `--type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewExtents {
@@ -137,11 +140,16 @@ pub fn resize_volume(
     draft.finish(author)
 }
 
+/// Whether a refusal of [`resize_volume`] says that the volume has the size already.
+pub fn is_of_that_size(refusal: &str) -> bool {
+    refusal.starts_with("New size (") && refusal.contains(MATCHES)
+}
+
 fn no_change(new: Extents, old: Extents, direction: ResizeTo) -> Error {
     let (new, old) = (new.0, old.0);
     refused(match direction {
         _ if new == old => {
-            format!("New size ({new} extents) matches existing size ({old} extents).")
+            format!("New size ({new} extents){MATCHES} ({old} extents).")
         }
         ResizeTo::Larger => {
             format!("New size given ({new} extents) not larger than existing size ({old} extents)")
