@@ -392,7 +392,7 @@ fn is_listed(path: &Path, mounts: &[u8]) -> bool {
 
 /// A path out of a list of mounts, where the kernel writes blanks, tabs, newlines, backslashes and
 /// `#` as a backslash and three octal digits.
-fn unescaped(word: &[u8]) -> Vec<u8> {
+pub(crate) fn unescaped(word: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;
     while let [first, tail @ ..] = rest {

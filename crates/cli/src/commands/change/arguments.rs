@@ -32,6 +32,36 @@ pub(super) const FS: Flag = Flag::value(
     "What happens where a volume becomes smaller than the file system in it: checksize, as without \
      this option, refuses that; ignore cuts the file system, whose data is lost then.",
 );
+/// `--fs` of the commands that resize volumes.
+pub(super) const FS_RESIZE: Flag = Flag::value(
+    "fs",
+    "checksize|resize|resize_fsadm|ignore",
+    "What happens to the file system in the volume. checksize, as without this option, refuses to \
+     cut it; resize gives it the size of the volume, as --resizefs does, and resize_fsadm is the \
+     same here; ignore cuts it, whose data is lost then. (The process that owns a group is told \
+     resized: that was done, and nothing is to be cut.)",
+);
+/// `-r`
+pub(super) const RESIZE_FS: Flag = Flag::switch(
+    "resizefs",
+    "Resize the file system as well: ext2, ext3, ext4, XFS (larger only), btrfs or swap, by its \
+     own tools, in front of a smaller volume and behind a larger one. The same as --fs resize.",
+)
+.short('r');
+/// `--fsmode`
+pub(super) const FS_MODE: Flag = Flag::value(
+    "fsmode",
+    "manage|nochange|offline",
+    "With --resizefs, what happens to mounts: manage unmounts and mounts again as the file system \
+     needs it (without this option that is asked for), nochange refuses where it would have to, \
+     offline unmounts and leaves it so.",
+);
+/// `-n`
+pub(super) const NO_FSCK: Flag = Flag::switch(
+    "nofsck",
+    "With --resizefs, run no e2fsck first; resize2fs may refuse then.",
+)
+.short('n');
 /// `-Z`
 pub(super) const ZERO: Flag = Flag::value(
     "zero",
@@ -61,11 +91,19 @@ pub(super) const UUID_SEED: Flag = Flag::value(
      Images that are used on one machine need different seeds.",
 );
 
+/// The commands that resize file systems.
+const RESIZERS: [&str; 3] = ["lvextend", "lvreduce", "lvresize"];
+
 /// What `--fs` says of file systems that would be cut.
 pub(super) fn file_systems(arguments: &Arguments) -> Result<FileSystems, Error> {
+    let mut words = arguments.line().split(' ');
+    let is_resizer = words.next().is_some_and(|word| RESIZERS.contains(&word));
     match arguments.value(&FS) {
+        None if arguments.has(&RESIZE_FS) => Ok(FileSystems::Foreseen),
         None | Some("checksize") => Ok(FileSystems::Kept),
         Some("ignore") => Ok(FileSystems::Ignored),
+        Some("resize" | "resize_fsadm") if is_resizer => Ok(FileSystems::Foreseen),
+        Some("resized") if is_resizer => Ok(FileSystems::Resized),
         Some(other) => Err(Error::usage(format!("Unknown --fs value: {other}."))),
     }
 }

@@ -3,7 +3,10 @@
 use lvm::plan::logical::{NewExtents, Resize, resize_volume};
 use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
-use super::arguments::{ALLOC, CHANGE, FORCE, FS, number, size as size_of};
+use super::arguments::{
+    ALLOC, CHANGE, FORCE, FS_MODE, FS_RESIZE, NO_FSCK, RESIZE_FS, number, size as size_of,
+};
+use super::file_system;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
@@ -12,17 +15,7 @@ use super::volumes::{
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-
-const RESIZE_FS: Flag = Flag::switch(
-    "resizefs",
-    "Refused: the file system is to be resized where the volume is mounted or attached.",
-)
-.short('r');
-const NO_FSCK: Flag = Flag::switch(
-    "nofsck",
-    "Accepted for scripts; file systems are not touched.",
-)
-.short('n');
+use crate::commands::Session;
 
 const POOL_METADATA_SIZE: Flag = Flag::value(
     "poolmetadatasize",
@@ -47,10 +40,11 @@ const LARGER: &[Flag] = &[
     NO_SYNC,
     RESIZE_FS,
     NO_FSCK,
-    FS,
+    FS_RESIZE,
+    FS_MODE,
     FORCE,
 ];
-const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FS, FORCE];
+const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FS_RESIZE, FS_MODE, FORCE];
 
 /// `lvextend`
 pub(super) const EXTEND: Command = Command {
@@ -67,11 +61,15 @@ pub(super) const EXTEND: Command = Command {
             does: "adds 1 GiB",
         },
         Example {
+            line: "lvextend -r -L +1g vg0/data",
+            does: "adds 1 GiB, and makes the file system in it as large",
+        },
+        Example {
             line: "lvextend -l +100%FREE vg0/data",
             does: "adds all that is free",
         },
     ],
-    run,
+    run: run_extend,
 };
 
 /// `lvreduce`
@@ -80,14 +78,24 @@ pub(super) const REDUCE: Command = Command {
     summary: "Make a logical volume smaller",
     operands: "LV",
     description: "Takes extents off the end of a volume; what they held is lost. A volume whose \
-        file system (ext2, ext3, ext4, XFS, btrfs), swap or LUKS would be cut is not reduced: make \
-        that smaller first, or say --fs ignore.",
+        file system (ext2, ext3, ext4, XFS, btrfs), swap or LUKS would be cut is not reduced: -r \
+        makes ext2, ext3, ext4, btrfs and swap smaller first, --fs ignore cuts them.\n\n\
+        With -r the file system gets its size in front of the volume, so that it is never larger \
+        than the volume, whatever interrupts the command; the same command again does the rest. A \
+        volume that is not attached is attached meanwhile. Where a tool fails, the volume is not \
+        reduced.",
     flags: &[SMALLER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
-    examples: &[Example {
-        line: "lvreduce -L -512m vg0/data",
-        does: "takes 512 MiB away",
-    }],
-    run,
+    examples: &[
+        Example {
+            line: "lvreduce -r -L -512m vg0/data",
+            does: "makes the file system smaller by 512 MiB, then the volume",
+        },
+        Example {
+            line: "ashlar plan lvreduce -r -L 1g vg0/data",
+            does: "shows what that would run, without doing it",
+        },
+    ],
+    run: run_reduce,
 };
 
 /// `lvresize`
@@ -101,8 +109,33 @@ pub(super) const RESIZE: Command = Command {
         line: "lvresize -L 2g vg0/data",
         does: "gives the volume 2 GiB",
     }],
-    run,
+    run: run_either,
 };
+
+fn run_extend(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    run_command(arguments, session, ResizeTo::Larger)
+}
+
+fn run_reduce(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    run_command(arguments, session, ResizeTo::Smaller)
+}
+
+fn run_either(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    run_command(arguments, session, ResizeTo::Either)
+}
+
+/// With the file system, or as all commands that change metadata.
+fn run_command(
+    arguments: &Arguments,
+    session: &mut Session,
+    direction: ResizeTo,
+) -> Result<(), Error> {
+    if file_system::is_wanted(arguments) {
+        file_system::resize(arguments, session, direction)
+    } else {
+        run(arguments, session)
+    }
+}
 
 /// Makes it larger.
 pub(super) fn extend(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
@@ -135,20 +168,31 @@ fn require_supported(arguments: &Arguments) -> Result<(), Error> {
 }
 
 fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Result<(), Error> {
+    if !file_system::is_wanted(arguments) {
+        return change_size(arguments, work, direction);
+    }
+    if work.is_shown() {
+        return file_system::foresee(arguments, work, direction);
+    }
+    // Who serves the volume cannot wait for tools that use it.
+    Err(Error::failed(
+        "The file system is resized by the command where it is typed, not by the process that owns \
+         the group: leave --resizefs out on the control socket.",
+    ))
+}
+
+/// Changes the size of the volume alone.
+pub(super) fn change_size(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    direction: ResizeTo,
+) -> Result<(), Error> {
     require_supported(arguments)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };
     let volume = single(volume)?;
     let size = amount(arguments, words, direction)?;
-    let name = format!("{}/{}", volume.vg, volume.lv);
-    if arguments.has(&RESIZE_FS) {
-        return Err(Error::failed(format!(
-            "Logical volume {name} must be activated before resizing filesystem: leave --resizefs \
-             out, and resize the file system where it is mounted, in front of lvreduce and behind \
-             lvextend."
-        )));
-    }
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
     let cling_tags = cling_tags(work);
     let template = Resize {

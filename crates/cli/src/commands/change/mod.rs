@@ -20,6 +20,7 @@ mod active;
 mod arguments;
 mod backup_file;
 mod copies;
+mod file_system;
 mod groups;
 mod lvchange;
 mod lvconvert;

@@ -292,6 +292,30 @@ impl<'a> Work<'a> {
         Ok(self.caller.console.write(Stream::Out, text)?)
     }
 
+    /// Whether plans are only shown.
+    pub(super) fn is_shown(&self) -> bool {
+        self.purpose == Purpose::Show
+    }
+
+    /// The plan that was kept last.
+    pub(super) fn last_shown(&self) -> Option<&Preview> {
+        self.shown.last()
+    }
+
+    /// Adds to the plan that was kept last what would be told and asked; tells it where there is
+    /// none.
+    pub(super) fn foretell(&mut self, texts: &[String], question: Option<&str>) {
+        let Some(preview) = self.shown.last_mut() else {
+            for text in texts {
+                self.note(text);
+            }
+            return;
+        };
+        let notes = texts.iter().map(Message::note);
+        preview.planned.change.messages.splice(0..0, notes);
+        preview.questions.extend(question.map(str::to_owned));
+    }
+
     /// The plans that were kept.
     pub(super) fn take_shown(&mut self) -> Vec<Preview> {
         std::mem::take(&mut self.shown)

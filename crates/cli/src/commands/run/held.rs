@@ -19,17 +19,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A volume with a path. Dropped, it is detached.
-pub(super) struct Held {
+pub(in crate::commands) struct Held {
     name: String,
     /// The node or the file.
-    pub(super) path: String,
+    pub(in crate::commands) path: String,
     server: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Held {
     /// Attaches the volume; `options` are those of `attach`.
-    pub(super) fn attach(name: &str, options: &[String]) -> Result<Self, Error> {
+    pub(in crate::commands) fn attach(name: &str, options: &[String]) -> Result<Self, Error> {
         let failed = |error| Error::failed("Cannot start the server").because(error);
         let mut server = Process::new("/proc/self/exe")
             .arg0("ashlar")
@@ -63,7 +63,7 @@ impl Held {
     }
 
     /// Detaches it; also if somebody still uses it, which is an error.
-    pub(super) fn end(mut self) -> Result<(), Error> {
+    pub(in crate::commands) fn end(mut self) -> Result<(), Error> {
         let status = self.detach()?;
         if status {
             Ok(())

@@ -13,3 +13,4 @@ mod image;
 mod names;
 
 pub(super) use command::{COMMAND, exit_status};
+pub(super) use held::Held;
