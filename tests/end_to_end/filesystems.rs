@@ -17,7 +17,7 @@ const STEPS: &str = "25";
 const SEED: &str = "7";
 
 const CAP_IPC_LOCK: u64 = 1 << 14;
-const CAP_SYS_RESOURCE: u64 = 1 << 24;
+pub(super) const CAP_SYS_RESOURCE: u64 = 1 << 24;
 /// How long a few dozen steps may take.
 const WRITER_MAX: Duration = Duration::from_mins(1);
 /// How long a mount of another test may lie there without a server.
@@ -168,7 +168,7 @@ fn blocks(mounted: &Mounted) -> u64 {
 }
 
 /// What a process may do, as the bits of `linux/capability.h`.
-fn effective_capabilities(pid: u32) -> u64 {
+pub(super) fn effective_capabilities(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
     let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     u64::from_str_radix(set.expect("a set").trim(), 16).expect("a number")

@@ -34,6 +34,7 @@ mod package;
 mod plans;
 mod reports;
 mod reproducible;
+mod resizefs;
 mod rings;
 mod run;
 mod scripts;
