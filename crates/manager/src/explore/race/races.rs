@@ -39,7 +39,7 @@ pub struct Races {
 /// How many orders of a pair are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Every single change of turns, and [`SEEDED`] orders with several.
+    /// Every single change of turns, and `SEEDED` orders with several.
     All,
     /// So many of these, by the seed.
     Some(usize),
