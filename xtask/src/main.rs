@@ -8,6 +8,7 @@ mod compare;
 mod crash;
 mod dist;
 mod fuzz;
+mod mutate;
 mod packages;
 mod test;
 mod tidy;
@@ -57,6 +58,11 @@ const TASKS: &[Task] = &[
         name: "crash",
         about: "take the power away at every moment, and look what is left",
         run: crash::run,
+    },
+    Task {
+        name: "mutate",
+        about: "make mistakes in the code, and look whether a test finds each",
+        run: mutate::run,
     },
     Task {
         name: "compare",

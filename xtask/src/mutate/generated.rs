@@ -1,0 +1,121 @@
+//! Runs cargo-mutants over an area, and counts.
+
+use std::fs;
+use std::path::Path;
+
+use super::areas::Area;
+use super::arguments::Part;
+use super::tree::{Tree, runner};
+
+/// The version whose output is understood.
+const VERSION: &str = "27.1.0";
+/// How long the tests of a mutant may take; the slowest ones take 7 s on a busy machine.
+const TEST_SECONDS: &str = "30";
+/// How long a build may take, the first of all included.
+const BUILD_SECONDS: &str = "900";
+
+/// What came of the mutants of an area.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Outcomes {
+    /// A test failed.
+    pub(super) caught: usize,
+    /// No test ended.
+    pub(super) timeout: usize,
+    /// It does not compile.
+    pub(super) unviable: usize,
+    /// Nothing noticed: their names, as cargo-mutants writes them.
+    pub(super) survived: Vec<String>,
+}
+
+impl Outcomes {
+    /// Those that compile.
+    pub(super) fn viable(&self) -> usize {
+        self.caught + self.timeout + self.survived.len()
+    }
+}
+
+/// Whether cargo-mutants is there.
+pub(super) fn require(tree: &Tree) -> Result<(), String> {
+    let found = tree.cargo().args(["mutants", "--version"]).output();
+    let found = found.map_err(|error| format!("cargo cannot be run: {error}"))?;
+    let text = String::from_utf8_lossy(&found.stdout);
+    if text.trim() == format!("cargo-mutants {VERSION}") {
+        return Ok(());
+    }
+    Err(format!(
+        "cargo-mutants {VERSION} is needed: cargo install --locked cargo-mutants@{VERSION}"
+    ))
+}
+
+/// Makes the mutants of `area`: those of `part`, or those that are called `only`.
+pub(super) fn run(
+    tree: &Tree,
+    area: &Area,
+    part: Part,
+    only: Option<&[String]>,
+) -> Result<Outcomes, String> {
+    let output = tree.output(area.name)?;
+    let mut command = tree.cargo();
+    command.args(["mutants", "--in-place", "--package", area.package]);
+    for file in area.files {
+        command.args(["--file", file]);
+    }
+    for name in only.unwrap_or_default() {
+        command.args(["--re", &exactly(name)]);
+    }
+    let shard = format!("{}/{}", part.number - 1, part.of);
+    command.args(["--shard", &shard, "--sharding", "round-robin"]);
+    command.args(["--timeout", TEST_SECONDS, "--build-timeout", BUILD_SECONDS]);
+    command.args(["--cargo-arg=--lib", &format!("--cargo-arg={}", runner()?)]);
+    command.arg("--output").arg(&output);
+    command.args(["--", "--"]).args(area.tests);
+    let status = command.status();
+    let status = status.map_err(|error| format!("cargo mutants cannot be run: {error}"))?;
+    // 2: some survived; 3: some took too long. Anything else is no result.
+    match status.code() {
+        Some(0 | 2 | 3) => read(&output.join("mutants.out")),
+        _ => Err(format!("{}: cargo mutants failed ({status})", area.name)),
+    }
+}
+
+/// A regular expression for a mutant of this name, wherever its lines are by now.
+fn exactly(name: &str) -> String {
+    let mut expression = String::from("^");
+    let (file, what) = split(name);
+    expression.push_str(&escaped(file));
+    expression.push_str(":\\d+:\\d+: ");
+    expression.push_str(&escaped(what));
+    expression.push('$');
+    expression
+}
+
+/// The file of a mutant, and what is changed in it.
+pub(super) fn split(name: &str) -> (&str, &str) {
+    let (place, what) = name.split_once(": ").unwrap_or((name, ""));
+    (place.split(':').next().unwrap_or_default(), what)
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii_punctuation() {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
+fn read(folder: &Path) -> Result<Outcomes, String> {
+    let lines = |name: &str| -> Result<Vec<String>, String> {
+        let text = fs::read_to_string(folder.join(name));
+        let text = text.map_err(|error| format!("{name} cannot be read: {error}"))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    };
+    Ok(Outcomes {
+        caught: lines("caught.txt")?.len(),
+        timeout: lines("timeout.txt")?.len(),
+        unviable: lines("unviable.txt")?.len(),
+        survived: lines("missed.txt")?,
+    })
+}

@@ -1,0 +1,84 @@
+//! Runs what was asked for.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::areas::Area;
+use super::arguments::{Arguments, Part};
+use super::known::{self, Found};
+use super::record::{PLACE, Record};
+use super::tree::Tree;
+use super::{generated, until_failure};
+use crate::Outcome;
+use crate::tidy::root;
+
+/// `cargo xtask mutate`.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let outcome = match Arguments::parse(arguments) {
+        Err(message) => return Outcome::Unusable(message),
+        Ok(Arguments::UntilFailure(command)) => return until_failure::run(&command),
+        Ok(Arguments::Known(word)) => run_known(&word),
+        Ok(Arguments::Areas {
+            areas,
+            part,
+            survivors,
+        }) => run_areas(&areas, part, survivors),
+    };
+    outcome.unwrap_or_else(Outcome::Unusable)
+}
+
+fn run_areas(areas: &[&Area], part: Part, survivors: bool) -> Result<Outcome, String> {
+    let tree = Tree::new()?;
+    generated::require(&tree)?;
+    for area in areas {
+        // After each area, so that an end on the way costs only the one under way.
+        let path = root().join(PLACE);
+        let mut record = Record::parse(&fs::read_to_string(&path).unwrap_or_default());
+        if survivors {
+            match record.survivors(area.name).map(<[String]>::to_vec) {
+                None => return Err(format!("{} has not been run as a whole", area.name)),
+                Some(names) if names.is_empty() => continue,
+                Some(names) => {
+                    let outcomes = generated::run(&tree, area, part, Some(&names))?;
+                    record.again(area.name, &tree.revision, outcomes);
+                }
+            }
+        } else {
+            let outcomes = generated::run(&tree, area, part, None)?;
+            record.add(area.name, &tree.revision, part, outcomes);
+        }
+        fs::write(&path, record.text())
+            .map_err(|error| format!("{PLACE} cannot be written: {error}"))?;
+    }
+    // Survivors are no failure: some are right as they are, and have a reason.
+    Ok(Outcome::Passed)
+}
+
+fn run_known(word: &str) -> Result<Outcome, String> {
+    let all = known::list(word);
+    if all.is_empty() {
+        return Err(format!("no known mistake has '{word}' in its name"));
+    }
+    let tree = Tree::new()?;
+    let mut asked = BTreeSet::new();
+    for known in &all {
+        if asked.insert(known.asks()) {
+            known.try_without(&tree)?;
+        }
+    }
+    let mut all_found = true;
+    for known in &all {
+        match known.try_with(&tree)? {
+            Found::ByTest => println!("found: {}", known.name),
+            Found::ByNobody => {
+                println!("NOT FOUND: {}", known.name);
+                all_found = false;
+            }
+        }
+    }
+    Ok(if all_found {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    })
+}
