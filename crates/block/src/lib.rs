@@ -21,6 +21,7 @@ pub mod nbd_client;
 pub mod partition;
 mod range;
 mod request;
+pub mod salvage;
 pub mod sim;
 mod stream;
 pub mod tls;
