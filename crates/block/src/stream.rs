@@ -7,6 +7,7 @@
 //! there, so what changes behind its back may be seen or not.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::blocking::{DEPTH, PIECE};
 use crate::{
@@ -34,11 +35,51 @@ pub enum Piece<'a> {
     Zeroes(u64),
 }
 
-/// Part of a stream, in its order.
-enum Part {
+/// Part of a device, in the order of whoever reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Known to be zeros: it is not read.
     Zeroes(Range),
-    Asked(Range),
-    Read(Range, Buffer),
+    /// To be read at once.
+    Data(Range),
+}
+
+/// What became of a part.
+pub(crate) enum Got<'a> {
+    Data(&'a [u8]),
+    Zeroes,
+    Failed(Error),
+}
+
+/// Which parts of a device are read, and what is done with them.
+pub(crate) trait Course {
+    type Error: From<Error>;
+
+    /// What is to be read next. `None` for now or for good.
+    fn next_part(&mut self) -> std::result::Result<Option<Part>, Self::Error>;
+
+    /// Takes a part, in the order in which they were asked for.
+    fn take(&mut self, range: Range, got: Got<'_>) -> std::result::Result<(), Self::Error>;
+
+    /// Called every [`LOOK`] at least, unless `take` takes longer.
+    fn look(&mut self) -> std::result::Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Whether reads fail now: then there is one at a time.
+    fn is_failing(&self) -> bool {
+        false
+    }
+}
+
+/// How long the device is waited for at a time.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A part that was asked for.
+enum Asked {
+    Zeroes(Range),
+    Waiting(Range),
+    Read(Range, Result<Buffer>),
 }
 
 /// Hands `range` of `device` to `sink`, in order and without gaps, with the byte at which each
@@ -47,49 +88,96 @@ pub fn read_stream<E: From<Error>>(
     device: &dyn Device,
     range: Range,
     holes: Holes,
-    mut sink: impl FnMut(u64, Piece<'_>) -> std::result::Result<(), E>,
+    sink: impl FnMut(u64, Piece<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
+    let plan = Plan::new(device, range, holes)?;
+    follow(device, &mut Stream { plan, sink })
+}
+
+struct Stream<'a, S> {
+    plan: Plan<'a>,
+    sink: S,
+}
+
+impl<E, S> Course for Stream<'_, S>
+where
+    E: From<Error>,
+    S: FnMut(u64, Piece<'_>) -> std::result::Result<(), E>,
+{
+    type Error = E;
+
+    fn next_part(&mut self) -> std::result::Result<Option<Part>, E> {
+        Ok(self.plan.next_part()?)
+    }
+
+    fn take(&mut self, range: Range, got: Got<'_>) -> std::result::Result<(), E> {
+        match got {
+            Got::Data(bytes) => (self.sink)(range.start(), Piece::Data(bytes)),
+            Got::Zeroes => (self.sink)(range.start(), Piece::Zeroes(range.len())),
+            Got::Failed(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Reads the parts of a course, several ahead, and hands them back in their order.
+pub(crate) fn follow<C: Course>(
+    device: &dyn Device,
+    course: &mut C,
+) -> std::result::Result<(), C::Error> {
     let driver = Driver::new()?;
     let mut queue = device.open_queue(&driver)?;
     let pool = BufferPool::new(PIECE as usize * DEPTH);
     let mut done = Vec::new();
-    let mut plan = Plan::new(device, range, holes)?;
-    let mut window: VecDeque<Part> = VecDeque::with_capacity(DEPTH);
+    let mut window: VecDeque<Asked> = VecDeque::with_capacity(DEPTH);
     loop {
-        if window.len() < DEPTH
-            && let Some(part) = plan.next_part()?
+        course.look()?;
+        let depth = if course.is_failing() { 1 } else { DEPTH };
+        if window.len() < depth
+            && let Some(part) = course.next_part()?
         {
-            if let Part::Asked(piece) = part {
-                let buffer = pool.get(piece.len() as usize);
-                let request = Request::read(piece.start(), piece.start(), buffer);
-                queue.submit(request);
-            }
-            window.push_back(part);
+            window.push_back(match part {
+                Part::Data(piece) => {
+                    let buffer = pool.get(piece.len() as usize);
+                    queue.submit(Request::read(piece.start(), piece.start(), buffer));
+                    Asked::Waiting(piece)
+                }
+                Part::Zeroes(piece) => Asked::Zeroes(piece),
+            });
         } else if window.is_empty() {
             return Ok(());
-        } else if matches!(window.front(), Some(Part::Asked(_))) {
-            driver.wait(&mut [], None)?;
+        } else if matches!(window.front(), Some(Asked::Waiting(_))) {
+            driver.wait(&mut [], Some(LOOK))?;
         }
         queue.poll(&mut done);
         for answer in done.drain(..) {
-            answer.result?;
-            let mut asked = window
-                .iter_mut()
-                .filter(|part| matches!(part, Part::Asked(piece) if piece.start() == answer.tag));
-            let part = asked.next().expect("an answer belongs to a request");
-            *part = Part::Read(
-                Range::new(answer.tag, answer.buffer.len() as u64),
-                answer.buffer,
+            let mut asked = window.iter_mut().filter(
+                |part| matches!(part, Asked::Waiting(piece) if piece.start() == answer.tag),
             );
+            let part = asked.next().expect("an answer belongs to a request");
+            let range = Range::new(answer.tag, answer.buffer.len() as u64);
+            *part = Asked::Read(range, answer.result.map(|()| answer.buffer));
         }
-        while let Some(part) = window.pop_front_if(|part| !matches!(part, Part::Asked(_))) {
+        while let Some(part) = window.pop_front_if(|part| !matches!(part, Asked::Waiting(_))) {
             match part {
-                Part::Zeroes(piece) => sink(piece.start(), Piece::Zeroes(piece.len()))?,
-                Part::Read(piece, buffer) => sink(piece.start(), Piece::Data(&buffer))?,
-                Part::Asked(_) => unreachable!("it stays in the window"),
+                Asked::Zeroes(piece) => course.take(piece, Got::Zeroes)?,
+                Asked::Read(piece, Ok(bytes)) => course.take(piece, Got::Data(&bytes))?,
+                Asked::Read(piece, Err(error)) => course.take(piece, Got::Failed(error))?,
+                Asked::Waiting(_) => unreachable!("it stays in the window"),
             }
         }
     }
+}
+
+/// `range`, whole logical blocks, cut into what is read at once and what is known to be zeros. What
+/// the device cannot say counts as data.
+pub(crate) fn parts(device: &dyn Device, range: Range) -> VecDeque<Part> {
+    let all = |holes| {
+        let mut plan = Plan::new(device, range, holes)?;
+        std::iter::from_fn(|| plan.next_part().transpose()).collect::<Result<VecDeque<Part>>>()
+    };
+    all(Holes::Skip)
+        .or_else(|_| all(Holes::Read))
+        .expect("cutting a range of the device into pieces asks it nothing")
 }
 
 /// What of a range is still to be handed out, and what is known of it.
@@ -141,7 +229,7 @@ impl<'a> Plan<'a> {
         Ok(Some(if zeros {
             Part::Zeroes(piece)
         } else {
-            Part::Asked(piece)
+            Part::Data(piece)
         }))
     }
 
