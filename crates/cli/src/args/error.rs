@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Reported,
     /// The same, with an exit status that somebody else chose.
     Ended(u8),
+    /// A copy was made that lacks what could not be read, and this was said: exit status 6.
+    Incomplete,
     /// The reader of our output went away.
     Pipe,
 }
@@ -64,6 +66,14 @@ impl Error {
         }
     }
 
+    /// A copy without what could not be read, which was said.
+    pub(crate) fn incomplete() -> Self {
+        Self {
+            kind: Kind::Incomplete,
+            ..Self::reported()
+        }
+    }
+
     /// A failure whose messages another process has printed, with its exit status.
     pub(crate) fn ended(status: u8) -> Self {
         Self {
@@ -92,6 +102,8 @@ impl Error {
             Kind::NoSuchCommand => 2,
             Kind::Usage => 3,
             Kind::Failed | Kind::Reported => 5,
+            // LVM2 ends with at most 5.
+            Kind::Incomplete => 6,
             Kind::Ended(status) => status,
             // What a shell shows for a program that SIGPIPE ended.
             Kind::Pipe => 141,

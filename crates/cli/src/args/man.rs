@@ -131,7 +131,8 @@ fn examples(out: &mut String, examples: &[Example]) {
 }
 
 const EXIT_STATUS: &str = ".SH EXIT STATUS\n0 if all went well, 2 if there is no such command, 3 \
-    if the command line is wrong, 5 if the command failed.\n";
+    if the command line is wrong, 5 if the command failed, 6 if a copy lacks what could not be \
+    read (\\-\\-partial).\n";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn escaped(text: &str) -> String {

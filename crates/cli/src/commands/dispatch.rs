@@ -39,7 +39,7 @@ pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
         return 0;
     };
     match error.kind() {
-        Kind::Reported | Kind::Ended(_) | Kind::Pipe => {}
+        Kind::Reported | Kind::Ended(_) | Kind::Incomplete | Kind::Pipe => {}
         Kind::Usage => {
             session.error(&error.to_string());
             session.error("Error during parsing of command line.");

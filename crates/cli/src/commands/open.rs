@@ -1,6 +1,9 @@
 //! Opening the logical volume that an operand names, for commands that read, copy or serve it.
 
+use std::sync::Arc;
+
 use manager::activate::{Activator, MissingPolicy, Options};
+use target::table::Layout;
 use target::volume::{Access, Volume};
 
 use super::Session;
@@ -22,6 +25,8 @@ pub(super) const FLAGS: &[Flag] = &[ACTIVATION_MODE, flags::PARTIAL];
 pub(super) struct Opened {
     /// The device.
     pub(super) volume: Volume,
+    /// What it is made of.
+    pub(super) layout: Arc<Layout>,
     /// Its name: `vg0/data`.
     pub(super) name: String,
 }
@@ -83,6 +88,7 @@ impl<'a> Opener<'a> {
         }
         Ok(Opened {
             volume: activated.volume,
+            layout: activated.layout,
             name: format!("{}/{name}", group.name),
         })
     }

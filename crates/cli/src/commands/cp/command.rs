@@ -1,25 +1,36 @@
-//! The command: its options, what is checked before anything is written, and the bar.
+//! The command: its options, and what is checked before anything is written.
 
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::Path;
 
+use block::salvage::Map;
 use block::{Device, Piece};
-use indicatif::{ProgressBar, ProgressStyle};
 use manager::apply::HostDisks;
 use manager::live::LiveGroup;
 use manager::scan::Options;
 use target::volume::Access;
 
+use super::bar::Bar;
+use super::journal::{Identity, Journal};
 use super::place::Place;
 use super::source::Source;
-use super::target::Target;
-use crate::args::{Arguments, Command, Error, Example, flags};
+use super::target::{Start, Target};
+use super::volume::{Job, RETRIES, REVERSE, command_again, require_copy};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::{FLAGS, Opener};
 use crate::commands::{Disks, Session};
 
 /// How a qcow2 image begins.
 const QCOW2: &[u8; 4] = b"QFI\xfb";
 
+/// `--map`
+const MAP: Flag = Flag::value(
+    "map",
+    "File",
+    "Keep in this file, in the format of GNU ddrescue, what of a volume was copied. If it is \
+     there, the copy that it belongs to is gone on with. Without it a copy to a file has one \
+     beside it, FILE.map, until it is whole.",
+);
 /// `cp`
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "cp",
@@ -37,9 +48,17 @@ pub(in crate::commands) const COMMAND: Command = Command {
         and nobody else changes or serves its group meanwhile.\n\n\
         - is standard input or output, and a pipe is read to its end; the volume must have room \
         for all of it.\n\n\
-        On a terminal a bar shows how far it is. When the command ends well, the copy is on stable \
-        storage.",
-    flags: &[FLAGS, flags::COMMON],
+        With --partial, a volume is copied as far as it can be read. Bytes on disks that are \
+        missing are left out; where a read fails, the rest of the volume comes first, and then \
+        what is around the bad place, block by block. What is not there are zeros (holes in a \
+        file); it is said in the end how much that is and where on which disk, and the exit \
+        status is 6.\n\n\
+        A copy to a file that was interrupted has a map beside it, and the command that goes on \
+        with it is printed; --map goes on also after the program was killed, and when a disk has \
+        come back.\n\n\
+        On a terminal a bar shows how far it is, with the rate of the last seconds. When the \
+        command ends well, the copy is on stable storage.",
+    flags: &[&[MAP, RETRIES, REVERSE], FLAGS, flags::COMMON],
     examples: &[
         Example {
             line: "ashlar cp vg0/root root.img",
@@ -52,6 +71,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
         Example {
             line: "zstd -dc root.img.zst | ashlar cp - vg0/root",
             does: "fills it from a compressed one",
+        },
+        Example {
+            line: "ashlar cp --partial --map root.map --retries 2 vg0/root root.img",
+            does: "saves what can be read of a volume on a bad disk; the same again goes on",
         },
     ],
     run,
@@ -75,23 +98,106 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             )))
         }
         (Place::Volume(name), Place::File(path)) => {
-            let opener = Opener::new(&disks, arguments, Access::ReadOnly)?;
-            let mut opener = opener.through_page_cache();
-            let source = Source::Volume(opener.open(name, session)?.volume);
-            if path.extension().is_some_and(|end| end == "qcow2") {
-                session.tell(&format!(
-                    "WARNING: {to} gets the bytes of the volume as they are; qemu-img convert -f \
-                     raw -O qcow2 makes a qcow2 image of them."
-                ));
-            }
-            if arguments.has(&flags::TEST) {
-                return Ok(());
-            }
-            let target = Target::file(path, source.size(), &disks.host)?;
-            copy(&source, target, (from, to))
+            out_of_volume(arguments, session, &disks, name, path)
         }
         (source, Place::Volume(name)) => into_volume(arguments, session, &disks, source, name),
     }
+}
+
+fn out_of_volume(
+    arguments: &Arguments,
+    session: &mut Session,
+    disks: &Disks,
+    name: &str,
+    path: &Path,
+) -> Result<(), Error> {
+    let opener = Opener::new(disks, arguments, Access::ReadOnly)?;
+    let opened = opener.through_page_cache().open(name, session)?;
+    let job = Job::new(disks, opened, arguments)?;
+    let to = path.display().to_string();
+    if path.extension().is_some_and(|end| end == "qcow2") {
+        session.tell(&format!(
+            "WARNING: {to} gets the bytes of the volume as they are; qemu-img convert -f raw -O \
+             qcow2 makes a qcow2 image of them."
+        ));
+    }
+    let is_test = arguments.has(&flags::TEST);
+    let size = job.opened().volume.info().size;
+    if let Some(mut stream) = Target::stream(path)? {
+        if arguments.has(&MAP) {
+            return Err(Error::usage(format!(
+                "{to} takes one byte after the other: no --map goes on with it"
+            )));
+        }
+        if is_test {
+            return Ok(());
+        }
+        return job
+            .copy_in_order(session, &mut stream, Bar::new(size))?
+            .result();
+    }
+    let (journal, map) = journal(arguments, &job, disks, Some(path))?;
+    if is_test {
+        return Ok(());
+    }
+    let start = match &journal {
+        Some(journal) if journal.is_resumed() => Start::GoOn,
+        _ => Start::Anew,
+    };
+    // It is there before the first byte of what it belongs to.
+    if let Some(journal) = &journal {
+        journal.write(&map)?;
+    }
+    let target = match Target::file(path, size, start, &disks.host) {
+        Ok(target) => target,
+        Err(error) => {
+            journal.into_iter().for_each(Journal::withdraw);
+            return Err(error);
+        }
+    };
+    salvage(arguments, session, &job, (journal, map), target)
+}
+
+/// The map of a copy to the file or device `copy`, or to a volume.
+fn journal(
+    arguments: &Arguments,
+    job: &Job<'_>,
+    disks: &Disks,
+    copy: Option<&Path>,
+) -> Result<(Option<Journal>, Map), Error> {
+    let opened = job.opened();
+    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let (group, lv) = disks.scan.find_volume(&opened.name).map_err(failed)?;
+    let identity = Identity {
+        name: &opened.name,
+        uuid: &group.model.lv(lv).uuid.to_string(),
+        size: opened.volume.info().size,
+    };
+    let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
+    let (journal, map) = match (arguments.value(&MAP), copy.filter(is_file)) {
+        (Some(path), _) => Journal::named(Path::new(path), &identity, arguments.line())?,
+        (None, Some(copy)) => Journal::beside(copy, &identity, arguments.line())?,
+        (None, None) => return Ok((None, Map::new(identity.size))),
+    };
+    if let Some(copy) = copy.filter(|_| journal.is_resumed()) {
+        require_copy(copy, identity.size, journal.path())?;
+    }
+    Ok((Some(journal), map))
+}
+
+fn salvage(
+    arguments: &Arguments,
+    session: &mut Session,
+    job: &Job<'_>,
+    (journal, map): (Option<Journal>, Map),
+    target: Target,
+) -> Result<(), Error> {
+    let path = journal.as_ref().map(Journal::path);
+    let again = path.map(|path| command_again(arguments, &MAP, path));
+    let to = arguments.operands()[1].clone();
+    let again = again.unwrap_or_default();
+    job.copy_to(session, (journal, map), target, &to, &again)?
+        .result()
 }
 
 fn into_volume(
@@ -122,16 +228,7 @@ fn into_volume(
     live.warn_with(Box::new(|text| {
         eprintln!("  {}", crate::output::harmless(text));
     }));
-    let from = match source {
-        Place::File(path) => {
-            refuse_qcow2(path, arguments)?;
-            Source::file(path)?
-        }
-        Place::Volume(other) => {
-            let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
-            Source::Volume(opener.open(other, session)?.volume)
-        }
-    };
+    let from = Filling::of(source, arguments, session, disks)?;
     let opened = live.open(&volume, options.missing).map_err(failed)?;
     if opened.volume.info().read_only {
         return Err(Error::failed(format!(
@@ -160,7 +257,15 @@ fn into_volume(
     }
     let target = Target::volume(&opened.volume, name)?;
     let operands = arguments.operands();
-    let copied = copy(&from, target, (&operands[0], &operands[1]));
+    let copied = match &from {
+        Filling::File(file) => copy(file, target, (&operands[0], &operands[1])),
+        Filling::Volume(job) => journal(arguments, job, disks, None).and_then(|(journal, map)| {
+            if let Some(journal) = &journal {
+                journal.write(&map)?;
+            }
+            salvage(arguments, session, job, (journal, map), target)
+        }),
+    };
     // The volume ends before others may have the group.
     copied.and(opened.close().map_err(failed))
 }
@@ -184,9 +289,66 @@ fn refuse_qcow2(path: &Path, arguments: &Arguments) -> Result<(), Error> {
     )))
 }
 
-/// Copies everything, and makes it durable.
+/// What a volume is filled from.
+enum Filling<'a> {
+    File(Source),
+    Volume(Job<'a>),
+}
+
+impl<'a> Filling<'a> {
+    fn of(
+        place: Place<'_>,
+        arguments: &Arguments,
+        session: &mut Session,
+        disks: &'a Disks,
+    ) -> Result<Self, Error> {
+        let filling = match place {
+            Place::File(path) => {
+                refuse_qcow2(path, arguments)?;
+                Self::File(Source::file(path)?)
+            }
+            Place::Volume(other) => {
+                let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
+                let other = opener.open(other, session)?;
+                Self::Volume(Job::new(disks, other, arguments)?)
+            }
+        };
+        filling.require_flags(arguments)?;
+        Ok(filling)
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::File(source) => source.size(),
+            Self::Volume(job) => job.opened().volume.info().size,
+        }
+    }
+
+    fn with_room(self, room: u64) -> Self {
+        match self {
+            Self::File(source) => Self::File(source.with_room(room)),
+            Self::Volume(job) => Self::Volume(job),
+        }
+    }
+
+    /// Refuses options that mean nothing for a file.
+    fn require_flags(&self, arguments: &Arguments) -> Result<(), Error> {
+        let is_meant = |flag: &&Flag| arguments.has(flag);
+        let flag = [&MAP, &RETRIES, &REVERSE].into_iter().find(is_meant);
+        match (self, flag) {
+            (Self::File(_), Some(flag)) => Err(Error::usage(format!(
+                "--{} is for copies of volumes",
+                flag.long
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Copies a whole file or stream, and makes it durable.
 fn copy(source: &Source, mut target: Target, names: (&str, &str)) -> Result<(), Error> {
-    let bar = progress(source.size());
+    let size = source.size();
+    let mut bar = Bar::new(size);
     let copied = source.each(|start, piece| {
         let length = match piece {
             Piece::Data(bytes) => {
@@ -198,10 +360,11 @@ fn copy(source: &Source, mut target: Target, names: (&str, &str)) -> Result<(), 
                 count
             }
         };
-        bar.set_position(start + length);
+        let done = start + length;
+        bar.show(done, size - done, String::new);
         Ok(())
     });
-    bar.finish_and_clear();
+    bar.clear();
     let (from, to) = names;
     copied.and_then(|()| target.sync()).map_err(|error| {
         Error::failed(format!(
@@ -209,17 +372,4 @@ fn copy(source: &Source, mut target: Target, names: (&str, &str)) -> Result<(), 
         ))
         .because(error)
     })
-}
-
-fn progress(size: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(size);
-    let template = "  {bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-    // The template is a constant; should it not be one, the bar's own style does.
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -1,23 +1,20 @@
-//! Where a copy comes from: a volume or a file, handed out in order.
+//! A file or a stream that a volume is filled from, handed out in order.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
-use block::{Device, Holes, Piece, Range, read_stream};
+use block::Piece;
 use rustix::io::Errno;
-use target::volume::Volume;
 
 use crate::args::Error;
 
 /// How much of a file is read at once.
 const CHUNK: usize = 1 << 20;
 
-/// A volume or a file that is read.
+/// A file or a stream that is read.
 pub(super) enum Source {
-    /// A volume, with its name.
-    Volume(Volume),
     /// A file, with its path and its size.
     File(File, PathBuf, u64),
     /// What comes one byte after the other and ends somewhere, with its name, and how much of it
@@ -54,14 +51,13 @@ impl Source {
     pub(super) fn with_room(self, room: u64) -> Self {
         match self {
             Self::Stream(file, path, _) => Self::Stream(file, path, room),
-            other => other,
+            file @ Self::File(..) => file,
         }
     }
 
     /// Its size in bytes; of a stream, for how many there is room.
     pub(super) fn size(&self) -> u64 {
         match self {
-            Self::Volume(volume) => volume.info().size,
             Self::File(_, _, size) | Self::Stream(_, _, size) => *size,
         }
     }
@@ -73,10 +69,6 @@ impl Source {
         mut sink: impl FnMut(u64, Piece<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
-            Self::Volume(volume) => {
-                let all = Range::new(0, volume.info().size);
-                read_stream(volume, all, Holes::Skip, sink)
-            }
             Self::Stream(file, path, room) => {
                 read_to_end(file, *room, &mut sink).map_err(|failure| failure.named(path))
             }

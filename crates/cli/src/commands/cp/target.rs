@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use block::{BlockingDevice, Device, Range, Unmap};
 use manager::host::Host;
 use manager::lock::HeldTarget;
+use rustix::fs::{FallocateFlags, fallocate};
 use target::volume::Volume;
 
 use super::place::require_no_disk;
@@ -16,8 +17,11 @@ use crate::args::Error;
 /// Shorter runs of zeros are written: a hole costs the file system a record.
 const HOLE: usize = 64 * 1024;
 
+/// What a pipe may hold without privileges, in bytes.
+const PIPE: usize = 256 << 10;
+
 /// What takes a copy.
-pub(super) enum Target {
+pub(in crate::commands) enum Target {
     /// A file or a disk.
     File(FileTarget),
     /// A volume.
@@ -27,7 +31,7 @@ pub(super) enum Target {
 }
 
 /// A file or a disk that is written.
-pub(super) struct FileTarget {
+pub(in crate::commands) struct FileTarget {
     held: HeldTarget,
     path: PathBuf,
     blank: Blank,
@@ -35,7 +39,7 @@ pub(super) struct FileTarget {
 }
 
 /// A volume that is written.
-pub(super) struct VolumeTarget {
+pub(in crate::commands) struct VolumeTarget {
     io: BlockingDevice,
     name: String,
 }
@@ -45,35 +49,34 @@ pub(super) struct VolumeTarget {
 enum Blank {
     /// The target holds zeros already: a new file.
     Zeros,
+    /// The target holds something else and may have holes: a file of which a part is copied.
+    Holes,
     /// The target holds something else: a device.
     Unknown,
+}
+
+/// Whether a copy is made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// What was there is lost.
+    Anew,
+    /// What is there is a part of the copy.
+    GoOn,
 }
 
 impl Target {
     /// A file of `size` bytes, which is made anew, or a disk, of which the beginning is written.
     /// Nobody else may use it, and it may be no physical volume: it is as it was then.
-    pub(super) fn file(path: &Path, size: u64, host: &Host) -> Result<Self, Error> {
+    pub(super) fn file(path: &Path, size: u64, start: Start, host: &Host) -> Result<Self, Error> {
         let failed = |error: std::io::Error| {
             Error::failed(format!("Could not open {} for writing", path.display())).because(error)
         };
-        if path == Path::new("-") {
-            let output = rustix::stdio::stdout()
-                .try_clone_to_owned()
-                .map_err(failed)?;
-            return Ok(Self::Stream(output.into(), "standard output".into()));
-        }
-        let is_stream = std::fs::metadata(path).is_ok_and(|known| {
-            let kind = known.file_type();
-            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
-        });
-        if is_stream {
-            let file = File::options().write(true).open(path).map_err(failed)?;
-            return Ok(Self::Stream(file, path.to_owned()));
-        }
         let held = HeldTarget::open(path).map_err(|error| Error::failed(error.to_string()))?;
         require_no_disk(path, host)?;
         let blank = if held.is_disk() {
             Blank::Unknown
+        } else if start == Start::GoOn {
+            Blank::Holes
         } else {
             // Only now is what was there lost.
             let cut = held.file().set_len(0);
@@ -87,6 +90,34 @@ impl Target {
             blank,
             zeroes: vec![0; HOLE],
         }))
+    }
+
+    /// What takes one byte after the other, if `path` is such; `-` is standard output.
+    pub(super) fn stream(path: &Path) -> Result<Option<Self>, Error> {
+        if path == Path::new("-") {
+            return Self::standard_output().map(Some);
+        }
+        let is_stream = std::fs::metadata(path).is_ok_and(|known| {
+            let kind = known.file_type();
+            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+        });
+        if !is_stream {
+            return Ok(None);
+        }
+        let file = File::options().write(true).open(path);
+        let file = file.map_err(|error| cannot(path, error))?;
+        Ok(Some(Self::Stream(file, path.to_owned())))
+    }
+
+    /// Standard output itself: the library's would look for the last newline of each piece, and
+    /// hold back what follows it. A pipe is made as large as an ordinary user may make it: at its
+    /// usual size the two processes at its ends wait for each other sixteen times as often.
+    pub(in crate::commands) fn standard_output() -> Result<Self, Error> {
+        let stdout = rustix::stdio::stdout();
+        // What is no pipe, or may not grow, stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE);
+        let output = File::from(stdout.try_clone_to_owned()?);
+        Ok(Self::Stream(output, "standard output".into()))
     }
 
     /// A volume that people know as `name`.
@@ -125,6 +156,14 @@ impl Target {
         }
     }
 
+    /// Makes `count` bytes zero that could not be read, unless a file has nothing there anyway.
+    pub(super) fn blank(&mut self, start: u64, count: u64) -> Result<(), Error> {
+        match self {
+            Self::File(file) if file.blank != Blank::Unknown => Ok(()),
+            _ => self.write_zeroes(start, count),
+        }
+    }
+
     /// Makes all of it durable.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         match self {
@@ -141,6 +180,9 @@ impl Target {
 }
 
 fn cannot(path: &Path, error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        return error.into();
+    }
     Error::failed(format!("Could not write {}", path.display())).because(error)
 }
 
@@ -152,7 +194,9 @@ impl FileTarget {
     fn write(&self, start: u64, bytes: &[u8]) -> Result<(), Error> {
         let mut at = start;
         for chunk in bytes.chunks(HOLE) {
-            if self.blank == Blank::Unknown || !is_zero(chunk) {
+            if self.blank != Blank::Unknown && is_zero(chunk) {
+                self.write_zeroes(at, chunk.len() as u64)?;
+            } else {
                 self.held
                     .file()
                     .write_all_at(chunk, at)
@@ -164,8 +208,14 @@ impl FileTarget {
     }
 
     fn write_zeroes(&self, start: u64, count: u64) -> Result<(), Error> {
-        if self.blank == Blank::Zeros {
-            return Ok(());
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match self.blank {
+            Blank::Zeros => return Ok(()),
+            // File systems without holes get zeros.
+            Blank::Holes if fallocate(self.held.file(), punch, start, count).is_ok() => {
+                return Ok(());
+            }
+            Blank::Holes | Blank::Unknown => {}
         }
         let mut done = 0;
         while done < count {
