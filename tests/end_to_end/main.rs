@@ -37,6 +37,7 @@ mod reproducible;
 mod resizefs;
 mod rings;
 mod run;
+mod salvage;
 mod scripts;
 mod sequence;
 mod shrinking;

@@ -44,6 +44,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("dpkg-deb", "dpkg"),
     ("gzip", "gzip"),
     ("xz", "xz-utils"),
+    ("ddrescuelog", "gddrescue"),
     ("faketime", "faketime"),
     ("unshare", "util-linux"),
     ("mkfs.vfat", "dosfstools"),
