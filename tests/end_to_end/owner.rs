@@ -458,7 +458,8 @@ fn owners_are_listed_and_stopped() {
     ] {
         let row = format!(
             "{{\"vg_name\":\"vg0\", \"owner_pid\":\"{pid}\", \"lv_name\":\"{name}\", \
-             \"lv_users\":\"1\", \"lv_attached\":\"{attached}\"}}"
+             \"lv_users\":\"1\", \"copy_percent\":\"\", \"lv_health_status\":\"\", \
+             \"lv_attached\":\"{attached}\"}}"
         );
         assert!(listed.contains(&row), "{listed}");
     }

@@ -1,11 +1,11 @@
 //! `owners`: which processes serve which volumes.
 
-use manager::live::Client;
+use manager::live::{MirrorStatus, SURVEY_MAX, Surveyed, VolumeStatus, survey};
 
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::attachment::{Attachment, Runtime, State};
-use crate::output::report::quoted;
+use crate::output::report::{Value, quoted};
 
 /// `owners`
 pub(super) const COMMAND: Command = Command {
@@ -14,8 +14,9 @@ pub(super) const COMMAND: Command = Command {
     operands: "[VG ...]",
     description: "A group whose volumes are served for writing, by `serve' or `attach', is owned \
         by one process, in which commands that change the group run. Lists these processes with \
-        the volumes that they serve, for how many clients each is open, and where volumes are \
-        attached. Those of other users are not seen, except by root in its own directory.",
+        the volumes that they serve: for how many clients each is open, how much of a mirror is in \
+        sync, which of its images are lost or out of sync, and where volumes are attached. Those \
+        of other users are not seen, except by root in its own directory.",
     flags: &[&[flags::REPORT_FORMAT], flags::COMMON],
     examples: &[
         Example {
@@ -31,15 +32,17 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// The headings, and the names in JSON.
-const COLUMNS: [(&str, &str); 5] = [
+const COLUMNS: [(&str, &str); 7] = [
     ("VG", "vg_name"),
     ("PID", "owner_pid"),
     ("LV", "lv_name"),
     ("Users", "lv_users"),
+    ("Cpy%Sync", "copy_percent"),
+    ("Health", "lv_health_status"),
     ("Attached", "lv_attached"),
 ];
 /// The columns that are numbers.
-const NUMBERS: [usize; 2] = [1, 3];
+const NUMBERS: [usize; 3] = [1, 3, 4];
 
 type Row = [String; COLUMNS.len()];
 
@@ -47,14 +50,18 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let attached = attachments()?;
     let mut rows = Vec::new();
     let mut found = Vec::new();
-    for client in Client::all().map_err(|error| failed(&error))? {
-        let name = client.group().to_owned();
-        if is_named(arguments, &name)
-            && let Some(of_group) = rows_of(client, &attached)?
-        {
-            rows.extend(of_group);
-            found.push(name);
+    for owner in survey(None, SURVEY_MAX) {
+        if !is_named(arguments, &owner.name) {
+            continue;
         }
+        if let Err(error) = &owner.volumes {
+            let (who, limit) = (owner.who(), SURVEY_MAX.as_secs());
+            session.fail_later(&format!(
+                "{who} did not say within {limit} s what it serves: {error}"
+            ));
+        }
+        rows.extend(rows_of(&owner, &attached));
+        found.push(owner.name);
     }
     match arguments.value(&flags::REPORT_FORMAT) {
         None | Some("basic") => table(session, &rows)?,
@@ -86,15 +93,11 @@ fn is_named(arguments: &Arguments, group: &str) -> bool {
     operands.is_empty() || operands.iter().any(|name| name == group)
 }
 
-/// One row for each volume; one without a volume where there is none. `None`: it has just ended.
-fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Option<Vec<Row>>, Error> {
-    let status = client.status().map_err(|error| failed(&error))?;
-    let Some(mut volumes) = status else {
-        return Ok(None);
-    };
-    volumes.sort();
-    let (group, pid) = (client.group().to_owned(), client.pid().to_string());
-    let row = |volume: &str, users: String| {
+/// One row for each volume; one without a volume where there is none, or none is known.
+fn rows_of(owner: &Surveyed, attached: &[Attachment]) -> Vec<Row> {
+    let group = &owner.name;
+    let pid = owner.pid.map(|pid| pid.to_string()).unwrap_or_default();
+    let row = |volume: &str, users: String, copied: String, health: String| {
         let places = attached.iter().filter(|one| one.record.volume == volume);
         let places = places.map(|one| {
             let record = &one.record;
@@ -108,15 +111,40 @@ fn rows_of(mut client: Client, attached: &[Attachment]) -> Result<Option<Vec<Row
             pid.clone(),
             plain.to_owned(),
             users,
+            copied,
+            health,
             places.join(","),
         ]
     };
+    let none = String::new;
+    let Ok(volumes) = &owner.volumes else {
+        return vec![row("", none(), none(), "unknown".to_owned())];
+    };
     if volumes.is_empty() {
-        return Ok(Some(vec![row("", "0".to_owned())]));
+        return vec![row("", "0".to_owned(), none(), none())];
     }
-    let rows = volumes.iter();
-    let rows = rows.map(|(volume, users)| row(volume, users.to_string()));
-    Ok(Some(rows.collect()))
+    let mut volumes: Vec<&VolumeStatus> = volumes.iter().collect();
+    volumes.sort_by(|a, b| a.name.cmp(&b.name));
+    let rows = volumes.into_iter().map(|volume| {
+        let users = volume.users.to_string();
+        row(&volume.name, users, copied(volume), health(volume))
+    });
+    rows.collect()
+}
+
+/// How much of a mirror is in sync.
+fn copied(volume: &VolumeStatus) -> String {
+    let mut mirrors = volume.mirrors.iter();
+    let mirror = mirrors.find(|mirror| Some(mirror.lv) == volume.uuid);
+    let percent = mirror.map(|mirror| Value::percent(mirror.in_sync, mirror.regions));
+    percent.map_or_else(String::new, |percent| percent.text.into_owned())
+}
+
+/// The images that are not used, or not yet: `data_mimage_1 lost`.
+fn health(volume: &VolumeStatus) -> String {
+    let images = volume.mirrors.iter().flat_map(MirrorStatus::failed);
+    let images = images.map(|image| format!("{} {}", image.name, image.state.word()));
+    images.collect::<Vec<_>>().join(", ")
 }
 
 fn table(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
@@ -148,7 +176,7 @@ fn json(session: &mut Session, rows: &[Row], is_strict: bool) -> Result<(), Erro
     for (index, row) in rows.iter().enumerate() {
         let members = row.iter().enumerate().map(|(column, cell)| {
             let value = if is_strict && NUMBERS.contains(&column) {
-                cell.clone()
+                if cell.is_empty() { "null" } else { cell }.to_owned()
             } else {
                 quoted(cell)
             };
@@ -163,8 +191,4 @@ fn json(session: &mut Session, rows: &[Row], is_strict: bool) -> Result<(), Erro
     }
     session.line("            ]\n          }\n      ]\n  }")?;
     Ok(())
-}
-
-fn failed(error: &manager::Error) -> Error {
-    Error::failed(error.to_string())
 }

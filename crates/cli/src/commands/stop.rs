@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use manager::live::Client;
+use manager::live::{Client, SURVEY_MAX, Surveyed, survey};
 
 use super::Session;
 use super::detach::detach;
@@ -39,11 +39,9 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let owners = Client::all().map_err(|error| failed(&error))?;
-    let groups: Vec<String> = owners.iter().map(|one| one.group().to_owned()).collect();
-    drop(owners);
+    let owners = survey(None, SURVEY_MAX);
     let wanted = if arguments.has(&ALL) {
-        groups.clone()
+        owners.iter().map(|one| one.name.clone()).collect()
     } else {
         arguments.operands().to_vec()
     };
@@ -51,10 +49,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return Err(Error::usage("Please name a volume group, or use --all."));
     }
     for name in &wanted {
-        let outcome = if groups.contains(name) {
-            stop(name)
-        } else {
-            Err(Error::failed(format!("Volume group {name} has no owner.")))
+        let outcome = match owners.iter().find(|one| one.name == *name) {
+            Some(owner) => stop(owner),
+            None => Err(Error::failed(format!("Volume group {name} has no owner."))),
         };
         if let Err(error) = outcome {
             session.fail_later(&error.to_string());
@@ -63,7 +60,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     Ok(())
 }
 
-fn stop(group: &str) -> Result<(), Error> {
+fn stop(owner: &Surveyed) -> Result<(), Error> {
+    let group = &owner.name;
+    let find = || Client::find(owner.group).map_err(|error| failed(&error));
     let inside = format!("{group}/");
     let attached: Vec<_> = attachments()?
         .into_iter()
@@ -76,14 +75,14 @@ fn stop(group: &str) -> Result<(), Error> {
         detach(one).map_err(|error| Error::failed(format!("{error}.")))?;
     }
     // One that had only its own volume attached has ended by itself.
-    let Some(mut client) = find(group)? else {
+    let Some(mut client) = find()? else {
         return Ok(());
     };
     let pid = client.pid();
     let said = client.stop();
     drop(client);
     let end = Instant::now() + PATIENCE;
-    while find(group)?.is_some_and(|client| client.pid() == pid) {
+    while find()?.is_some_and(|client| client.pid() == pid) {
         if Instant::now() > end {
             let what = format!(
                 "Process {pid}, which owns volume group {group}, does not end: a disk may not \
@@ -96,11 +95,6 @@ fn stop(group: &str) -> Result<(), Error> {
     // Whoever ends at once may not answer.
     drop(said);
     Ok(())
-}
-
-fn find(group: &str) -> Result<Option<Client>, Error> {
-    let all = Client::all().map_err(|error| failed(&error))?;
-    Ok(all.into_iter().find(|client| client.group() == group))
 }
 
 fn failed(error: &manager::Error) -> Error {

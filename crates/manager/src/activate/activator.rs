@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use block::file::Caching;
+use lvm::Uuid;
 use lvm::model::LvId;
 use target::home::Home;
 use target::table::{Layout, Table};
@@ -84,7 +85,18 @@ pub struct Activated {
     /// What is missing of it, one sentence each; empty unless the policy allowed it.
     pub gaps: Vec<String>,
     /// The mirrors in it.
-    pub(crate) homes: Vec<Home>,
+    pub(crate) mirrors: Vec<RunningMirror>,
+}
+
+/// A mirror at work: what it is, and where it is asked.
+#[derive(Clone)]
+pub(crate) struct RunningMirror {
+    /// The volume that is the mirror.
+    pub(crate) lv: Uuid,
+    /// Its images, in the mirror's own order.
+    pub(crate) images: Vec<Uuid>,
+    /// Its thread.
+    pub(crate) home: Home,
 }
 
 /// A table with what it is made of.
@@ -92,7 +104,7 @@ pub(crate) struct Compiled {
     pub(crate) table: Table,
     pub(crate) layout: Arc<Layout>,
     pub(crate) gaps: Vec<String>,
-    pub(crate) homes: Vec<Home>,
+    pub(crate) mirrors: Vec<RunningMirror>,
 }
 
 impl std::fmt::Debug for Activated {
@@ -171,7 +183,7 @@ impl<'a> Activator<'a> {
             volume: Volume::new(name, options.access, compiled.table),
             layout: compiled.layout,
             gaps: compiled.gaps,
-            homes: compiled.homes,
+            mirrors: compiled.mirrors,
         })
     }
 
@@ -193,10 +205,10 @@ impl<'a> Activator<'a> {
             mirrors: self.mirrors,
             made: HashMap::new(),
             gaps: Vec::new(),
-            homes: Vec::new(),
+            running: Vec::new(),
         };
         let layout = builder.layout(lv, 0)?;
-        let (gaps, homes) = (builder.gaps, builder.homes);
+        let (gaps, mirrors) = (builder.gaps, builder.running);
         let table = Table::compile(&layout).map_err(|error| {
             let what = format!("{} cannot be used", layout.name());
             Error::new(Kind::Damaged, what).because(error)
@@ -205,7 +217,7 @@ impl<'a> Activator<'a> {
             table,
             layout,
             gaps,
-            homes,
+            mirrors,
         })
     }
 }

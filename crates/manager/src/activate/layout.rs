@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 use lvm::model::{Area, LvId, PvId, Segment, SegmentType, Striped};
 use lvm::{Bytes, Extents};
-use target::home::Home;
 use target::table::{self, DEPTH_MAX, Layout, Piece};
 use target::volume::Access;
 
 use super::access::not_yet;
-use super::activator::{MirrorStart, MissingPolicy};
+use super::activator::{MirrorStart, MissingPolicy, RunningMirror};
 use super::devices::PvDevices;
 use super::order::MetadataUpdater;
 use crate::scan::{FoundVg, Presence, Scan};
@@ -33,7 +32,7 @@ pub(super) struct Builder<'a> {
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,
     /// Mirrors that were started.
-    pub(super) homes: Vec<Home>,
+    pub(super) running: Vec<RunningMirror>,
 }
 
 /// How far a volume is.

@@ -19,7 +19,7 @@ use target::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Start, 
 use target::table::{self, Layout, Piece, Table};
 use target::volume::{Access, Volume};
 
-use super::activator::{MirrorStart, MissingPolicy};
+use super::activator::{MirrorStart, MissingPolicy, RunningMirror};
 use super::layout::Builder;
 use super::order::handler;
 use crate::{Error, Kind, Result};
@@ -87,8 +87,12 @@ impl Builder<'_> {
             config.log = LogPlace::Disk(devices.len());
             devices.push(device);
         }
-        let home = self.home(lv, config, devices, images)?;
-        self.homes.push(home.clone());
+        let home = self.home(lv, config, devices, images.clone())?;
+        self.running.push(RunningMirror {
+            lv: self.group.model.lv(lv).uuid,
+            images,
+            home: home.clone(),
+        });
         Ok(Piece::linear(len, Arc::new(home), 0))
     }
 

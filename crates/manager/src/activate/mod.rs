@@ -29,8 +29,8 @@ mod order;
 mod permit;
 
 pub use access::decide;
-pub(crate) use activator::MirrorStart;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
+pub(crate) use activator::{MirrorStart, RunningMirror};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
 pub(crate) use order::{MetadataUpdater, Wanted};

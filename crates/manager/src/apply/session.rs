@@ -226,9 +226,8 @@ impl<'a> Session<'a> {
                 continue;
             };
             in_use.pid = client.pid();
-            for (name, _) in client.status()?.into_iter().flatten() {
-                let short = name.rsplit('/').next().unwrap_or_default();
-                let lv = group.model.lv_by_name(short);
+            for volume in client.status()?.into_iter().flatten() {
+                let lv = volume.find(&group.model);
                 in_use.volumes.extend(lv.map(|lv| group.model.lv(lv).uuid));
             }
         }

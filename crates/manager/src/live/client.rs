@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use lvm::Uuid;
 
 use super::console::{Console, Stream};
-use super::runtime::{Standing, connect, groups};
+use super::runtime::{Standing, connect};
+use super::status::VolumeStatus;
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
 use crate::{Error, Kind, Result};
@@ -55,11 +56,11 @@ impl Client {
     pub fn find(uuid: Uuid) -> Result<Option<Self>> {
         let end = Instant::now() + BETWEEN_MAX;
         loop {
-            match connect(uuid)? {
+            match connect(uuid, REPLY_MAX)? {
                 Standing::Free => return Ok(None),
                 Standing::Between => {}
                 Standing::Owned(socket) => {
-                    if let Some(client) = Self::greeted(socket)? {
+                    if let Some(client) = Self::greeted(socket, REPLY_MAX)? {
                         return Ok(Some(client));
                     }
                 }
@@ -75,14 +76,14 @@ impl Client {
         }
     }
 
-    /// A connection to an owner that says hello; `None`: it is just ending.
-    fn greeted(socket: UnixStream) -> Result<Option<Self>> {
+    /// A connection to an owner that says hello within `limit`; `None`: it is just ending.
+    pub(super) fn greeted(socket: UnixStream, limit: Duration) -> Result<Option<Self>> {
         let mut client = Self {
             lines: Lines::new(socket)?,
             pid: 0,
             group: String::new(),
         };
-        match client.listen(REPLY_MAX)? {
+        match client.listen(limit)? {
             Some(Reply::Hello { pid, group, .. }) => {
                 client.pid = pid;
                 client.group = group;
@@ -92,16 +93,6 @@ impl Client {
             Some(Reply::Ending) | None => Ok(None),
             Some(_) => Err(client.odd()),
         }
-    }
-
-    /// Connects to all owners that this user can find, sorted by the names of their groups.
-    pub fn all() -> Result<Vec<Self>> {
-        let mut found = Vec::new();
-        for uuid in groups()? {
-            found.extend(Self::find(uuid)?);
-        }
-        found.sort_by(|a, b| a.group.cmp(&b.group));
-        Ok(found)
     }
 
     /// The owner's process number.
@@ -195,15 +186,29 @@ impl Client {
         }
     }
 
-    /// What it serves: names of volumes, with how many use each. `None`: it has just ended.
-    pub fn status(&mut self) -> Result<Option<Vec<(String, u64)>>> {
+    /// What it serves. `None`: it has just ended.
+    pub fn status(&mut self) -> Result<Option<Vec<VolumeStatus>>> {
+        self.status_within(REPLY_MAX)
+    }
+
+    /// The same, waiting at most for `limit`.
+    pub(super) fn status_within(&mut self, limit: Duration) -> Result<Option<Vec<VolumeStatus>>> {
+        let end = Instant::now() + limit;
         // Who is ending hears nothing any more.
         let said = self.say(&Request::Status);
-        match self.listen(REPLY_MAX)? {
-            Some(Reply::Status(volumes)) => said.map(|()| Some(volumes)),
-            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
-            Some(Reply::Ending) | None => Ok(None),
-            Some(_) => Err(self.odd()),
+        let mut all = Vec::new();
+        loop {
+            match self.listen(end.saturating_duration_since(Instant::now()))? {
+                Some(Reply::Status { volumes, more }) => {
+                    all.extend(volumes);
+                    if !more {
+                        return said.map(|()| Some(all));
+                    }
+                }
+                Some(Reply::Error(text)) => return Err(Error::new(Kind::Refused, text)),
+                Some(Reply::Ending) | None => return Ok(None),
+                Some(_) => return Err(self.odd()),
+            }
         }
     }
 

@@ -121,9 +121,12 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
             }
             Request::Export(wanted) => return export(shared, lines, &wanted),
             Request::Status => {
-                let active = shared.group.active().into_iter();
-                let active = active.map(|(name, users)| (name, users as u64));
-                lines.send(&Reply::Status(active.collect()).to_line())?;
+                let volumes = shared.group.status();
+                let reply = Reply::Status {
+                    volumes,
+                    more: false,
+                };
+                lines.send(&reply.to_line())?;
             }
             Request::Stop => {
                 shared.is_stopped.store(true, Ordering::Relaxed);

@@ -144,16 +144,6 @@ impl LiveGroup {
             .map_or_else(|_| self.uuid().to_string(), |group| group.name.clone())
     }
 
-    /// The names of the volumes in use, with how many use them.
-    pub fn active(&self) -> Vec<(String, usize)> {
-        let owner = self.owner();
-        let named = |active: &super::owner::Active| {
-            let name = owner.name_of(active.lv).unwrap_or_default();
-            (name, active.users)
-        };
-        owner.active.iter().map(named).collect()
-    }
-
     /// Opens the volume called `name`, without its group: for writing, unless its own permission
     /// is read-only.
     pub fn open(&self, name: &str, missing: MissingPolicy) -> Result<Use> {
@@ -199,7 +189,7 @@ impl LiveGroup {
         }
     }
 
-    fn owner(&self) -> MutexGuard<'_, Owner> {
+    pub(super) fn owner(&self) -> MutexGuard<'_, Owner> {
         let owner = self.shared.owner.lock();
         owner.unwrap_or_else(PoisonError::into_inner)
     }

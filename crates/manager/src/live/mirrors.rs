@@ -15,7 +15,8 @@ use target::home::Home;
 use target::mirror::ACTIVATE;
 
 use super::stack::has_mirror;
-use crate::activate::MirrorStart;
+use super::status::{ImageState, parse};
+use crate::activate::{MirrorStart, RunningMirror};
 use crate::{Error, Kind, Result};
 
 /// How long a mirror may take to say how it is, or to claim its log.
@@ -84,24 +85,19 @@ pub(super) fn in_place_of(name: &str, mirror: &Mirror, old: &[Home]) -> Result<M
 /// The regions that are in sync for certain, by what a mirror says of itself; `None`: its first
 /// image is not in sync.
 fn known(status: &str) -> Option<u64> {
-    let word = |name: &str| {
-        let mut words = status.split(' ');
-        words.find_map(|word| word.strip_prefix(name))
-    };
-    let images = word("images=")?;
-    let (in_sync, count) = word("in_sync=")?.split_once('/')?;
-    let settled = in_sync == count && images.bytes().all(|image| image == b'A' || image == b'R');
-    match images.as_bytes().first()? {
-        b'A' | b'R' if settled => count.parse().ok(),
-        b'A' | b'R' => Some(0),
-        _ => None,
+    let (images, in_sync, regions) = parse(status)?;
+    let is_used = |state: &ImageState| matches!(state, ImageState::Good | ImageState::ReadErrors);
+    if !is_used(images.first()?) {
+        return None;
     }
+    let is_settled = in_sync == regions && images.iter().all(is_used);
+    Some(if is_settled { regions } else { 0 })
 }
 
 /// Lets held mirrors go on. One that cannot write its log says so to whoever writes to it.
-pub(super) fn activate(homes: &[Home]) {
-    for home in homes {
-        let _ = home.message(ACTIVATE, REPLY_MAX);
+pub(super) fn activate(mirrors: &[RunningMirror]) {
+    for mirror in mirrors {
+        let _ = mirror.home.message(ACTIVATE, REPLY_MAX);
     }
 }
 

@@ -24,7 +24,8 @@
 //! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
 //! exchanges tables, `mirrors` those of mirrors, `order` writes down that one lost a copy, `group`
 //! lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
-//! it, `client` the others', `runtime` where they meet.
+//! it, `client` the others', `survey` theirs who only report, `status` what they hear, `runtime`
+//! where they meet.
 
 mod client;
 mod connection;
@@ -37,6 +38,8 @@ mod owner;
 mod runtime;
 mod server;
 mod stack;
+mod status;
+mod survey;
 mod swap;
 pub mod wire;
 
@@ -44,8 +47,10 @@ pub use client::{Client, Heard};
 pub use connection::Notifier;
 pub use console::{Console, Stream};
 pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
-pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder};
+pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder, runtime_folder_if_there};
 pub use server::{Served, Server, Service};
+pub use status::{ImageState, ImageStatus, MirrorStatus, VolumeStatus};
+pub use survey::{SURVEY_MAX, Surveyed, survey};
 
 #[cfg(test)]
 mod tests;

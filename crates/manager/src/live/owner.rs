@@ -9,10 +9,11 @@ use block::file::LockMode;
 use block::{BlockingDevice, Device};
 use lvm::Uuid;
 use lvm::model::{LvId, VolumeGroup};
-use target::home::Home;
 use target::volume::{Access, Volume};
 
-use crate::activate::{Activator, MetadataUpdater, MissingPolicy, Options, PvDevices};
+use crate::activate::{
+    Activator, MetadataUpdater, MissingPolicy, Options, PvDevices, RunningMirror,
+};
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
@@ -51,7 +52,7 @@ pub(super) struct Active {
     pub(super) lv: Uuid,
     pub(super) volume: Volume,
     pub(super) options: Options,
-    pub(super) homes: Vec<Home>,
+    pub(super) mirrors: Vec<RunningMirror>,
     /// What is missing of it.
     pub(super) gaps: Vec<String>,
     /// How many use it.
@@ -235,7 +236,7 @@ impl Owner {
             lv: uuid,
             volume: activated.volume,
             options,
-            homes: activated.homes,
+            mirrors: activated.mirrors,
             gaps: activated.gaps,
             users: 1,
         });

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 use lvm::Uuid;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use crate::lock::{claim_record, is_same};
 use crate::{Error, Kind, Result};
@@ -32,9 +34,22 @@ pub const RUNTIME_VARIABLE: &str = "ASHLAR_RUNTIME_DIR";
 
 /// The runtime folder, which is made if it is not there.
 pub fn runtime_folder() -> Result<PathBuf> {
+    let base = base();
+    make(&base)?;
+    require_own(&base)?;
+    Ok(base)
+}
+
+/// The runtime folder, if it is there and this user's: for those who only look.
+pub fn runtime_folder_if_there() -> Option<PathBuf> {
+    let base = base();
+    require_own(&base).is_ok().then_some(base)
+}
+
+fn base() -> PathBuf {
     let uid = rustix::process::geteuid();
     let variable = |name| std::env::var_os(name).filter(|folder| !folder.is_empty());
-    let base = if let Some(folder) = variable(RUNTIME_VARIABLE) {
+    if let Some(folder) = variable(RUNTIME_VARIABLE) {
         PathBuf::from(folder)
     } else if uid.is_root() {
         PathBuf::from("/run/ashlar")
@@ -42,14 +57,17 @@ pub fn runtime_folder() -> Result<PathBuf> {
         Path::new(&folder).join("ashlar")
     } else {
         std::env::temp_dir().join(format!("ashlar-{}", uid.as_raw()))
-    };
-    make(&base)?;
-    let owner = std::fs::symlink_metadata(&base).map(|found| found.uid());
-    if !owner.is_ok_and(|owner| owner == uid.as_raw()) {
-        let what = format!("{} belongs to somebody else: remove it", base.display());
-        return Err(Error::new(Kind::Refused, what));
     }
-    Ok(base)
+}
+
+fn require_own(base: &Path) -> Result<()> {
+    let uid = rustix::process::geteuid().as_raw();
+    let owner = std::fs::symlink_metadata(base).map(|found| found.uid());
+    if owner.is_ok_and(|owner| owner == uid) {
+        return Ok(());
+    }
+    let what = format!("{} belongs to somebody else: remove it", base.display());
+    Err(Error::new(Kind::Refused, what))
 }
 
 /// A record that this process holds. It is removed when this is dropped.
@@ -112,8 +130,9 @@ pub(super) enum Standing {
     Owned(UnixStream),
 }
 
-/// Looks for the process that owns a group.
-pub(super) fn connect(uuid: Uuid) -> Result<Standing> {
+/// Looks for the process that owns a group. One that was stopped, with many who wait for it, is
+/// waited for at most for `limit`.
+pub(super) fn connect(uuid: Uuid, limit: Duration) -> Result<Standing> {
     let folder = place(uuid)?;
     let path = folder.join("record");
     let Ok(record) = File::open(&path) else {
@@ -127,35 +146,53 @@ pub(super) fn connect(uuid: Uuid) -> Result<Standing> {
         }
         return Ok(Standing::Free);
     }
-    match through(&folder, |path| UnixStream::connect(path)) {
+    match through(&folder, |path| connected(path, limit)) {
         Ok(socket) => Ok(Standing::Owned(socket)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Between),
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
             Ok(Standing::Between)
         }
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+            let what = format!("{} takes no more connections", folder.display());
+            Err(Error::new(Kind::Locked, what))
+        }
         Err(error) => Err(cannot_use(&folder, error)),
     }
 }
 
-/// Whether any group may have an owner that this user can find; most machines have none.
-pub fn any_owner() -> bool {
-    let groups = runtime_folder().map(|base| base.join("groups"));
-    let entries = groups
-        .ok()
-        .and_then(|groups| std::fs::read_dir(groups).ok());
-    entries.is_some_and(|mut entries| entries.next().is_some())
+/// A connection to the socket at `path`; [`std::io::ErrorKind::WouldBlock`] after `limit`.
+fn connected(path: &Path, limit: Duration) -> std::io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // No time at all would mean no limit.
+    let limit = limit.max(Duration::from_millis(1));
+    set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(UnixStream::from(socket))
 }
 
-/// The groups that have an owner, or had one that was killed.
-pub(super) fn groups() -> Result<Vec<Uuid>> {
-    let folder = runtime_folder()?.join("groups");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(cannot_use(&folder, error)),
-    };
+/// What the record of a group's owner says: the group's name, and the process.
+pub(super) fn recorded(uuid: Uuid) -> (Option<String>, Option<u32>) {
+    let record = place(uuid).ok().map(|folder| folder.join("record"));
+    let text = record.and_then(|record| std::fs::read_to_string(record).ok());
+    let text = text.unwrap_or_default();
+    let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+    let pid = line("pid=").and_then(|pid| pid.parse().ok());
+    (line("group=").map(str::to_owned), pid)
+}
+
+/// Whether any group may have an owner that this user can find; most machines have none.
+pub fn any_owner() -> bool {
+    !groups_if_there().is_empty()
+}
+
+/// The groups that have an owner, or had one that was killed, as far as this user can find out.
+pub(super) fn groups_if_there() -> Vec<Uuid> {
+    let folder = runtime_folder_if_there().map(|base| base.join("groups"));
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+    let entries = entries.into_iter().flatten();
     let named = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    Ok(named.collect())
+    named.collect()
 }
 
 /// The volume that is attached at the file `file`: `vg0/data`. The records of attachments, in

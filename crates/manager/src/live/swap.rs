@@ -21,7 +21,7 @@ use target::volume::{Access, Suspension, Volume};
 use super::mirrors::{activate, in_place_of, is_resized};
 use super::owner::Owner;
 use super::stack::{describe, has_mirror};
-use crate::activate::{Activator, MirrorStart, decide};
+use crate::activate::{Activator, MirrorStart, RunningMirror, decide};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -34,7 +34,7 @@ pub(super) struct Exchange {
     lv: Uuid,
     volume: Volume,
     table: Table,
-    homes: Vec<Home>,
+    mirrors: Vec<RunningMirror>,
     /// `None`: the volume only grows.
     suspension: Option<Suspension>,
     /// Mirrors that end with the commit; they write nothing from now on.
@@ -153,7 +153,7 @@ impl Owner {
                 Access::ReadOnly
             };
             decide(vg, &vg.name, new, access)?;
-            let is_mirror = !active.homes.is_empty() && has_mirror(vg, new);
+            let is_mirror = !active.mirrors.is_empty() && has_mirror(vg, new);
             if is_mirror
                 && describe(&group.model, old) != describe(vg, new)
                 && !is_resized((&group.model, old), (vg, new))
@@ -200,7 +200,9 @@ impl Owner {
     ) -> Result<Exchange> {
         let active = &self.active[place];
         let volume = active.volume.clone();
-        let (uuid, options, old_homes) = (active.lv, active.options, active.homes.clone());
+        let (uuid, options) = (active.lv, active.options);
+        let old_homes = active.mirrors.iter().map(|mirror| mirror.home.clone());
+        let old_homes: Vec<Home> = old_homes.collect();
         let mut suspension = None;
         if !old_homes.is_empty() || has_mirror(&group.model, lv) {
             // Nothing may be written behind the back of a mirror that begins or ends.
@@ -229,7 +231,7 @@ impl Owner {
             lv: uuid,
             volume,
             table: compiled.table,
-            homes: compiled.homes,
+            mirrors: compiled.mirrors,
             suspension,
             ending,
             is_in_place: start != MirrorStart::Now,
@@ -249,7 +251,7 @@ impl Owner {
         }
         for exchange in exchanges.list {
             if exchange.is_in_place {
-                activate(&exchange.homes);
+                activate(&exchange.mirrors);
             }
             let published = match exchange.suspension {
                 Some(suspension) => suspension.publish(exchange.table),
@@ -259,7 +261,7 @@ impl Owner {
             published.expect("a table that was prepared fits");
             let active = self.active.iter_mut();
             for active in active.filter(|active| active.lv == exchange.lv) {
-                active.homes.clone_from(&exchange.homes);
+                active.mirrors.clone_from(&exchange.mirrors);
             }
             // The mirrors in `ending` have written all they had to, and end with their last user.
         }

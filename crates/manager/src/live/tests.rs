@@ -2,7 +2,7 @@
 
 use block::{BlockingDevice, Range};
 
-use super::LiveGroup;
+use super::{LiveGroup, MirrorStatus};
 use crate::Kind;
 use crate::activate::MissingPolicy;
 use crate::apply::HostDisks;
@@ -33,10 +33,16 @@ fn a_group_has_one_owner() {
         let mut io = BlockingDevice::open(&again.volume).expect("opens");
         io.write_at(&[7; 4096], 8192).expect("takes writes");
         drop(io);
-        assert_eq!(group.active(), [(format!("vg0/{name}"), 2)]);
+        let [said] = &group.status()[..] else {
+            panic!("one is in use")
+        };
+        assert_eq!((&*said.name, said.users), (&*format!("vg0/{name}"), 2));
+        let mirrors = said.mirrors.iter().map(MirrorStatus::is_in_sync);
+        let wanted: &[bool] = if name == "mirror2" { &[true] } else { &[] };
+        assert_eq!(mirrors.collect::<Vec<_>>(), wanted);
         again.close().expect("is used no more");
         used.close().expect("flushes");
-        assert!(group.active().is_empty());
+        assert!(group.status().is_empty());
     }
     let error = group.open("nothing", missing).expect_err("is not there");
     assert_eq!(error.kind(), Kind::NotFound, "{error}");

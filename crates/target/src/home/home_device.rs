@@ -26,7 +26,7 @@ pub struct Home {
 /// Handles a machine's notices, on the home's thread: it must not wait for anything there.
 pub type NoticeHandler = Box<dyn FnMut(&str, &MessageSender) + Send>;
 
-/// Sends messages to a machine without waiting, and does not keep it running.
+/// Sends messages to a machine, and does not keep it running.
 #[derive(Clone)]
 pub struct MessageSender {
     inbox: Arc<Inbox>,
@@ -118,6 +118,11 @@ impl Home {
         self.handle.send(Message::ToMachine { text, reply })?;
         self.handle.wait(&replied, limit)
     }
+
+    /// What sends the machine messages without keeping it running.
+    pub fn sender(&self) -> MessageSender {
+        MessageSender::new(Arc::clone(&self.handle.inbox))
+    }
 }
 
 impl Device for Home {
@@ -156,6 +161,16 @@ impl MessageSender {
         let text = text.into();
         self.inbox
             .send(&mut vec![Message::ToMachine { text, reply }]);
+    }
+
+    /// Sends the machine a message and waits for the reply, at most for `limit`. `None` if it has
+    /// ended, does not answer, or does not understand. Not for the machine's own thread.
+    pub fn ask(&self, text: impl Into<String>, limit: Duration) -> Option<String> {
+        let (reply, replied) = sync_channel(1);
+        let text = text.into();
+        self.inbox
+            .send(&mut vec![Message::ToMachine { text, reply }]);
+        replied.recv_timeout(limit).ok()?.ok()
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> 
     };
     if let Some(volumes) = client.status().map_err(|error| failed(&error))? {
         served.pid = client.pid();
-        served.volumes = volumes.into_iter().map(|(name, _)| name).collect();
+        served.volumes = volumes.into_iter().map(|volume| volume.name).collect();
     }
     Ok(served)
 }

@@ -63,6 +63,24 @@ impl Value {
         Self::keyed("", UNDEFINED)
     }
 
+    /// How much `part` is of `whole`, in per cent with two digits; only all of it is 100, and only
+    /// nothing is 0.
+    pub(crate) fn percent(part: u64, whole: u64) -> Self {
+        const ALL: u128 = 100_000_000;
+        let millionths = match part {
+            0 => 0,
+            _ if part >= whole => ALL,
+            _ => (u128::from(part) * ALL / u128::from(whole)).clamp(1, ALL - 1),
+        };
+        // As many hundredths as are printed; some is at least one, and not all at most all but one.
+        let hundredths = match millionths {
+            0 | ALL => millionths / 10_000,
+            _ => ((millionths + 5_000) / 10_000).clamp(1, ALL / 10_000 - 1),
+        };
+        let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+        Self::keyed(text, u64::try_from(millionths).expect("it is at most all"))
+    }
+
     /// A list, its items joined by commas in the order given.
     pub(crate) fn list(items: Vec<String>) -> Self {
         Self {
@@ -98,3 +116,6 @@ impl Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,7 +81,7 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
 fn wait_for_copies(active: &Activated) {
     let end = Instant::now() + PATIENCE;
     loop {
-        let status = active.homes[0].message("status", PATIENCE);
+        let status = active.mirrors[0].home.message("status", PATIENCE);
         let status = status.expect("it says how it is");
         if status.starts_with("images=AA in_sync=3/3 ") {
             return;

@@ -1,7 +1,9 @@
 //! What can be said: requests of a client, replies of an owner.
 
 use super::json::Value;
+use super::status;
 use crate::activate::MissingPolicy;
+use crate::live::VolumeStatus;
 use crate::{Error, Kind, Result};
 
 /// The version of the protocol. What is added without harm to others does not change it.
@@ -83,8 +85,13 @@ pub enum Reply {
         /// The volume.
         volume: Exported,
     },
-    /// What is served: the names of the volumes, with how many use each.
-    Status(Vec<(String, u64)>),
+    /// What is served. Many volumes come on several lines.
+    Status {
+        /// The volumes of this line.
+        volumes: Vec<VolumeStatus>,
+        /// Whether another line follows.
+        more: bool,
+    },
     /// The owner ends, and did not begin what was asked last.
     Ending,
     /// The command has ended with this status; or what was asked for has ended.
@@ -185,13 +192,8 @@ pub fn decode_reply(line: &[u8]) -> Result<Reply> {
             volume: exported(value.get("volume").unwrap_or(&Value::Null))?,
         },
         "status" => {
-            let volumes = list("volumes")?.iter().map(|volume| {
-                let name = volume.get("name").and_then(Value::text);
-                let users = volume.get("users").and_then(Value::number);
-                let both = name.map(str::to_owned).zip(users);
-                both.ok_or_else(|| wrong("a volume has no name or no users"))
-            });
-            Reply::Status(volumes.collect::<Result<_>>()?)
+            let (volumes, more) = status::from_line(&value)?;
+            Reply::Status { volumes, more }
         }
         other => return Err(wrong(&format!("the reply {other:.40?} is not known"))),
     })
@@ -230,7 +232,7 @@ impl Request {
 }
 
 impl Reply {
-    /// The line, with its end; several of them for long texts.
+    /// The line, with its end; several of them for long texts and for many volumes.
     pub fn to_line(&self) -> Vec<u8> {
         let word = |word: &str| ("reply", text(word));
         let long = |name: &str, whole: &str| {
@@ -258,12 +260,7 @@ impl Reply {
                 ),
             ],
             Self::Changed { volume } => vec![word("changed"), ("volume", value_of(volume))],
-            Self::Status(volumes) => {
-                let volumes = volumes.iter().map(|(name, users)| {
-                    object(vec![("name", text(name)), ("users", Value::Number(*users))])
-                });
-                vec![word("status"), ("volumes", Value::List(volumes.collect()))]
-            }
+            Self::Status { volumes, more } => return status::to_lines(volumes, *more),
         })
     }
 }
@@ -283,7 +280,7 @@ fn parse(line: &[u8]) -> Result<Value> {
     }
 }
 
-fn number<T: TryFrom<u64>>(value: &Value, name: &str) -> Result<T> {
+pub(super) fn number<T: TryFrom<u64>>(value: &Value, name: &str) -> Result<T> {
     let number = value.get(name).and_then(Value::number);
     let number = number.and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| wrong(&format!("\"{name}\" is no number that fits")))
@@ -319,7 +316,7 @@ fn value_of(volume: &Exported) -> Value {
     ])
 }
 
-fn text(text: &str) -> Value {
+pub(super) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
@@ -327,7 +324,7 @@ fn texts(texts: &[String]) -> Value {
     Value::List(texts.iter().map(|one| text(one)).collect())
 }
 
-fn object(members: Vec<(&str, Value)>) -> Value {
+pub(super) fn object(members: Vec<(&str, Value)>) -> Value {
     let members = members.into_iter();
     Value::Object(
         members
@@ -336,7 +333,7 @@ fn object(members: Vec<(&str, Value)>) -> Value {
     )
 }
 
-fn line(mut members: Vec<(&str, Value)>) -> Vec<u8> {
+pub(super) fn line(mut members: Vec<(&str, Value)>) -> Vec<u8> {
     members.insert(0, ("ashlar", Value::Number(VERSION)));
     let mut line = String::new();
     object(members).write(&mut line);
@@ -362,7 +359,7 @@ fn first_piece(text: &str) -> &str {
     &text[..end]
 }
 
-fn wrong(why: &str) -> Error {
+pub(super) fn wrong(why: &str) -> Error {
     Error::new(
         Kind::Request,
         format!("a line on the control socket is not understood: {why}"),

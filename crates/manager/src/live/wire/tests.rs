@@ -2,7 +2,10 @@
 
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
+use lvm::Uuid;
+
 use crate::activate::MissingPolicy;
+use crate::live::{ImageState, ImageStatus, MirrorStatus, VolumeStatus};
 
 use super::{Export, Exported, LINE_MAX, Reply, Request, Way, decode_reply, decode_request};
 
@@ -45,8 +48,37 @@ fn exported() -> impl Strategy<Value = Exported> {
     })
 }
 
+fn volumes() -> impl Strategy<Value = VolumeStatus> {
+    let state = (0..ImageState::ALL.len()).prop_map(|at| ImageState::ALL[at]);
+    let image = (any::<u8>(), any::<String>(), state);
+    let image = image.prop_map(|(lv, name, state)| ImageStatus {
+        lv: uuid(lv),
+        name,
+        state,
+    });
+    let images = proptest::collection::vec(image, 0..4);
+    let mirror = (any::<u8>(), any::<u64>(), any::<u64>(), images);
+    let mirror = mirror.prop_map(|(lv, one, other, images)| MirrorStatus {
+        lv: uuid(lv),
+        in_sync: one.min(other),
+        regions: one.max(other),
+        images,
+    });
+    let mirrors = proptest::collection::vec(mirror, 0..3);
+    let parts = (any::<String>(), any::<Option<u8>>(), any::<u64>(), mirrors);
+    parts.prop_map(|(name, lv, users, mirrors)| VolumeStatus {
+        name,
+        uuid: lv.map(uuid),
+        users,
+        mirrors,
+    })
+}
+
+fn uuid(number: u8) -> Uuid {
+    format!("{number:0>32}").parse().expect("a UUID")
+}
+
 fn replies() -> impl Strategy<Value = Reply> {
-    let users = proptest::collection::vec((any::<String>(), any::<u64>()), 0..4);
     prop_oneof![
         (any::<u32>(), any::<String>(), any::<String>())
             .prop_map(|(pid, group, uuid)| Reply::Hello { pid, group, uuid }),
@@ -55,7 +87,8 @@ fn replies() -> impl Strategy<Value = Reply> {
         any::<u8>().prop_map(Reply::End),
         proptest::collection::vec(exported(), 0..4).prop_map(Reply::Exported),
         exported().prop_map(|volume| Reply::Changed { volume }),
-        users.prop_map(Reply::Status),
+        (proptest::collection::vec(volumes(), 0..4), any::<bool>())
+            .prop_map(|(volumes, more)| Reply::Status { volumes, more }),
     ]
 }
 
@@ -98,6 +131,24 @@ proptest! {
             }
         }
         prop_assert_eq!(together, text);
+    }
+
+    /// Many volumes come on several lines, none of which is too long, and none is lost.
+    #[test]
+    fn many_volumes_come_in_pieces(volume in volumes(), count in 1_usize..1500) {
+        let volumes = vec![volume; count];
+        let encoded = Reply::Status { volumes: volumes.clone(), more: false }.to_line();
+        let mut together = Vec::new();
+        let all = lines(&encoded);
+        for (at, line) in all.iter().enumerate() {
+            assert!(line.len() <= LINE_MAX);
+            let Reply::Status { volumes, more } = decode_reply(line).expect("is understood") else {
+                panic!("a status");
+            };
+            assert_eq!(more, at + 1 < all.len());
+            together.extend(volumes);
+        }
+        prop_assert_eq!(together, volumes);
     }
 
     /// Whatever comes, there is an answer.

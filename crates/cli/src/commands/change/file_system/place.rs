@@ -86,8 +86,8 @@ fn users(name: &str, group: Uuid) -> Result<Option<(u32, u64)>, Error> {
         return Ok(None);
     };
     let status = client.status().map_err(failed)?.unwrap_or_default();
-    let users = status.into_iter().find(|(volume, _)| volume == name);
-    Ok(users.map(|(_, users)| (client.pid(), users)))
+    let users = status.into_iter().find(|volume| volume.name == name);
+    Ok(users.map(|volume| (client.pid(), volume.users)))
 }
 
 fn is_read_only(node: &Path) -> bool {
