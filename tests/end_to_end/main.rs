@@ -3,6 +3,7 @@
 //! The bench they work on is the library of this package; see its first page. A module holds what
 //! belongs together to a user: a command, an export, a promise.
 
+mod active;
 mod advice;
 mod attach;
 mod bench;

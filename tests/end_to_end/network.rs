@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tests::{Daemon, Finished, Golden, Scratch, Tool, ashlar, ashlar_path, sha256};
@@ -619,9 +619,102 @@ fn a_lost_image_is_told() {
     let uri = format!("nbd+unix:///vg/m?socket={}", socket.display());
     let write = Tool::new("qemu-io").args(["-f", "raw", &uri]);
     write.args(["-c", "write -f 0 64k"]).succeed();
+    lost_image_is_reported(&tool);
     let told = serving.stop();
     assert!(
         told.contains("WARNING: vg/m lost its image m_mimage_1"),
         "{told}"
     );
+}
+
+/// Reports name the image that was lost, by stock's words where stock has them.
+fn lost_image_is_reported(tool: &dyn Fn() -> Tool) {
+    let text = |words: &[&str]| tool().args(words).succeed().text();
+    let fields = "lv_name,lv_attr,lv_health_status,copy_percent";
+    let report = text(&[
+        "lvs",
+        "-a",
+        "--noheadings",
+        "--separator",
+        "|",
+        "-o",
+        fields,
+    ]);
+    let lines: Vec<Vec<&str>> = report
+        .lines()
+        .map(|line| line.trim().split('|').collect())
+        .collect();
+    let [first, second, mirror] = [0, 1, 2].map(|at| {
+        let names = ["[m_mimage_0]", "[m_mimage_1]", "m"];
+        let line = lines.iter().find(|line| line[0] == names[at]);
+        &line.unwrap_or_else(|| panic!("no {} in {report}", names[at]))[1..]
+    });
+    assert_eq!(mirror[..2], ["mwi-aom-r-", "refresh needed"], "{report}");
+    let copied: f64 = mirror[2].parse().expect("a percentage");
+    assert!(copied < 100.0, "{report}");
+    assert_eq!(first, ["Iwi-aom---", "", ""], "{report}");
+    assert_eq!(second, ["Iwi-aom-r-", "refresh needed", ""], "{report}");
+    let owners = text(&["owners"]);
+    assert!(owners.contains(" m_mimage_1 lost"), "{owners}");
+    let json = text(&["owners", "--reportformat", "json_std"]);
+    let row = format!(
+        "\"copy_percent\":{}, \"lv_health_status\":\"m_mimage_1 lost\"",
+        mirror[2]
+    );
+    assert!(json.contains(&row), "{json}");
+}
+
+/// A mirror whose copies are made equal shows how much of it is done, and how its images are; one
+/// that is done shows all of it.
+#[test]
+fn a_mirror_shows_how_much_is_copied() {
+    let scratch = Scratch::new("network");
+    let disks = scratch.join("disks");
+    fs::create_dir(&disks).expect("a folder");
+    let first = scratch.sparse("first.img", 64 << 20).display().to_string();
+    scratch.sparse("disks/second.img", 64 << 20);
+    let folder = format!("dir={}", disks.display());
+    // The copy takes some seconds, however fast the machine is.
+    let slow = ["--filter=delay", "file", &folder, "delay-write=100ms"];
+    let server = Server::start(scratch.join("disks.sock"), &slow);
+    let second = server.uri("second.img");
+    let used = [first.clone(), second.clone()];
+    let tool = || {
+        let tool = on(&used).env("ASHLAR_RUNTIME_DIR", scratch.join("run"));
+        tool.arg("--assume-exclusive")
+    };
+    tool().args(["vgcreate", "vg", &first, &second]).succeed();
+    let create = ["lvcreate", "-y", "--type", "mirror", "-m1", "--mirrorlog"];
+    let create = tool().args(create).args(["core", "-L16m", "-R512k"]);
+    create.args(["-n", "m", "vg", &first, &second]).succeed();
+    let socket = scratch.join("out.sock");
+    let serve = tool().args(["serve", "vg/m"]);
+    let serve = serve.arg(format!("--nbd=unix:{}", socket.display()));
+    let serving = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    let fields = ["lvs", "-a", "--noheadings", "-o", "copy_percent,lv_attr"];
+    let report = || tool().args(fields).succeed().text();
+    let begun = report();
+    let (copied, attr) = begun
+        .lines()
+        .find_map(|line| line.trim().split_once(' '))
+        .expect("the mirror has both");
+    let copied: f64 = copied.parse().expect("a percentage");
+    assert!(copied < 100.0, "{begun}");
+    assert_eq!(attr.trim(), "mwi-aom---", "nothing is lost: {begun}");
+    assert_eq!(begun.matches("Iwi-aom---").count(), 2, "{begun}");
+    let owners = tool().arg("owners").succeed().text();
+    assert!(owners.contains(" m_mimage_1 out of sync"), "{owners}");
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let now = report();
+        let words: Vec<&str> = now.split_whitespace().take(2).collect();
+        let good = now.matches("iwi-aom---").count();
+        if words == ["100.00", "mwi-aom---"] && good == 2 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "it is never in sync: {now}");
+    }
+    let owners = tool().arg("owners").succeed().text();
+    assert!(!owners.contains("out of sync"), "{owners}");
+    serving.stop();
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use block::{Error, Kind, Result};
 use export::{fuse, loop_device};
+use lvm::model::{LvId, VolumeGroup};
 use manager::lock::claim_record;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -81,6 +82,13 @@ impl Runtime {
             Error::io(what, error)
         })?;
         Ok(Self { attached })
+    }
+
+    /// The runtime directory, if anything was ever attached by this user since the machine started:
+    /// for those who only look.
+    pub(crate) fn if_there() -> Option<Self> {
+        let attached = manager::live::runtime_folder_if_there()?.join("attached");
+        attached.is_dir().then_some(Self { attached })
     }
 
     /// Everything that is attached, or was when its server was killed; by name.
@@ -254,6 +262,16 @@ impl Attachment {
 }
 
 impl Record {
+    /// The volume in its group's metadata.
+    pub(crate) fn find(&self, vg: &VolumeGroup) -> Option<LvId> {
+        let (group, name) = self.volume.split_once('/')?;
+        if group == vg.name {
+            vg.lv_by_name(name)
+        } else {
+            None
+        }
+    }
+
     fn read(file: &mut File) -> std::io::Result<Self> {
         let mut text = Vec::new();
         file.take(RECORD_MAX).read_to_end(&mut text)?;

@@ -17,6 +17,6 @@ mod folder;
 mod holders;
 mod server;
 
-pub(crate) use folder::{Attachment, Runtime, State, unescaped};
+pub(crate) use folder::{Attachment, Record, Runtime, State, unescaped};
 pub(crate) use holders::{after_glances, holders};
 pub(crate) use server::{Place, Server, Source, check_unused};

@@ -7,8 +7,9 @@ use super::display::{Values, write_access};
 use super::selected::{self, Groups};
 use super::{lvs, segments};
 use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::output::fields::path_or_name;
 use crate::output::report::printable;
-use crate::output::{Group, View};
+use crate::output::{Group, State, View};
 
 /// `lvdisplay`
 pub(super) const COMMAND: Command = Command {
@@ -49,7 +50,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return lvs::run(arguments, session);
     }
     let values = Values::of(arguments)?;
-    let view = session.view(arguments)?;
+    let view = session.live_view(arguments)?;
     let named = selected::groups(&view, arguments, Groups::WithVolumes, session)?;
     for named in named {
         for lv in named.volumes(arguments.has(&flags::ALL)) {
@@ -85,10 +86,16 @@ fn colons(group: &Group, lv: LvId) -> String {
         ReadAhead::None => 0,
         ReadAhead::Sectors(sectors) => i64::from(sectors),
     };
+    let active = group.state(lv).active();
+    let is_active = u8::from(active.is_some());
+    let number = active.and_then(|active| active.place.as_ref()?.number);
+    let number = number.map(|(major, minor)| format!("{major}:{minor}"));
     format!(
-        "/dev/{vg}/{name}:{vg}:{access}:0:-1:0:{sectors}:{extents}:-1:{policy}:{read_ahead}:-1:-1",
+        "{path}:{vg}:{access}:{is_active}:-1:{is_active}:{sectors}:{extents}:-1:{policy}:\
+         {read_ahead}:{number}",
+        path = path_or_name(group, lv),
         vg = group.vg.name,
-        name = volume.name(),
+        number = number.as_deref().unwrap_or("-1:-1"),
         sectors = group.lv_sectors(lv),
         extents = volume.extents().0,
     )
@@ -107,10 +114,7 @@ pub(super) fn show(
     let mut put = |label: &str, value: &str| session.line(&format!("{label:22} {value}"));
     if group.is_visible(lv) {
         if !pool {
-            put(
-                "LV Path",
-                &format!("/dev/{}/{}", group.vg.name, volume.name()),
-            )?;
+            put("LV Path", &path_or_name(group, lv))?;
         }
         put("LV Name", volume.name())?;
     } else {
@@ -181,7 +185,14 @@ fn sizes(session: &mut Session, group: &Group, lv: LvId, values: &Values) -> Res
     // The size of a snapshot is its origin's; how much it can hold is said below.
     let sized = snapshot.map_or(lv, |snapshot| snapshot.origin);
     let mut put = |label: &str, value: String| session.line(&format!("{label:22} {value}"));
-    put("LV Status", "NOT available".into())?;
+    match group.state(lv) {
+        State::Inactive => put("LV Status", "NOT available".into())?,
+        State::Unknown => put("LV Status", "unknown".into())?,
+        State::Active(_) => {
+            put("LV Status", "available".into())?;
+            put("# open", "1".into())?;
+        }
+    }
     put("LV Size", values.size(group.lv_sectors(sized)))?;
     put("Current LE", group.vg.lv(sized).extents().0.to_string())?;
     if let Some(snapshot) = snapshot {
@@ -222,6 +233,13 @@ fn settings(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error>
             put("Persistent major", &major.to_string())?;
         }
         put("Persistent minor", &volume.minor.unwrap_or(-1).to_string())?;
+    }
+    let place = group
+        .state(lv)
+        .active()
+        .and_then(|active| active.place.as_ref());
+    if let Some((major, minor)) = place.and_then(|place| place.number) {
+        put("Block device", &format!("{major}:{minor}"))?;
     }
     Ok(session.line(" ")?)
 }

@@ -16,8 +16,9 @@ pub(super) const COMMAND: Command = Command {
         The ten letters of the Attr column: type (m mirror, r RAID, o origin, s snapshot, t thin \
         pool, V thin volume, i image, l log, e metadata, C cache, p move), w writable or r \
         read-only, allocation (i inherited, c contiguous, l cling, n normal, a anywhere; capital: \
-        locked), m fixed minor, state, o open, target, z zeroes new blocks, health (p a disk is \
-        missing), k skipped on activation.",
+        locked), m fixed minor, state (a active, which is served or attached), o open, target, z \
+        zeroes new blocks, health (p a disk is missing, r an image was lost since it is active), k \
+        skipped on activation. X is unknown: whoever serves the group does not answer.",
     flags: &[
         &[flags::ALL, flags::SEGMENTS, flags::HISTORY],
         flags::REPORT,

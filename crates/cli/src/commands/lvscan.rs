@@ -6,7 +6,8 @@ use super::Session;
 use super::display::Values;
 use super::selected::{self, Groups};
 use crate::args::{Arguments, Command, Error, Example, flags};
-use crate::output::Group;
+use crate::output::fields::path_or_name;
+use crate::output::{Group, State};
 
 /// `lvscan`
 pub(super) const COMMAND: Command = Command {
@@ -40,7 +41,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         )));
     }
     let values = Values::of(arguments)?;
-    let view = session.view(arguments)?;
+    let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::WithVolumes, session)? {
         let group = named.group;
         for lv in named.volumes(arguments.has(&flags::ALL)) {
@@ -59,8 +60,13 @@ fn line(group: &Group, lv: LvId, values: &Values) -> String {
     } else {
         "        "
     };
-    let path = format!("/dev/{}/{}", group.vg.name, volume.name());
+    let state = match group.state(lv) {
+        State::Inactive => "inactive",
+        State::Unknown => "unknown ",
+        State::Active(_) => "ACTIVE  ",
+    };
+    let path = path_or_name(group, lv);
     let size = values.size(group.lv_sectors(lv));
     let policy = volume.allocation.map_or("inherit", AllocationPolicy::name);
-    format!("inactive {kind} '{path}' [{size}] {policy}")
+    format!("{state} {kind} '{path}' [{size}] {policy}")
 }

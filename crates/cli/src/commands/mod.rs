@@ -5,6 +5,7 @@
 //! disks; `catalogue` lists the commands.
 
 mod absent;
+mod activity;
 mod attach;
 mod cat;
 mod catalogue;

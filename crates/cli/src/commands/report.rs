@@ -93,6 +93,7 @@ pub(super) struct Plan {
     /// What its lines are about.
     pub(super) subject: Subject,
     asked: Subject,
+    is_about_volumes: bool,
     columns: Columns,
     selection: Option<Selection>,
     shape: Shape,
@@ -105,6 +106,23 @@ pub(super) enum Request {
     Report(Box<Plan>),
     /// A list of fields, which has been printed.
     Help,
+}
+
+/// The groups of fields that say something of a volume, which may be active.
+const OF_VOLUMES: [FieldGroup; 4] = [
+    FieldGroup::Lv,
+    FieldGroup::LvInfo,
+    FieldGroup::LvStatus,
+    FieldGroup::LvInfoStatus,
+];
+
+/// The groups of the fields that a report uses.
+fn groups(columns: &Columns, selection: Option<&Selection>) -> Vec<FieldGroup> {
+    let shown = columns.shown.iter().copied().flatten();
+    let sorted = columns.sorted.iter().map(|(field, _)| *field);
+    let selected = selection.into_iter().flat_map(Selection::fields);
+    let fields = shown.chain(sorted).chain(selected);
+    fields.map(|field: &Field| field.group).collect()
 }
 
 /// Understands the options of a report.
@@ -152,25 +170,20 @@ pub(super) fn plan(
         }
         Err(error) => return Err(Error::failed(error.to_string())),
     };
-    let shown = columns.shown.iter().copied().flatten();
-    let sorted = columns.sorted.iter().map(|(field, _)| *field);
-    let selected = selection.iter().flat_map(Selection::fields);
-    let groups: Vec<FieldGroup> = shown
-        .chain(sorted)
-        .chain(selected)
-        .map(|field: &Field| field.group)
-        .collect();
+    let groups = groups(&columns, selection.as_ref());
     let Some(subject) = kind.subject.widened(&groups) else {
         return Err(Error::failed(format!(
             "Can't report LV and PV fields at the same time in report type \"{}\".",
             kind.subject.name()
         )));
     };
+    let is_about_volumes = groups.iter().any(|group| OF_VOLUMES.contains(group));
     let shape = shape(arguments)?;
     let asked = kind.subject;
     Ok(Request::Report(Box::new(Plan {
         subject,
         asked,
+        is_about_volumes,
         columns,
         selection,
         shape,
@@ -182,6 +195,11 @@ impl Plan {
     /// What the report was asked about, before its fields widened that.
     pub(super) fn asked(&self) -> Subject {
         self.asked
+    }
+
+    /// Whether any of its fields is about a volume, which may be active.
+    pub(super) fn is_about_volumes(&self) -> bool {
+        self.is_about_volumes
     }
 
     /// Prints the report; `rows` gives its lines one after the other.

@@ -22,7 +22,12 @@ pub(super) fn report(
 ) -> Result<(), Error> {
     // The process ends behind its report, and memory with it: taking apart what was found, piece
     // by piece, would be a tenth of what a large group costs.
-    let view = ManuallyDrop::new(session.view(arguments)?);
+    let view = if plan.is_about_volumes() {
+        session.live_view(arguments)?
+    } else {
+        session.view(arguments)?
+    };
+    let view = ManuallyDrop::new(view);
     let subject = plan.subject;
     match plan.asked() {
         Subject::Pv | Subject::PvSegment => {

@@ -10,6 +10,7 @@ use std::path::Path;
 use manager::host::{DeviceSource, Host};
 use manager::scan::{Options, Scan, Severity, scan};
 
+use super::activity;
 use crate::args::{Arguments, Command, Error, flags};
 use crate::output::{View, harmless};
 
@@ -116,6 +117,15 @@ impl Session {
     /// Looks at the disks that the options name, for a report.
     pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
         Ok(View::new(self.disks(arguments)?.scan))
+    }
+
+    /// The same, with which volumes are active.
+    pub(crate) fn live_view(&mut self, arguments: &Arguments) -> Result<View, Error> {
+        let mut view = self.view(arguments)?;
+        for warning in activity::look(&mut view) {
+            self.tell(&warning);
+        }
+        Ok(view)
     }
 
     /// Looks at the disks that the options name. What is wrong with some of them is told, and

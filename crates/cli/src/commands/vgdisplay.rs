@@ -48,11 +48,10 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return vgs::run(arguments, session);
     }
     let values = Values::of(arguments)?;
-    let view = session.view(arguments)?;
+    let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;
-        if arguments.has(&flags::ACTIVE_VGS) {
-            // Nothing is active in a kernel that is not used.
+        if arguments.has(&flags::ACTIVE_VGS) && group.active_count() == 0 {
             continue;
         }
         if arguments.has(&flags::COLON) {
@@ -91,12 +90,13 @@ fn colons(group: &Group) -> String {
     let vg = &group.vg;
     let kib = |extents: u64| group.sectors(Extents(extents)) / 2;
     format!(
-        "{}:{}:{}:-1:{}:{}:0:-1:{}:{}:{}:{}:{}:{}:{}:{}:{}",
+        "{}:{}:{}:-1:{}:{}:{}:-1:{}:{}:{}:{}:{}:{}:{}:{}:{}",
         vg.name,
         if vg.is_writable() { "r/w" } else { "r" },
         status_bits(vg),
         vg.max_lv,
         group.visible_count(),
+        group.active_count(),
         vg.max_pv,
         vg.pv_count(),
         vg.pv_count() - group.missing_count(),
@@ -166,7 +166,7 @@ fn show(session: &mut Session, view: &View, group: &Group, values: &Values) -> R
     }
     put("MAX LV", vg.max_lv.to_string())?;
     put("Cur LV", group.visible_count().to_string())?;
-    put("Open LV", "0".into())?;
+    put("Open LV", group.active_count().to_string())?;
     put("Max PV", vg.max_pv.to_string())?;
     put("Cur PV", vg.pv_count().to_string())?;
     put(

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   manager::scan  ──▶  view.rs     what was found, each volume group parsed and related once
+//!   owners         ──▶  live.rs     which volumes are active
 //!                        │ row.rs   what one line of a report is about
 //!                        ▼
 //!                      fields/      every field of pvs, vgs and lvs: name, heading, value
@@ -13,12 +14,14 @@
 
 pub(crate) mod fields;
 mod harmless;
+mod live;
 pub(crate) mod report;
 mod row;
 mod units;
 mod view;
 
 pub(crate) use harmless::harmless;
+pub(crate) use live::{Active, Live, Place, State};
 pub(crate) use row::{Binary, History, PvSegment, Row, Style};
 pub(crate) use units::{Form, Units};
 pub(crate) use view::{Group, View};

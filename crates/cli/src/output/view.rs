@@ -12,6 +12,7 @@ use lvm::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup}
 use lvm::{Extents, Sectors};
 use manager::scan::{PvIndex, Scan};
 
+use super::live::{Live, State};
 use super::row::PvSegment;
 
 /// Everything that was found.
@@ -34,6 +35,8 @@ pub(crate) struct Group {
     pub(crate) relations: Relations,
     /// The volumes in the order in which stock lists them unsorted.
     pub(crate) order: Vec<LvId>,
+    /// Which volumes are active, if somebody was asked.
+    pub(crate) live: Live,
     found: Vec<Option<PvIndex>>,
     usable: Vec<bool>,
     visible: Vec<bool>,
@@ -90,6 +93,7 @@ impl Group {
             vg,
             relations,
             order,
+            live: Live::default(),
             found,
             usable,
             visible,
@@ -138,6 +142,19 @@ impl Group {
     /// Whether people see a volume.
     pub(crate) fn is_visible(&self, lv: LvId) -> bool {
         self.visible[lv.index()]
+    }
+
+    /// Whether a volume is active.
+    pub(crate) fn state(&self, lv: LvId) -> State<'_> {
+        self.live.state(lv)
+    }
+
+    /// How many of the volumes that people see are active.
+    pub(crate) fn active_count(&self) -> usize {
+        let visible = self.vg.lvs().filter(|(lv, _)| self.is_visible(*lv));
+        visible
+            .filter(|(lv, _)| self.state(*lv).active().is_some())
+            .count()
     }
 
     /// How many volumes people see.

@@ -40,7 +40,7 @@ pub fn runtime_folder() -> Result<PathBuf> {
     Ok(base)
 }
 
-/// The runtime folder, if it is there and this user's: for those who only look.
+/// The runtime directory, if it is there and this user's: for those who only look.
 pub fn runtime_folder_if_there() -> Option<PathBuf> {
     let base = base();
     require_own(&base).is_ok().then_some(base)

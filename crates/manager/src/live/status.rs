@@ -1,8 +1,8 @@
 //! What an owner says of the volumes that it serves.
 //!
-//! Reports ask for it and must not wait, so an owner asks its mirrors for a moment only: of one that
-//! does not answer in time nothing is said. A mirror is asked while its volume may be closed by
-//! another thread; that does not wait for the answer, and the answer does not keep the mirror.
+//! Reports ask for it and must not wait, so an owner asks its mirrors for a moment only: of one
+//! that does not answer in time nothing is said. A mirror is asked while its volume may be closed
+//! by another thread; that does not wait for the answer, and the answer does not keep the mirror.
 
 use std::time::{Duration, Instant};
 

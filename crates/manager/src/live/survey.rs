@@ -3,7 +3,7 @@
 //! Who reports takes nothing from an owner and changes nothing, so one that begins, ends, or was
 //! stopped by a signal is not waited for as by those who need it: it is named as one that does not
 //! answer, and the report goes on. Where nobody owns a group this costs one look into the runtime
-//! folder, which is not made for it.
+//! directory, which is not made for it.
 
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};

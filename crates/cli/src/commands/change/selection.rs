@@ -10,6 +10,7 @@ use manager::scan::{PvIndex, Scan};
 
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
+use crate::commands::activity;
 use crate::output::fields;
 use crate::output::report::{Field, FieldGroup, Selection, SelectionError, Zone};
 use crate::output::{Row, Style, View};
@@ -109,7 +110,7 @@ pub(super) fn asked(
 impl Criteria {
     /// The volumes that meet them.
     pub(super) fn volumes(&self, scan: Scan) -> Vec<Uuid> {
-        let view = View::new(scan);
+        let view = live(scan);
         let mut met = Vec::new();
         for group in &view.groups {
             let row = Row::of_group(&view, group);
@@ -148,7 +149,11 @@ impl Criteria {
 
     /// The groups that meet them, by UUID.
     pub(super) fn groups(&self, scan: Scan) -> Vec<Uuid> {
-        let view = View::new(scan);
+        let view = if self.of_volumes {
+            live(scan)
+        } else {
+            View::new(scan)
+        };
         let mut met = Vec::new();
         for group in &view.groups {
             let row = Row::of_group(&view, group);
@@ -184,4 +189,12 @@ impl Criteria {
         let mut read = |field: &'static Field| (field.read)(&row, &self.style);
         self.selection.matches(&mut read)
     }
+}
+
+/// What was found, with which volumes are active; one whose owner does not say is not chosen by
+/// that.
+fn live(scan: Scan) -> View {
+    let mut view = View::new(scan);
+    let _ = activity::look(&mut view);
+    view
 }

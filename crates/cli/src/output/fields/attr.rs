@@ -1,14 +1,15 @@
 //! The strings of letters: `-wi-a-----`, `wz--n-`, `a--`.
 //!
-//! The letters and their precedence are LVM2's (see the notes of `man lvs`, `vgs`, `pvs`). What
-//! only a running target can tell stays `-`.
+//! The letters and their precedence are LVM2's (see the notes of `man lvs`, `vgs`, `pvs`). Who
+//! serves or attaches a volume makes it active and open; what only a running target can tell is
+//! told by the owner of its group, or stays `-`.
 
-use lvm::model::{LvId, PvFlag, VgFlag, policy_letter};
+use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, policy_letter};
 use manager::scan::{Duplicate, FoundPv};
 
 use super::catalogue::fields;
 use crate::output::report::{FieldKind, Value};
-use crate::output::{Group, Row, Style};
+use crate::output::{Group, Row, State, Style};
 
 fields! { FIELDS of LvInfoStatus {
     "lv_attr" "Attr" FieldKind::Text, 0, lv_attr_field, "Type, permissions and state, as letters.";
@@ -25,6 +26,28 @@ fn lv_attr_field(row: &Row<'_>, _: &Style) -> Value {
 /// The letters of a logical volume.
 pub(crate) fn lv_attr(group: &Group, lv: LvId) -> String {
     let mut letters = lvm::model::lv_attr(&group.vg, &group.relations, lv);
+    let is_mirror = matches!(group.vg.lv(lv).first(), Some(SegmentType::Mirror(_)));
+    match group.state(lv) {
+        State::Inactive => {}
+        State::Unknown => {
+            (letters[4], letters[5]) = ('X', 'X');
+            if is_mirror {
+                letters[8] = 'X';
+            }
+        }
+        State::Active(active) => {
+            (letters[4], letters[5]) = ('a', 'o');
+            if active.is_only_read && letters[1] == 'w' {
+                letters[1] = 'R';
+            }
+            if active.is_synced_image() && letters[0] == 'I' {
+                letters[0] = 'i';
+            }
+            if active.has_failed() {
+                letters[8] = 'r';
+            }
+        }
+    }
     if group.is_partial(lv) {
         letters[8] = 'p';
     }

@@ -1,30 +1,37 @@
-//! What the kernel knows of an active volume; of an inactive one, nothing.
+//! What is known of an active volume: by whoever serves it, where stock would ask the kernel. Of an
+//! inactive one, nothing.
 
-use lvm::model::LvFlag;
+use lvm::model::{LvFlag, SegmentType};
 
 use super::catalogue::fields;
-use super::constant::{blank, minus_one, no_list, no_number, not_known};
+use super::constant::{binary, blank, minus_one, no_list, no_number, not_known};
 use crate::output::report::{FieldKind, Value};
-use crate::output::{Row, Style};
+use crate::output::{Row, State, Style};
 
 const TEXT: FieldKind = FieldKind::Text;
 const NUMBER: FieldKind = FieldKind::Number;
 const PERCENT: FieldKind = FieldKind::Percent;
 
 fields! { INFO of LvInfo {
-    "lv_kernel_major" "KMaj" NUMBER, 0, minus_one, "Major number of the active device, or -1.";
-    "lv_kernel_minor" "KMin" NUMBER, 0, minus_one, "Minor number of the active device, or -1.";
+    "lv_kernel_major" "KMaj" NUMBER, 0, |row, style| number(row, style, |number| number.0),
+        "Major number of the active device, or -1.";
+    "lv_kernel_minor" "KMin" NUMBER, 0, |row, style| number(row, style, |number| number.1),
+        "Minor number of the active device, or -1.";
     "lv_kernel_read_ahead" "KRahead" FieldKind::Size, 0, minus_one,
         "Read-ahead of the active device, or -1.";
     "lv_permissions" "LPerms" TEXT, 8, permissions, "Whether the active device may be written.";
-    "lv_suspended" "Suspended" FieldKind::Binary(&["suspended"]), 10, not_known,
+    "lv_suspended" "Suspended" FieldKind::Binary(&["suspended"]), 10,
+        |row, style| of_active(row, style, None),
         "Whether the active device is suspended.";
     "lv_live_table" "LiveTable" FieldKind::Binary(&["live table present", "live table"]), 20,
-        not_known, "Whether the active device has a table.";
+        |row, style| of_active(row, style, Some("live table present")),
+        "Whether the active device has a table.";
     "lv_inactive_table" "InactiveTable"
         FieldKind::Binary(&["inactive table present", "inactive table"]), 20,
-        not_known, "Whether a table waits to become the active device's.";
-    "lv_device_open" "DevOpen" FieldKind::Binary(&["open"]), 10, not_known,
+        |row, style| of_active(row, style, None),
+        "Whether a table waits to become the active device's.";
+    "lv_device_open" "DevOpen" FieldKind::Binary(&["open"]), 10,
+        |row, style| of_active(row, style, Some("open")),
         "Whether the active device is open.";
 } }
 
@@ -32,8 +39,8 @@ fields! { STATUS of LvStatus {
     "data_percent" "Data%" PERCENT, 6, no_number, "How full a snapshot, thin or cache volume is.";
     "snap_percent" "Snap%" PERCENT, 6, no_number, "How full a snapshot is.";
     "metadata_percent" "Meta%" PERCENT, 6, no_number, "How full a pool's metadata is.";
-    "copy_percent" "Cpy%Sync" PERCENT, 0, no_number, "How much of a copy or move is in sync.";
-    "sync_percent" "Cpy%Sync" PERCENT, 0, no_number, "The same as copy_percent.";
+    "copy_percent" "Cpy%Sync" PERCENT, 0, copied, "How much of a copy or move is in sync.";
+    "sync_percent" "Cpy%Sync" PERCENT, 0, copied, "The same as copy_percent.";
     "cache_total_blocks" "CacheTotalBlocks" NUMBER, 0, no_number, "Blocks of a cache.";
     "cache_used_blocks" "CacheUsedBlocks" NUMBER, 16, no_number, "Blocks of a cache in use.";
     "cache_dirty_blocks" "CacheDirtyBlocks" NUMBER, 0, no_number,
@@ -68,16 +75,90 @@ fields! { STATUS of LvStatus {
     "writecache_error" "WCacheErrors" NUMBER, 0, no_number, "Errors of a writecache.";
 } }
 
+fn state<'a>(row: &Row<'a>) -> State<'a> {
+    let volume = row.volume();
+    volume.map_or(State::Inactive, |(group, lv, _)| group.state(lv))
+}
+
+pub(super) fn active(row: &Row<'_>, _: &Style) -> Value {
+    Value::text(match state(row) {
+        State::Inactive => "",
+        State::Unknown => "unknown",
+        State::Active(_) => "active",
+    })
+}
+
+/// A column that is set for what is active.
+pub(super) fn active_as(row: &Row<'_>, style: &Style, word: &'static str) -> Value {
+    match state(row) {
+        State::Inactive => binary(style, false, word),
+        State::Unknown => not_known(row, style),
+        State::Active(_) => binary(style, true, word),
+    }
+}
+
+/// No other machine is asked; of a volume that may be active here, nothing is known either.
+pub(super) fn active_elsewhere(row: &Row<'_>, style: &Style) -> Value {
+    match state(row) {
+        State::Unknown => not_known(row, style),
+        State::Inactive | State::Active(_) => binary(style, false, ""),
+    }
+}
+
+pub(super) fn image_synced(row: &Row<'_>, style: &Style) -> Value {
+    let active = state(row).active();
+    let is_synced = active.is_some_and(crate::output::Active::is_synced_image);
+    binary(style, is_synced, "image synced")
+}
+
+/// A column that is known of what is active: set to this word, or not.
+fn of_active(row: &Row<'_>, style: &Style, word: Option<&'static str>) -> Value {
+    match state(row) {
+        State::Inactive | State::Unknown => not_known(row, style),
+        State::Active(_) => binary(style, word.is_some(), word.unwrap_or_default()),
+    }
+}
+
+/// One of the numbers of the node at which the volume is attached.
+fn number(row: &Row<'_>, style: &Style, which: fn((u32, u32)) -> u32) -> Value {
+    let place = state(row).active().and_then(|active| active.place.as_ref());
+    match place.and_then(|place| place.number) {
+        Some(number) => Value::number(which(number)),
+        None => minus_one(row, style),
+    }
+}
+
+fn copied(row: &Row<'_>, _: &Style) -> Value {
+    match state(row)
+        .active()
+        .and_then(|active| active.mirror.as_ref())
+    {
+        Some(mirror) => Value::percent(mirror.in_sync, mirror.regions),
+        None => Value::no_number(),
+    }
+}
+
 fn permissions(row: &Row<'_>, _: &Style) -> Value {
     let volume = row.volume().map(|(_, _, volume)| volume);
     let read_only =
         volume.is_some_and(|volume| !volume.is_writable() && !volume.flags.has(LvFlag::Pvmove));
-    Value::text(if read_only { "read-only" } else { "unknown" })
+    Value::text(match state(row) {
+        _ if read_only => "read-only",
+        State::Active(active) if active.is_only_read => "read-only-override",
+        State::Active(_) => "writeable",
+        State::Inactive | State::Unknown => "unknown",
+    })
 }
 
 fn health(row: &Row<'_>, _: &Style) -> Value {
-    let partial = row
-        .volume()
-        .is_some_and(|(group, lv, _)| group.is_partial(lv));
-    Value::text(if partial { "partial" } else { "" })
+    let Some((group, lv, volume)) = row.volume() else {
+        return Value::text("");
+    };
+    let is_mirror = matches!(volume.first(), Some(SegmentType::Mirror(_)));
+    Value::text(match group.state(lv) {
+        _ if group.is_partial(lv) => "partial",
+        State::Active(active) if active.has_failed() => "refresh needed",
+        State::Unknown if is_mirror => "unknown",
+        _ => "",
+    })
 }

@@ -4,7 +4,7 @@ use lvm::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, Segment, SegmentType
 
 use super::catalogue::fields;
 use super::constant::{binary, blank, minus_one, no_number, not_set, optional, size, sorted_list};
-use super::lv_relations as related;
+use super::{kernel, lv_relations as related};
 use crate::output::report::{AUTO, FieldKind, Instant, UNDEFINED, Value};
 use crate::output::{Group, Row, Style};
 
@@ -17,14 +17,17 @@ fields! { FIELDS of Lv {
     "lv_uuid" "LV UUID" TEXT, 38, uuid, "The UUID.";
     "lv_name" "LV" TEXT, 4, name, "The name, in brackets where the volume is a part of another.";
     "lv_full_name" "LV" TEXT, 4, full_name, "The name behind that of its group: VG/LV.";
-    "lv_path" "Path" TEXT, 0, path, "Where an active volume is found; nothing for parts.";
-    "lv_dm_path" "DMPath" TEXT, 0, dm_path, "Where device-mapper shows an active volume.";
+    "lv_path" "Path" TEXT, 0, path,
+        "Where it is attached, else the name that stock would give it; nothing for parts.";
+    "lv_dm_path" "DMPath" TEXT, 0, dm_path,
+        "Where it is attached, else the name that device-mapper would give it.";
     "lv_parent" "Parent" TEXT, 0, related::parent, "The volume that this one is a part of.";
     "lv_layout" "Layout" LIST, 10, related::layout, "How its data lies.";
     "lv_role" "Role" LIST, 10, related::role, "What it is for.";
     "lv_initial_image_sync" "InitImgSync" FieldKind::Binary(&["initial image sync", "sync"]), 10,
         initial_sync, "Whether its copies were synchronised when it was created.";
-    "lv_image_synced" "ImgSynced" FieldKind::Binary(&["image synced", "synced"]), 10, not_set,
+    "lv_image_synced" "ImgSynced" FieldKind::Binary(&["image synced", "synced"]), 10,
+        kernel::image_synced,
         "Whether this copy is synchronised.";
     "lv_merging" "Merging" FieldKind::Binary(&["merging"]), 10, related::merging,
         "Whether a snapshot is on its way back into its origin.";
@@ -43,15 +46,17 @@ fields! { FIELDS of Lv {
     "lv_autoactivation" "AutoAct" FieldKind::Binary(&["enabled"]), 0, autoactivation,
         "Whether it is activated when the machine starts.";
     "lv_when_full" "WhenFull" TEXT, 15, when_full, "What a thin pool does when it is full.";
-    "lv_active" "Active" TEXT, 0, blank, "Where it is active.";
+    "lv_active" "Active" TEXT, 0, kernel::active, "Whether it is active: served or attached.";
     "lv_active_locally" "ActLocal"
-        FieldKind::Binary(&["active locally", "active", "locally"]), 10, not_set,
+        FieldKind::Binary(&["active locally", "active", "locally"]), 10,
+        |row, style| kernel::active_as(row, style, "active locally"),
         "Whether it is active here.";
     "lv_active_remotely" "ActRemote"
-        FieldKind::Binary(&["active remotely", "active", "remotely"]), 10, not_set,
+        FieldKind::Binary(&["active remotely", "active", "remotely"]), 10, kernel::active_elsewhere,
         "Whether it is active elsewhere.";
     "lv_active_exclusively" "ActExcl"
-        FieldKind::Binary(&["active exclusively", "active", "exclusively"]), 10, not_set,
+        FieldKind::Binary(&["active exclusively", "active", "exclusively"]), 10,
+        |row, style| kernel::active_as(row, style, "active exclusively"),
         "Whether it is active in one place only.";
     "lv_major" "Maj" NUMBER, 0, |row, _| device_number(row.volume().and_then(|v| v.2.major)),
         "Major number of its own choice, or -1.";
@@ -143,15 +148,27 @@ fn full_name(row: &Row<'_>, _: &Style) -> Value {
     Value::text(format!("{}/{}", group.vg.name, volume.name()))
 }
 
-/// `/dev/VG/LV`, where such a link would exist.
-pub(super) fn path_of(group: &Group, lv: LvId) -> String {
+/// Where a volume is attached, else `/dev/VG/LV`.
+pub(crate) fn path_or_name(group: &Group, lv: LvId) -> String {
+    let name = || format!("/dev/{}/{}", group.vg.name, group.vg.lv(lv).name());
+    place(group, lv).unwrap_or_else(name)
+}
+
+/// The same, but `/dev/VG/LV` only where stock would have such a link.
+fn path_of(group: &Group, lv: LvId) -> String {
     let hidden =
         !group.is_visible(lv) || matches!(group.vg.lv(lv).first(), Some(SegmentType::ThinPool(_)));
     if hidden {
-        String::new()
+        place(group, lv).unwrap_or_default()
     } else {
-        format!("/dev/{}/{}", group.vg.name, group.vg.lv(lv).name())
+        path_or_name(group, lv)
     }
+}
+
+/// Where a volume is attached.
+fn place(group: &Group, lv: LvId) -> Option<String> {
+    let place = group.state(lv).active()?.place.as_ref()?;
+    Some(place.path.display().to_string())
 }
 
 fn path(row: &Row<'_>, _: &Style) -> Value {
@@ -163,9 +180,12 @@ fn path(row: &Row<'_>, _: &Style) -> Value {
 }
 
 fn dm_path(row: &Row<'_>, _: &Style) -> Value {
-    let Some((group, _, volume)) = row.volume() else {
+    let Some((group, lv, volume)) = row.volume() else {
         return Value::text("");
     };
+    if let Some(place) = place(group, lv) {
+        return Value::text(place);
+    }
     Value::text(format!(
         "/dev/mapper/{}",
         dm_name(&group.vg.name, volume.name(), None)

@@ -4,8 +4,9 @@
 //! and the readers below it. A reader gets the row and the style and gives a value; it is called
 //! only for fields that a report uses. A row without what the field is about gives nothing.
 //!
-//! What only a running kernel target knows (how full, how synchronised) has no value here:
-//! volumes are shown as stock shows them when they are not active.
+//! Volumes that are served or attached are shown as active, with what their owner says of them;
+//! all others as stock shows them when they are not active. What only a running kernel target
+//! knows (how full) has no value here.
 
 mod attr;
 mod catalogue;
@@ -19,3 +20,4 @@ mod vdo;
 mod vg;
 
 pub(crate) use catalogue::{ALL, help, selection_help};
+pub(crate) use lv::path_or_name;

@@ -1,0 +1,98 @@
+//! Which volumes are active, for reports: their owners are asked, and attachments looked up.
+//!
+//! Once for a report, for all its groups together, and for a second at most: an owner that does not
+//! answer is told of, and makes its group's volumes "unknown". Where nobody serves or attaches
+//! anything, two directories are looked for, and that is all.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use lvm::Uuid;
+use lvm::model::LvId;
+use manager::live::{SURVEY_MAX, Surveyed, survey};
+
+use crate::attachment::{Attachment, Record, Runtime, State};
+use crate::output::{Active, Group, Live, Place, View};
+
+/// Finds out which volumes of the view are active. Gives what people should be told.
+pub(super) fn look(view: &mut View) -> Vec<String> {
+    let groups: Vec<Uuid> = view.groups.iter().map(|group| group.vg.uuid).collect();
+    let owners = survey(Some(&groups), SURVEY_MAX);
+    let attached = served();
+    let mut warnings = Vec::new();
+    for group in &mut view.groups {
+        let is_alone = groups.iter().filter(|uuid| **uuid == group.vg.uuid).count() == 1;
+        let mine = |owner: &&Surveyed| {
+            // Of clones, the one by that name.
+            owner.group == group.vg.uuid && (is_alone || owner.name == group.vg.name)
+        };
+        let owner = owners.iter().find(mine);
+        if let Some(Err(error)) = owner.map(|owner| &owner.volumes) {
+            let who = owner.map(Surveyed::who).unwrap_or_default();
+            warnings.push(format!(
+                "WARNING: Which volumes of {} are active is unknown: {who} did not say within {} \
+                 s: {error}",
+                group.vg.name,
+                SURVEY_MAX.as_secs()
+            ));
+        }
+        group.live = live(group, owner, &attached);
+    }
+    warnings
+}
+
+/// What is attached now.
+fn served() -> Vec<Record> {
+    let all = Runtime::if_there().and_then(|runtime| runtime.attachments().ok());
+    let served = all.unwrap_or_default().into_iter();
+    let served = served.filter(|one: &Attachment| one.state == State::Served);
+    served.map(|one| one.record).collect()
+}
+
+fn live(group: &Group, owner: Option<&Surveyed>, attached: &[Record]) -> Live {
+    let vg = &group.vg;
+    let mut places: HashMap<LvId, Place> = attached
+        .iter()
+        .filter_map(|record| Some((record.find(vg)?, place(record))))
+        .collect();
+    let mut live = Live::default();
+    let volumes = match owner.map(|owner| &owner.volumes) {
+        Some(Err(_)) => return Live::Unknown,
+        Some(Ok(volumes)) => &volumes[..],
+        None => &[],
+    };
+    for said in volumes {
+        let Some(lv) = said.find(vg) else {
+            continue;
+        };
+        let active = Active {
+            place: places.remove(&lv),
+            ..Active::default()
+        };
+        live.add(vg, lv, active);
+        live.note_mirrors(vg, said);
+    }
+    // Who only reads needs no owner.
+    for (lv, place) in places {
+        let active = Active {
+            place: Some(place),
+            is_only_read: true,
+            ..Active::default()
+        };
+        live.add(vg, lv, active);
+    }
+    live
+}
+
+fn place(record: &Record) -> Place {
+    let path = record.node.as_ref().unwrap_or(&record.file).clone();
+    // A file is not looked at: its server may be stuck.
+    let number = record.node.as_deref().and_then(number);
+    Place { path, number }
+}
+
+fn number(node: &Path) -> Option<(u32, u32)> {
+    let number = std::fs::metadata(node).ok()?.rdev();
+    Some((rustix::fs::major(number), rustix::fs::minor(number)))
+}
