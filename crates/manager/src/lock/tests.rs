@@ -4,9 +4,13 @@ use std::fs::File;
 use std::time::Duration;
 
 use block::file::LockMode::{Exclusive, Shared};
+use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
 use super::holder::{has_lock, pids};
-use super::{ImageUse, LockByte, StockName, lock_images, lock_pvs, lock_stock};
+use super::{
+    FileId, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same, lock_images,
+    lock_pvs, lock_stock,
+};
 use crate::Kind;
 use crate::tests::fixture::Folder;
 
@@ -158,4 +162,82 @@ fn holders_of_bytes_are_found() {
     lock_images(&mine, ImageUse::Writing)
         .map(drop)
         .expect("nor when they stay");
+}
+
+/// The bytes are those that qemu locks and tests, by their numbers: what writes says 100, 101, 201
+/// and 203, is stopped by 101, 103, 200 and 201, and gives all back; what reads says 100, and is
+/// stopped by 200.
+#[test]
+fn images_are_locked_as_qemu_does() {
+    let folder = Folder::new();
+    let of_qemu = open(&folder, "i");
+    let ours = [("i", open(&folder, "i"))];
+    let locked = || -> Vec<u64> {
+        let bytes = (100..104).chain(200..204);
+        bytes
+            .filter(|byte| is_byte_locked(&of_qemu, *byte).expect("is tested"))
+            .collect()
+    };
+    let uses = [
+        (
+            ImageUse::Writing,
+            &[100, 101, 201, 203][..],
+            [101, 103, 200, 201].as_slice(),
+        ),
+        (ImageUse::Reading, &[100], &[200]),
+    ];
+    for (usage, says, stops) in uses {
+        let held = lock_images(&ours, usage).expect("is free");
+        assert_eq!(locked(), says, "{usage:?}");
+        drop(held);
+        assert_eq!(locked(), Vec::<u64>::new(), "{usage:?}");
+        for byte in (100..104).chain(200..204) {
+            let held = lock_byte(&of_qemu, byte, Shared).expect("is tried");
+            assert_eq!(held, LockOutcome::Held);
+            let outcome = lock_images(&ours, usage).map(drop);
+            assert_eq!(outcome.is_err(), stops.contains(&byte), "{usage:?} {byte}");
+            unlock_byte(&of_qemu, byte).expect("is given back");
+        }
+    }
+}
+
+/// What an owner holds is known by physical volume and by file, and no longer than it is held.
+#[test]
+fn owners_know_what_they_hold() {
+    let folder = Folder::new();
+    let file = |name| FileId::of(&open(&folder, name)).expect("is there");
+    let uuid = |seed: u8| lvm::Uuid::from_random(&[seed; 32]);
+    let (one, other) = (file("one"), file("other"));
+    assert_eq!(FileId::at(&folder.path("one")).expect("is there"), one);
+    let owned = OwnedGroup::new(uuid(9));
+    owned.hold(uuid(1), one);
+    assert!(owned.holds_file(one) && !owned.holds_file(other));
+    assert!(owned.holds_pv(uuid(1)) && !owned.holds_pv(uuid(2)));
+    assert!(!owned.is_on_disks());
+    owned.hold(uuid(2), FileId::Disk(1));
+    assert!(owned.is_on_disks());
+    owned.release(uuid(2));
+    assert!(owned.holds_pv(uuid(1)) && !owned.holds_pv(uuid(2)) && !owned.is_on_disks());
+    assert!(!owned.holds_stock("vg0"));
+    owned.set_stock(Some("vg0"));
+    assert!(owned.holds_stock("vg0") && !owned.holds_stock("vg1"));
+    owned.set_stock(None);
+    assert!(!owned.holds_stock("vg0"));
+}
+
+/// A record that was removed and made anew is another one, though it has the same name.
+#[test]
+fn records_are_told_from_their_successors() {
+    let folder = Folder::new();
+    let path = folder.path("record");
+    let first = claim_record(&path).expect("can be made").expect("is free");
+    assert!(
+        claim_record(&path).expect("is there").is_none(),
+        "it is held"
+    );
+    assert!(is_same(&first, &path));
+    std::fs::remove_file(&path).expect("is removed");
+    assert!(!is_same(&first, &path), "it is gone");
+    let second = claim_record(&path).expect("can be made").expect("is free");
+    assert!(is_same(&second, &path) && !is_same(&first, &path));
 }
