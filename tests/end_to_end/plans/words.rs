@@ -129,6 +129,7 @@ pub(super) fn plan(vg: &VolumeGroup, words: &[String]) -> Result<Change> {
             let size = PvSize {
                 device: member(path).size,
                 asked,
+                least: Sectors::ZERO,
             };
             resize_pv(vg, pv, &member(path).header, size, &mut author)
         }

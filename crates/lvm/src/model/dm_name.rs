@@ -12,6 +12,12 @@
 
 use crate::Uuid;
 
+/// The bytes of the longest device-mapper name, without the final NUL: the kernel takes no longer
+/// one.
+pub const DM_NAME_LEN_MAX: usize = 127;
+/// What LVM2 counts beside the two names: a hyphen between them, and room for more.
+const NAME_RESERVE: usize = 3;
+
 /// The device-mapper name of a volume, or of one of its layers (`real`, `cow`, `tpool`, …).
 pub fn dm_name(vg: &str, lv: &str, layer: Option<&str>) -> String {
     let mut name = String::with_capacity(vg.len() + lv.len() + 8);
@@ -23,6 +29,13 @@ pub fn dm_name(vg: &str, lv: &str, layer: Option<&str>) -> String {
         push_doubled(&mut name, layer);
     }
     name
+}
+
+/// The bytes that the name of a volume counts for against [`DM_NAME_LEN_MAX`]: as LVM2 counts
+/// them, which does not see that hyphens are doubled, or as the kernel does, where that is more.
+pub fn dm_name_length(vg: &str, lv: &str) -> usize {
+    let by_lvm = vg.len() + lv.len() + NAME_RESERVE;
+    by_lvm.max(dm_name(vg, lv, None).len())
 }
 
 /// The device-mapper UUID of a volume, or of one of its layers.

@@ -32,7 +32,7 @@ mod words;
 pub use allocation::{Allocation, AllocationMap, Certainty, ExtentRange, Run};
 pub use attr::{lv_attr, policy_letter};
 pub use check::{FINDINGS_MAX, Finding, Severity, check, dependency_order, has_errors};
-pub use dm_name::{dm_name, dm_uuid, split_dm_name};
+pub use dm_name::{DM_NAME_LEN_MAX, dm_name, dm_name_length, dm_uuid, split_dm_name};
 pub use export::to_text;
 pub use extras::{Extra, Extras};
 pub use flags::{Flag, Flags, LvFlag, Place, PvFlag, TypeFlag, VgFlag};

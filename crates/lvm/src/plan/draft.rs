@@ -13,8 +13,8 @@ use super::change::{
     VolumeChange, When,
 };
 use crate::model::{
-    AllocationMap, Certainty, ExtentRange, LogicalVolume, LvFlag, LvId, PvId, Severity, VgFlag,
-    VolumeGroup, check,
+    AllocationMap, Certainty, DM_NAME_LEN_MAX, ExtentRange, LogicalVolume, LvFlag, LvId, PvId,
+    Severity, VgFlag, VolumeGroup, check, dm_name_length,
 };
 use crate::ondisk::PvUse;
 use crate::{Bytes, Error, Extents, Kind, Result, Uuid};
@@ -95,6 +95,7 @@ impl Draft {
 
     /// The finished change.
     pub(super) fn finish(mut self, author: &Author<'_>) -> Result<Change> {
+        require_names_fit(Some(&self.old), &self.vg)?;
         seal(&mut self.vg, author)?;
         let mut volumes = volume_changes(&self.old, &self.vg);
         for id in &self.activate {
@@ -141,6 +142,26 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
             ),
         )),
     }
+}
+
+/// Refuses new names that are too long for device-mapper, those of hidden volumes included: nobody
+/// could activate the volumes in the kernel. Names that `old` has already stay.
+pub(super) fn require_names_fit(old: Option<&VolumeGroup>, new: &VolumeGroup) -> Result<()> {
+    let was =
+        |name: &str| old.is_some_and(|old| old.name == new.name && old.lv_by_name(name).is_some());
+    for (_, lv) in new.lvs() {
+        let length = dm_name_length(&new.name, lv.name());
+        if length > DM_NAME_LEN_MAX && !was(lv.name()) {
+            return Err(refused(format!(
+                "LV name \"{}/{}\" length {length} is not supported: with its group and doubled \
+                 hyphens a name may have {DM_NAME_LEN_MAX} bytes under /dev/mapper; choose a \
+                 shorter one",
+                new.name,
+                lv.name()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A header says that its volume is in use only while it is: set behind the commit that adds the

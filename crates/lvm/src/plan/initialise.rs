@@ -27,8 +27,8 @@ const LABEL_SECTORS: Sectors = Sectors(4);
 const ALIGNMENT_DEFAULT: Sectors = Sectors(2048);
 /// A metadata area has so many pages at least.
 const AREA_PAGES_MIN: u64 = 8;
-/// `devices/pv_min_size`, 2 MiB.
-const SIZE_MIN_DEFAULT: Sectors = Sectors(4096);
+/// `devices/pv_min_size` where it is not set: 2 MiB.
+pub const SIZE_MIN_DEFAULT: Sectors = Sectors(4096);
 /// Bytes at the start of a metadata area that are zeroed with it.
 const AREA_ZEROED: usize = 8 * SECTOR_SIZE as usize;
 const EXTENSION_VERSION: u32 = 2;
@@ -242,12 +242,18 @@ struct Layout {
 impl Layout {
     fn of(new: &NewPv, device: &Device, size: Sectors) -> Result<Self> {
         let (alignment, offset) = new.aligned(device);
+        if alignment > size {
+            return Err(refused(format!(
+                "Data alignment must not exceed device size: {} of {}",
+                display_size(alignment),
+                display_size(size)
+            )));
+        }
         let page = device.page_size.whole_sectors().max(Sectors(1));
         let area_min = page * AREA_PAGES_MIN;
         let area_size = new
             .area_size
-            .unwrap_or(ALIGNMENT_DEFAULT.checked_sub(page).unwrap_or(area_min))
-            .max(area_min);
+            .unwrap_or(ALIGNMENT_DEFAULT.checked_sub(page).unwrap_or(area_min));
         let mut layout = Self {
             areas: Vec::new(),
             bootloader: None,
@@ -274,7 +280,8 @@ impl Layout {
         if let Some(fixed) = new.pe_start {
             layout.pe_start = fixed;
         }
-        if layout.pe_start >= size {
+        // Where they are equal there is no room for an extent, which is for the group to mind.
+        if layout.pe_start > size {
             return Err(refused(format!(
                 "Data alignment must not exceed device size: extents would begin at {} of {}",
                 display_size(layout.pe_start),
@@ -282,7 +289,7 @@ impl Layout {
             )));
         }
         if new.areas == AreaCount::Two {
-            layout.add_second(size, (area_size, area_min), alignment)?;
+            layout.add_second(size, (area_size.max(area_min), area_min), alignment)?;
         }
         Ok(layout)
     }
@@ -341,6 +348,14 @@ fn first_end(
 ) -> Result<Sectors> {
     let wanted = start.checked_add(size).ok_or_else(too_large)?;
     let mut end = round(wanted, alignment, offset)?;
+    if end - start < least {
+        let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default().0;
+        return Err(refused(format!(
+            "Metadata area size too small: {} bytes. It must be at least {} bytes.",
+            bytes(end - start),
+            bytes(least)
+        )));
+    }
     if end > limit {
         let room = limit.checked_sub(start).unwrap_or_default();
         let reserve = alignment.checked_mul(2).ok_or_else(too_large)?;

@@ -12,7 +12,7 @@ use lvm::plan::group::{
     extend_group, import_group, merge_groups, reduce_group, remove_group, remove_missing,
     rename_group, restore_group, restore_missing, split_group,
 };
-use lvm::plan::initialise::{AreaCount, NewPv};
+use lvm::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT};
 use lvm::plan::logical::{
     Along, Conversion, ImageStates, Initial, MirrorOptions, MirrorState, NewKind, NewVolume,
     Resize, Split, Stripes, change_volume, convert_mirrors, create_volume, order_images,
@@ -104,6 +104,7 @@ impl Command {
                 let size = PvSize {
                     device: scan.device(found.device).size.whole_sectors(),
                     asked: Some(Sectors(sectors)),
+                    least: SIZE_MIN_DEFAULT,
                 };
                 resize_pv(vg, id, &found.header, size, author)
             }

@@ -2,7 +2,7 @@
 
 use lvm::model::name::validate_tag;
 use lvm::ondisk::AreaUse;
-use lvm::plan::initialise::{AreaCount, NewPv, StartOfDevice};
+use lvm::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
 use lvm::plan::size::parse_size;
 use lvm::{Sectors, UUID_LEN, Uuid};
 
@@ -239,6 +239,13 @@ pub(super) fn refuse(arguments: &Arguments, unsupported: &[Flag]) -> Result<(), 
     }
 }
 
+/// `devices/pv_min_size`: nothing smaller becomes or stays a physical volume.
+pub(super) fn pv_min_size(work: &Work<'_>) -> Sectors {
+    let kib = work.host().config.integer("devices/pv_min_size");
+    let kib = kib.and_then(|kib| u64::try_from(kib).ok());
+    kib.map_or(SIZE_MIN_DEFAULT, |kib| Sectors(kib.saturating_mul(2)))
+}
+
 /// A new physical volume as the arguments want it. Its identity is given later.
 pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Error> {
     let mut new = NewPv::new(Uuid::from_random(&[0; UUID_LEN]));
@@ -263,8 +270,8 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
         Some(other) => return Err(invalid(&METADATA_COPIES, &other.to_string())),
     };
     new.area_size = match size(arguments, &METADATA_SIZE, 'm')? {
-        Some(size) => Some(size),
-        None => setting("metadata/pvmetadatasize")
+        Some(size) if size > Sectors::ZERO => Some(size),
+        _ => setting("metadata/pvmetadatasize")
             .filter(|size| *size > 0)
             .map(Sectors),
     };
@@ -285,9 +292,7 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
     if let Some(sector) = number(arguments, &flags::LABEL_SECTOR)? {
         new.label_sector = sector;
     }
-    if let Some(kib) = setting("devices/pv_min_size") {
-        new.size_min = Sectors(kib.saturating_mul(2));
-    }
+    new.size_min = pv_min_size(work);
     if choice(arguments, &ZERO)? == Some(Choice::No) {
         new.start = StartOfDevice::Kept;
     }

@@ -50,6 +50,7 @@ fn operands(
     unnamed: Unnamed,
     work: &Work<'_>,
 ) -> Result<Vec<String>, Error> {
+    require_no_names(arguments, &ALL)?;
     let operands = arguments.operands();
     let wants_all = arguments.has(&ALL) || (operands.is_empty() && unnamed == Unnamed::All);
     if operands.is_empty() && !wants_all {
@@ -83,6 +84,16 @@ fn operands(
         }
     }
     Ok(names)
+}
+
+/// Refuses names beside an option that means everything: who gives both means the names.
+pub(super) fn require_no_names(arguments: &Arguments, all: &Flag) -> Result<(), Error> {
+    match arguments.operands() {
+        [name, ..] if arguments.has(all) => Err(Error::usage(format!(
+            "Command does not accept argument: {name}."
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What names this group alone: its name, or its UUID where another group has the name, too.

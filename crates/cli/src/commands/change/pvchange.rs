@@ -8,6 +8,7 @@ use manager::scan::{FoundPv, Scan};
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
+use super::groups::require_no_names;
 use super::pvresize::{gone, header, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
@@ -63,6 +64,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
         return Err(Error::usage("Please give a physical volume path, or -a."));
     }
+    require_no_names(arguments, &ALL)?;
     if arguments.has(&ALL) || names.is_empty() {
         let scan = work.scan()?;
         let device = |pv: &FoundPv| scan.device(pv.device).name.clone();
@@ -76,7 +78,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
     }
     let (mut done, mut left) = (0, 0);
-    for name in &names {
+    for name in &finder.distinct(&work.scan()?, &names) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
             work.fail_later(&gone(name).to_string());

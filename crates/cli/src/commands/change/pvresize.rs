@@ -7,9 +7,9 @@ use manager::apply::{Planned, Question, Request};
 use manager::scan::{FoundPv, Scan};
 use manager::{Error as Failure, Kind};
 
-use super::arguments::{CHANGE, size};
+use super::arguments::{CHANGE, pv_min_size, size};
 use super::run::run;
-use super::work::{Work, planned};
+use super::work::{Work, planned, refusal};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const SIZE: Flag = Flag::value(
@@ -39,9 +39,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage("Please supply physical volume(s)"));
     }
     let asked = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
+    let least = pv_min_size(work);
     let finder = work.finder();
     let (mut done, mut left) = (0, 0);
-    for name in arguments.operands() {
+    for name in &finder.distinct(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
             work.fail_later(&format!("Cannot use {name}: device not found"));
@@ -54,6 +55,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             let size = PvSize {
                 device: device.size.whole_sectors(),
                 asked,
+                least,
             };
             let change = match scan.group_of(pv) {
                 Some(group) => {
@@ -108,6 +110,9 @@ fn question(name: &str, size: PvSize) -> Option<Question> {
 /// A physical volume without a group: only its header says how large it is.
 fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> manager::Result<Planned> {
     let new = size.asked.unwrap_or(size.device);
+    let areas = pv.header.data_areas.first();
+    let pe_start = areas.map_or(Sectors::ZERO, |data| data.offset.whole_sectors());
+    size.require_start(pe_start, name).map_err(refusal)?;
     let bytes = new.to_bytes().filter(|_| new <= size.device);
     let bytes = bytes.ok_or_else(|| {
         let what = format!("{name}: the size asked for is larger than the device");

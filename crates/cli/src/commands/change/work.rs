@@ -355,6 +355,21 @@ impl Finder {
         find_pv(scan, self.folder.as_deref(), name)
     }
 
+    /// The names without those that mean the same device as an earlier one.
+    pub(super) fn distinct(&self, scan: &Scan, names: &[String]) -> Vec<String> {
+        let mut seen = Vec::new();
+        let is_new = |name: &&String| match self.device(scan, name) {
+            Ok(device) if seen.contains(&device) => false,
+            Ok(device) => {
+                seen.push(device);
+                true
+            }
+            // What is wrong with it, its turn will show.
+            Err(_) => true,
+        };
+        names.iter().filter(is_new).cloned().collect()
+    }
+
     /// The member of `group` on the device that `name` means.
     pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
         let index = self.pv(scan, name).ok()?;
@@ -502,14 +517,21 @@ pub(super) fn refusal(error: lvm::Error) -> manager::Error {
 fn named_in(request: &Request, error: &manager::Error) -> Error {
     let text = error.to_string();
     let mut groups = request.groups.iter();
-    let missing = groups.find(|name| text.starts_with(&format!("Volume group \"{name}\" not")));
-    match missing.filter(|_| error.kind() == manager::Kind::NotFound) {
-        Some(name) => Error::failed(format!(
-            "Volume group \"{name}\" not found\nCannot process volume group {name}\nSee vgs, and \
-             name its devices with --devices if it is in images."
-        )),
-        None => Error::failed(text),
+    match groups.find(|name| text.starts_with(&format!("Volume group \"{name}\" not"))) {
+        Some(name) => missing(name, error),
+        None => failed(error),
     }
+}
+
+/// Why a group is not found; where it is not there, with stock's second sentence.
+pub(super) fn missing(name: &str, error: &manager::Error) -> Error {
+    if error.kind() != manager::Kind::NotFound {
+        return failed(error);
+    }
+    Error::failed(format!(
+        "Volume group \"{name}\" not found\nCannot process volume group {name}\nSee vgs, and name \
+         its devices with --devices if it is in images."
+    ))
 }
 
 /// What the manager could not do, as a failure of the command.

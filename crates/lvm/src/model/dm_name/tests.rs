@@ -2,7 +2,7 @@
 
 use proptest::prelude::proptest;
 
-use super::{dm_name, split_dm_name};
+use super::{DM_NAME_LEN_MAX, dm_name, dm_name_length, split_dm_name};
 
 #[test]
 fn hyphens_are_doubled() {
@@ -10,6 +10,13 @@ fn hyphens_are_doubled() {
     assert_eq!(dm_name("vg0", "home", None), "vg0-home");
     assert_eq!(dm_name("my-vg", "a-b", None), "my--vg-a--b");
     assert_eq!(dm_name("vg0", "origin", Some("real")), "vg0-origin-real");
+}
+
+#[test]
+fn the_longer_of_two_lengths_counts() {
+    // Proves: names count as LVM2 counts them, and where hyphens are doubled as the kernel does.
+    assert_eq!(dm_name_length("v", &"a".repeat(123)), DM_NAME_LEN_MAX);
+    assert_eq!(dm_name_length("v", &"a-".repeat(62)), 2 + 3 * 62);
 }
 
 #[test]

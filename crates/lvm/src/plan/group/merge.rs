@@ -12,6 +12,7 @@ use crate::plan::author::Author;
 use crate::plan::change::{Change, VolumeChange};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, require_not_exported, wrong};
+use crate::plan::logical::visible_count;
 use crate::plan::unfinished::{Origin, commit_unmarked, mark_replacing};
 
 /// Merges `from` into `vg`. The caller knows that no volume of `from` is active.
@@ -32,16 +33,10 @@ pub fn merge_groups(
     require_known_segments(vg)?;
     require_known_segments(from)?;
     require_alike(vg, from)?;
-    let count = vg.pv_count() + from.pv_count();
-    if vg.max_pv != 0 && count as u64 > u64::from(vg.max_pv) {
-        return Err(refused(format!(
-            "Maximum number of physical volumes ({}) exceeded for \"{}\" and \"{}\"",
-            vg.max_pv, vg.name, from.name
-        )));
-    }
     let pvs: BTreeSet<PvId> = from.pvs().map(|(id, _)| id).collect();
     let lvs: BTreeSet<LvId> = from.lvs().map(|(id, _)| id).collect();
     transplant(&mut source, &mut draft.vg, &pvs, &lvs)?;
+    require_limits(&draft.vg, &from.name)?;
     draft.vg.historical.append(&mut source.historical);
     // Both texts are on disks; the merged one must be newer than either.
     draft.vg.seqno = draft.vg.seqno.max(from.seqno);
@@ -59,6 +54,24 @@ pub fn merge_groups(
         }));
     commit_unmarked(&mut change, author)?;
     Ok(change)
+}
+
+/// Refuses more physical and logical volumes than the limits of `vg` allow, after those of `from`
+/// have joined it.
+pub(super) fn require_limits(vg: &VolumeGroup, from: &str) -> Result<()> {
+    let counts = [
+        ("physical", vg.max_pv, vg.pv_count() as u64),
+        ("logical", vg.max_lv, visible_count(vg)),
+    ];
+    for (what, most, count) in counts {
+        if most != 0 && count > u64::from(most) {
+            return Err(refused(format!(
+                "Maximum number of {what} volumes ({most}) exceeded for \"{}\" and \"{from}\"",
+                vg.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses groups whose extents differ.

@@ -13,14 +13,15 @@
 use std::collections::BTreeSet;
 
 use super::create::require_name;
-use super::merge::require_alike;
+use super::merge::{require_alike, require_limits};
 use super::transplant::transplant;
 use crate::Result;
 use crate::model::{Area, LvId, PvFlag, PvId, Relations, VgFlag, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::{Change, GroupChange, Message, VolumeChange};
 use crate::plan::draft::{
-    Draft, find_lv, refused, require_known_segments, require_not_exported, seal, wrong,
+    Draft, find_lv, refused, require_known_segments, require_names_fit, require_not_exported, seal,
+    wrong,
 };
 use crate::plan::unfinished::{Origin, mark_split};
 
@@ -62,12 +63,12 @@ pub fn split_group(
     let mut from = draft.vg;
     let (mut to, first) = target(vg, into, author)?;
     transplant(&mut from, &mut to, &pvs, &lvs)?;
-    if to.max_pv != 0 && to.pv_count() as u64 > u64::from(to.max_pv) {
-        return Err(refused(format!(
-            "Volume group \"{}\" holds max {} physical volume(s).",
-            to.name, to.max_pv
-        )));
-    }
+    require_limits(&to, &vg.name)?;
+    let old = match into {
+        SplitInto::New(_) => None,
+        SplitInto::Existing(other) => Some(other),
+    };
+    require_names_fit(old, &to)?;
     let volumes = lvs.iter().map(|lv| VolumeChange::Deactivate {
         lv: vg.lv(*lv).uuid,
         name: vg.lv(*lv).name().to_owned(),

@@ -404,6 +404,13 @@ fn groups_are_split_and_merged() {
     changed.seqno += 1;
     let error = by_author(|author| finish(hidden, Some(&changed), author));
     error.expect_err("somebody has changed the other group");
+    let mut limited = rest.clone();
+    limited.max_lv = 1;
+    let error = by_author(|author| merge_groups(&limited, new, author)).expect_err("too many");
+    assert!(
+        error.context.contains("logical volumes (1) exceeded"),
+        "{error}"
+    );
     let all = split(&ids).expect("everything can go");
     assert_eq!(all.groups.len(), 2);
     let into = by_author(|author| {

@@ -38,7 +38,13 @@ fn layouts_are_stocks() {
     // Proves: what stock 2.03.16 put into the headers for these options.
     let one = |pe_start: u64| (pe_start, vec![(8, pe_start - 8)], None);
     assert_eq!(layout(&new()), one(2048));
-    let sizes = [(6144, 8192), (200, 2048), (20, 2048), (614400, 520192)];
+    let sizes = [
+        (6144, 8192),
+        (200, 2048),
+        (20, 2048),
+        (1, 2048),
+        (614400, 520192),
+    ];
     for (size, pe_start) in sizes {
         let area_size = Some(Sectors(size));
         assert_eq!(
@@ -186,6 +192,18 @@ fn what_does_not_fit_is_refused() {
         (error.kind, error.context.as_str()),
         (Kind::Request, "labelsector must be less than 4.")
     );
+    let error = refusal(NewPv {
+        alignment: Some(Sectors(32)),
+        area_size: Some(Sectors(32)),
+        ..new()
+    });
+    assert!(error.context.contains("too small: 28672 bytes"), "{error}");
+    let all = NewPv {
+        size: Some(Sectors(2048)),
+        size_min: Sectors(1024),
+        ..new()
+    };
+    assert_eq!(layout(&all), (2048, vec![(8, 2040)], None), "as by stock");
     refusal(NewPv {
         alignment: Some(Sectors(600_000)),
         areas: AreaCount::None,

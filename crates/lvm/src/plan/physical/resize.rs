@@ -15,6 +15,29 @@ pub struct PvSize {
     pub device: Sectors,
     /// `--setphysicalvolumesize`.
     pub asked: Option<Sectors>,
+    /// `devices/pv_min_size`.
+    pub least: Sectors,
+}
+
+impl PvSize {
+    /// Refuses a size that leaves no place for what stands in front of the extents, of a physical
+    /// volume called `name`.
+    pub fn require_start(&self, pe_start: Sectors, name: &str) -> Result<()> {
+        let new = self.asked.unwrap_or(self.device);
+        if new < self.least {
+            return Err(refused(format!(
+                "Size must exceed minimum of {} sectors on PV {name}.",
+                self.least.0
+            )));
+        }
+        if new < pe_start {
+            return Err(refused(format!(
+                "Size must exceed physical extent start of {} sectors on PV {name}.",
+                pe_start.0
+            )));
+        }
+        Ok(())
+    }
 }
 
 /// Gives a physical volume another size. `header` is the one from its label.
@@ -42,6 +65,13 @@ pub fn resize_pv(
         ));
     }
     let start = vg.pv(pv).pe_start;
+    size.require_start(start, &name)?;
+    if new - start < vg.extent_size {
+        return Err(refused(format!(
+            "Size must leave space for at least one physical extent of {} sectors on PV {name}.",
+            vg.extent_size.0
+        )));
+    }
     let mut by_text = header.clone();
     if let (Some(data), Some(offset)) = (by_text.data_areas.first_mut(), start.to_bytes()) {
         data.offset = offset;

@@ -95,6 +95,7 @@ fn sizes_follow_the_device() {
         let size = PvSize {
             device: Sectors(device),
             asked: asked.map(Sectors),
+            least: Sectors(1024),
         };
         by_author(|author| resize_pv(&vg, pv, &header, size, author))
     };
@@ -112,6 +113,14 @@ fn sizes_follow_the_device() {
         "{error}"
     );
     resize(2048, Some(4096)).expect_err("larger than the device");
+    for (size, said) in [
+        (1023, "minimum of 1024 sectors"),
+        (2047, "extent start of 2048 sectors"),
+        (4095, "one physical extent of 2048 sectors"),
+    ] {
+        let error = resize(210_000, Some(size)).expect_err("there is no room for an extent");
+        assert!(error.context.contains(said), "{error}");
+    }
 }
 
 #[test]
