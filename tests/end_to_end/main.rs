@@ -21,6 +21,7 @@ mod handover;
 mod kernel;
 mod lab;
 mod layouts;
+mod limits;
 mod locks;
 mod logical;
 mod manual;

@@ -1,6 +1,6 @@
 //! `vgck`: whether the metadata of volume groups is in order.
 
-use lvm::model::{Severity, check};
+use lvm::model::{Severity, VgFlag, check};
 
 use super::Session;
 use super::change::vgck::KEEP;
@@ -40,6 +40,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let view = session.view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;
+        if group.vg.flags.has(VgFlag::Exported) {
+            if !arguments.operands().is_empty() {
+                session.fail_later(&format!("Volume group {} is exported", group.vg.name));
+            }
+            continue;
+        }
         let missing = group.missing_count();
         if missing > 0 {
             let message = format!("The volume group is missing {missing} physical volumes.");

@@ -1,12 +1,15 @@
 //! `-a`, where nothing is activated by a command: which volumes are active is up to those that
 //! serve them, and scripts are told so.
 
+use lvm::model::{LogicalVolume, SegmentType};
+use lvm::plan::group::losses;
 use manager::live::Client;
-use manager::scan::FoundVg;
+use manager::scan::{FoundVg, Restriction};
 
 use super::arguments::{Choice, invalid};
 use super::work::{Work, failed};
-use crate::args::{Arguments, Error, Flag};
+use crate::args::{Arguments, Error, Flag, flags};
+use crate::commands::open::ACTIVATION_MODE;
 
 /// `-a`, in all its forms.
 pub(super) fn active(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
@@ -16,6 +19,80 @@ pub(super) fn active(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice
         Some("n" | "en" | "ln" | "an") => Ok(Some(Choice::No)),
         Some(other) => Err(invalid(flag, other)),
     }
+}
+
+/// Fails where stock would activate, deactivate or refresh nothing of a group: one that is
+/// exported, or another host's.
+pub(super) fn require_usable(group: &FoundVg) -> Result<(), Error> {
+    let name = &group.name;
+    for restriction in &group.restrictions {
+        let why = match restriction {
+            Restriction::Exported => format!("Volume group {name} is exported"),
+            Restriction::Foreign { system_id } => format!(
+                "Cannot access VG {name} with system ID {system_id}: it belongs to that host"
+            ),
+            Restriction::Shared { lock_type } => format!(
+                "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd."
+            ),
+            _ => continue,
+        };
+        return Err(Error::failed(why));
+    }
+    Ok(())
+}
+
+/// What is done to volumes, in stock's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// `-ay`
+    Activation,
+    /// `--refresh`
+    Refresh,
+}
+
+/// Why volumes of a group could not be active: what they need is missing and nothing makes up for
+/// it, or they are of a type that nobody here knows. Only those of `wanted` count.
+pub(super) fn refusals(
+    group: &FoundVg,
+    wanted: impl Fn(&str) -> bool,
+    act: Act,
+    arguments: &Arguments,
+) -> Vec<String> {
+    let act = match act {
+        Act::Activation => "activation",
+        Act::Refresh => "refresh",
+    };
+    let vg = &group.model;
+    let mut refusals = Vec::new();
+    let is_unknown = |lv: &LogicalVolume| {
+        let mut kinds = lv.segments.iter().map(|segment| &segment.kind);
+        kinds.any(|kind| matches!(kind, SegmentType::Unknown(_)))
+    };
+    for (_, lv) in vg
+        .lvs()
+        .filter(|(_, lv)| wanted(lv.name()) && is_unknown(lv))
+    {
+        refusals.push(format!(
+            "Refusing {act} of LV {}/{} containing an unrecognised segment.",
+            group.name,
+            lv.name()
+        ));
+    }
+    let is_partial_allowed =
+        arguments.has(&flags::PARTIAL) || arguments.value(&ACTIVATION_MODE) == Some("partial");
+    if !is_partial_allowed {
+        let missing = group.members.iter();
+        let missing = missing.filter(|member| member.presence.usable().is_none());
+        let gone = missing.map(|member| member.id).collect();
+        for name in losses(vg, &gone).lost.iter().filter(|name| wanted(name)) {
+            refusals.push(format!(
+                "Refusing {act} of partial LV {}/{name}.  Use '--activationmode partial' to \
+                 override.",
+                group.name
+            ));
+        }
+    }
+    refusals
 }
 
 /// The volumes of a group that are served, and by whom.

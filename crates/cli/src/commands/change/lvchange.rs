@@ -1,12 +1,14 @@
 //! `lvchange`: properties of volumes.
 
+use std::collections::BTreeSet;
+
 use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
 use manager::apply::Tolerated;
 
-use super::active::{active, in_use, served};
-use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, refuse};
+use super::active::{Act, active, in_use, refusals, require_usable, served};
+use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, refuse};
+use super::limits::changed_minor;
 use super::lvconvert::state;
-use super::lvcreate::minor;
 use super::run::run;
 use super::selection::SELECT;
 use super::volumes::{
@@ -115,11 +117,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
-    match choice(arguments, &PERSISTENT)? {
-        Some(Choice::Yes) => changes.push(AttributeChange::Minor(minor(arguments, work)?)),
-        Some(Choice::No) => changes.push(AttributeChange::Minor(None)),
-        None => {}
-    }
+    changes.extend(changed_minor(arguments, work)?);
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
     let active = active(arguments, &ACTIVATE)?;
@@ -127,7 +125,16 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if says_nothing && !arguments.has(&REFRESH) && !arguments.has(&RESYNC) {
         return Err(Error::usage("Please say what to change; --help lists it."));
     }
-    for volume in chosen(arguments, work)? {
+    let mut volumes = chosen(arguments, work)?;
+    if active.is_some() || arguments.has(&REFRESH) {
+        let act = match active {
+            Some(Choice::Yes) => Some(Act::Activation),
+            None => Some(Act::Refresh),
+            Some(Choice::No) => None,
+        };
+        retain_usable(&mut volumes, act, arguments, work)?;
+    }
+    for volume in volumes {
         if !changes.is_empty() {
             let mut request = work.request_of(&[&volume.group]);
             request.tolerated.push(Tolerated::Absent);
@@ -149,6 +156,42 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             && let Err(error) = require_inactive(&volume, work)
         {
             work.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Takes away the volumes of groups that are not used here, which is an error for those that were
+/// named, and tells which of the others cannot be active.
+fn retain_usable(
+    volumes: &mut Vec<Chosen>,
+    act: Option<Act>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let is_named = arguments
+        .operands()
+        .iter()
+        .any(|word| !word.starts_with('@'));
+    let groups: BTreeSet<String> = volumes.iter().map(|one| one.group.clone()).collect();
+    for group in groups {
+        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+        if let Err(error) = require_usable(found) {
+            volumes.retain(|one| one.group != group);
+            if is_named {
+                work.fail_later(&error.to_string());
+            }
+            continue;
+        }
+        let is_wanted = |name: &str| {
+            let mut all = volumes.iter();
+            all.any(|one| one.group == group && one.name == name)
+        };
+        if let Some(act) = act {
+            for refusal in refusals(found, is_wanted, act, arguments) {
+                work.fail_later(&refusal);
+            }
         }
     }
     Ok(())

@@ -9,7 +9,8 @@ use manager::activate::{MirrorFacts, current_images, mirror_facts};
 use manager::apply::{Planned, Question, Tolerated};
 use manager::scan::{FoundVg, Scan};
 
-use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse, size as size_of};
+use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse};
+use super::limits::region_size;
 use super::lvcreate::{mirror_log, unknown_type, warn_of_type};
 use super::run::run;
 use super::volumes::{
@@ -170,6 +171,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage("Please provide logical volume path."));
     };
     let volume = single(volume)?;
+    let region_size = region_size(arguments)?;
     if arguments.has(&REPAIR) {
         return repair(arguments, work, &volume);
     }
@@ -198,7 +200,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         // As in stock: there is nothing to do, and that is no failure.
         return Ok(());
     }
-    let region_size = size_of(arguments, &REGION_SIZE, 'm')?;
     let policy = policy(arguments)?;
     let initial = if arguments.has(&NO_SYNC) {
         Initial::NoSync

@@ -11,6 +11,7 @@ use lvm::plan::logical::{
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
 };
+use super::limits::{new_minor, region_size};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR, MIRROR_LOG,
@@ -143,7 +144,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         cling_tags: &cling_tags,
         permission,
         read_ahead: read_ahead(arguments, work)?.unwrap_or(ReadAhead::Auto),
-        minor: minor(arguments, work)?,
+        minor: new_minor(arguments, work)?,
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
@@ -198,6 +199,7 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
 
 /// What the volume is made of.
 fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
+    let region_size = region_size(arguments)?;
     let stripes = Stripes {
         count: number(arguments, &STRIPES)?.unwrap_or(1),
         size: size_of(arguments, &STRIPE_SIZE, 'k')?,
@@ -212,7 +214,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         let options = MirrorOptions {
             legs: copies.saturating_add(1),
             log: log.unwrap_or(MirrorLog::Disk),
-            region_size: size_of(arguments, &REGION_SIZE, 'm')?,
+            region_size,
             initial: if arguments.has(&NO_SYNC) {
                 Initial::NoSync
             } else {
@@ -313,26 +315,6 @@ pub(super) fn mirror_log(arguments: &Arguments) -> Result<Option<MirrorLog>, Err
         Some("mirrored") => Ok(Some(MirrorLog::Mirrored)),
         Some(other) => Err(invalid(&MIRROR_LOG, other)),
     }
-}
-
-/// The minor number that the volume keeps.
-pub(super) fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
-    let minor = number(arguments, &MINOR)?;
-    if choice(arguments, &PERSISTENT)? != Some(Choice::Yes) {
-        return Ok(None);
-    }
-    if minor.is_none() {
-        return Err(Error::failed(
-            "Please specify minor number with --minor when using -My.",
-        ));
-    }
-    if let Some(major) = number::<u32>(arguments, &MAJOR)? {
-        work.warn(&format!(
-            "Ignoring supplied major number {major} - kernel assigns major numbers dynamically. \
-             Using major number 0 instead."
-        ));
-    }
-    Ok(minor)
 }
 
 /// Whether old content goes. What cannot be written keeps it, as in stock.

@@ -3,8 +3,9 @@
 use lvm::plan::group::{GroupAttribute, Resizing, change_group};
 use lvm::plan::logical::Autoactivation;
 use manager::apply::{Planned, Question, Request, Tolerated, area_states};
+use manager::scan::FoundVg;
 
-use super::active::{active, in_use, served};
+use super::active::{Act, active, in_use, refusals, require_usable, served};
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
 };
@@ -16,7 +17,7 @@ use super::vgcreate::{
     allocation, copies,
 };
 use super::volumes::IGNORE_SKIP;
-use super::work::{Work, inactive, planned};
+use super::work::{Work, inactive, missing, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
 
@@ -43,11 +44,12 @@ const NOTHING_TO_DO: &[Flag] = &[
         "Accepted for scripts; nobody monitors volumes.",
     ),
     Flag::value("poll", "y|n", "Accepted for scripts; nothing is polled."),
-    Flag::switch(
-        "refresh",
-        "Accepted for scripts; who serves a volume has its newest table.",
-    ),
+    REFRESH,
 ];
+const REFRESH: Flag = Flag::switch(
+    "refresh",
+    "Accepted for scripts; who serves a volume has its newest table.",
+);
 /// What stock knows and what means nothing here.
 const ACCEPTED: &[Flag] = &[
     Flag::switch("noudevsync", "Accepted for scripts; there is no udev here."),
@@ -139,8 +141,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         (Some(id) != own.as_deref()).then(|| question(group, id))
     };
     each(&names, work, |name, work| {
-        if let Some(wanted) = active {
-            count_active(name, wanted, work)?;
+        if active.is_some() || is_nothing {
+            attend(name, active, arguments, work)?;
         }
         if attributes.is_empty() {
             return Ok(());
@@ -196,13 +198,40 @@ fn question(group: &str, id: &str) -> Question {
     }
 }
 
-/// `-a`: says how many volumes are active, which are those that are served. Nothing is begun or
-/// ended here; with `n` it fails where there is any, and where the kernel has one.
-fn count_active(name: &str, wanted: Choice, work: &mut Work<'_>) -> Result<(), Error> {
+/// What changes no metadata: `-a`, and what there is nothing to be done for. Groups that are not
+/// used here are an error if they were named.
+fn attend(
+    name: &str,
+    active: Option<Choice>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
     let scan = work.scan()?;
     let found = scan
         .find_group(name)
-        .map_err(|error| Error::failed(error.to_string()))?;
+        .map_err(|error| missing(name, &error))?;
+    match require_usable(found) {
+        Err(_) if arguments.operands().is_empty() => return Ok(()),
+        usable => usable?,
+    }
+    let acts = [
+        (Act::Activation, active == Some(Choice::Yes)),
+        (Act::Refresh, arguments.has(&REFRESH)),
+    ];
+    for (act, _) in acts.into_iter().filter(|(_, is_asked)| *is_asked) {
+        for refusal in refusals(found, |_| true, act, arguments) {
+            work.fail_later(&refusal);
+        }
+    }
+    match active {
+        Some(wanted) => count_active(found, wanted, work),
+        None => Ok(()),
+    }
+}
+
+/// `-a`: says how many volumes are active, which are those that are served. Nothing is begun or
+/// ended here; with `n` it fails where there is any, and where the kernel has one.
+fn count_active(found: &FoundVg, wanted: Choice, work: &mut Work<'_>) -> Result<(), Error> {
     let served = served(found, work)?;
     if wanted == Choice::No {
         inactive(&work.host().sysfs, found).map_err(|error| Error::failed(error.to_string()))?;
@@ -211,8 +240,9 @@ fn count_active(name: &str, wanted: Choice, work: &mut Work<'_>) -> Result<(), E
         }
     }
     work.note(&format!(
-        "{} logical volume(s) in volume group \"{name}\" now active",
-        served.volumes.len()
+        "{} logical volume(s) in volume group \"{}\" now active",
+        served.volumes.len(),
+        found.name
     ));
     Ok(())
 }

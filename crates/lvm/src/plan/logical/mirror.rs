@@ -37,6 +37,8 @@ const LOG_VERSION: u32 = 2;
 const LOG_REGIONS_UNKNOWN: u64 = u64::MAX;
 /// What a note covers where nothing was said.
 const REGION_SIZE_DEFAULT: Sectors = Sectors(4096);
+/// A region is a page at least, and no machine has smaller pages than 4 KiB.
+const REGION_SIZE_MIN: Sectors = Sectors(8);
 /// The kernel's mirror takes no more.
 pub(super) const LEGS_MAX: usize = 8;
 /// Copies of a mirrored log.
@@ -92,6 +94,15 @@ pub(super) fn region_size(
         .to_sectors(draft.vg.extent_size)
         .ok_or_else(|| Error::new(Kind::Limit, "The mirror is too large"))?;
     let most = Sectors(1 << total.0.trailing_zeros());
+    if most < REGION_SIZE_MIN {
+        return Err(refused(format!(
+            "A mirror of {} would have regions of {}, and no kernel takes regions that are smaller \
+             than a page: choose a size that is a multiple of {}",
+            display_size(total),
+            display_size(most),
+            display_size(REGION_SIZE_MIN)
+        )));
+    }
     if most < size {
         draft.note(format!(
             "Using reduced mirror region size of {}",

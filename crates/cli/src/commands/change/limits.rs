@@ -1,0 +1,102 @@
+//! Values that the kernel limits: minor numbers, and the regions of mirrors.
+//!
+//! They are refused when they are read, in stock's words and with its exit status, before anything
+//! is looked for: what is out of range would be written, and no kernel could activate it.
+
+use lvm::Sectors;
+use lvm::plan::logical::AttributeChange;
+use lvm::plan::size::parse_size;
+
+use super::arguments::{Choice, choice, invalid, number};
+use super::volumes::{MAJOR, MINOR, PERSISTENT, REGION_SIZE};
+use super::work::Work;
+use crate::args::{Arguments, Error};
+
+/// Device numbers of the kernel have 20 bits for the minor number.
+const MINOR_MAX: u64 = (1 << 20) - 1;
+/// The kernel and the metadata count the sectors of a region in 32 bits.
+const REGION_MAX: Sectors = Sectors(u32::MAX as u64);
+
+/// The minor number that a new volume keeps.
+pub(super) fn new_minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
+    let is_given = arguments.has(&MINOR) || arguments.has(&MAJOR);
+    match choice(arguments, &PERSISTENT)? {
+        Some(Choice::No) if is_given => Err(Error::failed(
+            "Options --major and --minor are incompatible with -Mn.",
+        )),
+        Some(Choice::Yes) if !arguments.has(&MINOR) => Err(Error::failed(
+            "Please specify minor number with --minor when using -My.",
+        )),
+        _ => minor(arguments, work),
+    }
+}
+
+/// What `-M` changes of a volume, if it was given.
+pub(super) fn changed_minor(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<Option<AttributeChange<'static>>, Error> {
+    let given = [MINOR, MAJOR].into_iter().find(|flag| arguments.has(flag));
+    match (choice(arguments, &PERSISTENT)?, given) {
+        (Some(Choice::No), Some(flag)) => Err(Error::usage(format!(
+            "Command does not accept option: --{}.",
+            flag.long
+        ))),
+        (Some(Choice::No), None) => Ok(Some(AttributeChange::Minor(None))),
+        (None, None) => Ok(None),
+        (Some(Choice::Yes), Some(_)) if arguments.has(&MINOR) => {
+            let minor = minor(arguments, work)?;
+            Ok(Some(AttributeChange::Minor(minor)))
+        }
+        _ => Err(Error::usage(
+            "A minor number is kept with --persistent y and --minor Number, both of them.",
+        )),
+    }
+}
+
+fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
+    if let Some(major) = number::<u32>(arguments, &MAJOR)? {
+        work.warn(&format!(
+            "Ignoring supplied major number {major} - kernel assigns major numbers dynamically. \
+             Using major number 0 instead."
+        ));
+    }
+    let Some(asked) = number::<u64>(arguments, &MINOR)? else {
+        return Ok(None);
+    };
+    let minor = u32::try_from(asked).ok().filter(|_| asked <= MINOR_MAX);
+    let outside = || Error::failed(format!("Minor number {asked} outside range 0-{MINOR_MAX}."));
+    minor.map(Some).ok_or_else(outside)
+}
+
+/// `-R`: what one note of a mirror's log covers, if it was given.
+pub(super) fn region_size(arguments: &Arguments) -> Result<Option<Sectors>, Error> {
+    let Some(text) = arguments.value(&REGION_SIZE) else {
+        return Ok(None);
+    };
+    let because = |why: String| Error::usage(format!("{why}\n{}", invalid(&REGION_SIZE, text)));
+    if text.starts_with('-') {
+        return Err(because("Region size may not be negative.".to_owned()));
+    }
+    let bytes = parse_size(text, 'm');
+    let bytes = bytes.map_err(|_| because("Size requires number argument.".to_owned()))?;
+    let (size, page) = (bytes.whole_sectors(), rustix::param::page_size() as u64);
+    if size > REGION_MAX {
+        return Err(because(format!(
+            "Region size is too big (max {}).",
+            REGION_MAX.0
+        )));
+    }
+    if bytes.0 == 0 {
+        return Err(because("Region size may not be zero.".to_owned()));
+    }
+    if !bytes.0.is_multiple_of(page) {
+        return Err(because(format!(
+            "Region size must be a multiple of machine memory page size ({page} bytes)."
+        )));
+    }
+    if !bytes.0.is_power_of_two() {
+        return Err(because("Region size must be a power of 2.".to_owned()));
+    }
+    Ok(Some(size))
+}
