@@ -18,8 +18,11 @@
 //! What a medium may lose as a whole is looked for below the file, on the disk on which its file
 //! system is (`medium.rs`): the system call tells only for disks.
 //!
-//! Does not: lock files, grow or shrink them, or notice that others do, beyond reporting reads
-//! that end too early. Sparse files stay sparse: zeros are punched where that is allowed.
+//! A file that others truncate is not made longer again: what lies behind its end cannot be read
+//! or written any more, until it is opened again.
+//!
+//! Does not: lock files, grow or shrink them, or notice that others let them grow. Sparse files
+//! stay sparse: zeros are punched where that is allowed.
 
 mod device;
 mod extents;

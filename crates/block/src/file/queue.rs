@@ -128,7 +128,9 @@ impl FileQueue {
 impl Queue for FileQueue {
     fn submit(&mut self, request: Request) {
         let task = Task::new(request, &self.shared);
-        if task.done_at_once(&self.shared) {
+        if let Some(error) = task.lost(&self.shared) {
+            self.answers.push(task.complete(Err(error)));
+        } else if task.done_at_once(&self.shared) {
             self.answers.push(task.complete(Ok(())));
         } else {
             self.drive(task);

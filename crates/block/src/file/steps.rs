@@ -13,7 +13,9 @@
 
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use rustix::fs::SeekFrom;
 
 use super::device::Shared;
 use super::probe::Backing;
@@ -36,17 +38,41 @@ enum Ability {
     Discard = 8,
 }
 
-/// What a file has refused to do.
-#[derive(Debug, Default)]
-pub(super) struct Lacks(AtomicU8);
+/// What a file has refused to do, and what it lost.
+#[derive(Debug)]
+pub(super) struct Lacks {
+    abilities: AtomicU8,
+    /// Where the file ended when it was seen to have been truncated; what is behind is lost.
+    end: AtomicU64,
+}
+
+impl Default for Lacks {
+    fn default() -> Self {
+        Self {
+            abilities: AtomicU8::new(0),
+            end: AtomicU64::new(u64::MAX),
+        }
+    }
+}
 
 impl Lacks {
     fn has(&self, ability: Ability) -> bool {
-        self.0.load(Ordering::Relaxed) & ability as u8 == 0
+        self.abilities.load(Ordering::Relaxed) & ability as u8 == 0
     }
 
     fn remember(&self, ability: Ability) {
-        self.0.fetch_or(ability as u8, Ordering::Relaxed);
+        self.abilities.fetch_or(ability as u8, Ordering::Relaxed);
+    }
+
+    /// Remembers that a file which had `size` bytes ends at byte `end`.
+    fn notice_end(&self, end: u64, size: u64) {
+        if end < size {
+            self.end.fetch_min(end, Ordering::Relaxed);
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
     }
 }
 
@@ -125,6 +151,28 @@ impl Task {
     pub(super) fn done_at_once(&self, shared: &Shared) -> bool {
         self.step == Step::Discard
             && (shared.info.discard_granularity == 0 || !shared.lacks.has(Ability::Discard))
+    }
+
+    /// Why nothing is asked at all: the range lies behind the end of a file that was truncated.
+    ///
+    /// A write there would make the file longer again, and what was lost in between would be read
+    /// as zeros, without a word. So the end is looked for before each write, which costs a tenth of
+    /// a microsecond; a file that is truncated between the look and the write still grows. What was
+    /// once seen to be lost stays lost until the file is opened again, also for reads.
+    pub(super) fn lost(&self, shared: &Shared) -> Option<Error> {
+        if shared.backing != Backing::File {
+            return None;
+        }
+        let writes = matches!(
+            self.request.operation,
+            Operation::Write | Operation::WriteZeroes(_)
+        );
+        if writes && let Ok(end) = rustix::fs::seek(&shared.file, SeekFrom::End(0)) {
+            shared.lacks.notice_end(end, shared.info.size);
+        }
+        let end = shared.lacks.end();
+        let touches = self.reads() || writes;
+        (touches && self.request.range.end() > end).then(|| truncated(shared, end))
     }
 
     /// What to ask the kernel. The call must be answered before this task or `shared` goes.
@@ -254,17 +302,12 @@ impl Task {
     }
 
     fn too_short(&self, shared: &Shared) -> Error {
-        let name = &shared.info.name;
         let at = self.request.range.start() + self.done;
-        let what = if self.reads() {
-            format!(
-                "{name} ends at byte {at}, but had {} bytes when it was opened: it was truncated; \
-                 restore it and open it again",
-                shared.info.size
-            )
-        } else {
-            format!("{name} takes no data at byte {at}")
-        };
+        if self.reads() {
+            shared.lacks.notice_end(at, shared.info.size);
+            return truncated(shared, at);
+        }
+        let what = format!("{} takes no data at byte {at}", shared.info.name);
         Error::new(Kind::Io, what)
     }
 
@@ -284,6 +327,15 @@ impl Task {
         }
         Error::io(what, os_error(errno))
     }
+}
+
+fn truncated(shared: &Shared, end: u64) -> Error {
+    let what = format!(
+        "{} ends at byte {end}, but had {} bytes when it was opened: it was truncated; restore it \
+         and open it again",
+        shared.info.name, shared.info.size
+    );
+    Error::new(Kind::Io, what)
 }
 
 fn os_error(errno: i32) -> std::io::Error {

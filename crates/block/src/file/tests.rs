@@ -219,6 +219,40 @@ fn a_truncated_file_is_named() {
 }
 
 #[test]
+fn a_truncated_file_does_not_grow_again() {
+    // Proves: behind the end of a file that became shorter nothing is written, in no way of
+    // writing, the file stays as long as it is, and what was lost is not read as zeros afterwards,
+    // even if somebody else makes the file longer; in front of the end all goes on.
+    for driver in drivers() {
+        for device in devices(SIZE) {
+            let mut queue = device.open_queue(&driver).unwrap();
+            rustix::fs::ftruncate(device.as_fd(), SIZE / 2).unwrap();
+            let behind = Range::new(SIZE / 2 + 4096, 4096);
+            let straddling = Range::new(SIZE / 2 - 4096, 8192);
+            let durability = Durability::Volatile;
+            let requests = [
+                Request::write(0, behind.start(), durability, pattern(4096, 1)),
+                Request::write(0, straddling.start(), durability, pattern(8192, 1)),
+                Request::bare(0, Operation::WriteZeroes(Unmap::Allowed), behind),
+                Request::bare(0, Operation::WriteZeroes(Unmap::Forbidden), behind),
+            ];
+            for request in requests {
+                let error = ask(&driver, &mut *queue, request).result.unwrap_err();
+                assert_eq!(error.kind(), Kind::Io);
+                assert!(error.to_string().contains("truncated"), "{error}");
+            }
+            let size = rustix::fs::fstat(device.as_fd()).unwrap().st_size;
+            assert_eq!(size as u64, SIZE / 2);
+            let write = Request::write(0, SIZE / 2 - 4096, durability, pattern(4096, 1));
+            ask(&driver, &mut *queue, write).result.unwrap();
+            rustix::fs::ftruncate(device.as_fd(), SIZE).unwrap();
+            let read = Request::read(0, behind.start(), Buffer::zeroed(4096));
+            ask(&driver, &mut *queue, read).result.unwrap_err();
+        }
+    }
+}
+
+#[test]
 fn holes_are_found() {
     // Extents tell data from holes, from any start, and never more than asked for.
     for device in devices(SIZE) {
