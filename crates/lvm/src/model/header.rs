@@ -23,6 +23,9 @@ pub struct Header {
     pub host_detail: Option<String>,
     /// Seconds since 1970 began.
     pub creation_time: Option<u64>,
+    /// Whether a time of creation in the text, of the group or of a volume, could not be, and was
+    /// replaced when it was read. The next text is right again.
+    pub has_invalid_times: bool,
     /// Keys that the model does not name.
     pub extra: Extras,
 }

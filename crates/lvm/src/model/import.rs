@@ -108,7 +108,20 @@ pub fn from_text(root: &Section) -> Result<VolumeGroup> {
     let mut vg = volume_group(section)
         .map_err(|error| error.within(format_args!("volume group {}", section.name)))?;
     vg.header = header;
+    vg.header.has_invalid_times = has_invalid_times(root, section);
     Ok(vg)
+}
+
+/// Whether a time of creation is given that cannot be.
+fn has_invalid_times(root: &Section, group: &Section) -> bool {
+    let lists = ["logical_volumes", "historical_logical_volumes"];
+    let lists = lists.iter().filter_map(|name| group.section(name));
+    let volumes = lists.flat_map(Section::sections);
+    let is_invalid = |section: &Section| {
+        let time = section.value("creation_time");
+        matches!(time, Some(Value::Integer(number)) if *number < 0)
+    };
+    is_invalid(root) || volumes.into_iter().any(is_invalid)
 }
 
 fn header(root: &Section) -> Result<Header> {
@@ -138,7 +151,8 @@ fn header(root: &Section) -> Result<Header> {
         description: fields.owned("description")?,
         creation_host: fields.owned("creation_host")?,
         host_detail: None,
-        creation_time: fields.optional_u64("creation_time")?,
+        creation_time: fields.time("creation_time")?,
+        has_invalid_times: false,
         extra,
     })
 }
@@ -234,7 +248,7 @@ fn logical_volume(section: &Section) -> Result<LogicalVolume> {
     let mut lv = LogicalVolume::new(section.name.as_ref(), fields.uuid("id")?);
     lv.flags = fields.flags()?;
     lv.tags = fields.strings("tags")?;
-    lv.creation_time = fields.optional_u64("creation_time")?;
+    lv.creation_time = fields.time("creation_time")?;
     lv.creation_host = fields.owned("creation_host")?;
     lv.lock_args = fields.owned("lock_args")?;
     lv.allocation = policy(fields)?;
@@ -281,7 +295,7 @@ fn historical(section: &Section) -> Result<HistoricalVolume> {
         key: section.name.clone().into_owned(),
         uuid: fields.uuid("id")?,
         name: fields.owned("name")?,
-        creation_time: fields.optional_u64("creation_time")?,
+        creation_time: fields.time("creation_time")?,
         removal_time: fields.optional_u64("removal_time")?,
         origin: fields.owned("origin")?,
         descendants: fields.strings("descendants")?,

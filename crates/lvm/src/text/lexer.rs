@@ -42,6 +42,8 @@ pub(super) enum Token<'a> {
     Text(Cow<'a, str>),
     /// A number without a point.
     Integer(i64),
+    /// The same, and it does not fit 64 bits with a sign.
+    Oversized,
     /// A number with one, as it is written.
     Float(Cow<'a, str>),
     /// There is nothing more.
@@ -195,9 +197,7 @@ impl<'a> Lexer<'a> {
                 return Ok(Token::Float(Cow::Borrowed(text)));
             }
             if let Some(number) = integer(text.starts_with('-'), digits) {
-                return number.map(Token::Integer).map_err(|TooLarge| {
-                    self.error("this number does not fit 64 bits with a sign")
-                });
+                return Ok(number.map_or(Token::Oversized, Token::Integer));
             }
         }
         Err(self.error("this is not a number; a string needs quotes"))

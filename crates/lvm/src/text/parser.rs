@@ -26,6 +26,10 @@ pub const DEPTH_MAX: usize = 64;
 /// characters, so this bounds a hostile text's tree to some 400 MB; 10,000 volumes have 300,000.
 pub const NODE_COUNT_MAX: usize = 4 << 20;
 
+/// The one key that LVM2 wrote numbers behind that do not fit (32-bit builds before 2.02.169), and
+/// reads all the same. Such a time is read as the smallest number, which is none either.
+const TIME: &str = "creation_time";
+
 /// The tree of `bytes`, which end at their first NUL or with the slice. It borrows from them.
 pub fn parse(bytes: &[u8]) -> Result<Section<'_>, Error> {
     if bytes.len() > TEXT_SIZE_MAX {
@@ -74,10 +78,10 @@ impl<'a> Parser<'a> {
             return Err(self.lexer.error("a name must not be empty"));
         }
         let node = match self.lexer.next(Expect::Name)? {
-            Token::Equals => Node::Value {
-                name,
-                value: self.value()?,
-            },
+            Token::Equals => {
+                let value = self.value(&name)?;
+                Node::Value { name, value }
+            }
             Token::OpenSection => Node::Section(self.section(name, depth)?),
             other => {
                 let wanted = format!("'=' or '{{' behind the name {}", shown(&name));
@@ -115,9 +119,10 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn value(&mut self) -> Result<Value<'a>, Error> {
+    fn value(&mut self, name: &str) -> Result<Value<'a>, Error> {
         match self.lexer.next(Expect::Value)? {
             Token::OpenArray => self.array(),
+            Token::Oversized if name == TIME => Ok(Value::Integer(i64::MIN)),
             token => self.single(token),
         }
     }
@@ -153,6 +158,9 @@ impl<'a> Parser<'a> {
             Token::Integer(number) => Ok(Value::Integer(number)),
             Token::Float(number) => Ok(Value::Float(number)),
             Token::Text(text) => Ok(Value::String(text)),
+            Token::Oversized => Err(self
+                .lexer
+                .error("this number does not fit 64 bits with a sign")),
             other => Err(self.unexpected(&other, "a value")),
         }
     }
@@ -176,6 +184,7 @@ impl<'a> Parser<'a> {
             Token::Equals => "'='".to_owned(),
             Token::Text(text) => shown(text),
             Token::Integer(number) => number.to_string(),
+            Token::Oversized => "a number that is too large".to_owned(),
             Token::Float(number) => shown(number),
             Token::End => "the end of the text".to_owned(),
         };

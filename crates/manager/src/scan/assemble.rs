@@ -401,6 +401,14 @@ fn judge_text(scan: &mut Scan, newest: &Newest) -> Option<Restriction> {
     const SHOWN_MAX: usize = 10;
     let problems = newest.text.problems();
     let name = &newest.model.name;
+    if newest.model.header.has_invalid_times {
+        let message = format!(
+            "VG {name}: Invalid creation_time found in metadata (repaired with next metadata \
+             update)"
+        );
+        let finding = Finding::new(FindingKind::UnsoundVg, Severity::Warning, message);
+        scan.findings.push(finding.about(newest.model.uuid));
+    }
     for problem in problems.iter().take(SHOWN_MAX) {
         let severity = match problem.severity {
             lvm::model::Severity::Warning => Severity::Note,

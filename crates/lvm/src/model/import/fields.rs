@@ -5,6 +5,9 @@ use crate::model::flags::{Flag, Flags, Place};
 use crate::text::{Section, Value};
 use crate::{Error, Kind, Result, Uuid};
 
+/// Stands for a time that cannot be: 24 May 2018, the day that stock chose.
+const TIME_REPAIRED: u64 = 1_527_120_000;
+
 /// The values of one section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
@@ -37,6 +40,12 @@ impl<'a> Fields<'a> {
         number
             .map(|number| u64::try_from(number).map_err(|_| negative(name, number)))
             .transpose()
+    }
+
+    /// A time, in seconds; one that is impossible becomes [`TIME_REPAIRED`], as stock repairs it.
+    pub(super) fn time(self, name: &str) -> Result<Option<u64>> {
+        let number = self.optional_i64(name)?;
+        Ok(number.map(|number| u64::try_from(number).unwrap_or(TIME_REPAIRED)))
     }
 
     pub(super) fn optional_u32(self, name: &str) -> Result<Option<u32>> {

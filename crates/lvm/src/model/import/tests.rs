@@ -12,6 +12,32 @@ fn reprint(text: &str) -> String {
 }
 
 #[test]
+fn impossible_times_are_replaced() {
+    // Proves: a creation_time that does not fit 63 bits, which old builds of LVM2 wrote, costs
+    // nobody the group: it is read as stock reads it, noted, and written right. Any other number
+    // that is too large is refused.
+    let sound = text(&[linear("a", 0, 0, 4)]);
+    assert!(!read(&sound).header.has_invalid_times);
+    for time in [
+        "9223372036854775808",
+        "-99999999999999999999",
+        "0xffffffffffffffff",
+        "-1",
+    ] {
+        let with = format!("creation_time = {time} creation_host = \"h\" segment_count");
+        let times = sound.replace("segment_count", &with);
+        assert_ne!(times, sound, "the volume has a place for it");
+        let vg = read(&times);
+        assert!(vg.header.has_invalid_times, "{time}");
+        let id = vg.lv_by_name("a").expect("it is there");
+        assert_eq!(vg.lv(id).creation_time, Some(1_527_120_000), "{time}");
+        assert!(!read(&reprint(&times)).header.has_invalid_times, "{time}");
+    }
+    let other = sound.replace("seqno = 1", "seqno = 9223372036854775808");
+    parse(other.as_bytes()).expect_err("no time");
+}
+
+#[test]
 fn refusals_name_the_place() {
     // Proves: a text that is no volume group is refused, and the message says where and why.
     let a = || linear("a", 0, 0, 4);
