@@ -3,6 +3,7 @@
 //! Stock LVM2 runs the same commands on loop devices, Ashlar on images of the same sizes, and both
 //! are asked for the same sentence and exit status.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
@@ -296,4 +297,37 @@ fn partial_volumes_are_not_said_to_be_active() {
         let refused = ended.complaints().contains("of partial LV vg/lost.");
         assert_eq!(refused, code == 5, "{ended}");
     }
+}
+
+#[test]
+fn reports_of_many_segments_take_time_in_proportion() {
+    // Proves: a line for each of sixty thousand segments of one volume comes within the time limit
+    // of a test, which a look at all segments for each line would exceed many times over.
+    const SEGMENTS: usize = 60_000;
+    let pair = Pair::new(&[256 * MIB]);
+    let done = |words: &str| {
+        let ended = pair.by_ashlar(words);
+        assert_eq!(ended.code, Some(0), "{ended}");
+        ended
+    };
+    done("pvcreate --metadatasize 64m @0");
+    done("vgcreate -s 4k vg @0");
+    done("lvcreate -y --type error -l 1 -n a vg");
+    let file = pair.scratch.join("vg.text");
+    done(&format!("vgcfgbackup -f {} vg", file.display()));
+    let text = fs::read_to_string(&file).expect("the backup");
+    let from = text.find("segment_count = 1").expect("a volume");
+    let mut segments = format!("segment_count = {SEGMENTS}\n");
+    for number in 0..SEGMENTS {
+        writeln!(
+            segments,
+            "segment{} {{\nstart_extent = {number}\nextent_count = 1\ntype = \"error\"\n}}",
+            number + 1
+        )
+        .expect("a string takes all");
+    }
+    fs::write(&file, format!("{}{segments}}}\n}}\n}}\n", &text[..from])).expect("a file");
+    done(&format!("vgcfgrestore -y -f {} vg", file.display()));
+    let rows = done("lvs --segments --noheadings -o+lv_size,lv_layout,seg_start vg");
+    assert_eq!(rows.text().lines().count(), SEGMENTS);
 }

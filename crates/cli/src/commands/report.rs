@@ -3,16 +3,20 @@
 //! Which lines a report has depends on the fields that it uses: `vgs -o+lv_name` has one for each
 //! volume, `lvs -o+devices` one for each segment, `pvs -o+lv_name` one for each run of extents.
 
+use std::collections::HashMap;
+use std::ptr;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use lvm::model::LvId;
 
 use super::Session;
 use crate::args::{Arguments, Error, flags, meant};
 use crate::output::fields;
 use crate::output::report::{
     ColumnError, Columns, Field, FieldGroup, Format, Headings, Quotes, Report, Selection,
-    SelectionError, Shape, Zone,
+    SelectionError, Shape, Value, Zone,
 };
-use crate::output::{Binary, History, Row, Style, Units};
+use crate::output::{Binary, Group, History, Row, Style, Units};
 
 /// What the lines of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,8 +222,39 @@ impl Plan {
             self.shape,
             session.out(),
         );
-        rows(&mut |row| report.push(|field| (field.read)(&row, &style)))?;
+        let mut known = OfVolume::default();
+        rows(&mut |row| report.push(|field| known.read(field, &row, &style)))?;
         Ok(report.finish()?)
+    }
+}
+
+/// What was read of the volume that the last line was about, for the next one: of a volume with a
+/// hundred thousand segments there are as many lines, and each would look at all segments again.
+#[derive(Default)]
+struct OfVolume {
+    volume: Option<(*const Group, LvId)>,
+    values: HashMap<&'static str, Value>,
+}
+
+impl OfVolume {
+    fn read(&mut self, field: &'static Field, row: &Row<'_>, style: &Style) -> Value {
+        // What such fields say depends on the volume alone.
+        let is_of_volume = matches!(
+            field.group,
+            FieldGroup::Lv | FieldGroup::LvInfo | FieldGroup::LvStatus | FieldGroup::LvInfoStatus
+        );
+        let volume = row
+            .volume()
+            .map(|(group, lv, _)| (ptr::from_ref(group), lv));
+        if !is_of_volume || volume.is_none() {
+            return (field.read)(row, style);
+        }
+        if self.volume != volume {
+            self.volume = volume;
+            self.values.clear();
+        }
+        let value = self.values.entry(field.name);
+        value.or_insert_with(|| (field.read)(row, style)).clone()
     }
 }
 

@@ -9,14 +9,19 @@ use super::finding::{Finding, FindingKind, Severity};
 use super::found::{Duplicate, FoundDevice, FoundPv, FoundVg, Presence, Restriction, Scan};
 use crate::host::Host;
 
+/// So many missing physical volumes of a group are warned of one by one: more than a group has that
+/// lost a shelf of disks, and few enough that what a hostile text lists fills no log.
+const MISSING_NAMED_MAX: usize = 64;
+
 /// Reports members that are missing, came back, or are on devices that are too small.
 pub(super) fn judge_members(scan: &mut Scan, index: usize) {
     let group = &scan.groups[index];
     let mut findings = Vec::new();
+    let mut gone = Vec::new();
     for member in &group.members {
         let pv = group.model.pv(member.id);
         match member.presence {
-            Presence::Missing => findings.extend(missing(group, pv)),
+            Presence::Missing => gone.push(pv),
             Presence::Returned(found) => {
                 findings.push(returned(
                     group,
@@ -30,22 +35,21 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
             }
         }
     }
+    findings.extend(missing(group, &gone));
     let about = |finding: Finding| finding.about(group.uuid);
     let findings: Vec<_> = findings.into_iter().map(about).collect();
     scan.findings.extend(findings);
 }
 
-/// In stock's words, for which scripts look.
-fn missing(group: &FoundVg, pv: &PhysicalVolume) -> [Finding; 2] {
+/// In stock's words, for which scripts look; of many only the first few are named.
+fn missing(group: &FoundVg, gone: &[&PhysicalVolume]) -> Vec<Finding> {
+    if gone.is_empty() {
+        return Vec::new();
+    }
     let finding = |message| Finding::new(FindingKind::MissingPv, Severity::Warning, message);
-    let hint = pv.device.as_deref().unwrap_or("unknown");
-    let message = format!(
-        "VG {} is missing PV {} (last written to {hint})",
-        group.name, pv.uuid
-    );
-    let gone = group.members.iter();
-    let gone = gone.filter(|member| member.presence.usable().is_none());
-    let without = losses(&group.model, &gone.map(|member| member.id).collect());
+    let unusable = group.members.iter();
+    let unusable = unusable.filter(|member| member.presence.usable().is_none());
+    let without = losses(&group.model, &unusable.map(|member| member.id).collect());
     let remedy = match without.sentence() {
         None => format!(
             "name its device too; if it is lost, vgreduce --removemissing {} takes it out of the \
@@ -58,10 +62,29 @@ fn missing(group: &FoundVg, pv: &PhysicalVolume) -> [Finding; 2] {
             group.name
         ),
     };
-    [
-        finding(format!("Couldn't find device with uuid {}", pv.uuid)),
-        finding(message).remedy(remedy),
-    ]
+    let mut findings = Vec::new();
+    for pv in gone.iter().take(MISSING_NAMED_MAX) {
+        let hint = pv.device.as_deref().unwrap_or("unknown");
+        let message = format!(
+            "VG {} is missing PV {} (last written to {hint})",
+            group.name, pv.uuid
+        );
+        findings.push(finding(format!(
+            "Couldn't find device with uuid {}",
+            pv.uuid
+        )));
+        findings.push(finding(message).remedy(remedy.clone()));
+    }
+    if let more @ 1.. = gone.len().saturating_sub(MISSING_NAMED_MAX) {
+        let message = format!(
+            "VG {} is missing {more} more PVs, {} in all",
+            group.name,
+            gone.len()
+        );
+        let remedy = format!("pvs -S vg_name={},pv_missing=1 lists them", group.name);
+        findings.push(finding(message).remedy(remedy));
+    }
+    findings
 }
 
 fn returned(group: &FoundVg, pv: &PhysicalVolume, device: &str) -> Finding {

@@ -5,8 +5,8 @@ use lvm::ondisk::checksum;
 use crate::activate::{Activator, Options};
 use crate::history::history;
 use crate::host::Host;
-use crate::scan::Severity;
-use crate::tests::fixture::{Folder, heads};
+use crate::scan::{FindingKind, Severity};
+use crate::tests::fixture::{Folder, heads, texts};
 
 /// A small generator (xorshift64*), so that a failing seed can be run again.
 struct Random(u64);
@@ -144,4 +144,50 @@ fn damage_to_one_disk_never_hides_the_others() {
         let _ = history(&scan, group);
         folder.disk(&name, &heads()[disk]);
     }
+}
+
+#[test]
+fn a_time_that_cannot_be_is_told_and_costs_nothing() {
+    // Proves: a creation_time beyond 63 bits, which old builds of LVM2 wrote, leaves the group
+    // readable, with a warning in stock's words.
+    let folder = Folder::golden();
+    for number in 0..5 {
+        folder.rewrite(&format!("a{number}.img"), |text| {
+            let at = text.find("creation_time = ").expect("volumes have times") + 16;
+            let end = at + text[at..].find('\n').expect("a line ends");
+            format!("{}18446744073709551615{}", &text[..at], &text[end..])
+        });
+    }
+    let scan = folder.scan();
+    assert_eq!(scan.groups.len(), 1);
+    let said = texts(&scan, FindingKind::UnsoundVg);
+    let words = "Invalid creation_time found in metadata (repaired with next metadata update)";
+    assert!(said.iter().any(|text| text.contains(words)), "{said:?}");
+    assert!(scan.groups[0].restrictions.is_empty());
+}
+
+#[test]
+fn thousands_of_missing_disks_fill_no_log() {
+    // Proves: of a thousand missing physical volumes the first few are named, and all are counted.
+    let folder = Folder::golden();
+    folder.rewrite("a0.img", |text| {
+        let gone = |number| {
+            format!(
+                "gone{number} {{ id = \"aaaaaa-aaaa-aaaa-aaaa-aaaa-aaaa-{number:06}\" device = \
+                 \"/dev/none\" status = [\"ALLOCATABLE\"] flags = [] dev_size = 8192 pe_start = \
+                 2048 pe_count = 0 }}\n"
+            )
+        };
+        let gone: Vec<String> = (0..1000).map(gone).collect();
+        let (head, rest) = text.split_once("physical_volumes {").expect("a list");
+        format!("{head}physical_volumes {{\n{}{rest}", gone.concat())
+    });
+    for number in 1..5 {
+        folder.remove(&format!("a{number}.img"));
+    }
+    let scan = folder.scan();
+    let said = texts(&scan, FindingKind::MissingPv);
+    assert!(said.len() < 200, "{} warnings", said.len());
+    let last = said.last().expect("there are some");
+    assert!(last.contains("1004 in all"), "{last}");
 }
