@@ -3,6 +3,10 @@
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use tests::{Access, Daemon, Disks, Group, LoopDevice, Scratch, Tool, ashlar};
 
@@ -350,4 +354,49 @@ fn stock_waits_while_a_group_is_served() {
     assert!(said.contains(&who), "{said}");
     served.stop();
     stock("lvremove").args(["-y", "-f", "vg0/d"]).succeed();
+}
+
+/// Whether a process has the file open.
+fn has_open(pid: u32, file: &Path) -> bool {
+    let links = fs::read_dir(format!("/proc/{pid}/fd"));
+    let mut links = links.into_iter().flatten().flatten();
+    links.any(|link| fs::read_link(link.path()).is_ok_and(|target| target == file))
+}
+
+/// SIGINT and SIGTERM end a command, and a server that begins, while it waits for a lock: at once,
+/// with words about what it waited for, and with stock's exit status for what was not done.
+#[test]
+fn who_waits_for_a_lock_ends_when_told_to() {
+    let group = Group::new("locks-signals", 1, SIZE);
+    group.create("d", &["-l", "4"]);
+    let path = group.join("locks/V_vg0");
+    let lock = fs::File::create(&path).expect("a lock file");
+    lock.lock().expect("nobody else has it");
+    let address = format!("--nbd=unix:{}", group.join("nbd").display());
+    let serve = ["serve", address.as_str(), "vg0/d"];
+    for (words, signal) in [
+        (["lvchange", "--addtag=t", "vg0/d"], Signal::INT),
+        (["lvchange", "--addtag=t", "vg0/d"], Signal::TERM),
+        (serve, Signal::TERM),
+    ] {
+        let mut waiting = Daemon::start(group.ashlar().args(words), || true);
+        let end = Instant::now() + Duration::from_secs(30);
+        while !has_open(waiting.pid(), &path) {
+            assert!(Instant::now() < end, "{words:?} does not want the lock");
+            thread::sleep(Duration::from_millis(5));
+        }
+        // It has the file open a moment before it knows that it has to wait.
+        thread::sleep(Duration::from_millis(300));
+        waiting.signal(signal);
+        let code = waiting.ended(Duration::from_secs(20));
+        let said = waiting.stop();
+        assert_eq!(code, Some(5), "{words:?}: {said}");
+        assert!(
+            said.contains("Interrupted while waiting for a lock: ") && said.contains("V_vg0"),
+            "{words:?}: {said}"
+        );
+    }
+    drop(lock);
+    let tags = group.ashlar().args(["lvs", "--noheadings", "-olv_tags"]);
+    assert_eq!(tags.succeed().text().trim(), "");
 }

@@ -24,6 +24,7 @@ use signal_hook::iterator::Signals;
 use target::volume::Access as VolumeAccess;
 
 use super::Session;
+use super::interrupt::Beginning;
 use super::open::{self, Opener, unwritable};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::attachment::{Place, Runtime, Server, Source};
@@ -165,7 +166,9 @@ fn serve(
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     fuse::require_device().map_err(failed)?;
+    let beginning = Beginning::of_server();
     let found = find(arguments, name, session)?;
+    drop(beginning);
     let (place, made) = place(arguments)?;
     let runtime = Runtime::open().map_err(failed)?;
     let Found {

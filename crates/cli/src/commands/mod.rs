@@ -18,6 +18,7 @@ mod display;
 mod explain;
 mod help;
 mod history;
+mod interrupt;
 mod lab;
 mod lvdisplay;
 mod lvs;

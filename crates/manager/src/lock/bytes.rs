@@ -89,7 +89,7 @@ pub fn lock_pvs<F: AsFd>(
                         byte.purpose(),
                         ashlars(&own, byte.offset())
                     );
-                    return Err(Error::new(Kind::Locked, what));
+                    return Err(wait.over(what));
                 }
             }
         }

@@ -15,13 +15,15 @@
 //! it may have changed while the lock was waited for.
 //!
 //! Nothing waits for ever: every wait has a limit, after which the error names who holds the lock
-//! where the kernel tells. Everything is close-on-exec, and the kernel drops all of it with the
-//! process. Looking takes no lock; who reads volumes takes what qemu's readers take.
+//! where the kernel tells, and ends when the process is asked to end. Everything is close-on-exec,
+//! and the kernel drops all of it with the process. Looking takes no lock; who reads volumes takes
+//! what qemu's readers take.
 //!
 //! Does not: lock what cannot be locked (NBD, NFS); those need `--assume-exclusive`.
 
 mod bytes;
 mod holder;
+mod interrupt;
 mod owned;
 mod qemu;
 mod record;
@@ -34,6 +36,7 @@ pub(crate) use record::is_same;
 pub(crate) use wait::{Turns, with_turns};
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};
+pub use interrupt::Interrupt;
 pub use owned::{FileId, OwnedGroup};
 pub use qemu::{ImageLocks, ImageUse, lock_images};
 pub use record::claim_record;

@@ -120,7 +120,7 @@ fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
                 path.display(),
                 holders(&file)
             );
-            return Err(Error::new(Kind::Locked, what));
+            return Err(wait.over(what));
         }
     }
 }

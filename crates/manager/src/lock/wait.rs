@@ -10,10 +10,13 @@
 //! simulation that decides which of its threads goes on is asked instead of the clock, at each
 //! lock and at each pause: see [`with_turns`]. The locks themselves are the kernel's there, too.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use super::interrupt::{Interrupt, Waiting};
+use crate::{Error, Kind};
 
 /// How long to sleep between two tries.
 const RETRY: Duration = Duration::from_millis(20);
@@ -44,6 +47,8 @@ pub(crate) fn with_turns<R>(turns: Rc<dyn Turns>, work: impl FnOnce() -> R) -> R
 #[derive(Debug)]
 pub(super) struct Wait {
     end: Instant,
+    /// Since the first time that it was not free.
+    waiting: OnceCell<Waiting>,
 }
 
 impl Wait {
@@ -51,19 +56,36 @@ impl Wait {
     pub(super) fn at_most(limit: Duration) -> Self {
         Self {
             end: Instant::now() + limit,
+            waiting: OnceCell::new(),
         }
     }
 
-    /// To be called where it was not free: pauses. `false` when the limit is over.
+    /// To be called where it was not free: pauses. `false` when the limit is over, and when the
+    /// process is asked to end.
     pub(super) fn again(&self) -> bool {
         match turns() {
             Some(turns) => turns.waits(),
             None if Instant::now() < self.end => {
+                self.waiting.get_or_init(Waiting::begin);
+                if Interrupt::of_process().is_asked() {
+                    return false;
+                }
                 sleep(RETRY);
                 true
             }
             None => false,
         }
+    }
+
+    /// The error of a wait that is over; `why` says who has the lock.
+    pub(super) fn over(&self, why: String) -> Error {
+        let is_interrupted = self.waiting.get().is_some() && Interrupt::of_process().is_asked();
+        let what = if is_interrupted {
+            format!("Interrupted while waiting for a lock: {why}")
+        } else {
+            why
+        };
+        Error::new(Kind::Locked, what)
     }
 }
 

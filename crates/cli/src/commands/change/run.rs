@@ -10,7 +10,7 @@ use super::table::find;
 use super::terminal::Terminal;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
-use crate::commands::Session;
+use crate::commands::{Session, interrupt};
 use crate::live::{Forwarded, forward};
 
 /// How many owners may end, one after the other, before they begin a command.
@@ -56,6 +56,7 @@ impl<'a> Caller<'a> {
 /// What all commands that change metadata have as their `run`.
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let (_, handler) = find(session.command()).expect("it is in the table");
+    interrupt::of_command();
     for _ in 0..OWNERS_MAX {
         let mut terminal = Terminal;
         let caller = Caller::at(&mut terminal);

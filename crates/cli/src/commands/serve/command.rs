@@ -16,6 +16,7 @@ use target::volume::Access as VolumeAccess;
 use super::offer::Offer;
 use super::secrecy::{TLS, VERIFY_PEER, secrecy, warn_of_port};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::interrupt::Beginning;
 use crate::commands::session::Disks;
 use crate::commands::{PrivateFolder, Session, open};
 
@@ -90,7 +91,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let activated = Listener::from_activation().map_err(|error| failed(&error))?;
     let quiet = !activated.is_empty();
     let secrecy = secrecy(arguments, session)?;
+    let beginning = Beginning::of_server();
     let offer = offer(arguments, session)?;
+    drop(beginning);
     let names = offer.names();
     let mut listeners = activated;
     for address in arguments.values(&NBD) {
