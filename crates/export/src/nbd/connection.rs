@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use block::nbd::{Expect, Inbox, Received, Wait};
 use rustix::net::sockopt::{
-    Timeout, set_socket_send_buffer_size, set_socket_timeout, set_tcp_nodelay,
+    Timeout, set_socket_keepalive, set_socket_send_buffer_size, set_socket_timeout,
+    set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay,
 };
 use rustix::net::{SendFlags, send};
 
@@ -20,6 +21,14 @@ use block::{Error, Kind, Result};
 /// replies leave the cache before the client reads them.
 const UNIX_SEND_BUFFER: usize = 144 << 10;
 
+/// A machine that was switched off, or is cut off, gives its connections back after two minutes:
+/// so long nothing comes before it is asked whether it is there,
+const KEEP_IDLE: Duration = Duration::from_mins(1);
+/// so often,
+const KEEP_INTERVAL: Duration = Duration::from_secs(10);
+/// and so many times.
+const KEEP_COUNT: u32 = 6;
+
 /// Speaks with the client behind `socket` until the end.
 pub(super) fn serve(
     socket: BorrowedFd<'_>,
@@ -30,6 +39,12 @@ pub(super) fn serve(
     // It fails for unix sockets, which do not need it. TCP finds the size of its buffers itself.
     if set_tcp_nodelay(socket, true).is_err() {
         let _ = set_socket_send_buffer_size(socket, UNIX_SEND_BUFFER);
+    } else {
+        // A client may be silent for days, but not gone without our noticing.
+        let _ = set_socket_keepalive(socket, true);
+        let _ = set_tcp_keepidle(socket, KEEP_IDLE);
+        let _ = set_tcp_keepintvl(socket, KEEP_INTERVAL);
+        let _ = set_tcp_keepcnt(socket, KEEP_COUNT);
     }
     let mut inbox = Inbox::default();
     set_timeouts(socket, Some(limits.handshake))?;

@@ -5,6 +5,7 @@
 //! their answers are cut off. Requests that a device has taken are always waited for.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
-use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
+use rustix::net::{Shutdown, SocketFlags, accept_with, getpeername, shutdown};
 
 use super::listener::State as ListenerState;
 use super::{Exports, Listener, Tls, connection};
@@ -27,6 +28,9 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 pub struct Limits {
     /// Connections at a time; more are closed as they come.
     pub connections: usize,
+    /// The same from one address of a network, so that one machine does not take all of them.
+    /// Clients of unix sockets are not counted like this: they are all of one user.
+    pub connections_of_peer: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
     /// Requests in flight per connection.
@@ -42,6 +46,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 128,
+            connections_of_peer: 64,
             handshake: Duration::from_secs(10),
             requests: 512,
             bytes: 32 << 20,
@@ -90,9 +95,17 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Connections {
-    sockets: HashMap<u64, Arc<OwnedFd>>,
+    sockets: HashMap<u64, Connected>,
     next: u64,
     stopping: bool,
+}
+
+/// A client that is connected.
+#[derive(Debug)]
+struct Connected {
+    socket: Arc<OwnedFd>,
+    /// Its address, if it came through a network.
+    peer: Option<IpAddr>,
 }
 
 impl Server {
@@ -213,8 +226,8 @@ impl Shared {
     }
 
     fn shut(&self, how: Shutdown) {
-        for socket in self.lock().sockets.values() {
-            let _ = shutdown(socket, how);
+        for client in self.lock().sockets.values() {
+            let _ = shutdown(&client.socket, how);
         }
     }
 
@@ -259,9 +272,21 @@ impl Shared {
             );
             return Err(Error::new(Kind::Open, what));
         }
+        let peer = peer_of(&socket);
+        let others = connections.sockets.values();
+        let of_peer = others.filter(|other| peer.is_some() && other.peer == peer);
+        let of_peer = of_peer.count();
+        if of_peer >= shared.limits.connections_of_peer {
+            let what = format!("the NBD server has {of_peer} clients from one address already");
+            return Err(Error::new(Kind::Open, what));
+        }
         let id = connections.next;
         connections.next += 1;
-        connections.sockets.insert(id, Arc::clone(&socket));
+        let client = Connected {
+            socket: Arc::clone(&socket),
+            peer,
+        };
+        connections.sockets.insert(id, client);
         drop(connections);
         let guard = ConnectionGuard {
             shared: Arc::clone(shared),
@@ -284,6 +309,13 @@ impl Shared {
             .map_err(|error| Error::io("cannot start a thread", error))?;
         Ok(())
     }
+}
+
+/// The address of a client that came through a network.
+fn peer_of(socket: &OwnedFd) -> Option<IpAddr> {
+    let peer = getpeername(socket).ok()??;
+    let address = SocketAddr::try_from(peer).ok()?;
+    Some(address.ip().to_canonical())
 }
 
 /// A connection's place in the list, given back when its thread ends, however it does.

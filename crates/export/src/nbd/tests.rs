@@ -1,6 +1,7 @@
 //! The server against a client that sends what it likes.
 
 use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use block::nbd::{
     RequestHeader, RequestStyle, decode_extents,
 };
 use proptest::prelude::{any, prop, proptest};
+use rustix::net::{AddressFamily, SocketType, bind, connect, getsockname, socket};
 
 use super::{Access, Export, Exports, Handshake, Limits, Listener, Progress, Server, Tls};
 
@@ -489,6 +491,40 @@ fn a_client_that_says_nothing_is_dropped() {
         0,
         "later there is no hurry"
     );
+}
+
+#[test]
+fn one_machine_does_not_take_all_connections() {
+    // Proves: of the connections only some may come from one address, and another one still gets
+    // in; who leaves makes room.
+    let few = Limits {
+        connections: 4,
+        connections_of_peer: 2,
+        ..limits()
+    };
+    let server = Server::with_limits(exports(&["a"]), few).unwrap();
+    let greeted = |from: [u8; 4], to: SocketAddr| {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddr::from((from, 0))).unwrap();
+        connect(&socket, &to).unwrap();
+        let mut stream = std::net::TcpStream::from(socket);
+        stream.read_exact(&mut [0; 18]).ok().map(|()| stream)
+    };
+    let tcp = Listener::tcp("127.0.0.1:0").unwrap();
+    let to = getsockname(tcp.as_fd()).unwrap();
+    let to = SocketAddr::try_from(to).unwrap();
+    server.listen(tcp).unwrap();
+    let (one, other) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+    let mut held: Vec<_> = (0..2).map(|_| greeted(one, to).unwrap()).collect();
+    assert!(greeted(one, to).is_none(), "two are enough");
+    held.push(greeted(other, to).expect("another machine is let in"));
+    held.remove(0);
+    let end = Instant::now() + limits().handshake * 2;
+    while server.connection_count() > 2 {
+        assert!(Instant::now() < end, "who left is gone");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    held.push(greeted(one, to).expect("there is room again"));
 }
 
 #[test]
