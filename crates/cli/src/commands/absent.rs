@@ -32,9 +32,9 @@ const ABSENT: &[Absent] = &[
     },
     Absent {
         names: &["lvmdevices", "vgimportdevices"],
-        instead: "pvcreate, vgcreate and vgextend add a device to the devices file where there is \
-            one; its entries can also be edited as text. '--devices DEVICE' names devices for one \
-            command, and '--devicesfile \"\"' does without the file.",
+        instead: "No command here writes the devices file: its entries are edited as text, and \
+            what it lacks is refused. '--devices DEVICE' names devices for one command, and \
+            '--devicesfile \"\"' does without the file.",
     },
     Absent {
         names: &["lvmconfig", "dumpconfig", "config"],
