@@ -43,6 +43,26 @@ pub(super) fn require_areas(pvs: &[OpenPv], new: &[NewLabel], change: &Change) -
     Ok(())
 }
 
+/// What labels of `erased` physical volumes, which no group of `groups` lists, say too much: one
+/// whose outdated text could not be read at first was cleared without a plan for its label.
+pub(super) fn label_releases(
+    pvs: &[OpenPv],
+    groups: &[&VolumeGroup],
+    erased: &[Uuid],
+) -> Vec<(Uuid, HeaderEdit)> {
+    let is_free = |pv: &&OpenPv| {
+        let mut groups = groups.iter();
+        let extension = pv.label().pv.extension.as_ref();
+        erased.contains(&pv.uuid())
+            && extension.is_none_or(|extension| extension.version <= 2)
+            && pv.label().pv.usage() == PvUse::Used
+            && groups.all(|vg| vg.pv_by_uuid(&pv.uuid_in_text()).is_none())
+    };
+    let free = pvs.iter().filter(is_free);
+    free.map(|pv| (pv.uuid(), HeaderEdit::Usage(PvUse::Free)))
+        .collect()
+}
+
 /// What labels of members lack, and any commit sets, as stock does: the use flag, and the size
 /// that an interrupted `pvresize` did not write. Headers of later versions cannot be written, and
 /// are left as they are.

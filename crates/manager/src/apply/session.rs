@@ -12,7 +12,7 @@ use lvm::{Bytes, Uuid};
 
 use super::author::{after, before, host_author, random_uuid};
 use super::backup;
-use super::checks::{label_repairs, require_areas};
+use super::checks::{label_releases, label_repairs, require_areas};
 use super::disks::Disks;
 use super::losses::{
     InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
@@ -357,13 +357,14 @@ impl<'a> Session<'a> {
             flush_policy,
             FlushPoint::LabelsBefore,
         )?;
+        let mut erased = Vec::new();
         for (index, group) in change.groups.iter().enumerate() {
             if index == 1 {
                 let between = edits(When::BetweenCommits);
                 edit_labels(pvs, &between, flush_policy, FlushPoint::LabelsBetween)?;
             }
             match group {
-                GroupChange::Erase(vg) => erase(pvs, vg.uuid, flush_policy)?,
+                GroupChange::Erase(vg) => erased.extend(erase(pvs, vg.uuid, flush_policy)?),
                 GroupChange::Commit(vg) => {
                     let areas = &change.areas;
                     match &mut self.hooks {
@@ -384,6 +385,7 @@ impl<'a> Session<'a> {
         let mut after = edits(When::AfterCommit);
         let members: Vec<&VolumeGroup> = committed(change).collect();
         after.extend(label_repairs(pvs, &members));
+        after.extend(label_releases(pvs, &members, &erased));
         edit_labels(pvs, &after, flush_policy, FlushPoint::LabelsAfter)?;
         for disk in &mut disks.removed {
             remove_label(disk, flush_policy)?;

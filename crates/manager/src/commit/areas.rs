@@ -60,8 +60,8 @@ pub(super) fn list(
 
 /// Removes a group: no header points to a text of it any more. The headers with older texts go
 /// first and are durable before the newest go, so that a power cut leaves the group as it was, or
-/// none.
-pub fn erase(pvs: &mut [OpenPv], group: Uuid, flush_policy: FlushPolicy) -> Result<()> {
+/// none. Gives back the physical volumes that held a text.
+pub fn erase(pvs: &mut [OpenPv], group: Uuid, flush_policy: FlushPolicy) -> Result<Vec<Uuid>> {
     let versions = |pv: &OpenPv| {
         let areas = pv.areas.iter();
         let of_group = areas.filter_map(|area| match area.held {
@@ -75,9 +75,15 @@ pub fn erase(pvs: &mut [OpenPv], group: Uuid, flush_policy: FlushPolicy) -> Resu
         Held::Version { group: held, seqno } => held == group && Some(seqno) < newest,
         _ => false,
     };
-    clear_where(pvs, is_stale, flush_policy, FlushPoint::Stale)?;
+    let mut cleared = clear_where(pvs, is_stale, flush_policy, FlushPoint::Stale)?;
     let is_newest = |held: Held| matches!(held, Held::Version { group: held, .. } if held == group);
-    clear_where(pvs, is_newest, flush_policy, FlushPoint::Cleared)
+    cleared.extend(clear_where(
+        pvs,
+        is_newest,
+        flush_policy,
+        FlushPoint::Cleared,
+    )?);
+    Ok(cleared.into_iter().map(|pv| pvs[pv].uuid()).collect())
 }
 
 /// Clears the areas of physical volumes that `group` no longer lists, as `members` says.
@@ -107,7 +113,7 @@ fn clear_where(
     is_wanted: impl Fn(Held) -> bool,
     flush_policy: FlushPolicy,
     point: FlushPoint,
-) -> Result<()> {
+) -> Result<Vec<usize>> {
     let failed = |name: &str, error: block::Error| {
         let what = format!(
             "cannot clear a metadata area of {name}; check the device, then run the command again"
@@ -132,8 +138,8 @@ fn clear_where(
             touched.push(number);
         }
     }
-    match flush_all(pvs, touched, flush_policy, point).pop() {
+    match flush_all(pvs, touched.iter().copied(), flush_policy, point).pop() {
         Some(failure) => Err(failed(pvs[failure.pv].name(), failure.error)),
-        None => Ok(()),
+        None => Ok(touched),
     }
 }
