@@ -2,7 +2,7 @@
 
 use block::sim::Random;
 use manager::commit::{FlushPoint, FlushPolicy};
-use manager::explore::{CASES, Campaign, Case, Patience, Report, explore_faults};
+use manager::explore::{CASES, Campaign, Case, Patience, Report, Rings, explore_faults};
 
 use super::arguments::Arguments;
 
@@ -76,6 +76,17 @@ fn all(seed: u64) -> Result<bool, String> {
             well &= say_broken(&report, seed, None);
         }
     }
+    let rings = Rings::of(CASES[0].1).map_err(|error| error.to_string())?;
+    let Rings {
+        round, split, full, ..
+    } = rings;
+    let report = explore(rings.cases, FlushPolicy::Strict, seed, Patience::All)?;
+    println!(
+        "metadata: large texts: {round} go round their ring, {split} lie on both sides of its end, \
+         {full} fill it: {report}"
+    );
+    states += report.states;
+    well &= say_broken(&report, seed, None);
     println!("metadata: {states} states in all");
     Ok(well)
 }

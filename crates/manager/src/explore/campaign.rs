@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use block::Device;
 use block::sim::{Image, Log, Recorder, states};
+use block::{Device, Range};
+use lvm::Bytes;
+use lvm::ondisk::{AREA_HEADER_SIZE, Ring, checksum};
 
 use super::blocks::Blocks;
 use super::cases::{Case, Mishap};
@@ -18,6 +20,11 @@ use crate::{Error, Kind, Result};
 
 /// Bytes of a disk.
 const DISK_SIZE: u64 = 2 << 20;
+/// Bytes of a sector, with one of which every text begins.
+const SECTOR_SIZE: u64 = 512;
+/// In the header of an area: its checksum, and where the committed text begins.
+const SUM: std::ops::Range<usize> = 0..4;
+const PLACE: std::ops::Range<usize> = 40..48;
 /// Where extents begin on it, if it has no area.
 const DATA_START: u64 = 64 << 10;
 
@@ -218,6 +225,15 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         Mishap::FirstStale => images[0] = before[0].clone(),
         Mishap::LastAway => images[case.disks - 1] = before[case.disks - 1].clone(),
         Mishap::LastLost => images[case.disks - 1] = Image::new(DISK_SIZE),
+        Mishap::InTheMiddle => {
+            for image in &mut images {
+                put_in_the_middle(host, image);
+            }
+        }
+        Mishap::FirstStaleLastLost => {
+            images[0] = before[0].clone();
+            images[case.disks - 1] = Image::new(DISK_SIZE);
+        }
     }
     Ok(images)
 }
@@ -232,6 +248,29 @@ fn run(
     let devices = devices(images, blocks);
     command.run(host, &devices, FlushPolicy::Strict, first)?;
     contents(&devices)
+}
+
+/// Moves the text of each area to where the free parts of the ring before it and behind it are
+/// equally large.
+fn put_in_the_middle(host: &Host, image: &mut Image) {
+    let found = scan(host, std::slice::from_ref(image));
+    let areas = found.physical_volumes.iter().flat_map(|pv| &pv.areas);
+    for header in areas.filter_map(|area| area.header) {
+        let area = image.bytes(Range::new(header.start.0, header.size.0));
+        let text = header.committed.as_ref();
+        let Some(text) = text.and_then(|text| Ring::new(&header).text(&area, text).ok()) else {
+            continue;
+        };
+        let middle = (header.size.0 - text.len() as u64) / 2;
+        let middle = Bytes(middle - middle % SECTOR_SIZE);
+        image.write(header.start.0 + middle.0, &text);
+        // Only the commits of commands make headers; this one is told where its text went.
+        let mut sector = area[..AREA_HEADER_SIZE].to_vec();
+        sector[PLACE].copy_from_slice(&middle.0.to_le_bytes());
+        let sum = checksum(&sector[SUM.end..]);
+        sector[SUM].copy_from_slice(&sum.to_le_bytes());
+        image.write(header.start.0, &sector);
+    }
 }
 
 /// What devices hold.

@@ -16,6 +16,7 @@ use lvm::plan::size::ResizeTo;
 use super::blocks::Blocks;
 use super::command::Command as C;
 use super::command::{Command, Shape};
+use super::rings::Rings;
 
 /// A command on prepared disks.
 #[derive(Debug, Clone)]
@@ -42,6 +43,10 @@ pub(super) enum Mishap {
     LastAway,
     /// The last disk was overwritten.
     LastLost,
+    /// Stock wrote the text: it lies in the middle of the ring.
+    InTheMiddle,
+    /// Both of the first and the last.
+    FirstStaleLastLost,
 }
 
 /// How many disks, and how many areas on each, the cases are made for.
@@ -83,6 +88,24 @@ impl Case {
         }
     }
 
+    /// On one disk, to be numbered.
+    pub(super) fn on_one_disk(
+        (areas, blocks): (AreaCount, Blocks),
+        setup: &[Command],
+        command: Command,
+    ) -> Self {
+        Self {
+            areas,
+            blocks,
+            ..Self::new(1, setup, command)
+        }
+    }
+
+    /// Gives it a number among those of as many disks and areas.
+    pub(super) fn set_number(&mut self, number: usize) {
+        self.number = number;
+    }
+
     /// `2.1.17`: on two disks with one area each, the case number 17; `2.1.17.4k` with physical
     /// blocks of 4 KiB, `2.1.17.4kn` also with logical ones.
     pub fn name(&self) -> String {
@@ -100,7 +123,11 @@ impl Case {
             .iter()
             .flat_map(|(disks, areas)| Self::all(*disks, *areas));
         let mut cases = cases.flat_map(Self::on_all_blocks);
-        cases.find(|case| case.name() == name)
+        cases.find(|case| case.name() == name).or_else(|| {
+            let rings = Rings::of(AreaCount::One).unwrap_or_default();
+            let mut cases = rings.cases.into_iter();
+            cases.find(|case| case.name() == name)
+        })
     }
 
     /// The same on disks whose physical blocks have 4 KiB, and are lost as a whole.
@@ -169,6 +196,7 @@ impl Case {
         // Behind all others, whose numbers stay. Without volumes: the removal discards their data.
         let removed = with(&[vg, TAG, C::VgRemove("vg0")]);
         cases.push(case(&removed, C::Revive("vg0")));
+        cases.extend(Self::with_two_mishaps(disks, &pvs));
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
         }
@@ -253,6 +281,33 @@ impl Case {
         let outdated = [vg, a, remove];
         let cleared = [C::VgCkUpdate("vg0"), TAG, C::LvRemove("vg0", "a")];
         cases.extend(cleared.map(|command| case(Mishap::LastAway, &outdated, command)));
+        cases
+    }
+
+    /// Where a disk has an older version, and another one is lost or the group is removed.
+    fn with_two_mishaps(disks: usize, pvs: &[Command]) -> Vec<Self> {
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let a = linear("a", 4);
+        let remove = C::VgReduceMissing("vg0", PartialVolumes::Remove);
+        let case = |mishap, setup: &[C], command| Self {
+            mishap,
+            ..Self::new(disks, &[pvs, setup].concat(), command)
+        };
+        let mut cases = Vec::new();
+        if disks > 1 {
+            // What is outdated would be a group again.
+            let removed = C::VgRemove("vg0");
+            cases.push(case(Mishap::LastAway, &[vg, a, remove], removed));
+        }
+        if disks > 2 {
+            let mirror = mirror(MirrorLog::Disk, Initial::NoSync);
+            let both = Mishap::FirstStaleLastLost;
+            cases.extend([
+                case(both, &[vg, mirror, TAG], C::LvRepair("vg0", "m")),
+                case(both, &[vg, mirror, TAG], remove),
+                case(both, &[vg, a, TAG], remove),
+            ]);
+        }
         cases
     }
 

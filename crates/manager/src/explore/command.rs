@@ -38,6 +38,8 @@ pub(super) enum Command {
     VgRemove(Name),
     VgRename(Name, Name),
     VgChange(Name, GroupAttribute<'static>),
+    /// Tags of so many bytes in all.
+    VgFill(Name, usize),
     VgExport(Name),
     VgImport(Name),
     VgSplit(Name, Name, usize),
@@ -201,6 +203,7 @@ impl Command {
             | Self::VgRename(name, _)
             | Self::VgChange(name, _)
             | Self::VgExport(name)
+            | Self::VgFill(name, _)
             | Self::VgImport(name)
             | Self::VgSplit(name, ..)
             | Self::VgSplitInto(name, ..)
@@ -243,7 +246,7 @@ impl Command {
             Self::VgReduceMissing(..) => "vgreduce --removemissing",
             Self::VgRemove(_) => "vgremove",
             Self::VgRename(..) => "vgrename",
-            Self::VgChange(..) => "vgchange",
+            Self::VgChange(..) | Self::VgFill(..) => "vgchange",
             Self::VgExport(_) => "vgexport",
             Self::VgImport(_) => "vgimport",
             Self::VgSplit(..) | Self::VgSplitInto(..) => "vgsplit",

@@ -129,7 +129,9 @@ fn fail_at(
             let written = written(outcome);
             let mut groups = seen.groups.iter();
             let is_known = |group| written.contains(group) || judge.old.groups.contains(group);
-            let all_known = groups.all(is_known);
+            // A disk whose label could not be read is not there: it was not known to be outdated.
+            let is_outdated = |group| request == 1 && judge.versions.contains(group);
+            let all_known = groups.all(|group| is_known(group) || is_outdated(group));
             all_known
                 .then_some("new")
                 .ok_or("an unknown version".to_owned())
@@ -165,6 +167,9 @@ fn judge<'h>(host: &'h Host, case: &'h Case, images: &[Image]) -> Result<Judge<'
         .command
         .run(host, &devices, FlushPolicy::Strict, 600_000)?;
     let mut versions = view(&scan(host, images)).groups;
+    for image in images {
+        versions.extend(view(&scan(host, std::slice::from_ref(image))).groups);
+    }
     versions.extend(written(&good));
     let after = contents(&devices)?;
     Ok(Judge::new(host, case, images, &after, versions))

@@ -149,7 +149,9 @@ impl<'a> Judge<'a> {
                 Ok("new, with an outdated physical volume")
             }
             // Its use flag goes first.
-            Command::VgCkUpdate(..) if has_old => Ok("old, with an outdated physical volume"),
+            Command::VgCkUpdate(..) | Command::VgRemove(..) if has_old => {
+                Ok("old, with an outdated physical volume")
+            }
             _ if seen.groups.iter().any(GroupView::is_unfinished) => Ok(HALF_DONE),
             _ => Err(format!("neither old nor new: {seen:?}")
                 .chars()

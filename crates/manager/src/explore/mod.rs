@@ -31,6 +31,7 @@ mod judge;
 mod parallel;
 mod plans;
 mod race;
+mod rings;
 mod settle;
 mod view;
 
@@ -39,6 +40,7 @@ pub use cases::{CASES, Case};
 pub use examples::{Example, examples};
 pub use faults::{FaultReport, explore_faults};
 pub use race::{Effort, RaceReport, Races, SeededFault};
+pub use rings::Rings;
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use lvm::Sectors;
 use lvm::model::{PvId, VolumeGroup, from_text};
 use lvm::ondisk::versions;
 use lvm::plan::group::{
-    Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group, create_group, export_group,
-    extend_group, import_group, merge_groups, reduce_group, remove_group, remove_missing,
-    rename_group, restore_group, restore_missing, split_group,
+    GroupAttribute, Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group,
+    create_group, export_group, extend_group, import_group, merge_groups, reduce_group,
+    remove_group, remove_missing, rename_group, restore_group, restore_missing, split_group,
 };
 use lvm::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT};
 use lvm::plan::logical::{
@@ -37,6 +37,8 @@ use crate::{Error, Kind, Result};
 const EXTENT: Sectors = Sectors(128);
 /// What notes of a mirror's log cover: regions of an extent.
 const REGION: Sectors = Sectors(128);
+/// Letters of a tag that fills a group: LVM2 takes 1,024.
+const TAG: usize = 1000;
 
 type Devices<'d> = &'d [Arc<dyn Device>];
 
@@ -133,6 +135,11 @@ impl Command {
             Self::VgMerge(_, from) => merge_groups(vg, &scan.find_group(from)?.model, author),
             Self::VgRename(_, to) => rename_group(vg, to, author),
             Self::VgChange(_, what) => change_group(vg, &[what], &areas, author),
+            Self::VgFill(_, bytes) => {
+                let tags = tags(bytes);
+                let tags: Vec<_> = tags.iter().map(|tag| GroupAttribute::AddTag(tag)).collect();
+                change_group(vg, &tags, &areas, author)
+            }
             Self::VgExport(_) => export_group(vg, author),
             Self::VgImport(_) => import_group(vg, None, author),
             Self::VgCfgRestore(_, back) => {
@@ -197,6 +204,14 @@ impl Command {
             _ => return None,
         })
     }
+}
+
+/// Tags that have `bytes` letters together, and that nobody else makes.
+fn tags(bytes: usize) -> Vec<String> {
+    let lengths = (0..bytes).step_by(TAG).map(|at| TAG.min(bytes - at));
+    let tags = lengths.enumerate();
+    tags.map(|(number, width)| format!("{:x>width$}", format!("{bytes}.{number}")))
+        .collect()
 }
 
 fn missing(group: &FoundVg) -> BTreeSet<PvId> {

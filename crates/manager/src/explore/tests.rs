@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use lvm::plan::initialise::AreaCount;
 
-use super::{Campaign, Case, Patience, explore_faults};
+use super::cases::Mishap;
+use super::{Campaign, Case, Patience, Rings, explore_faults};
 use crate::commit::{FlushPoint, FlushPolicy};
 
 fn run(cases: Vec<Case>, flush_policy: FlushPolicy, patience: Patience) -> super::Report {
@@ -45,6 +46,30 @@ fn lost_physical_blocks_keep_the_promises() {
 fn large_logical_blocks_keep_the_promises() {
     let cases = Case::all(2, AreaCount::One).into_iter();
     let cases = cases.map(Case::on_large_logical_blocks).collect();
+    let report = run(cases, FlushPolicy::Strict, Patience::All);
+    println!("{report}");
+    assert!(report.first.is_none(), "{:?}", report.first);
+}
+
+/// No cut breaks a promise where a text goes round the end of its ring, or fills its area to the
+/// last block; and what does not fit is refused with nothing written.
+#[test]
+fn large_texts_keep_the_promises() {
+    let rings = Rings::of(AreaCount::One).expect("what does not fit is refused");
+    assert_eq!((rings.round, rings.split, rings.full), (9, 1, 4));
+    let report = run(rings.cases, FlushPolicy::Strict, Patience::All);
+    println!("{} go round, {} full: {report}", rings.round, rings.full);
+    assert!(report.first.is_none(), "{:?}", report.first);
+}
+
+/// Repairs and removals keep the promises where one disk is lost and another one is outdated.
+#[test]
+fn two_mishaps_keep_the_promises() {
+    let cases = Case::all(3, AreaCount::One).into_iter();
+    let cases: Vec<Case> = cases
+        .filter(|case| case.mishap == Mishap::FirstStaleLastLost)
+        .collect();
+    assert_eq!(cases.len(), 3);
     let report = run(cases, FlushPolicy::Strict, Patience::All);
     println!("{report}");
     assert!(report.first.is_none(), "{:?}", report.first);
@@ -133,9 +158,10 @@ fn every_property_is_explored() {
             include_str!("../../../lvm/src/plan/logical/options.rs"),
         ),
     ];
-    let cases: Vec<Case> = (1..=3)
+    let mut cases: Vec<Case> = (1..=3)
         .flat_map(|disks| Case::all(disks, AreaCount::One))
         .collect();
+    cases.extend(Rings::of(AreaCount::One).expect("are made").cases);
     let commands: Vec<String> = cases.iter().map(|c| format!("{:?}", c.command)).collect();
     let text = commands.join("\n");
     let seen: BTreeSet<&str> = text
