@@ -257,7 +257,7 @@ fn entry(fd: BorrowedFd<'_>, readiness: Readiness) -> libc::pollfd {
 /// `ppoll`; an interrupted one counts as over.
 fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> std::io::Result<()> {
     let time = timeout.map(|timeout| libc::timespec {
-        tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     });
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
