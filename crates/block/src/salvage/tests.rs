@@ -250,8 +250,9 @@ impl Rescuer for UntilLast<'_> {
 
 #[test]
 fn bad_places_are_left_for_later() {
-    // Proves: behind a failure the rest of the disk is read before what is near it.
-    let bad: BTreeSet<u64> = (2048..2060).collect();
+    // Proves: behind a failure the rest of the disk is read before what is near it; bad places all
+    // over a disk leave nothing untried in the end.
+    let bad: BTreeSet<u64> = (2048..16_384).collect();
     let (device, _) = disk(65_536, SECTOR, &bad);
     let size = device.info().size;
     let (mut map, mut copy) = (Map::new(size), Copy::new(size));
@@ -259,6 +260,13 @@ fn bad_places_are_left_for_later() {
     assert!(matches!(ended, Err(Ended::Interrupted)));
     assert!(map.bytes(Status::NonTrimmed) > 0);
     assert_eq!(map.bytes(Status::Bad), 0);
+    // What lies behind the failure was skipped, and another pass reads all of it.
+    assert!(map.bytes(Status::NonTried) > 0, "{map:?}");
+    let everywhere: BTreeSet<u64> = (0..65_536).step_by(512).collect();
+    let (device, bytes) = disk(65_536, SECTOR, &everywhere);
+    let (mut map, mut copy) = (Map::new(size), Copy::new(size));
+    salvage(&device, &mut map, go_on(0), &mut copy).expect("goes on");
+    assert_eq!(map, expected(&bytes, SECTOR, &everywhere, 0xee).0);
 }
 
 #[test]
