@@ -14,6 +14,7 @@ mod clones;
 mod commands;
 mod cookbook;
 mod crashes;
+mod decisions;
 mod demo;
 mod durability;
 mod filesystems;

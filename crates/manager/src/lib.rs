@@ -17,6 +17,7 @@ pub mod history;
 pub mod host;
 pub mod live;
 pub mod lock;
+pub mod log;
 pub mod scan;
 
 pub use error::{Error, Kind, Result};

@@ -343,7 +343,8 @@ pub(crate) const CONFIG: Flag = Flag::value(
 /// `-v`
 pub(crate) const VERBOSE: Flag = Flag::switch(
     "verbose",
-    "Say more about what is done; repeat for still more.",
+    "Say on standard error what is decided: devices that are left out and why, the metadata that \
+     is used, locks, what is committed; -vv is -d. Reports get more columns, as in LVM2.",
 )
 .short('v');
 /// `-q`
@@ -353,8 +354,11 @@ pub(crate) const QUIET: Flag = Flag::switch(
 )
 .short('q');
 /// `-d`
-pub(crate) const DEBUG: Flag =
-    Flag::switch("debug", "Say what happens inside; repeat for more.").short('d');
+pub(crate) const DEBUG: Flag = Flag::switch(
+    "debug",
+    "Say it in detail: each device, metadata area, write and flush.",
+)
+.short('d');
 /// `-y`
 pub(crate) const YES: Flag =
     Flag::switch("yes", "Answer every question with yes without asking.").short('y');

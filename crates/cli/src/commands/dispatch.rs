@@ -10,6 +10,7 @@ use super::{absent, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
 };
+use crate::output::on_stderr;
 
 /// Runs the command that the words name.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -144,5 +145,6 @@ fn run_command(
         return Ok(session.print(&version())?);
     }
     session.begin(command, &arguments);
+    let _log = on_stderr(&arguments);
     (command.run)(&arguments, session)
 }

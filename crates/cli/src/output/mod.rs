@@ -15,6 +15,7 @@
 pub(crate) mod fields;
 mod harmless;
 mod live;
+mod log;
 pub(crate) mod report;
 mod row;
 mod units;
@@ -22,6 +23,7 @@ mod view;
 
 pub(crate) use harmless::harmless;
 pub(crate) use live::{Active, Live, Place, State};
+pub(crate) use log::{collected, on_stderr};
 pub(crate) use row::{Binary, History, PvSegment, Row, Style};
 pub(crate) use units::{Form, Units};
 pub(crate) use view::{Group, View};

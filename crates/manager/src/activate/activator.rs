@@ -17,7 +17,7 @@ use super::order::MetadataUpdater;
 use super::permit::permit;
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// What happens where a volume needs a physical volume that is missing (`--activationmode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -179,6 +179,14 @@ impl<'a> Activator<'a> {
         permit(group, lv, options.access, self.host)?;
         let compiled = self.compile(group, lv, options)?;
         let name = compiled.layout.name().to_owned();
+        log::verbose(|| {
+            let how = match options.access {
+                Access::ReadOnly => "reading",
+                Access::ReadWrite => "reading and writing",
+            };
+            let gaps = compiled.gaps.len();
+            format!("LV {name} is activated for {how}; {gaps} of its parts are missing.")
+        });
         Ok(Activated {
             volume: Volume::new(name, options.access, compiled.table),
             layout: compiled.layout,

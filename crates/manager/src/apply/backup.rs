@@ -20,6 +20,7 @@ use lvm::plan::Message;
 use lvm::text::Style;
 
 use crate::host::Config;
+use crate::log;
 
 /// `backup/retain_min`.
 const RETAIN_MIN: i64 = 10;
@@ -85,6 +86,9 @@ fn write(path: &Path, vg: &VolumeGroup, description: String) -> std::io::Result<
     let renamed = written.and_then(|()| fs::rename(&new, path));
     if renamed.is_err() {
         let _ = fs::remove_file(&new);
+    } else {
+        let (name, seqno) = (&vg.name, vg.seqno);
+        log::verbose(|| format!("VG {name}: version {seqno} is kept in {}.", path.display()));
     }
     renamed
 }

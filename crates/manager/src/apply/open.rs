@@ -19,7 +19,7 @@ use crate::commit::{Disk, Expected, FlushPolicy, OpenPv, Server, Wanted, claim};
 use crate::host::Location;
 use crate::lock::FileId;
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// What is open, and not locked.
 pub(super) struct Open {
@@ -122,6 +122,7 @@ impl Open {
         let mut wanted = Vec::new();
         for device in self.devices {
             roles.push(device.role);
+            log::debug(|| format!("{}: open for writing", device.name));
             wanted.push(Wanted {
                 name: device.name,
                 device: device.opened.device,

@@ -14,7 +14,7 @@ use lvm::{Bytes, Uuid};
 
 use super::disk::{Disk, unreadable};
 use super::flush_policy::{FlushPoint, FlushPolicy};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// A device that is open for writing metadata.
 #[derive(Debug)]
@@ -130,7 +130,16 @@ impl OpenPv {
     }
 
     pub(crate) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
-        self.disk.write(start, bytes)
+        self.disk.write(start, bytes)?;
+        log::debug(|| {
+            format!(
+                "{}: wrote {} bytes at byte {}",
+                self.name(),
+                bytes.len(),
+                start.0
+            )
+        });
+        Ok(())
     }
 
     /// Makes what was written durable, unless the flush policy leaves this flush out.
@@ -140,7 +149,9 @@ impl OpenPv {
         point: FlushPoint,
     ) -> block::Result<()> {
         if flush_policy.keeps(point) {
-            self.disk.flush()
+            self.disk.flush()?;
+            log::debug(|| format!("{}: flushed ({point:?})", self.name()));
+            Ok(())
         } else {
             Ok(())
         }

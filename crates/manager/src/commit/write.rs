@@ -10,7 +10,7 @@ use super::areas::{Failure, flush_all, list, write_header};
 use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::hooks::Hooks;
 use super::open_pv::{Held, OpenArea, OpenPv};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// An area that gets the new text.
 struct Place {
@@ -47,6 +47,13 @@ pub fn write_group(
         return Err(error);
     }
     hooks.publish();
+    log::verbose(|| {
+        let names = list(pvs, places.iter().map(|place| place.pv), |_| true);
+        format!(
+            "VG {}: version {} is committed on {names}: texts written and flushed, then headers.",
+            vg.name, vg.seqno
+        )
+    });
     ignore(pvs, vg, ignored, flush_policy)
 }
 

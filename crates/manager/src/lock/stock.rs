@@ -17,7 +17,7 @@ use block::file::LockMode;
 use super::holder::{holders, is_served};
 use super::record::is_same;
 use super::wait::{Wait, tries};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// How long an ashlar has a lock shared that only begins; one that serves has it for hours.
 const SERVED: Duration = Duration::from_millis(200);
@@ -61,6 +61,12 @@ pub fn lock_stock(
     limit: Duration,
 ) -> Result<Option<StockLock>> {
     if !is_writable(dir) {
+        log::verbose(|| {
+            format!(
+                "No lock is taken in {}: it cannot be written.",
+                dir.display()
+            )
+        });
         return Ok(None);
     }
     let wait = Wait::at_most(limit);
@@ -71,6 +77,7 @@ pub fn lock_stock(
         let aux = lock_file(Path::new(&aux), mode, &wait)?;
         let lock = lock_file(&path, mode, &wait)?;
         drop(aux);
+        log::verbose(|| format!("Locked {}.", path.display()));
         return Ok(Some(lock));
     }
     lock_file(&path, mode, &wait).map(Some)
@@ -100,6 +107,7 @@ fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
             .map_err(|error| failed().because(error))?;
         match flock(&file, operation) {
             Ok(()) if is_same(&file, path) => {
+                log::verbose(|| format!("Locked {}.", path.display()));
                 return Ok(StockLock {
                     file,
                     path: path.to_owned(),

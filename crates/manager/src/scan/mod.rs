@@ -10,6 +10,7 @@
 //! written, and nothing stays open.
 
 mod assemble;
+mod decisions;
 mod duplicates;
 mod families;
 mod finding;

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use block::Device;
 
 use super::assemble::assemble;
+use super::decisions::log_decisions;
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::Scan;
 use super::probe::{Probed, ProbedContent, probe_source, read_head};
@@ -26,7 +27,7 @@ use super::source::Source;
 use super::stage::{Stage, step};
 use super::texts::Texts;
 use crate::host::{Candidate, DeviceSource, Host, Location};
-use crate::{Error, Kind, Result};
+use crate::{Error, Kind, Result, log};
 
 /// How a scan is done.
 #[derive(Debug, Clone)]
@@ -63,12 +64,13 @@ pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Sca
 
 /// Looks `once`, and once more where what was seen may be a commit that is under way.
 pub(crate) fn look_twice(once: impl Fn() -> Result<Scan>) -> Result<Scan> {
-    let scan = once()?;
+    let mut scan = once()?;
     if may_be_passing(&scan.findings) {
-        once()
-    } else {
-        Ok(scan)
+        log::debug(|| "Areas look damaged or different: looking again.".to_owned());
+        scan = once()?;
     }
+    log_decisions(&scan);
+    Ok(scan)
 }
 
 /// Looks at devices that are open already, known by these names; for devices that are no files.

@@ -12,6 +12,7 @@ use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
 use crate::commands::{Session, interrupt};
 use crate::live::{Forwarded, forward};
+use crate::output::collected;
 
 /// How many owners may end, one after the other, before they begin a command.
 const OWNERS_MAX: usize = 5;
@@ -87,7 +88,7 @@ pub(crate) fn perform(words: &[String], mut caller: Caller<'_>) -> u8 {
     error.exit_status()
 }
 
-fn perform_checked(words: &[String], caller: Caller<'_>) -> Result<(), Error> {
+fn perform_checked(words: &[String], mut caller: Caller<'_>) -> Result<(), Error> {
     let name = words.first().map_or("", String::as_str);
     let Some((command, handler)) = find(name) else {
         return Err(Error::no_such_command(format!(
@@ -98,7 +99,14 @@ fn perform_checked(words: &[String], caller: Caller<'_>) -> Result<(), Error> {
     if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
         return Ok(caller.console.write(Stream::Out, &text(command))?);
     }
-    let mut work = Work::new(&arguments, caller, Purpose::Change)?;
-    handler(&arguments, &mut work)?;
-    work.finish()
+    let (log, lines) = collected(&arguments);
+    let outcome = Work::new(&arguments, caller.lend(), Purpose::Change)
+        .and_then(|mut work| handler(&arguments, &mut work).and_then(|()| work.finish()));
+    drop(log);
+    // The owner's thread has no terminal: its client gets the log when the command has ended.
+    let lines = lines.take();
+    if !lines.is_empty() {
+        let _ = caller.console.write(Stream::Err, &lines);
+    }
+    outcome
 }

@@ -16,6 +16,7 @@ use manager::apply::{
 };
 use manager::host::{DeviceSource, Host, Sysfs};
 use manager::live::{Client, Console, Stream};
+use manager::log;
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
@@ -230,6 +231,10 @@ impl<'a> Work<'a> {
                     client.pid()
                 )));
             }
+            log::verbose(|| {
+                let (name, pid) = (&group.name, client.pid());
+                format!("VG {name} is served by process {pid}, which runs this command.")
+            });
             self.delegated = Some(client);
             return Err(Error::reported());
         }
