@@ -45,6 +45,7 @@ mod vgck;
 mod vgdisplay;
 mod vgs;
 mod vgscan;
+mod warnings;
 
 pub(crate) use change::{Caller, Terminal, perform};
 pub(crate) use dispatch::{device_arguments, main};

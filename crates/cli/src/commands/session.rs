@@ -4,6 +4,7 @@
 //! spaces, as LVM2 prints them. A command that could do only a part says so with
 //! [`Session::fail_later`] and goes on; its exit status is then 5.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Stderr, Stdout, Write};
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use manager::host::{DeviceSource, Host};
 use manager::scan::{Options, Scan, Severity, scan};
 
 use super::activity;
+use super::warnings::summed_up;
 use crate::args::{Arguments, Command, Error, flags};
 use crate::output::{View, harmless};
 
@@ -31,6 +33,8 @@ pub(crate) struct Session {
     err: Stderr,
     verbosity: Verbosity,
     failed: bool,
+    /// What was found and told.
+    told: HashSet<String>,
     command: &'static str,
 }
 
@@ -53,6 +57,7 @@ impl Session {
             err: io::stderr(),
             verbosity: Verbosity::Normal,
             failed: false,
+            told: HashSet::new(),
             command: "ashlar",
         }
     }
@@ -154,8 +159,18 @@ impl Session {
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
         let source = source.naming(arguments.named_devices(Path::new("")));
         let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
-        for finding in &scan.findings {
-            let text = finding.to_string();
+        let said = if self.is_verbose() {
+            let all = scan.findings.iter();
+            all.map(|finding| (finding, Some(finding.to_string())))
+                .collect()
+        } else {
+            summed_up(&scan)
+        };
+        for (finding, text) in said {
+            // The same again says nothing.
+            let Some(text) = text.filter(|text| self.told.insert(text.clone())) else {
+                continue;
+            };
             // Nobody names a server by accident, as a folder may hold a file by accident.
             let is_server = finding
                 .device
@@ -169,7 +184,7 @@ impl Session {
                 Severity::Error if is_server => self.fail_later(&text),
                 Severity::Error => self.error(&text),
                 Severity::Warning => self.tell(&text),
-                Severity::Note if self.verbosity >= Verbosity::Verbose => self.tell(&text),
+                // The log has it.
                 Severity::Note => {}
             }
         }

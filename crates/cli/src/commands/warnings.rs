@@ -1,0 +1,93 @@
+//! What a scan found, as people are told: a warning that comes again and again is summed up.
+//!
+//! ```text
+//!   the same sentence                          once in a command
+//!   missing physical volumes of one group      a line each, in stock's words; what to do, once
+//!   more than two others of one kind, group    two in full, then one line that names the devices
+//! ```
+//!
+//! Errors are never summed up, and `-v` shows everything.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use lvm::Uuid;
+use manager::scan::{Finding, FindingKind, Scan, Severity};
+
+/// How many warnings of one kind and group are said in full where there are more.
+const FULL_MAX: usize = 2;
+
+type Key = (FindingKind, Option<Uuid>);
+
+fn key(finding: &Finding) -> Key {
+    (finding.kind, finding.group)
+}
+
+fn is_warning(finding: &Finding) -> bool {
+    finding.severity == Severity::Warning
+}
+
+/// What is said of each finding, in their order; `None`: nothing, another line has it.
+pub(super) fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
+    let mut counts: HashMap<Key, usize> = HashMap::new();
+    for finding in scan.findings.iter().filter(|finding| is_warning(finding)) {
+        *counts.entry(key(finding)).or_default() += 1;
+    }
+    let mut seen: HashMap<Key, usize> = HashMap::new();
+    let mut left: HashMap<Key, BTreeSet<&str>> = HashMap::new();
+    let mut advised = HashSet::new();
+    let mut said = Vec::new();
+    // From the last to the first: what to do about missing ones stands behind the last of them.
+    for finding in scan
+        .findings
+        .iter()
+        .rev()
+        .filter(|finding| is_missing(finding))
+    {
+        let is_first = finding.remedy.is_empty() || advised.insert(finding.group);
+        said.push(is_first);
+    }
+    let mut with_remedy = said.into_iter().rev();
+    let mut lines = Vec::new();
+    for finding in &scan.findings {
+        let line = if is_missing(finding) {
+            let mut finding = finding.clone();
+            if !with_remedy.next().unwrap_or(true) {
+                finding.remedy.clear();
+            }
+            Some(finding.to_string())
+        } else if is_warning(finding) && counts[&key(finding)] > FULL_MAX + 1 {
+            let number = seen.entry(key(finding)).or_default();
+            *number += 1;
+            if *number > FULL_MAX {
+                let name = finding.device.map(|index| scan.device(index).name.as_str());
+                left.entry(key(finding)).or_default().extend(name);
+            }
+            match *number {
+                1..=FULL_MAX => Some(finding.to_string()),
+                number if number < counts[&key(finding)] => None,
+                number => Some(rest(number - FULL_MAX, &left[&key(finding)])),
+            }
+        } else {
+            Some(finding.to_string())
+        };
+        lines.push((finding, line));
+    }
+    lines
+}
+
+fn is_missing(finding: &Finding) -> bool {
+    is_warning(finding) && finding.kind == FindingKind::MissingPv
+}
+
+fn rest(count: usize, devices: &BTreeSet<&str>) -> String {
+    let names: Vec<&str> = devices.iter().copied().collect();
+    let on = if names.is_empty() {
+        String::new()
+    } else {
+        format!(", about {}", names.join(", "))
+    };
+    format!("WARNING: {count} more warnings like the last one{on}; -v shows them.")
+}
+
+#[cfg(test)]
+mod tests;
