@@ -12,7 +12,7 @@ use lvm::plan::group::{
     create_group, export_group, extend_group, import_group, merge_groups, reduce_group,
     remove_group, remove_missing, rename_group, restore_group, restore_missing, split_group,
 };
-use lvm::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT};
+use lvm::plan::initialise::{AreaCount, NewPv};
 use lvm::plan::logical::{
     Along, Conversion, ImageStates, Initial, MirrorOptions, MirrorState, NewKind, NewVolume,
     Resize, Split, Stripes, change_volume, convert_mirrors, create_volume, order_images,
@@ -35,6 +35,8 @@ use crate::{Error, Kind, Result};
 
 /// Extents of 64 KiB: many of them on small disks.
 const EXTENT: Sectors = Sectors(128);
+/// The disks are smaller than LVM2's physical volumes have to be.
+const SIZE_MIN: Sectors = Sectors(512);
 /// What notes of a mirror's log cover: regions of an extent.
 const REGION: Sectors = Sectors(128);
 /// Letters of a tag that fills a group: LVM2 takes 1,024.
@@ -106,7 +108,7 @@ impl Command {
                 let size = PvSize {
                     device: scan.device(found.device).size.whole_sectors(),
                     asked: Some(Sectors(sectors)),
-                    least: SIZE_MIN_DEFAULT,
+                    least: SIZE_MIN,
                 };
                 resize_pv(vg, id, &found.header, size, author)
             }
@@ -290,7 +292,7 @@ fn new_pv(scan: &Scan, disk: usize, areas: AreaCount, author: &mut Author<'_>) -
         areas,
         area_size: Some(Sectors(128)),
         alignment: Some(Sectors(128)),
-        size_min: Sectors(512),
+        size_min: SIZE_MIN,
         ..NewPv::new(author.uuid())
     };
     let layout = new.lay_out(&plan_device(scan, device))?;
