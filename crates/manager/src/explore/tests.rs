@@ -108,7 +108,7 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm/src/plan/physical/mod.rs"),
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
-    const PARTS: [&str; 8] = [
+    const PARTS: [&str; 9] = [
         "balance",
         "unused",
         "pieces",
@@ -117,6 +117,7 @@ fn every_plan_is_explored() {
         "has_first_image",
         "losses",
         "still_partial",
+        "is_of_that_size",
     ];
     let plans = include_str!("plans.rs");
     let mut forgotten = Vec::new();
