@@ -238,3 +238,32 @@ fn fill(group: &Group) -> Vec<rustix::fd::OwnedFd> {
         }
     }
 }
+
+/// `-ay` names what is not active and the commands that make it so, and nothing else.
+#[test]
+fn activation_points_to_attach_and_serve() {
+    let group = Group::new("pointing", 1, SIZE);
+    for name in ["a", "b"] {
+        group.create(name, &["-l", "1"]);
+    }
+    let said = |words: &[&str]| {
+        let finished = group.ashlar().args(words).succeed();
+        finished.complaints()
+    };
+    let both = said(&["vgchange", "-ay", "vg0"]);
+    assert!(
+        both.contains("2 volumes of vg0 are not active (a, b)"),
+        "{both}"
+    );
+    assert!(both.contains("`ashlar serve vg0'"), "{both}");
+    group.attach("a");
+    for words in [["vgchange", "-ay", "vg0"], ["lvchange", "-ay", "vg0"]] {
+        let one = said(&words);
+        assert!(
+            one.contains("vg0/b is not active: `ashlar attach vg0/b'"),
+            "{one}"
+        );
+    }
+    assert_eq!(said(&["lvchange", "-ay", "vg0/a"]), "");
+    group.detach("a");
+}

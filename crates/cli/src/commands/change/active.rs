@@ -1,7 +1,7 @@
 //! `-a`, where nothing is activated by a command: which volumes are active is up to those that
-//! serve them, and scripts are told so.
+//! serve them, and scripts are told so, as are people which commands those are.
 
-use lvm::model::{LogicalVolume, SegmentType};
+use lvm::model::{LogicalVolume, Relations, SegmentType};
 use lvm::plan::group::losses;
 use manager::live::Client;
 use manager::scan::{FoundVg, Restriction};
@@ -10,6 +10,9 @@ use super::arguments::{Choice, invalid};
 use super::work::{Work, failed};
 use crate::args::{Arguments, Error, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
+
+/// So many volumes are named that are not active; a group can have thousands.
+const NAMED_MAX: usize = 8;
 
 /// `-a`, in all its forms.
 pub(super) fn active(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
@@ -128,6 +131,44 @@ pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> 
         served.volumes = volumes.into_iter().map(|volume| volume.name).collect();
     }
     Ok(served)
+}
+
+/// Names among the `wanted` visible volumes those that are not active, and what makes them so.
+pub(super) fn point_to_attach(
+    found: &FoundVg,
+    wanted: impl Fn(&str) -> bool,
+    served: &Served,
+    work: &mut Work<'_>,
+) {
+    let (vg, group) = (&found.model, &found.name);
+    let relations = Relations::of(vg);
+    let idle = vg.lvs().filter(|(id, lv)| {
+        let name = format!("{group}/{}", lv.name());
+        relations.is_visible(vg, *id) && wanted(lv.name()) && !served.volumes.contains(&name)
+    });
+    let idle: Vec<&str> = idle.map(|(_, lv)| lv.name()).collect();
+    let hint = match idle[..] {
+        [] => return,
+        [one] => format!(
+            "{group}/{one} is not active: `ashlar attach {group}/{one}' makes a device of it, \
+             `ashlar serve {group}/{one}' serves it over NBD."
+        ),
+        [first, ..] => {
+            let named = &idle[..idle.len().min(NAMED_MAX)];
+            let more = if named.len() < idle.len() {
+                ", ..."
+            } else {
+                ""
+            };
+            format!(
+                "{} volumes of {group} are not active ({}{more}): `ashlar attach {group}/{first}' \
+                 makes a device of one, `ashlar serve {group}' serves all over NBD.",
+                idle.len(),
+                named.join(", ")
+            )
+        }
+    };
+    work.warn(&hint);
 }
 
 /// Why a volume is not made inactive.

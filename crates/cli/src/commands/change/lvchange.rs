@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
 use manager::apply::Tolerated;
 
-use super::active::{Act, active, in_use, refusals, require_usable, served};
+use super::active::{Act, active, in_use, point_to_attach, refusals, require_usable, served};
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, refuse};
 use super::limits::changed_minor;
 use super::lvconvert::state;
@@ -192,6 +192,9 @@ fn retain_usable(
             for refusal in refusals(found, is_wanted, act, arguments) {
                 work.fail_later(&refusal);
             }
+        }
+        if act == Some(Act::Activation) {
+            point_to_attach(found, is_wanted, &served(found, work)?, work);
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use lvm::plan::logical::Autoactivation;
 use manager::apply::{Planned, Question, Request, Tolerated, area_states};
 use manager::scan::FoundVg;
 
-use super::active::{Act, active, in_use, refusals, require_usable, served};
+use super::active::{Act, active, in_use, point_to_attach, refusals, require_usable, served};
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
 };
@@ -244,6 +244,9 @@ fn count_active(found: &FoundVg, wanted: Choice, work: &mut Work<'_>) -> Result<
         served.volumes.len(),
         found.name
     ));
+    if wanted == Choice::Yes {
+        point_to_attach(found, |_| true, &served, work);
+    }
     Ok(())
 }
 
