@@ -16,6 +16,7 @@ use super::view::{nonsense, scan, view};
 use crate::Result;
 use crate::commit::FlushPolicy;
 use crate::host::Host;
+use crate::scan::{FindingKind, Scan};
 
 /// Requests of one disk that a command makes at most; more would be a loop.
 const REQUESTS_MAX: u64 = 4000;
@@ -122,7 +123,8 @@ fn fail_at(
     let place = format!("{case:?}: request {request} of disk {disk}");
     let found = scan(judge.host, &after);
     let seen = view(&found);
-    let verdict = match (nonsense(&found), &result) {
+    let wrong = nonsense(&found).filter(|_| request > 1 || !disagrees(&found));
+    let verdict = match (wrong, &result) {
         (Some(wrong), _) => Err(wrong),
         // It may have begun anew after a read that failed once, with other UUIDs.
         (None, Ok(outcome)) if judge.old.groups != seen.groups => {
@@ -158,6 +160,16 @@ fn fail_at(
         }
     }
     Ok(true)
+}
+
+/// Whether there are two texts with one number, of which nobody can know the right one.
+///
+/// A disk whose label could not be read is not there, and may have been the only one with the
+/// newest text: a group that goes on from an older one gives its text the same number. Then nothing
+/// is written before somebody chooses, and the disk that is left out is neither used nor free.
+fn disagrees(scan: &Scan) -> bool {
+    let mut findings = scan.findings.iter();
+    findings.any(|finding| finding.kind == FindingKind::Disagreement)
 }
 
 /// What a success is, comes from a run on healthy disks.

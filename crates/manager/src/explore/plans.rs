@@ -331,7 +331,7 @@ fn newest(scan: &Scan, name: &str, devices: Devices<'_>) -> Result<VolumeGroup> 
             newest = newest.into_iter().chain(vg).max_by_key(|vg| vg.seqno);
         }
     }
-    newest.ok_or_else(|| Error::new(Kind::NotFound, "no older text"))
+    newest.ok_or_else(|| Error::new(Kind::NotFound, format!("no older text of {name}")))
 }
 
 fn texts(pv: &FoundPv, devices: Devices<'_>) -> Result<Vec<Vec<u8>>> {
