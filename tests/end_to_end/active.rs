@@ -189,6 +189,11 @@ fn a_stuck_owner_holds_no_report_up() {
         assert_eq!(asked.text().matches("-wi-XX---- unknown").count(), 2);
     };
     ask();
+    // What is only told needs no answer either.
+    let begun = Instant::now();
+    let pointed = group.ashlar().args(["lvchange", "-ay", "vg0"]).succeed();
+    assert_eq!(pointed.complaints(), "");
+    assert!(begun.elapsed() < REPORT_MAX, "{:?}", begun.elapsed());
     // Other reports have nothing to ask.
     let groups = group.ashlar().arg("vgs").succeed();
     assert_eq!(groups.complaints(), "");

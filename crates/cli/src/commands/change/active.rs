@@ -1,9 +1,11 @@
 //! `-a`, where nothing is activated by a command: which volumes are active is up to those that
 //! serve them, and scripts are told so, as are people which commands those are.
 
+use std::collections::BTreeSet;
+
 use lvm::model::{LogicalVolume, Relations, SegmentType};
 use lvm::plan::group::losses;
-use manager::live::Client;
+use manager::live::{Client, SURVEY_MAX, survey};
 use manager::scan::{FoundVg, Restriction};
 
 use super::arguments::{Choice, invalid};
@@ -106,16 +108,21 @@ pub(super) struct Served {
     pub(super) volumes: Vec<String>,
 }
 
+/// The names of the volumes that this process, which owns the group, serves.
+fn served_here(group: &FoundVg, work: &Work<'_>) -> Vec<String> {
+    let uuids = work.served();
+    let volumes = group.model.lvs().map(|(_, volume)| volume);
+    let volumes = volumes.filter(|volume| uuids.contains(&volume.uuid));
+    let names = volumes.map(|volume| format!("{}/{}", group.name, volume.name()));
+    names.collect()
+}
+
 /// Asks the owner of a group, if it has one.
 pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> {
     if work.is_owner_of(group.uuid) {
-        let uuids = work.served();
-        let volumes = group.model.lvs().map(|(_, volume)| volume);
-        let volumes = volumes.filter(|volume| uuids.contains(&volume.uuid));
-        let names = volumes.map(|volume| format!("{}/{}", group.name, volume.name()));
         return Ok(Served {
             pid: std::process::id(),
-            volumes: names.collect(),
+            volumes: served_here(group, work),
         });
     }
     let mut served = Served {
@@ -133,18 +140,32 @@ pub(super) fn served(group: &FoundVg, work: &Work<'_>) -> Result<Served, Error> 
     Ok(served)
 }
 
-/// Names among the `wanted` visible volumes those that are not active, and what makes them so.
+/// The names of the served volumes, for who is only told something by them: an owner that does not
+/// answer soon is no reason to wait or to fail, and `None` is returned.
+pub(super) fn served_if_told(group: &FoundVg, work: &Work<'_>) -> Option<Vec<String>> {
+    if work.is_owner_of(group.uuid) {
+        return Some(served_here(group, work));
+    }
+    let mut names = Vec::new();
+    for owner in survey(Some(&[group.uuid]), SURVEY_MAX) {
+        names.extend(owner.volumes.ok()?.into_iter().map(|volume| volume.name));
+    }
+    Some(names)
+}
+
+/// Names among the `wanted` visible volumes those that are not `active`, and what makes them so.
 pub(super) fn point_to_attach(
     found: &FoundVg,
     wanted: impl Fn(&str) -> bool,
-    served: &Served,
+    active: &[String],
     work: &mut Work<'_>,
 ) {
+    let active: BTreeSet<&String> = active.iter().collect();
     let (vg, group) = (&found.model, &found.name);
     let relations = Relations::of(vg);
     let idle = vg.lvs().filter(|(id, lv)| {
         let name = format!("{group}/{}", lv.name());
-        relations.is_visible(vg, *id) && wanted(lv.name()) && !served.volumes.contains(&name)
+        relations.is_visible(vg, *id) && wanted(lv.name()) && !active.contains(&name)
     });
     let idle: Vec<&str> = idle.map(|(_, lv)| lv.name()).collect();
     let hint = match idle[..] {

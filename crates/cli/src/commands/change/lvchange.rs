@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
 use manager::apply::Tolerated;
 
-use super::active::{Act, active, in_use, point_to_attach, refusals, require_usable, served};
+use super::active::{
+    Act, active, in_use, point_to_attach, refusals, require_usable, served, served_if_told,
+};
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, refuse};
 use super::limits::changed_minor;
 use super::lvconvert::state;
@@ -193,8 +195,10 @@ fn retain_usable(
                 work.fail_later(&refusal);
             }
         }
-        if act == Some(Act::Activation) {
-            point_to_attach(found, is_wanted, &served(found, work)?, work);
+        if act == Some(Act::Activation)
+            && let Some(active) = served_if_told(found, work)
+        {
+            point_to_attach(found, is_wanted, &active, work);
         }
     }
     Ok(())

@@ -245,7 +245,7 @@ fn count_active(found: &FoundVg, wanted: Choice, work: &mut Work<'_>) -> Result<
         found.name
     ));
     if wanted == Choice::Yes {
-        point_to_attach(found, |_| true, &served, work);
+        point_to_attach(found, |_| true, &served.volumes, work);
     }
     Ok(())
 }
