@@ -223,24 +223,20 @@ impl Ring {
         }
         self.news = false;
         self.unhurried = 0;
-        let Some(timeout) = timeout else {
-            return self.sleep_on();
-        };
-        let time = types::Timespec::from(timeout);
-        let arguments = types::SubmitArgs::new().timespec(&time);
-        passing(
-            self.uring
-                .submitter()
-                .submit_with_args(1, &arguments)
-                .map(drop),
-        )
+        self.sleep_on(timeout)
     }
 
     /// Goes on with a sleep that only the end of an old watch interrupted. How many of those will
     /// come cannot be counted: a watch that is just being looked at cannot be taken back, and
     /// stays until its descriptor is ready.
-    pub(crate) fn sleep_on(&mut self) -> io::Result<()> {
-        passing(self.uring.submit_and_wait(1).map(drop))
+    pub(crate) fn sleep_on(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let Some(timeout) = timeout else {
+            return passing(self.uring.submit_and_wait(1).map(drop));
+        };
+        let time = types::Timespec::from(timeout);
+        let arguments = types::SubmitArgs::new().timespec(&time);
+        let submitter = self.uring.submitter();
+        passing(submitter.submit_with_args(1, &arguments).map(drop))
     }
 
     /// Whether the last sleep ended for a reason.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Call, Pool, Ring};
 use crate::driver::drain;
@@ -229,23 +229,28 @@ impl Engine {
         self.ring.as_ref().is_some_and(Ring::is_busy)
     }
 
-    /// Sleeps in the ring until a call is done, the driver's eventfd or one of `others` is ready;
-    /// `None` if there is no ring.
+    /// Sleeps in the ring until a call is done, the driver's eventfd or one of `others` is ready,
+    /// or the time is over; `None` if there is no ring.
     pub(crate) fn sleep(
         &mut self,
         others: &mut [libc::pollfd],
         timeout: Option<Duration>,
     ) -> Option<io::Result<()>> {
         let wake = self.wake.as_raw_fd();
+        // A limit that the clock cannot name is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let ring = self.ring.as_mut()?;
         let mut slept = ring.sleep(wake, others, timeout);
         self.collect();
         while let Some(ring) = &mut self.ring
-            && timeout.is_none()
             && slept.is_ok()
             && !ring.has_news()
         {
-            slept = ring.sleep_on();
+            let rest = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            if rest.is_some_and(|rest| rest.is_zero()) {
+                break;
+            }
+            slept = ring.sleep_on(rest);
             self.collect();
         }
         let ring = self.ring.as_mut()?;
@@ -256,3 +261,6 @@ impl Engine {
         Some(slept)
     }
 }
+
+#[cfg(test)]
+mod tests;
