@@ -2,7 +2,8 @@
 //!
 //! As root on a machine with `apt-get` missing packages are installed, and it is said; so are the
 //! rights that udev would have given to `/dev/fuse`, without which ordinary users cannot attach a
-//! volume. Otherwise the run ends before it begins, naming what is missing.
+//! volume, and `/etc/mtab`, without which they cannot detach it. Otherwise the run ends before it
+//! begins, naming what is missing.
 
 use std::env;
 use std::os::unix::fs::PermissionsExt;
@@ -62,6 +63,10 @@ const UPDATE: &[&str] = &["update", "-q"];
 const FUSE: &str = "/dev/fuse";
 const FUSE_RIGHTS: u32 = 0o666;
 
+/// The list in which `fusermount3` looks mounts up, and where it is in truth.
+const LIST: &str = "/etc/mtab";
+const MOUNTS: &str = "/proc/self/mounts";
+
 /// Where commands of the system stand that an ordinary `PATH` may leave out.
 const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
 
@@ -86,6 +91,7 @@ pub(super) fn ensure() -> Result<(), String> {
         return Err(message);
     }
     ensure_fuse(Path::new(FUSE))?;
+    ensure_list(Path::new(LIST))?;
     if missing.is_empty() {
         return ensure_kernel();
     }
@@ -124,6 +130,21 @@ fn ensure_fuse(device: &Path) -> Result<(), String> {
         format!(
             "ordinary users may not open {name}, and that cannot be changed ({error}): \
              run chmod 0666 {name}"
+        )
+    })
+}
+
+/// Makes sure that there is a list of mounts, which a minimal root leaves out.
+fn ensure_list(list: &Path) -> Result<(), String> {
+    if list.exists() {
+        return Ok(());
+    }
+    let name = list.display();
+    println!("test: making {name} a link to {MOUNTS}, as Debian's installer does");
+    std::os::unix::fs::symlink(MOUNTS, list).map_err(|error| {
+        format!(
+            "fusermount3 unmounts nothing without {name}, and that cannot be made ({error}): \
+             run ln -sf {MOUNTS} {name}"
         )
     })
 }

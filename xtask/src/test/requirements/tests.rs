@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{ensure_fuse, find, missing_packages, search_path};
+use super::{ensure_fuse, ensure_list, find, missing_packages, search_path};
 
 #[test]
 fn a_missing_command_names_its_package_once() {
@@ -31,4 +31,18 @@ fn a_device_for_root_alone_is_opened_to_everybody() {
     assert_eq!(mode.expect("the file is there"), 0o666);
     let missing = ensure_fuse(Path::new("/nowhere/fuse")).expect_err("it is not there");
     assert!(missing.contains("/nowhere/fuse"), "{missing}");
+}
+
+#[test]
+fn a_missing_list_of_mounts_is_made() {
+    // What a minimal root has: none. A list that is there stays, one that cannot be made is named.
+    let list = std::env::temp_dir().join(format!("xtask-mtab-{}", std::process::id()));
+    let made = ensure_list(&list);
+    let target = std::fs::read_link(&list);
+    let again = ensure_list(&list);
+    std::fs::remove_file(&list).expect("the link is ours");
+    assert_eq!((made, again), (Ok(()), Ok(())));
+    assert_eq!(target.expect("a link"), Path::new("/proc/self/mounts"));
+    let refused = ensure_list(Path::new("/nowhere/mtab")).expect_err("it cannot be made");
+    assert!(refused.contains("/nowhere/mtab"), "{refused}");
 }
