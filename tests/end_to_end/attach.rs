@@ -297,3 +297,64 @@ fn without_rights_to_fuse_the_remedy_is_named() {
     assert!(said.contains("chmod 0666 /dev/fuse"), "{said}");
     assert!(!file.exists(), "the file that was made for it is gone");
 }
+
+/// Puts in place of `/etc`, for one mount namespace, a folder of links to all that is in it.
+const LINKED: &str = r#"
+    mkdir -p "$0/old" "$0/new"
+    mount --bind /etc "$0/old"
+    for name in /etc/* /etc/.[!.]*; do
+        [ ! -e "$name" ] || ln -sfT "$0/old/${name#/etc/}" "$0/new/${name#/etc/}"
+    done
+    ln -sfT /proc/self/mounts "$0/new/mtab"
+    mount --bind "$0/new" /etc
+"#;
+
+/// Runs a script in a mount namespace of its own where `/etc` is [`LINKED`] below `folder`.
+fn linked(folder: &Path, script: &str) -> Tool {
+    let script = format!("{LINKED}\n{script}");
+    let unshared = Tool::new("unshare").args(["--mount", "sh", "-ec", &script]);
+    unshared.arg(folder)
+}
+
+#[test]
+fn without_a_list_of_mounts_the_remedy_is_named() {
+    // Where fusermount3 would mount and could not unmount, nothing is mounted: by attach and run.
+    let user = Nobody::new();
+    let folder = user.world.scratch.join("etc");
+    let file = user.home.join("volume.img");
+    let words = || linked(&folder, "rm /etc/mtab; exec \"$@\"");
+    let run = user.run(words()).arg(&user.binary).arg("--devices");
+    let run = run.arg(user.golden.folder());
+    let run = run.args(["run", "-r", "vg0/stripe2x", "--", "touch"]);
+    for refused in [user.attach(words(), &file), run.arg(&file)] {
+        let refused = refused.exit(5);
+        let said = refused.complaints();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let remedy = "ln -s /proc/self/mounts /etc/mtab";
+        assert!(said.contains(remedy), "{refused}");
+        assert!(!file.exists(), "what was made for it is gone");
+    }
+}
+
+#[test]
+fn a_file_that_stays_mounted_is_not_detached() {
+    // A server that cannot unmount its file ends all the same; detach says what is left.
+    assert_fuse_for_all();
+    let user = Nobody::new();
+    let file = user.home.join("volume.img");
+    let script = r#"
+        user="setpriv --reuid=65534 --regid=65534 --clear-groups --"
+        $user "$1" --devices "$2" attach -r vg0/stripe2x --file "$3" >/dev/null
+        rm /etc/mtab
+        code=0
+        $user "$1" detach "$3" || code=$?
+        umount "$3"
+        exit $code
+    "#;
+    let tool = linked(&user.world.scratch.join("etc"), script);
+    let tool = tool.env("ASHLAR_RUNTIME_DIR", user.home.join("run"));
+    let tool = tool.args([&user.binary, user.golden.folder(), &file]);
+    let said = tool.exit(5).complaints();
+    let wanted = format!("{} is still mounted: unmount it", file.display());
+    assert!(said.contains(&wanted), "{said}");
+}

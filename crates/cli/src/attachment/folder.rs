@@ -250,6 +250,12 @@ impl Attachment {
         }
     }
 
+    /// Whether a server that has ended could not unmount its file, and nobody serves it since.
+    pub(crate) fn is_left_mounted(&self) -> bool {
+        let is_named = !self.record.file.as_os_str().is_empty();
+        is_named && !self.folder.exists() && is_mounted(&self.record.file)
+    }
+
     /// Takes away what a killed server left: the loop device, the mount, the folder.
     pub(crate) fn clean_up(&self) -> Result<()> {
         assert_eq!(self.state, State::Stale, "a living server cleans up itself");

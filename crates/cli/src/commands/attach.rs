@@ -166,6 +166,7 @@ fn serve(
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
     fuse::require_device().map_err(failed)?;
+    fuse::require_unmounting().map_err(failed)?;
     let beginning = Beginning::of_server();
     let found = find(arguments, name, session)?;
     drop(beginning);

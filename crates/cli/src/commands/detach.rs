@@ -94,6 +94,15 @@ pub(super) fn detach(attachment: &Attachment) -> Result<(), block::Error> {
         }
         std::thread::sleep(INTERVAL);
     }
+    if attachment.is_left_mounted() {
+        let what = format!(
+            "{} is no longer served, but {} is still mounted: unmount it (fusermount3 -u, or \
+             umount as root)",
+            record.volume,
+            record.file.display()
+        );
+        return Err(block::Error::new(block::Kind::Io, what));
+    }
     Ok(())
 }
 

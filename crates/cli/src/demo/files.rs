@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use export::fuse;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -22,7 +23,7 @@ use crate::args::Error;
 /// The volume with a file system.
 const NAME: &str = "ext4";
 /// How long a node or a mount may stay busy: others look into new devices.
-const BUSY_MAX: Duration = Duration::from_secs(5);
+const BUSY_MAX: Duration = Duration::from_secs(30);
 const PERIOD: Duration = Duration::from_millis(20);
 /// Inside of the private folder: what is mounted on, and where attachments are recorded.
 const MOUNT_POINT: &str = "mnt";
@@ -99,6 +100,11 @@ pub(super) fn means() -> Means {
     }
     if may_mount() && can_open("/dev/loop-control") {
         return Means::Node;
+    }
+    if fuse::require_unmounting().is_err() {
+        return Means::Nothing(
+            "without root a file needs /etc/mtab to be taken away by fusermount3",
+        );
     }
     if may_mount() || process::is_installed("fusermount3") {
         return Means::File;

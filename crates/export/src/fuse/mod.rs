@@ -24,7 +24,7 @@ mod protocol;
 mod session;
 mod worker;
 
-pub use mount::{Mount, remove_stale, require_device};
+pub use mount::{Mount, remove_stale, require_device, require_unmounting};
 pub use session::{Access, Announcer, FuseFile, Options};
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ use crate::fuse::Access;
 
 /// The kernel's end.
 const DEVICE: &str = "/dev/fuse";
+/// Where `fusermount3` looks up whether a mount is its caller's before it unmounts it.
+const LIST: &str = "/etc/mtab";
 
 /// Who mounted, and so who unmounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl Mount {
             return Err(Error::new(Kind::Open, context("it is not a regular file")));
         }
         require_device()?;
+        require_unmounting()?;
         // The kernel resolves the path again when it unmounts, possibly from another folder.
         let path = path
             .canonicalize()
@@ -115,6 +118,26 @@ fn require(device: &Path) -> Result<()> {
         )
     };
     Err(Error::io(what, errno.into()).with_kind(Kind::Open))
+}
+
+/// Fails where `fusermount3` would mount for this process but not unmount, and says what root can
+/// do about it. Root needs no helper.
+pub fn require_unmounting() -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    require_list(Path::new(LIST))
+}
+
+fn require_list(list: &Path) -> Result<()> {
+    rustix::fs::access(list, Rights::READ_OK).map_err(|errno| {
+        let name = list.display();
+        let what = format!(
+            "fusermount3 unmounts nothing without {name}, which cannot be read: let root make it \
+             (ln -s /proc/self/mounts {name}), or use ashlar serve, which needs no FUSE"
+        );
+        Error::io(what, errno.into()).with_kind(Kind::Open)
+    })
 }
 
 /// Unmounts `path` whoever mounted it: what a killed server left.

@@ -92,6 +92,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         volumes.push((name, size.map_or(0, |size| size.0)));
     }
     let is_image = arguments.has(&IMAGE) || fuse::require_device().is_err();
+    if !is_image {
+        fuse::require_unmounting().map_err(|error| Error::failed(error.to_string()))?;
+    }
     let locked = if is_image {
         lock(arguments, &disks, names, session)?
     } else {
