@@ -2,8 +2,9 @@
 //!
 //! Who reports takes nothing from an owner and changes nothing, so one that begins, ends, or was
 //! stopped by a signal is not waited for as by those who need it: it is named as one that does not
-//! answer, and the report goes on. Where nobody owns a group this costs one look into the runtime
-//! directory, which is not made for it.
+//! answer, and the report goes on. One whose threads run or wait for a processor is not stuck but
+//! slow, as all is on a machine with much to do: it gets more time. Where nobody owns a group this
+//! costs one look into the runtime directory, which is not made for it.
 
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
@@ -19,6 +20,9 @@ use crate::{Error, Kind, Result};
 /// thinks it hangs, and long enough for an owner that has much to do.
 pub const SURVEY_MAX: Duration = Duration::from_secs(1);
 const BETWEEN_RETRY: Duration = Duration::from_millis(10);
+/// How often an owner that is busy is asked again, each time for twice as long: 15 times the limit
+/// in all, for a machine with 15 times as much to do as it can.
+const BUSY_ROUNDS: u32 = 3;
 
 /// A group that a process owns.
 #[derive(Debug)]
@@ -34,15 +38,14 @@ pub struct Surveyed {
 }
 
 /// Asks the owners of these groups, or of all, that this user can find; sorted by the names of the
-/// groups. Takes not much longer than `limit`.
+/// groups. Takes not much longer than `limit`, unless an owner waits for a processor.
 pub fn survey(wanted: Option<&[Uuid]>, limit: Duration) -> Vec<Surveyed> {
     let mut groups = groups_if_there();
     groups.retain(|group| wanted.is_none_or(|wanted| wanted.contains(group)));
-    let end = Instant::now() + limit;
     let mut found: Vec<Surveyed> = scope(|scope| {
         let asked: Vec<_> = groups
             .iter()
-            .map(|group| scope.spawn(move || ask(*group, end)))
+            .map(|group| scope.spawn(move || ask(*group, limit)))
             .collect();
         let told = asked.into_iter().map(std::thread::ScopedJoinHandle::join);
         told.filter_map(|told| told.expect("it does not panic"))
@@ -52,8 +55,43 @@ pub fn survey(wanted: Option<&[Uuid]>, limit: Duration) -> Vec<Surveyed> {
     found
 }
 
+/// What the owner of a group says within `limit`, or later if it is busy; `None`: it has none.
+fn ask(group: Uuid, limit: Duration) -> Option<Surveyed> {
+    let is_busy = |owner: &Surveyed| owner.pid.is_some_and(wants_processor);
+    patiently(limit, is_busy, |end| ask_until(group, end))
+}
+
+/// Asks again, for longer each time, while the owner does not answer and is busy.
+fn patiently(
+    limit: Duration,
+    is_busy: impl Fn(&Surveyed) -> bool,
+    mut ask: impl FnMut(Instant) -> Option<Surveyed>,
+) -> Option<Surveyed> {
+    for round in 0..BUSY_ROUNDS {
+        let owner = ask(Instant::now() + limit * 2_u32.pow(round))?;
+        let is_silent = matches!(&owner.volumes, Err(error) if error.kind() == Kind::Locked);
+        if !is_silent || !is_busy(&owner) {
+            return Some(owner);
+        }
+    }
+    ask(Instant::now() + limit * 2_u32.pow(BUSY_ROUNDS))
+}
+
+/// Whether a thread of a process runs, or would if it got a processor.
+fn wants_processor(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let stats = threads.into_iter().flatten().flatten();
+    let mut stats =
+        stats.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    // The state stands behind the name, which may have anything in it.
+    stats.any(|stat| {
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('R'))
+    })
+}
+
 /// What the owner of a group says until `end`; `None`: it has none.
-fn ask(group: Uuid, end: Instant) -> Option<Surveyed> {
+fn ask_until(group: Uuid, end: Instant) -> Option<Surveyed> {
     let left = || end.saturating_duration_since(Instant::now());
     let volumes = loop {
         let asked = match connect(group, left()) {
@@ -101,3 +139,6 @@ impl Surveyed {
         format!("{pid}, which serves volume group {},", self.name)
     }
 }
+
+#[cfg(test)]
+mod tests;
