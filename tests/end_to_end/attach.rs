@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tests::{
-    Access, Daemon, Golden, LoopDevice, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root,
-    copy_ashlar, sha256,
+    Access, Daemon, Golden, LoopDevice, Mounted, Scratch, Tool, apart, ashlar, assert_fuse_for_all,
+    assert_root, copy_ashlar, sha256,
 };
 
 /// A runtime folder of this test's own, and what is attached there.
@@ -86,12 +86,8 @@ fn a_node_is_mounted_and_held() {
         let world = World::new();
         let node = world.attach(golden.folder(), "vg0/ext4", io);
         let mount = world.scratch.join("mnt");
-        fs::create_dir(&mount).expect("the mount point");
         let options = ["-t", "ext4", "-o", "ro,noload"];
-        Tool::new("mount")
-            .args(options)
-            .args([&node, &mount])
-            .succeed();
+        let mounted = Mounted::new(node.as_ref(), &mount, &options);
         for (sum, path) in Golden::ext4_files() {
             let found = Tool::new("sha256sum")
                 .arg(mount.join(&path))
@@ -102,7 +98,7 @@ fn a_node_is_mounted_and_held() {
         let refused = world.detach("vg0/ext4").exit(5).complaints();
         let wanted = format!("vg0/ext4 is in use at {} by a mount", node.display());
         assert!(refused.contains(&wanted), "{refused}");
-        Tool::new("umount").arg(&mount).succeed();
+        mounted.unmount();
         world.detach(&node).succeed();
         world.assert_nothing_left();
     }
@@ -288,41 +284,39 @@ fn without_rights_to_fuse_the_remedy_is_named() {
     let closed = user.world.scratch.join("closed");
     fs::write(&closed, "").expect("a file");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).expect("permissions");
-    let script = "mount --bind \"$0\" /dev/fuse && exec \"$@\"";
-    let unshared = Tool::new("unshare").args(["--mount", "sh", "-c", script]);
+    let script = "mount --bind \"$0/closed\" /dev/fuse; exec \"$@\"";
+    let unshared = apart(user.world.scratch.path(), script);
     let file = user.home.join("volume.img");
-    let refused = user.attach(unshared.arg(&closed), &file).exit(5);
+    let refused = user.attach(unshared, &file).exit(5);
     let said = refused.complaints();
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("chmod 0666 /dev/fuse"), "{said}");
     assert!(!file.exists(), "the file that was made for it is gone");
 }
 
-/// Puts in place of `/etc`, for one mount namespace, a folder of links to all that is in it.
+/// Puts in place of `/etc` a folder of links to all that is in it.
 const LINKED: &str = r#"
-    mkdir -p "$0/old" "$0/new"
-    mount --bind /etc "$0/old"
+    mkdir -p "$0/etc/old" "$0/etc/new"
+    mount --bind /etc "$0/etc/old"
     for name in /etc/* /etc/.[!.]*; do
-        [ ! -e "$name" ] || ln -sfT "$0/old/${name#/etc/}" "$0/new/${name#/etc/}"
+        [ ! -e "$name" ] || ln -sfT "$0/etc/old/${name#/etc/}" "$0/etc/new/${name#/etc/}"
     done
-    ln -sfT /proc/self/mounts "$0/new/mtab"
-    mount --bind "$0/new" /etc
+    ln -sfT /proc/self/mounts "$0/etc/new/mtab"
+    mount --bind "$0/etc/new" /etc
 "#;
 
-/// Runs a script in a mount namespace of its own where `/etc` is [`LINKED`] below `folder`.
+/// Runs a script where `/etc` is [`LINKED`], and not by others.
 fn linked(folder: &Path, script: &str) -> Tool {
-    let script = format!("{LINKED}\n{script}");
-    let unshared = Tool::new("unshare").args(["--mount", "sh", "-ec", &script]);
-    unshared.arg(folder)
+    apart(folder, &format!("{LINKED}\n{script}"))
 }
 
 #[test]
 fn without_a_list_of_mounts_the_remedy_is_named() {
     // Where fusermount3 would mount and could not unmount, nothing is mounted: by attach and run.
     let user = Nobody::new();
-    let folder = user.world.scratch.join("etc");
+    let folder = user.world.scratch.path();
     let file = user.home.join("volume.img");
-    let words = || linked(&folder, "rm /etc/mtab; exec \"$@\"");
+    let words = || linked(folder, "rm /etc/mtab; exec \"$@\"");
     let run = user.run(words()).arg(&user.binary).arg("--devices");
     let run = run.arg(user.golden.folder());
     let run = run.args(["run", "-r", "vg0/stripe2x", "--", "touch"]);
@@ -351,7 +345,7 @@ fn a_file_that_stays_mounted_is_not_detached() {
         umount "$3"
         exit $code
     "#;
-    let tool = linked(&user.world.scratch.join("etc"), script);
+    let tool = linked(user.world.scratch.path(), script);
     let tool = tool.env("ASHLAR_RUNTIME_DIR", user.home.join("run"));
     let tool = tool.args([&user.binary, user.golden.folder(), &file]);
     let said = tool.exit(5).complaints();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use tests::{Access, Daemon, Disks, Group, LoopDevice, Scratch, Tool, ashlar};
+use tests::{Access, Daemon, Disks, Group, LIMIT, LoopDevice, Mounted, Scratch, Tool, ashlar};
 
 /// Bytes of a disk.
 const SIZE: u64 = 64 << 20;
@@ -197,11 +197,9 @@ fn a_copy_overwrites_nothing_that_is_in_use() {
 
     Tool::new("mkfs.ext4").arg("-q").arg(&image).succeed();
     let disk = LoopDevice::attach(&image, Access::ReadWrite);
-    let place = group.join("mounted");
-    fs::create_dir(&place).expect("a directory");
-    Tool::new("mount").arg(disk.path()).arg(&place).succeed();
+    let mounted = Mounted::new(disk.path(), &group.join("mounted"), &[]);
     refuse(disk.path(), "Device or resource busy");
-    Tool::new("umount").arg(&place).succeed();
+    mounted.unmount();
     // Of nobody any more: it is overwritten.
     group.ashlar().args(["cp", "vg0/d"]).arg(&image).succeed();
     assert_eq!(fs::metadata(&image).expect("is there").len(), 4 << 20);
@@ -380,7 +378,7 @@ fn who_waits_for_a_lock_ends_when_told_to() {
         (serve, Signal::TERM),
     ] {
         let mut waiting = Daemon::start(group.ashlar().args(words), || true);
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + LIMIT;
         while !has_open(waiting.pid(), &path) {
             assert!(Instant::now() < end, "{words:?} does not want the lock");
             thread::sleep(Duration::from_millis(5));
@@ -388,7 +386,7 @@ fn who_waits_for_a_lock_ends_when_told_to() {
         // It has the file open a moment before it knows that it has to wait.
         thread::sleep(Duration::from_millis(300));
         waiting.signal(signal);
-        let code = waiting.ended(Duration::from_secs(20));
+        let code = waiting.ended(LIMIT);
         let said = waiting.stop();
         assert_eq!(code, Some(5), "{words:?}: {said}");
         assert!(

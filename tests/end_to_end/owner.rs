@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Range};
 use tests::{
-    Daemon, Golden, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root, copy_ashlar, sha256,
+    Daemon, Golden, LIMIT, Mounted, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root,
+    copy_ashlar, sha256,
 };
 
 /// Golden disks that may be written, a runtime folder of their own, and what runs there.
@@ -137,12 +138,11 @@ fn an_attached_node_takes_a_file_system() {
         let node = Path::new(node.trim_end());
         Tool::new("mkfs.ext4").arg("-q").arg(node).succeed();
         let mount = world.scratch.join("mnt");
-        fs::create_dir_all(&mount).expect("the mount point");
-        Tool::new("mount").args([node, &mount]).succeed();
+        let mounted = Mounted::new(node, &mount, &[]);
         let file = world.pattern("content", 1 << 20);
         let copy = Tool::new("cp").args([&file, &mount.join("file")]);
         copy.succeed();
-        Tool::new("umount").arg(&mount).succeed();
+        mounted.unmount();
         world.ashlar().args(["detach", volume]).succeed();
         let image = world.scratch.join("image");
         fs::write(&image, world.cat(volume)).expect("a copy");
@@ -377,7 +377,7 @@ fn a_served_mirror_gets_another_size() {
     extend.succeed();
     drop((client, device));
     // What is new is copied.
-    let end = Instant::now() + Duration::from_mins(1);
+    let end = Instant::now() + LIMIT;
     let leg = |name: &str| sha256(&world.cat(name));
     while leg("vg0/mirror2_mimage_0") != leg("vg0/mirror2_mimage_1") {
         assert!(Instant::now() < end, "both legs hold the same at last");
@@ -484,9 +484,8 @@ fn owners_are_listed_and_stopped() {
     assert!(first.daemon.is_running() && second.daemon.is_running());
     drop(open);
     world.ashlar().args(["stop", "vg0"]).succeed();
-    let limit = Duration::from_mins(1);
-    assert_eq!(first.daemon.ended(limit), Some(0));
-    assert_eq!(second.daemon.ended(limit), Some(5));
+    assert_eq!(first.daemon.ended(LIMIT), Some(0));
+    assert_eq!(second.daemon.ended(LIMIT), Some(5));
     let none = world.ashlar().args(["stop", "vg0"]).exit(5).complaints();
     assert!(none.contains("has no owner"), "{none}");
     let said = world.ashlar().args(["vgchange", "-an", "vg0"]).succeed();
@@ -554,7 +553,7 @@ fn owners_are_killed_and_pestered() {
     for line in lines {
         use std::io::{BufRead, BufReader, Write};
         let mut stream = UnixStream::connect(&socket).expect("it listens");
-        let limit = Some(std::time::Duration::from_secs(30));
+        let limit = Some(LIMIT);
         stream.set_read_timeout(limit).expect("a limit");
         // It may have had enough before all was said.
         let _ = stream.write_all(line.as_bytes());

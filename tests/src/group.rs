@@ -4,17 +4,21 @@
 //! unmounts, detaches and kills whatever a failed test left: nothing waits for a mount of its own.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
+use crate::loops::backing_file;
 use crate::scratch::Scratch;
-use crate::tool::{Tool, ashlar, assert_root};
+use crate::tool::{LIMIT, Tool, ashlar, assert_root};
 
 /// How long a killed process may take to be gone.
-const DEATH_MAX: Duration = Duration::from_secs(30);
+const DEATH_MAX: Duration = Duration::from_mins(2);
 const PERIOD: Duration = Duration::from_millis(2);
 
 /// The group `vg0`, on files `d0.img`, `d1.img`, …
@@ -109,10 +113,7 @@ impl Group {
 
     /// Mounts a node on the folder `mnt`, until this is dropped.
     pub fn mount(&self, node: &Path) -> Mounted {
-        let path = self.join("mnt");
-        fs::create_dir_all(&path).expect("a mount point");
-        Tool::new("mount").args([node, &path]).succeed();
-        Mounted { path: Some(path) }
+        Mounted::new(node, &self.join("mnt"), &[])
     }
 
     /// Where the bytes of the only piece of a volume begin: the disk's file, and the byte.
@@ -150,9 +151,15 @@ fn server_of(attachment: &Path) -> Option<Pid> {
     Pid::from_raw(pid.parse().ok()?)
 }
 
-/// Whether a process is there and not just waiting for its parent to look.
+/// Whether a process is there and not just waiting for its parent to look. One whose first thread
+/// has ended has its files until the others have.
 fn is_alive(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let folder = format!("/proc/{}", pid.as_raw_nonzero());
+    let threads = fs::read_dir(format!("{folder}/task"));
+    if threads.is_ok_and(|threads| threads.count() > 1) {
+        return true;
+    }
+    let stat = fs::read_to_string(format!("{folder}/stat"));
     let is_zombie = |stat: &str| {
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
         state.is_some_and(|rest| rest.starts_with('Z'))
@@ -182,20 +189,55 @@ impl Drop for Group {
 /// A mounted file system. Dropped, it is unmounted, whatever state it is in.
 #[derive(Debug)]
 pub struct Mounted {
+    node: PathBuf,
+    /// What the node stood over when it was mounted, if it is a loop device.
+    backing: Option<String>,
     path: Option<PathBuf>,
 }
 
 impl Mounted {
+    /// Mounts a node on a folder, which is made, with more arguments of `mount`.
+    pub fn new(node: &Path, folder: &Path, arguments: &[&str]) -> Self {
+        fs::create_dir_all(folder).expect("a mount point");
+        let mount = Tool::new("mount").args(arguments).args([node, folder]);
+        mount.succeed();
+        Mounted {
+            node: node.to_owned(),
+            backing: fs::read_to_string(backing_file(node)).ok(),
+            path: Some(folder.to_owned()),
+        }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.path.as_deref().expect("it is mounted")
     }
 
-    /// Unmounts it; the test fails if that fails.
+    /// Unmounts it, and returns when it is mounted nowhere; the test fails if that fails.
+    ///
+    /// Any process that made itself a mount namespace before has a copy of the mount, and keeps
+    /// the node busy until it ends.
     pub fn unmount(mut self) {
         if let Some(path) = self.path.take() {
             Tool::new("umount").arg(path).succeed();
         }
+        let deadline = Instant::now() + LIMIT;
+        while self.is_held() {
+            let node = self.node.display();
+            assert!(Instant::now() < deadline, "{node} is mounted elsewhere");
+            thread::sleep(PERIOD);
+        }
+    }
+
+    /// Whether somebody has the node for himself. Once it is free, its number may be another
+    /// test's.
+    fn is_held(&self) -> bool {
+        let exclusively = fs::File::options()
+            .read(true)
+            .custom_flags(OFlags::EXCL.bits().cast_signed())
+            .open(&self.node);
+        exclusively.is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
+            && fs::read_to_string(backing_file(&self.node)).ok() == self.backing
     }
 }
 

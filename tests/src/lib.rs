@@ -11,6 +11,7 @@
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   recorded   the calls of a server, as strace saw them        Recording::of(pid, &file)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
+//!   apart      a script in a mount namespace of its own        apart(folder, "mount …")
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
 //!   damaged    damaged groups here and in stock: what is left      Campaign { cases, seed }.run(…)
 //!   verifier   does a server keep its word about what was written? Load::new(journal).run(…)
@@ -20,6 +21,7 @@
 //! a killed run left behind is cleared by the next one. A test that needs root or a tool fails
 //! without it; nothing here skips.
 
+mod apart;
 mod daemon;
 pub mod damaged;
 mod disks;
@@ -34,6 +36,7 @@ mod stock;
 mod tool;
 pub mod verifier;
 
+pub use apart::apart;
 pub use daemon::Daemon;
 pub use disks::Disks;
 pub use golden::{Golden, Volume, sha256};

@@ -19,7 +19,7 @@ pub enum Access {
 }
 
 /// The kernel detaches a device only when the last one to hold it lets go.
-const DETACH_MAX: Duration = Duration::from_secs(5);
+const DETACH_MAX: Duration = Duration::from_secs(30);
 
 /// An attached loop device.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Drop for LoopDevice {
 }
 
 /// Where the kernel says what a loop device stands over.
-fn backing_file(node: &Path) -> PathBuf {
+pub(crate) fn backing_file(node: &Path) -> PathBuf {
     let name = node.file_name().expect("a node has a name");
     Path::new("/sys/block").join(name).join("loop/backing_file")
 }

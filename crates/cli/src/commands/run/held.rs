@@ -15,7 +15,7 @@ use crate::args::Error;
 use crate::commands::attach::{HELD, SERVER_VARIABLE};
 
 /// How long a server may take to detach a volume that nobody uses.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A volume with a path. Dropped, it is detached.

@@ -16,7 +16,7 @@ use crate::args::Error;
 use crate::attachment::{Runtime, State};
 
 /// How long a command of another mount namespace may keep its copy of a mount.
-const COPIES_MAX: Duration = Duration::from_secs(10);
+const COPIES_MAX: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Where a volume is.
