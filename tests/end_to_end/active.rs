@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags, major, minor};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, kill_process};
-use tests::{Daemon, Group};
+use tests::{Daemon, Group, LIMIT};
 
 /// Bytes of a disk.
 const SIZE: u64 = 64 << 20;
 /// How long a report may take that does not wait for a stuck owner for long: that is a second, on a
 /// machine that does nothing else.
-const REPORT_MAX: Duration = Duration::from_secs(15);
+const REPORT_MAX: Duration = Duration::from_secs(25);
 
 const FIELDS: &str = "lv_name,lv_attr,lv_active,lv_active_locally,lv_active_remotely,\
     lv_active_exclusively,lv_path,lv_dm_path,lv_device_open,lv_suspended,lv_permissions";
@@ -209,7 +209,7 @@ fn a_stuck_owner_holds_no_report_up() {
     drop(waiting);
     drop(stopped);
     // It has many to greet first, and turns some away meanwhile.
-    let deadline = Instant::now() + REPORT_MAX;
+    let deadline = Instant::now() + LIMIT;
     while fields(&group, "a", "lv_attr,lv_active") != "-wi-ao----|active" {
         assert!(Instant::now() < deadline, "it goes on, and does not say so");
     }

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tests::{Daemon, LIMIT, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root, copy_ashlar};
 
 /// The demo has many steps, and the machine may have much else to do.
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: Duration = Duration::from_mins(8);
 
 /// Fails if there is a file in `folder` but the page of the tour, or a mount or a loop device of
 /// something in it.

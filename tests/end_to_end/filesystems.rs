@@ -19,9 +19,9 @@ const SEED: &str = "7";
 const CAP_IPC_LOCK: u64 = 1 << 14;
 pub(super) const CAP_SYS_RESOURCE: u64 = 1 << 24;
 /// How long a few dozen steps may take.
-const WRITER_MAX: Duration = Duration::from_mins(1);
+const WRITER_MAX: Duration = Duration::from_mins(3);
 /// How long a mount of another test may lie there without a server.
-const CLEAN_MAX: Duration = Duration::from_secs(30);
+const CLEAN_MAX: Duration = Duration::from_mins(2);
 /// What is said of it.
 const OF_OTHERS: [&str; 2] = [
     "Software caused connection abort",

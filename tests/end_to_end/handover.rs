@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use tests::{Daemon, Group};
+use tests::{Daemon, Group, LIMIT};
 
 /// Bytes of a disk.
 const SIZE: u64 = 64 << 20;
@@ -23,7 +23,7 @@ impl Client {
         let mut owners = fs::read_dir(group.join("run/groups")).expect("there are groups");
         let owner = owners.next().expect("there is an owner").expect("is read");
         let socket = UnixStream::connect(owner.path().join("socket")).expect("it listens");
-        let limit = Some(Duration::from_secs(30));
+        let limit = Some(LIMIT);
         socket.set_read_timeout(limit).expect("a limit");
         let mut client = Self(BufReader::new(socket));
         let hello = client.hear();
@@ -118,7 +118,7 @@ fn an_owner_that_is_stopped_says_what_it_did() {
         assert!(!end.is_empty(), "it was cut off");
     }
     assert!(end.contains("\"status\":5"), "{end}");
-    let code = served.ended(Duration::from_secs(10));
+    let code = served.ended(LIMIT);
     assert_eq!(code, Some(0));
     // And commands find the group free at once.
     group

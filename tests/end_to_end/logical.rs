@@ -9,14 +9,14 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lvm::model::{self, Header, VolumeGroup};
 use lvm::text::Style;
 use manager::apply::{Disks, HostDisks};
 use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
 use manager::scan::Options;
-use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar};
+use tests::{Access, Finished, LIMIT, LoopDevice, Scratch, Stock, Tool, ashlar};
 
 /// Lines of stock's that are about itself, about the machine, or about how to find help.
 const NOISE: [&str; 12] = [
@@ -287,7 +287,7 @@ fn copies_are_split_off_and_made_equal() {
     ours(&twins, "lvcreate --type mirror -m 1 -l 1 -n m vg", 0);
     let refused = ours(&twins, split, 5);
     assert!(refused.contains("not in-sync"), "{refused}");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LIMIT;
     while twins.by_us(split).run().code != Some(0) {
         assert!(Instant::now() < deadline, "it is in sync at last");
         ours(&twins, &cp, 0);
@@ -345,7 +345,7 @@ fn mirrors_keep_what_they_hold() {
         );
         ours(&twins, &cp, 0);
         let mut seen = String::new();
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + LIMIT;
         // A copy that was cut off goes on when the volume is used next.
         while Instant::now() < deadline {
             seen = ours(

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tests::{Daemon, Finished, Golden, Scratch, Tool, ashlar, ashlar_path, sha256};
+use tests::{Daemon, Finished, Golden, LIMIT, Scratch, Tool, ashlar, ashlar_path, sha256};
 
 /// nbdkit on a unix socket, with all files of a folder as its exports.
 struct Server {
@@ -674,8 +674,8 @@ fn a_mirror_shows_how_much_is_copied() {
     let first = scratch.sparse("first.img", 64 << 20).display().to_string();
     scratch.sparse("disks/second.img", 64 << 20);
     let folder = format!("dir={}", disks.display());
-    // The copy takes some seconds, however fast the machine is.
-    let slow = ["--filter=delay", "file", &folder, "delay-write=100ms"];
+    // The copy takes many seconds, however fast the machine is: longer than reports on a slow one.
+    let slow = ["--filter=delay", "file", &folder, "delay-write=300ms"];
     let server = Server::start(scratch.join("disks.sock"), &slow);
     let second = server.uri("second.img");
     let used = [first.clone(), second.clone()];
@@ -704,7 +704,7 @@ fn a_mirror_shows_how_much_is_copied() {
     assert_eq!(begun.matches("Iwi-aom---").count(), 2, "{begun}");
     let owners = tool().arg("owners").succeed().text();
     assert!(owners.contains(" m_mimage_1 out of sync"), "{owners}");
-    let deadline = Instant::now() + Duration::from_mins(1);
+    let deadline = Instant::now() + LIMIT;
     loop {
         let now = report();
         let words: Vec<&str> = now.split_whitespace().take(2).collect();

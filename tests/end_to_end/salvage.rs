@@ -18,7 +18,7 @@ const BLOCK: u64 = 4096;
 /// The volume, in bytes.
 const SIZE: u64 = 20 * MIB;
 /// What a copy may take to end after a signal.
-const END_MAX: Duration = Duration::from_secs(20);
+const END_MAX: Duration = Duration::from_mins(2);
 
 /// Bytes of which no block is zero or like another.
 fn content(size: u64) -> Vec<u8> {

@@ -24,15 +24,15 @@ const KILLS: u64 = 4;
 /// A server over NBD is killed after it answered so many requests for each volume, at most.
 const ANSWERS_MAX: u64 = 200;
 /// How long that may take.
-const LIFE_MAX: Duration = Duration::from_mins(1);
+const LIFE_MAX: Duration = Duration::from_mins(3);
 /// One behind a file system is killed after so many milliseconds, at most.
 const LIFE_MAX_MS: u64 = 400;
 /// Servers start again within this, however loaded the machine is.
-const START_MAX: Duration = Duration::from_secs(20);
+const START_MAX: Duration = Duration::from_mins(1);
 /// How long a client may take to notice that its server is gone.
-const NOTICE_MAX: Duration = Duration::from_secs(30);
+const NOTICE_MAX: Duration = Duration::from_mins(2);
 /// How long a mirror may take until its legs are equal again.
-const RESYNC_MAX: Duration = Duration::from_mins(1);
+const RESYNC_MAX: Duration = Duration::from_mins(3);
 /// Blocks of each volume that are written.
 const BLOCKS: u64 = 512;
 

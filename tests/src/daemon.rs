@@ -9,9 +9,9 @@ use rustix::process::{Pid, Signal};
 use crate::tool::{Tool, collect, joined, kill_group};
 
 /// How long a server may take to be ready.
-const READY_MAX: Duration = Duration::from_secs(30);
+const READY_MAX: Duration = Duration::from_mins(2);
 /// How long a server may take to end after it was asked to.
-const FAREWELL_MAX: Duration = Duration::from_secs(10);
+const FAREWELL_MAX: Duration = Duration::from_mins(1);
 const PERIOD: Duration = Duration::from_millis(2);
 
 /// A running server. Dropped, it is asked to end (SIGTERM) and killed if it does not.

@@ -23,7 +23,7 @@ const REGIONS: u64 = SIZE / REGION;
 /// Regions that are being written when all ends.
 const DIRTY: [u64; 2] = [5, 11];
 /// For copying some MiB on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// The kernel makes two mirrors. All of `settled` is written and in sync; then its second leg is
 /// held, so that later writes are on the first one only. `fresh` is what a first copy leaves that

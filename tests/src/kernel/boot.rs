@@ -24,7 +24,7 @@ pub const BOOTS_MAX: usize = 12;
 const BOOTS_VARIABLE: &str = "ASHLAR_KERNEL_BOOTS";
 
 /// Many times what a boot takes: both cores may be busy.
-pub(super) const LIMIT: Duration = Duration::from_mins(5);
+pub(super) const LIMIT: Duration = Duration::from_mins(12);
 const MEMORY_MIB: u32 = 512;
 /// What can be collected in one boot; takes no space until it is.
 const COLLECT_MAX: u64 = 16 << 30;

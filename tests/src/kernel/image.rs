@@ -25,6 +25,8 @@ use crate::tool::Tool;
 
 /// The package that names the distribution's present kernel.
 const PACKAGE: &str = "linux-image-amd64";
+/// A mirror that does not answer at once is no reason to fail.
+const RETRIES: [&str; 2] = ["-o", "Acquire::Retries=5"];
 const DOWNLOAD_MAX: Duration = Duration::from_mins(10);
 
 /// What every machine has besides busybox.
@@ -149,11 +151,15 @@ fn unpack(folder: &Path, stock: &Path) {
             .map(str::to_owned)
     };
     let package = named().or_else(|| {
-        tool("apt-get").args(["update", "-q"]).succeed();
+        tool("apt-get")
+            .args(RETRIES)
+            .args(["update", "-q"])
+            .succeed();
         named()
     });
     let package = package.unwrap_or_else(|| panic!("apt knows no package {PACKAGE}"));
-    tool("apt-get").args(["download", &package]).succeed();
+    let download = tool("apt-get").args(RETRIES);
+    download.args(["download", &package]).succeed();
     let deb = paths_in(&work).pop().expect("the package was downloaded");
     let tree = work.join("tree");
     tool("dpkg-deb")

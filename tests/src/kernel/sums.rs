@@ -16,7 +16,7 @@ pub type DiskSet = Vec<PathBuf>;
 pub type Sum = Collected;
 
 /// What a set may take, besides the boot.
-const PER_SET: Duration = Duration::from_secs(30);
+const PER_SET: Duration = Duration::from_secs(40);
 
 /// Activates what can be seen and collects every volume that people see.
 const SCRIPT: &str = r#"

@@ -17,7 +17,7 @@ use super::pattern::{BLOCK, Content, fill};
 use super::random::Random;
 
 /// How long a server that was killed may stay away.
-const ABSENCE_MAX: Duration = Duration::from_mins(1);
+const ABSENCE_MAX: Duration = Duration::from_mins(3);
 const PERIOD: Duration = Duration::from_millis(2);
 /// Requests in flight over all links.
 const DEPTH: usize = 24;

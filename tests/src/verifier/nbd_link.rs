@@ -15,7 +15,7 @@ use super::link::{Answer, Command, Link, Work};
 use super::pattern::{BLOCK, Content};
 
 /// A server that says nothing for this long is broken, not slow.
-const SILENCE_MAX: Duration = Duration::from_mins(1);
+const SILENCE_MAX: Duration = Duration::from_mins(3);
 
 const SERVER_MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
 const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");

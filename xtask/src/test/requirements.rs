@@ -57,6 +57,8 @@ const COMMANDS: &[(&str, &str)] = &[
 /// Names the distribution's kernel, which the tests boot in a machine of their own. They download
 /// and unpack it once, below the target folder; it is not installed.
 const KERNEL: &str = "linux-image-amd64";
+/// A mirror that does not answer at once is no reason to fail.
+const RETRIES: [&str; 2] = ["-o", "Acquire::Retries=5"];
 const UPDATE: &[&str] = &["update", "-q"];
 
 /// The device through which ordinary users mount files, and the rights that udev gives it.
@@ -168,6 +170,7 @@ fn ensure_kernel() -> Result<(), String> {
 
 fn apt_get(arguments: &[&str], wanted: &str) -> Result<(), String> {
     let status = Command::new("apt-get")
+        .args(RETRIES)
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive")
         .env("PATH", search_path())

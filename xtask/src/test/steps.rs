@@ -10,11 +10,11 @@ use std::time::Duration;
 use super::step::{Counts, Step};
 
 /// For what only reads the sources.
-const LOOK_MAX: Duration = Duration::from_mins(2);
+const LOOK_MAX: Duration = Duration::from_mins(5);
 /// For what compiles the workspace once.
-const COMPILE_MAX: Duration = Duration::from_mins(20);
+const COMPILE_MAX: Duration = Duration::from_mins(30);
 /// For what compiles and tests it.
-const TEST_MAX: Duration = Duration::from_mins(25);
+const TEST_MAX: Duration = Duration::from_mins(45);
 
 /// How long all fuzz targets together are run.
 const FUZZ_SECONDS: u64 = 60;
