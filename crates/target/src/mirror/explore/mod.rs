@@ -29,3 +29,6 @@ mod world;
 
 pub use campaign::{Campaign, Report};
 pub use fault::SeededFault;
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,8 @@ struct Sector {
     read: Option<(u32, u32)>,
     /// Versions that are zeros, a bit each.
     zeros: u128,
+    /// A leg failed a read, and the region was not copied since: legs may answer by turns.
+    loose: bool,
     /// The newest version that was read.
     seen: u32,
     /// Whether a write is in flight.
@@ -65,6 +67,9 @@ pub(super) struct Model {
     pub(super) is_monotone: bool,
     /// Whether what was read may have come from a cache, and goes with the power.
     is_cached: bool,
+    /// How often it changed which leg answers where they differ: a read that was in flight then may
+    /// have been answered by either.
+    turns: u32,
 }
 
 impl Model {
@@ -78,6 +83,7 @@ impl Model {
             is_sticky: true,
             is_monotone: true,
             is_cached: false,
+            turns: 0,
         }
     }
 
@@ -130,6 +136,7 @@ impl Model {
             seen: of(|sector| sector.seen),
             issued: of(|sector| sector.issued),
             steady,
+            turns: self.turns,
         }
     }
 
@@ -145,11 +152,13 @@ impl Model {
         if std::mem::take(&mut self.is_cached) {
             self.forget_reads();
         }
+        self.turns = 0;
         for sector in &mut self.sectors {
             sector.done = sector.floor;
             sector.at_cut = sector.issued;
             sector.seen = 0;
             sector.busy = false;
+            sector.loose = false;
         }
     }
 
@@ -170,6 +179,28 @@ impl Model {
         }
     }
 
+    /// A leg failed. Of sectors that are not `copied` another leg answers: of a loss for good, of a
+    /// read that failed now and then.
+    pub(super) fn failed(&mut self, how: Failure, copied: impl Fn(u64) -> bool) {
+        self.turns += 1;
+        for (index, sector) in self.sectors.iter_mut().enumerate() {
+            if !copied(index as u64) {
+                sector.read = None;
+                sector.loose |= how == Failure::Read;
+            }
+        }
+    }
+
+    /// Takes note of what is `copied`: all legs answer the same there.
+    pub(super) fn settle(&mut self, copied: impl Fn(u64) -> bool) {
+        for (index, sector) in self.sectors.iter_mut().enumerate() {
+            if sector.loose && copied(index as u64) {
+                sector.loose = false;
+                self.turns += 1;
+            }
+        }
+    }
+
     /// Judges what was read. `since` is what was so when the read began. What was not written
     /// since the cut stays the same from now on.
     pub(super) fn judge(
@@ -180,6 +211,8 @@ impl Model {
     ) -> Result<(), String> {
         for (index, bytes) in sectors_of(range).zip(bytes.chunks(SECTOR as usize)) {
             let sector = &mut self.sectors[index];
+            let sticks = since.turns == self.turns && !sector.loose;
+            let allows = |version| !sticks || sector.allows(version);
             let seen = if self.is_monotone {
                 since.seen[index]
             } else {
@@ -189,12 +222,9 @@ impl Model {
             let (from, to) = (since.done[index].max(seen).max(certain), sector.issued);
             let (found, name) = if bytes.iter().all(|byte| *byte == 0) {
                 let mut zeros = (from..=to).filter(|version| sector.is_zero(*version));
-                (
-                    zeros.find(|version| sector.allows(*version)),
-                    "zeros".into(),
-                )
+                (zeros.find(|version| allows(*version)), "zeros".into())
             } else if let Some(version) = decode(index, bytes) {
-                let allowed = (from..=to).contains(&version) && sector.allows(version);
+                let allowed = (from..=to).contains(&version) && allows(version);
                 (allowed.then_some(version), format!("version {version}"))
             } else {
                 return Err(format!("sector {index} holds what was never written there"));
@@ -208,7 +238,7 @@ impl Model {
             if since.steady && version <= since.issued[index] && !sector.is_zero(version) {
                 sector.seen = sector.seen.max(version);
             }
-            if self.is_sticky && sector.issued <= sector.at_cut {
+            if self.is_sticky && sticks && sector.issued <= sector.at_cut {
                 sector.read = Some((version, sector.at_cut));
             }
         }
@@ -225,6 +255,16 @@ pub(super) struct Expected {
     issued: Vec<u32>,
     /// Whether what is read is seen.
     steady: bool,
+    turns: u32,
+}
+
+/// How a leg failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It is not asked any more.
+    Lost,
+    /// It did not answer a read.
+    Read,
 }
 
 /// What a write writes.

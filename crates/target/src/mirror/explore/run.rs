@@ -3,11 +3,11 @@
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
-use super::model::{Content, Expected, Model};
+use super::model::{Content, Expected, Failure, Model};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::{Described, Sort, World};
 use crate::machine::Event;
-use crate::mirror::{ACTIVATE, LogPlace, Start};
+use crate::mirror::{ACTIVATE, LogPlace, Mirror, Start};
 
 /// Requests in flight at most.
 const DEPTH: usize = 6;
@@ -37,6 +37,8 @@ pub(super) struct Run {
     next_tag: u64,
     /// Some leg does not read what it holds.
     reads_fail: bool,
+    /// Legs that the mirror had lost, and reads that had failed, when it was looked at last.
+    failures: (usize, u64),
     /// What is asked is refused: the mirror ends and was never let go.
     ends: bool,
     /// It was let go, and has not said so yet.
@@ -129,6 +131,7 @@ impl Run {
             shape,
             model,
             whole,
+            failures: failures(&mirror),
             world: World::start(mirror, disks, described),
             there,
             open: Vec::new(),
@@ -467,6 +470,7 @@ impl Run {
 
     /// Judges what was answered.
     pub(super) fn look(&mut self) -> Result<(), String> {
+        self.follow_failures();
         for answer in std::mem::take(&mut self.world.done) {
             let known = self.open.iter().position(|asked| asked.tag == answer.tag);
             let Some(known) = known else {
@@ -476,6 +480,24 @@ impl Run {
             self.judge(&asked, &answer)?;
         }
         Ok(())
+    }
+
+    /// Tells the model of legs that failed since the last look, and of what was copied.
+    fn follow_failures(&mut self) {
+        let mirror = &self.world.mirror;
+        let copied = |sector| {
+            let range = Range::new(sector * SECTOR, SECTOR);
+            mirror.regions.is_range_in_sync(self.shape.place(range))
+        };
+        let (lost, errors) = failures(mirror);
+        if lost > self.failures.0 {
+            self.model.failed(Failure::Lost, copied);
+        }
+        if errors > self.failures.1 {
+            self.model.failed(Failure::Read, copied);
+        }
+        self.model.settle(copied);
+        self.failures = (lost, errors);
     }
 
     fn judge(&mut self, asked: &Asked, answer: &Completion) -> Result<(), String> {
@@ -509,4 +531,10 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Legs that a mirror does not ask any more, and reads that legs failed.
+fn failures(mirror: &Mirror) -> (usize, u64) {
+    let lost = mirror.images.iter().filter(|leg| !leg.is_live()).count();
+    (lost, mirror.images.iter().map(|leg| leg.errors).sum())
 }
