@@ -13,6 +13,8 @@
 mod bench;
 mod campaign;
 mod cases;
+#[cfg(test)]
+mod marks;
 mod template;
 mod verdict;
 

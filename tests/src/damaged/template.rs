@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 /// Extents on a disk of [`DISK`] bytes behind the first MiB.
-const EXTENTS: u64 = 47;
+pub(super) const EXTENTS: u64 = 47;
 /// The size of a disk.
 pub(super) const DISK: u64 = 48 << 20;
 /// Where the extents begin: all metadata is in front of it.
