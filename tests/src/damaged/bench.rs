@@ -1,16 +1,18 @@
 //! The disks on which both sides work: sparse images, attached once and given their heads again for
 //! each case.
 //!
-//! Stock sees loop devices over its images, the program sees its own; only the first MiB of each is
-//! ever different. A second row of images holds the doubles and clones.
+//! Stock sees loop devices over its images, the program sees its own. A second row of images holds
+//! the doubles and clones. Heads are written for each case; marks once for each number of disks,
+//! and again where a command wrote over them.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use super::cases::{Case, DISKS_MAX, Damage};
-use super::template::{DISK, GROUP, HEAD, pv_uuid, text};
-use super::verdict::{Left, left};
+use super::marks::{Marks, Written};
+use super::template::{CLONE, DISK, GROUP, HEAD, pv_uuid, text};
+use super::verdict::{Found, Left, filled, left};
 use crate::loops::{Access, LoopDevice};
 use crate::scratch::Scratch;
 use crate::stock::Stock;
@@ -21,9 +23,13 @@ pub(super) struct Template {
     /// One commit ago.
     old: Vec<Vec<u8>>,
     new: Vec<Vec<u8>>,
-    /// A renamed clone with identities of its own.
+    /// A renamed group of physical volumes with identities of their own.
+    renamed: Vec<Vec<u8>>,
+    /// The same as a group of its own identity.
     clone: Vec<Vec<u8>>,
-    before: Left,
+    /// The volumes of the group, and of its clone.
+    before: [Left; 2],
+    marks: Marks,
 }
 
 pub(super) struct Bench {
@@ -88,8 +94,13 @@ impl Bench {
     /// Lets stock make the group on so many disks.
     pub(super) fn template(&self, disks: usize) -> Template {
         let file = self.backup_file(disks);
-        fs::write(&file, text(disks)).expect("a backup");
+        let (text, logs) = text(disks);
+        fs::write(&file, text).expect("a backup");
         let all: Vec<usize> = (0..disks).collect();
+        let both_rows = logs
+            .iter()
+            .flat_map(|(disk, at)| [(*disk, *at), (DISKS_MAX + disk, *at)]);
+        let marks = Marks::with_logs(both_rows.collect());
         for disk in 0..disks {
             self.write(disk, &vec![0; HEAD]);
             let stock = self.stock(&all);
@@ -112,26 +123,77 @@ impl Bench {
         let new = self.heads(0..disks);
         let backup = stock.without_driver("vgcfgbackup").arg("-f").arg(&file);
         backup.arg(GROUP).succeed();
+        let run = |words: &[&str]| stock.without_driver(words[0]).args(&words[1..]).succeed();
         let before = left(&fs::read_to_string(&file).expect("a backup"));
-        stock
-            .without_driver("vgrename")
-            .args([GROUP, "vgc"])
-            .succeed();
-        stock
-            .without_driver("pvchange")
-            .args(["-u", "--all"])
-            .succeed();
+        run(&["vgrename", GROUP, CLONE]);
+        run(&["pvchange", "-u", "--all"]);
+        let renamed = self.heads(0..disks);
+        run(&["vgchange", "-u", CLONE]);
         let clone = self.heads(0..disks);
+        let second = self.folder.join("clone.vg");
+        run(&["vgcfgbackup", "-f", &second.display().to_string(), CLONE]);
+        let second = left(&fs::read_to_string(&second).expect("a backup"));
+        for disk in (0..disks).chain(DISKS_MAX..DISKS_MAX + disks) {
+            marks.write(disk, self.loops[disk].path());
+            marks.write(disk, &self.ours[disk]);
+        }
         Template {
             old,
             new,
+            renamed,
             clone,
-            before,
+            before: [before, second],
+            marks,
         }
     }
 
-    /// What stock and we leave of the group.
-    pub(super) fn run(&self, template: &Template, case: &Case) -> [Left; 2] {
+    /// What was there, and what stock and we leave of it.
+    pub(super) fn run(&self, template: &Template, case: &Case) -> [Found; 3] {
+        let seen = self.damage(template, case);
+        let stock = self.stock(&seen);
+        let theirs = self.words(case, |disk| self.loops[disk].path().display().to_string());
+        stock.without_driver(&theirs[0]).args(&theirs[1..]).run();
+        let here = self.words(case, |disk| self.ours[disk].display().to_string());
+        self.ours(&seen).args(here).run();
+        let (mut by_stock, mut by_us) = (Written::new(), Written::new());
+        let marks = &template.marks;
+        for disk in &seen {
+            marks.written(*disk, self.loops[*disk].path(), &mut by_stock);
+            marks.written(*disk, &self.ours[*disk], &mut by_us);
+        }
+        let disks = template.disks(case, &seen);
+        let backup = |tool: Tool, group: &str| {
+            let file = self.folder.join("left.vg");
+            let _ = fs::remove_file(&file);
+            tool.arg("-f").arg(&file).arg(group).run();
+            left(&fs::read_to_string(&file).unwrap_or_default())
+        };
+        let has_clone = matches!(case.damage, Damage::Cloned | Damage::Renamed);
+        let found = |written: Written, [group, clone]: [Left; 2]| {
+            let holds = |id: &str, extent| held(&disks, &written, id, extent);
+            Found {
+                group: filled(&group, holds),
+                clone: clone
+                    .filter(|_| has_clone)
+                    .and_then(|clone| filled(&Some(clone), holds)),
+                written,
+            }
+        };
+        let left_by = |tool: &dyn Fn() -> Tool| {
+            let clone = || backup(tool(), CLONE);
+            [backup(tool(), GROUP), has_clone.then(clone).flatten()]
+        };
+        let theirs = left_by(&|| stock.without_driver("vgcfgbackup"));
+        let here = left_by(&|| self.ours(&seen).arg("vgcfgbackup"));
+        [
+            found(Written::new(), template.before.clone()),
+            found(by_stock, theirs),
+            found(by_us, here),
+        ]
+    }
+
+    /// Gives the disks their heads; those that are there.
+    fn damage(&self, template: &Template, case: &Case) -> Vec<usize> {
         let mut seen = Vec::new();
         for disk in 0..case.disks {
             let is_hit = case.subset.contains(&disk);
@@ -145,42 +207,60 @@ impl Bench {
             }
             let second = match case.damage {
                 Damage::Doubled if is_hit => &template.new[disk],
-                Damage::Cloned => &template.clone[disk],
+                Damage::Cloned if is_hit => &template.clone[disk],
+                Damage::Renamed => &template.renamed[disk],
                 _ => continue,
             };
             self.write(DISKS_MAX + disk, second);
             seen.push(DISKS_MAX + disk);
         }
-        let stock = self.stock(&seen);
-        let words = |name: &dyn Fn(usize) -> String| -> Vec<String> {
-            let words = case.command.split_whitespace().map(|word| match word {
-                "@backup" => self.backup_file(case.disks).display().to_string(),
-                _ => match word.strip_prefix('@').map(str::parse) {
-                    Some(Ok(disk)) => name(disk),
-                    _ => word.to_owned(),
-                },
-            });
-            words.collect()
-        };
-        let theirs = words(&|disk| self.loops[disk].path().display().to_string());
-        stock.without_driver(&theirs[0]).args(&theirs[1..]).run();
-        let here = words(&|disk| self.ours[disk].display().to_string());
-        self.ours(&seen).args(here).run();
-        let backup = |tool: Tool, name: &str| {
-            let file = self.folder.join(name);
-            let _ = fs::remove_file(&file);
-            tool.arg("-f").arg(&file).arg(GROUP).run();
-            left(&fs::read_to_string(&file).unwrap_or_default())
-        };
-        [
-            backup(stock.without_driver("vgcfgbackup"), "stock.vg"),
-            backup(self.ours(&seen).arg("vgcfgbackup"), "ours.vg"),
-        ]
+        seen
+    }
+
+    /// The words of a case's command, in which disks have the names that `name` gives them.
+    fn words(&self, case: &Case, name: impl Fn(usize) -> String) -> Vec<String> {
+        let words = case.command.split_whitespace().map(|word| match word {
+            "@backup" => self.backup_file(case.disks).display().to_string(),
+            _ => match word.strip_prefix('@').map(str::parse) {
+                Some(Ok(disk)) => name(disk),
+                _ => word.to_owned(),
+            },
+        });
+        words.collect()
     }
 }
 
 impl Template {
-    pub(super) fn before(&self) -> &Left {
-        &self.before
+    /// The physical volumes, by their identities, and the disks that they are on.
+    fn disks(&self, case: &Case, seen: &[usize]) -> Vec<(String, usize)> {
+        let identity = |slot: &usize| {
+            let disk = slot % DISKS_MAX;
+            match case.damage {
+                Damage::Cloned | Damage::Renamed if *slot >= DISKS_MAX => {
+                    identity(&self.clone[disk])
+                }
+                _ => pv_uuid(disk),
+            }
+        };
+        seen.iter().map(|slot| (identity(slot), *slot)).collect()
     }
+}
+
+/// What an extent of a physical volume holds on each of its disks.
+fn held(disks: &[(String, usize)], written: &Written, id: &str, extent: u64) -> String {
+    let on = disks.iter().filter(|(known, _)| known == id);
+    let held = on.map(|(_, disk)| match written.get(&(*disk, extent)) {
+        Some(what) => what.clone(),
+        None => Marks::name(*disk, extent),
+    });
+    held.collect::<Vec<_>>().join(" and ")
+}
+
+/// The identity in a disk's label, which begins at its second sector.
+fn identity(head: &[u8]) -> String {
+    let label = &head[512..];
+    let text = String::from_utf8_lossy(&label[32..64]).into_owned();
+    let cuts = [0, 6, 10, 14, 18, 22, 26, 32];
+    let parts = cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]);
+    parts.collect::<Vec<_>>().join("-")
 }

@@ -51,8 +51,8 @@ impl Campaign {
                 template = Some((case.disks, bench.template(case.disks)));
             }
             let (_, made) = template.as_ref().expect("it was made above");
-            let [stock, ours] = bench.run(made, case);
-            report.add(case, compare(made.before(), &stock, &ours, &case.command));
+            let [before, stock, ours] = bench.run(made, case);
+            report.add(case, compare(&before, &stock, &ours, &case.command));
             tell(report.cases);
         }
         report

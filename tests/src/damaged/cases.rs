@@ -14,8 +14,12 @@ pub(super) enum Damage {
     Stale,
     /// Each is there twice.
     Doubled,
-    /// A copy of the whole group is there, renamed and with physical volumes of its own identities.
+    /// Each has a clone, of a group renamed and with identities of its own: `vgimportclone`. Where
+    /// they are not all disks of the group, the clone lacks some.
     Cloned,
+    /// The whole group is there once more, renamed and with physical volumes of other identities,
+    /// but still the identity of the group.
+    Renamed,
 }
 
 /// A command on a damaged group.
@@ -45,7 +49,7 @@ pub(super) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for disks in 1..=DISKS_MAX {
         for (damage, subset) in damages(disks) {
-            for command in commands(disks, &subset) {
+            for command in commands(disks, damage, &subset) {
                 let subset = subset.clone();
                 cases.push(Case {
                     disks,
@@ -65,7 +69,12 @@ fn damages(disks: usize) -> Vec<(Damage, Vec<usize>)> {
         subsets.extend((first + 1..disks).map(|second| vec![first, second]));
     }
     let mut all = vec![(Damage::Missing, Vec::new())];
-    for damage in [Damage::Missing, Damage::Stale, Damage::Doubled] {
+    for damage in [
+        Damage::Missing,
+        Damage::Stale,
+        Damage::Doubled,
+        Damage::Cloned,
+    ] {
         let some = subsets.iter().filter(|subset| match damage {
             // One disk has the newest text.
             Damage::Missing | Damage::Stale => subset.len() < disks,
@@ -73,11 +82,15 @@ fn damages(disks: usize) -> Vec<(Damage, Vec<usize>)> {
         });
         all.extend(some.map(|subset| (damage, subset.clone())));
     }
-    all.push((Damage::Cloned, (0..disks).collect()));
+    let whole: Vec<usize> = (0..disks).collect();
+    if !subsets.contains(&whole) {
+        all.push((Damage::Cloned, whole.clone()));
+    }
+    all.push((Damage::Renamed, whole));
     all
 }
 
-fn commands(disks: usize, subset: &[usize]) -> Vec<String> {
+fn commands(disks: usize, damage: Damage, subset: &[usize]) -> Vec<String> {
     let mut all: Vec<String> = [
         "vgreduce --removemissing vg",
         "vgreduce --removemissing --force vg",
@@ -93,6 +106,15 @@ fn commands(disks: usize, subset: &[usize]) -> Vec<String> {
     .to_vec();
     if let Some(disk) = subset.first() {
         all.push(format!("vgextend --restoremissing vg @{disk}"));
+    }
+    if damage == Damage::Cloned {
+        let clone = [
+            "vgreduce --removemissing vgc",
+            "vgreduce --removemissing --force vgc",
+            "vgck --updatemetadata vgc",
+            "vgremove -y -f vgc",
+        ];
+        all.extend(clone.map(str::to_owned));
     }
     if disks >= 2 {
         let more = [

@@ -3,17 +3,17 @@
 //! ```text
 //!   template   a group of 1 to 6 disks with a volume of every kind that fits     stock makes it
 //!   case       disks that are missing, stale, doubled or cloned, and a command   [`cases`]
-//!   bench      runs the command in stock and here, each on a copy of the heads
+//!   marks      what stands in each extent                                        [`marks`]
+//!   bench      runs the command in stock and here, each on disks of its own
 //!   verdict    the same, better for a reason with a name, or worse
 //! ```
 //!
-//! The commands write metadata only, so a volume that is mapped to the same extents holds the same:
-//! maps are compared, not bytes. `cargo xtask compare` runs it.
+//! Compared are the maps of volumes and what their extents hold; and what was written where.
+//! `cargo xtask compare` runs it.
 
 mod bench;
 mod campaign;
 mod cases;
-#[cfg(test)]
 mod marks;
 mod template;
 mod verdict;

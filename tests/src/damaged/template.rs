@@ -11,8 +11,9 @@ pub(super) const EXTENTS: u64 = 47;
 pub(super) const DISK: u64 = 48 << 20;
 /// Where the extents begin: all metadata is in front of it.
 pub(super) const HEAD: usize = 1 << 20;
-/// The name of the group.
+/// The name of the group, and of its renamed clone.
 pub(super) const GROUP: &str = "vg";
+pub(super) const CLONE: &str = "vgc";
 
 /// A text in the making.
 struct Writer {
@@ -20,6 +21,8 @@ struct Writer {
     /// The next free extent of each disk.
     next: Vec<u64>,
     count: u64,
+    /// Where the logs of mirrors are: disk and extent.
+    logs: Vec<(usize, u64)>,
 }
 
 /// The identity of a disk's physical volume.
@@ -34,12 +37,14 @@ fn uuid(number: u64) -> String {
     parts.collect::<Vec<_>>().join("-")
 }
 
-/// The backup file of the group on so many disks.
-pub(super) fn text(disks: usize) -> String {
+/// The backup file of the group on so many disks, and where the logs of its mirrors are: disk and
+/// extent.
+pub(super) fn text(disks: usize) -> (String, Vec<(usize, u64)>) {
     let mut writer = Writer {
         lvs: String::new(),
         next: vec![0; disks],
         count: 1000,
+        logs: Vec::new(),
     };
     writer.fill(disks);
     let mut text = format!(
@@ -60,7 +65,7 @@ pub(super) fn text(disks: usize) -> String {
         .expect("a string takes all");
     }
     write!(text, "}}\n\nlogical_volumes {{\n{}}}\n}}\n", writer.lvs).expect("a string takes all");
-    text
+    (text, writer.logs)
 }
 
 impl Writer {
@@ -152,6 +157,7 @@ impl Writer {
         self.linear(&format!("{name}_mimage_0"), 0, false);
         self.linear(&format!("{name}_mimage_1"), second, false);
         if let Some(disk) = log {
+            self.logs.push((disk, self.next[disk]));
             self.linear(&format!("{name}_mlog"), disk, false);
         }
     }

@@ -1,13 +1,25 @@
 //! What one side left, beside the other.
 //!
-//! Volumes are compared by name and by the text of their segments, in which physical volumes are
-//! named by their identities. Everything that is not the same needs a reason from `REASONS`, or
-//! is worse.
+//! Volumes are compared by name, by the text of their segments, in which physical volumes are
+//! named by their identities, and by what their extents hold. Everything that is not the same needs
+//! a [`Reason`], or is worse. What is written to an extent that stock does not write is worse
+//! whatever the reason.
 
 use std::collections::BTreeMap;
 
+use super::marks::Written;
+
 /// What is left: the text of each volume by its name; `None` where there is no group.
 pub(super) type Left = Option<BTreeMap<String, String>>;
+
+/// All that one side left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) group: Left,
+    /// The volumes of the clone.
+    pub(super) clone: Left,
+    pub(super) written: Written,
+}
 
 /// Why more is left here than in stock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,13 +78,61 @@ pub(super) fn left(text: &str) -> Left {
         .or_else(|| text.contains("physical_volumes {").then(BTreeMap::new))
 }
 
+/// Puts what they hold behind the text of volumes: `holds` says it of an extent of a physical
+/// volume.
+pub(super) fn filled(left: &Left, holds: impl Fn(&str, u64) -> String) -> Left {
+    let fill = |text: &String| {
+        let (mut count, mut stripes, mut more) = (1, 1, Vec::new());
+        for line in text.lines() {
+            let number = |key: &str| line.strip_prefix(key)?.parse::<u64>().ok();
+            count = number("extent_count = ").unwrap_or(count);
+            stripes = number("stripe_count = ").unwrap_or(stripes);
+            let Some((id, from)) = line.split_once("\", ") else {
+                continue;
+            };
+            let (id, from) = (id.trim_start_matches('"'), from.trim_end_matches(','));
+            if let Ok(from) = from.trim().parse::<u64>() {
+                let extents = from..from + (count / stripes.max(1)).max(1);
+                more.extend(extents.map(|extent| format!("holds {}", holds(id, extent))));
+            }
+        }
+        format!("{text}\n{}", more.join("\n"))
+    };
+    let volumes = left.as_ref()?.iter();
+    Some(
+        volumes
+            .map(|(name, text)| (name.clone(), fill(text)))
+            .collect(),
+    )
+}
+
 /// Compares what was there before with what both left.
-pub(super) fn compare(before: &Left, stock: &Left, ours: &Left, command: &str) -> Verdict {
-    if stock == ours {
+pub(super) fn compare(before: &Found, stock: &Found, ours: &Found, command: &str) -> Verdict {
+    let written = |place: &&(usize, u64)| !stock.written.contains_key(*place);
+    if let Some((disk, extent)) = ours.written.keys().find(written) {
+        let what = &ours.written[&(*disk, *extent)];
+        return Verdict::Worse(format!("extent {extent} of disk {disk} is written: {what}"));
+    }
+    if stock.group == ours.group && stock.clone == ours.clone {
         return Verdict::Same;
     }
     if ours == before {
         return Verdict::Better(Reason::Refused);
+    }
+    match volumes(&stock.group, &ours.group, command) {
+        Verdict::Worse(what) => Verdict::Worse(what),
+        group => match volumes(&stock.clone, &ours.clone, command) {
+            Verdict::Worse(what) => Verdict::Worse(format!("the clone: {what}")),
+            Verdict::Same => group,
+            better @ Verdict::Better(_) => better,
+        },
+    }
+}
+
+/// Compares what both left of one group.
+fn volumes(stock: &Left, ours: &Left, command: &str) -> Verdict {
+    if stock == ours {
+        return Verdict::Same;
     }
     let (Some(theirs), Some(here)) = (stock, ours) else {
         return Verdict::Worse("the group is on one side only".to_owned());
@@ -97,3 +157,6 @@ pub(super) fn compare(before: &Left, stock: &Left, ours: &Left, command: &str) -
     }
     reason.map_or(Verdict::Same, Verdict::Better)
 }
+
+#[cfg(test)]
+mod tests;
