@@ -50,5 +50,6 @@ pub use segment::{
     Snapshot, SnapshotState, Striped, Thin, ThinMessage, ThinPool, Unknown, Vdo, VdoPool,
     Writecache, ZeroNewBlocks,
 };
+pub use time::calendar;
 pub use vg::VolumeGroup;
 pub use words::{lv_layout, lv_roles};

@@ -9,7 +9,7 @@ const MONTHS: [&str; 12] = [
 const SECONDS_MAX: u64 = 253_402_300_799;
 
 /// `Sat Nov 21 02:35:29 2026`
-pub(crate) fn calendar(seconds: u64) -> String {
+pub fn calendar(seconds: u64) -> String {
     let Some(date) = Date::of(seconds) else {
         return "unknown time".to_owned();
     };

@@ -35,6 +35,17 @@ pub struct Config {
     layers: Vec<Section<'static>>,
 }
 
+/// What it means that there is no devices file where one would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingDevicesFile {
+    /// It was named with `--devicesfile`: who adds devices begins it.
+    Named,
+    /// The configuration switches it on: who makes the host's first physical volumes begins it.
+    Wanted,
+    /// Nobody has said that there should be one.
+    Fine,
+}
+
 impl Config {
     /// Reads the files of this host, `LVM_SYSTEM_DIR` observed.
     pub fn from_environment() -> Result<Self> {
@@ -171,6 +182,17 @@ impl Config {
             .string("devices/devicesfile")
             .unwrap_or("system.devices");
         (!name.is_empty()).then(|| self.system_dir.join("devices").join(name))
+    }
+
+    /// What it means that there is no devices file.
+    pub fn missing_devices_file(&self) -> MissingDevicesFile {
+        if self.flag("ashlar/devicesfile_named", false) {
+            MissingDevicesFile::Named
+        } else if self.value("devices/use_devicesfile").is_some() {
+            MissingDevicesFile::Wanted
+        } else {
+            MissingDevicesFile::Fine
+        }
     }
 
     /// This host's own system ID (`global/system_id_source`); `None` if it has none.

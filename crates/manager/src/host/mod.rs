@@ -14,8 +14,8 @@ mod sysfs;
 
 pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
-pub use config::Config;
-pub use devices_file::DevicesFile;
+pub use config::{Config, MissingDevicesFile};
+pub use devices_file::{DevicesFile, Listable, Stamp};
 pub use filter::{Filter, Verdict};
 pub use location::{DeviceId, DeviceNumber, Location, Place, Remote, Sharing, Window};
 pub use regex::Regex;
