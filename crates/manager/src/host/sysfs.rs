@@ -20,6 +20,9 @@ use lvm::Uuid;
 
 use super::location::{DeviceId, DeviceNumber};
 
+/// What the names of qemu's disks hold, which many machines have alike.
+const ANONYMOUS: &str = "QEMU HARDDISK";
+
 /// The kernel's folder of facts.
 #[derive(Debug, Clone)]
 pub struct Sysfs {
@@ -123,7 +126,8 @@ impl Sysfs {
             dm_id(uuid)
         } else {
             let md_uuid = has("md").then(|| read(&dir.join("md/uuid"))).flatten();
-            device_id(disk.unwrap_or(&dir), md_uuid)
+            let whole = partition.is_none();
+            device_id(disk.unwrap_or(&dir), md_uuid.filter(|_| whole), whole)
         };
         BlockFacts {
             id,
@@ -232,30 +236,32 @@ fn dm_id(uuid: String) -> Option<DeviceId> {
     })
 }
 
-/// What any other device is known by, in stock's order of preference.
-fn device_id(disk: &Path, md_uuid: Option<String>) -> Option<DeviceId> {
-    let id = |kind: &str, name: String| {
+/// What any other device is known by, in stock's order of preference. Partitions of arrays and of
+/// loop devices are known by nothing, as with stock.
+fn device_id(disk: &Path, md_uuid: Option<String>, whole: bool) -> Option<DeviceId> {
+    let id = |kind: &str, name: &str| {
         Some(DeviceId {
             kind: kind.to_owned(),
-            name,
+            // As stock writes it into its devices file, where blanks divide.
+            name: name.replace(
+                |c: char| c.is_ascii_whitespace() || c.is_ascii_control(),
+                "_",
+            ),
         })
     };
     if let Some(uuid) = md_uuid {
-        return id("md_uuid", uuid);
+        return id("md_uuid", &uuid);
     }
     if let Some(file) = read(&disk.join("loop/backing_file")) {
-        return id("loop_file", file);
+        // Of a file that was removed the name says nothing.
+        let is_known = whole && !file.contains("(deleted)");
+        return is_known.then(|| id("loop_file", &file)).flatten();
     }
-    for (kind, path) in [
-        ("sys_wwid", "device/wwid"),
-        ("sys_wwid", "wwid"),
-        ("sys_serial", "device/serial"),
-    ] {
-        if let Some(name) = read(&disk.join(path)) {
-            return id(kind, name.split_whitespace().collect::<Vec<_>>().join("_"));
-        }
+    let wwid = |path| read(&disk.join(path)).filter(|name| !name.contains(ANONYMOUS));
+    if let Some(name) = wwid("device/wwid").or_else(|| wwid("wwid")) {
+        return id("sys_wwid", &name);
     }
-    None
+    id("sys_serial", &read(&disk.join("device/serial"))?)
 }
 
 /// The partitions' kernel names, by number. The kernel names them after their disk.

@@ -83,7 +83,7 @@ fn facts_come_from_the_device_and_its_disk() {
     assert_eq!(disk.partitions, ["sda1", "sda2"]);
     let id = DeviceId {
         kind: "sys_wwid".into(),
-        name: "t10.ATA_DISK_1".into(),
+        name: "t10.ATA__DISK_1".into(),
     };
     assert_eq!(disk.id, Some(id.clone()));
     assert_eq!(
@@ -92,6 +92,35 @@ fn facts_come_from_the_device_and_its_disk() {
         "a partition has its disk's"
     );
     assert_eq!(sysfs.facts(number(9, 9)), super::BlockFacts::default());
+}
+
+#[test]
+fn names_are_those_of_the_devices_file() {
+    // Proves: blanks become one underline each; qemu's common name, a file that was removed, and
+    // partitions of loop devices and arrays name nothing.
+    let fake = FakeSysfs::new("names");
+    let qemu = "t10.ATA     QEMU HARDDISK   QM00001";
+    fake.add(
+        "sda",
+        "8:0",
+        &[("device/wwid", qemu), ("device/serial", "a\tb")],
+    );
+    fake.add("sdb", "8:16", &[("wwid", "naa.5")]);
+    fake.add("loop0", "7:0", &[("loop/backing_file", "/a  b/c'\".img")]);
+    fake.add("loop0/loop0p1", "259:0", &[("partition", "1")]);
+    fake.add("loop1", "7:1", &[("loop/backing_file", "/a (deleted)")]);
+    fake.add("md0", "9:0", &[("md/uuid", "1:2")]);
+    let sysfs = Sysfs::at(&fake.0);
+    let id = |major, minor| {
+        let id = sysfs.facts(number(major, minor)).id?;
+        Some(format!("{} {}", id.kind, id.name))
+    };
+    assert_eq!(id(8, 0).as_deref(), Some("sys_serial a_b"));
+    assert_eq!(id(8, 16).as_deref(), Some("sys_wwid naa.5"));
+    assert_eq!(id(7, 0).as_deref(), Some("loop_file /a__b/c'\".img"));
+    assert_eq!(id(259, 0), None);
+    assert_eq!(id(7, 1), None);
+    assert_eq!(id(9, 0).as_deref(), Some("md_uuid 1:2"));
 }
 
 #[test]
