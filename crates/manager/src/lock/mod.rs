@@ -3,10 +3,11 @@
 //! ```text
 //!   order      lock                       against
 //!   1          P_global    (flock)        stock, where its locking_dir can be written
-//!   2          V_<vg>      (flock)        stock
-//!   3          byte "owner" of each PV    another owner; held as long as volumes are served
-//!   4          byte "commit" of each PV   another commit; held for one commit
-//!   5          qemu's bytes of each PV    a virtual machine, qemu-img, qemu-nbd; as long as 3 or 4
+//!   2          D_<file>    (flock)        stock, while the devices file may be written
+//!   3          V_<vg>      (flock)        stock
+//!   4          byte "owner" of each PV    another owner; held as long as volumes are served
+//!   5          byte "commit" of each PV   another commit; held for one commit
+//!   6          qemu's bytes of each PV    a virtual machine, qemu-img, qemu-nbd; as long as 4 or 5
 //! ```
 //!
 //! Byte locks are taken on the open files through which metadata is written, on all visible

@@ -3,6 +3,7 @@
 //! Each lock is a file, `P_global` or `V_<vg>`, that whoever unlocks it may remove. So a lock is
 //! only had if the file that was locked is still the one at that path. Who wants to write first
 //! passes through `<file>:aux`, so that a stream of readers cannot keep writers out for ever.
+//! `D_<file>` is neither removed nor passed by: stock takes it plainly.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,8 +28,19 @@ const SERVED: Duration = Duration::from_millis(200);
 pub enum StockName {
     /// `P_global`: the list of physical volumes and groups.
     Global,
+    /// `D_<file>`: the devices file of this name.
+    DevicesFile(String),
     /// `V_<vg>`: one group.
     Group(String),
+}
+
+/// What becomes of a lock's file when it is unlocked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Stock waits for what it has opened, and would not notice another file at the path.
+    Stays,
+    /// Whoever unlocks it last removes it.
+    Goes,
 }
 
 /// A lock that is held until it is dropped.
@@ -37,13 +49,23 @@ pub enum StockName {
 pub struct StockLock {
     file: File,
     path: PathBuf,
+    fate: Fate,
 }
 
 impl StockName {
     fn file_name(&self) -> String {
         match self {
             Self::Global => "P_global".to_owned(),
+            Self::DevicesFile(name) => format!("D_{name}"),
             Self::Group(name) => format!("V_{name}"),
+        }
+    }
+
+    /// What stock does with the file of this lock.
+    fn fate(&self) -> Fate {
+        match self {
+            Self::DevicesFile(_) => Fate::Stays,
+            Self::Global | Self::Group(_) => Fate::Goes,
         }
     }
 }
@@ -71,16 +93,16 @@ pub fn lock_stock(
     }
     let wait = Wait::at_most(limit);
     let path = dir.join(name.file_name());
-    if mode == LockMode::Exclusive {
+    if name.fate() == Fate::Goes && mode == LockMode::Exclusive {
         let mut aux = path.clone().into_os_string();
         aux.push(":aux");
-        let aux = lock_file(Path::new(&aux), mode, &wait)?;
-        let lock = lock_file(&path, mode, &wait)?;
+        let aux = lock_file(Path::new(&aux), Fate::Goes, mode, &wait)?;
+        let lock = lock_file(&path, Fate::Goes, mode, &wait)?;
         drop(aux);
         log::verbose(|| format!("Locked {}.", path.display()));
         return Ok(Some(lock));
     }
-    lock_file(&path, mode, &wait).map(Some)
+    lock_file(&path, name.fate(), mode, &wait).map(Some)
 }
 
 fn is_writable(dir: &Path) -> bool {
@@ -89,7 +111,7 @@ fn is_writable(dir: &Path) -> bool {
     rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
+fn lock_file(path: &Path, fate: Fate, mode: LockMode, wait: &Wait) -> Result<StockLock> {
     let failed = || Error::new(Kind::Locked, format!("cannot lock {}", path.display()));
     let operation = match mode {
         LockMode::Shared => FlockOperation::NonBlockingLockShared,
@@ -111,13 +133,14 @@ fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
                 return Ok(StockLock {
                     file,
                     path: path.to_owned(),
+                    fate,
                 });
             }
             // Removed by the one who held it: another file is at the path now.
             Ok(()) | Err(Errno::INTR) => continue,
             Err(Errno::WOULDBLOCK) => {
                 if mode == LockMode::Exclusive && start.elapsed() > SERVED && is_served(&file) {
-                    return lock_file(path, LockMode::Shared, wait);
+                    return lock_file(path, fate, LockMode::Shared, wait);
                 }
             }
             Err(errno) => return Err(failed().because(std::io::Error::from(errno))),
@@ -136,6 +159,9 @@ fn lock_file(path: &Path, mode: LockMode, wait: &Wait) -> Result<StockLock> {
 impl Drop for StockLock {
     /// Removes the file, as stock does, if nobody else is interested; closing it unlocks.
     fn drop(&mut self) {
+        if self.fate == Fate::Stays {
+            return;
+        }
         let alone = flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok();
         if alone && is_same(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
