@@ -12,7 +12,7 @@
 //! and calls the plan, which is a pure function of what was found. If somebody else got in between,
 //! it starts again: every device that is written, whatever becomes of it, is locked and read once
 //! more first (`open.rs`). Nothing is written before all questions were answered, and nothing at
-//! all in test mode.
+//! all in test mode. What the host's devices file has to know is kept by a [`Listing`].
 //!
 //! Whatever makes volumes smaller or takes them away meets the same questions and refusals:
 //! `losses.rs`.
@@ -30,6 +30,7 @@ mod backup;
 mod checks;
 mod disks;
 mod facts;
+mod listing;
 mod losses;
 mod open;
 mod outdated;
@@ -49,6 +50,7 @@ pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
 };
+pub use listing::{Begins, Listing};
 pub use losses::{read_content, read_volume};
 pub(crate) use open::replaced;
 pub use outdated::clearing_outdated;

@@ -136,6 +136,8 @@ pub struct Planned {
     pub new: Vec<NewLabel>,
     /// Devices that are no physical volumes afterwards.
     pub removed: Vec<DeviceIndex>,
+    /// Devices that the devices file lists afterwards, with the physical volumes that they are.
+    pub listed: Vec<(DeviceIndex, Uuid)>,
     /// The change of groups.
     pub change: Change,
 }

@@ -14,6 +14,7 @@ use super::author::{after, before, host_author, random_uuid};
 use super::backup;
 use super::checks::{label_releases, label_repairs, require_areas};
 use super::disks::Disks;
+use super::listing::Listing;
 use super::losses::{
     InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
 };
@@ -37,7 +38,7 @@ use crate::scan::{Duplicate, FoundPv, FoundVg, Presence, PvIndex, Restriction, S
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
-const LOCK_WAIT: Duration = Duration::from_mins(1);
+pub(super) const LOCK_WAIT: Duration = Duration::from_mins(1);
 /// How often a change begins anew because somebody else was faster.
 const TRIES_MAX: usize = 5;
 const CHANGED_BY_OTHERS: &str =
@@ -53,6 +54,8 @@ pub struct Session<'a> {
     pub prompt: &'a mut dyn Prompt,
     /// Who is told when tables change.
     pub hooks: Option<&'a mut dyn Hooks>,
+    /// The devices file, where the command keeps it; then it holds the global lock, too.
+    pub listing: Option<&'a mut Listing>,
     /// Which flushes are made.
     pub flush_policy: FlushPolicy,
     /// Where new UUIDs come from; the kernel's random numbers if `None`.
@@ -107,6 +110,7 @@ impl<'a> Session<'a> {
             disks,
             prompt,
             hooks: None,
+            listing: None,
             flush_policy: FlushPolicy::Strict,
             uuids: None,
             time: None,
@@ -173,6 +177,9 @@ impl<'a> Session<'a> {
                 self.archive(&group.model, request);
             }
             self.act(&mut disks, &planned, &wipes)?;
+            if let Some(listing) = &mut self.listing {
+                listing.note(self.host, &scan, &planned);
+            }
             self.finish(&mut disks, &planned, request);
             return Ok(Attempt::done(planned));
         }
@@ -262,7 +269,7 @@ impl<'a> Session<'a> {
         }
         let dir = self.host.config.locking_dir();
         let mut names = Vec::new();
-        if request.changes_pvs {
+        if request.changes_pvs && self.listing.is_none() {
             names.push(StockName::Global);
         }
         let groups: BTreeSet<&String> = request.groups.iter().chain(&request.new_group).collect();

@@ -11,14 +11,14 @@
 //!
 //! A device is a candidate once, whatever the number of names under which it is reached.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::nbd_client::Address;
 
-use super::config::Config;
+use super::config::{Config, MissingDevicesFile};
 use super::devices_file::DevicesFile;
 use super::filter::{Filter, Verdict};
 use super::location::{DeviceId, DeviceNumber, Location, Place, Remote};
@@ -128,7 +128,11 @@ impl Host {
     pub fn candidates(&self, source: &DeviceSource) -> Result<Candidates> {
         match source {
             DeviceSource::Listed(specs) => Ok(self.listed(specs)),
-            DeviceSource::Host(named) => self.all(named),
+            DeviceSource::Host(named) => self.all(named, &BTreeSet::new()),
+            DeviceSource::Listing(named) => {
+                let added = named.iter().filter_map(|path| block_number(path));
+                self.all(named, &added.collect())
+            }
         }
     }
 
@@ -143,13 +147,17 @@ impl Host {
         gathering.found
     }
 
-    fn all(&self, named: &[PathBuf]) -> Result<Candidates> {
+    /// Those that are `added` need not be in the devices file yet.
+    fn all(&self, named: &[PathBuf], added: &BTreeSet<DeviceNumber>) -> Result<Candidates> {
         let global = self.config.filter("devices/global_filter")?;
         let local = self.config.filter("devices/filter")?;
-        let allowed = match self.config.devices_file() {
+        let mut allowed = match self.config.devices_file() {
             Some(path) => DevicesFile::read(&path)?,
             None => None,
         };
+        if self.config.missing_devices_file() == MissingDevicesFile::Named && !added.is_empty() {
+            allowed.get_or_insert_default();
+        }
         let mut gathering = Gathering::new(self);
         let mut devices = self.host_devices(&[&global, &local]);
         for path in named {
@@ -168,7 +176,8 @@ impl Host {
                 Some(file) if file.lists(candidate.id.as_ref(), candidate.partition, &names) => {
                     None
                 }
-                Some(_) => Some("it is not in the devices file".to_owned()),
+                Some(_) if added.contains(&number) => None,
+                Some(_) => Some("device is not in devices file".to_owned()),
                 None => rejected(&[("global_filter", &global), ("filter", &local)], &names),
             };
         }

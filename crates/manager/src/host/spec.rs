@@ -33,6 +33,8 @@ pub enum DeviceSource {
     /// The host's block devices, as its configuration allows, and these files and nodes, which
     /// a command named.
     Host(Vec<PathBuf>),
+    /// The same, for a command that adds what it names to the devices file.
+    Listing(Vec<PathBuf>),
 }
 
 /// How an NBD address begins.
@@ -71,10 +73,20 @@ impl DeviceSource {
     pub fn naming(self, paths: Vec<PathBuf>) -> Self {
         match self {
             Self::Host(_) => Self::Host(paths),
+            Self::Listing(_) => Self::Listing(paths),
             Self::Listed(mut specs) => {
                 specs.extend(paths.into_iter().map(|path| DeviceSpec { path }));
                 Self::Listed(specs)
             }
+        }
+    }
+
+    /// The same, for a command that adds what it names to the devices file.
+    #[must_use]
+    pub fn listing(self) -> Self {
+        match self {
+            Self::Host(paths) => Self::Listing(paths),
+            other => other,
         }
     }
 
