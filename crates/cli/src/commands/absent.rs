@@ -32,8 +32,9 @@ const ABSENT: &[Absent] = &[
     },
     Absent {
         names: &["lvmdevices", "vgimportdevices"],
-        instead: "No command here writes the devices file: its entries are edited as text, and \
-            what it lacks is refused. '--devices DEVICE' names devices for one command, and \
+        instead: "pvcreate, vgcreate and vgextend add what they name to the devices file, pvremove \
+            and pvchange -u keep it up to date; other entries are edited as text, and the other \
+            commands refuse what it lacks. '--devices DEVICE' names devices for one command, and \
             '--devicesfile \"\"' does without the file.",
     },
     Absent {

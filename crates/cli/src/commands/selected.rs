@@ -237,7 +237,12 @@ pub(super) fn devices<'a>(
         let is_it = |chosen: &&Chosen<'_>| is_named(view, chosen, word, device);
         named.extend(everything.iter().filter(is_it));
         if named.len() == before && !word.starts_with('@') {
-            session.fail_later(&format!("Cannot use {word}: device not found"));
+            let content = device.map(|device| &view.scan.device(device).content);
+            let why = match content {
+                Some(Content::Skipped(reason)) => reason,
+                _ => "device not found",
+            };
+            session.fail_later(&format!("Cannot use {word}: {why}"));
         }
     }
     named

@@ -140,14 +140,9 @@ impl Session {
         for text in arguments.values(&flags::CONFIG) {
             host.config.add_text(text).map_err(|error| failed(&error))?;
         }
-        if let Some(file) = arguments.value(&flags::DEVICES_FILE) {
-            let settings = if file.is_empty() {
-                "devices { use_devicesfile = 0 }".to_owned()
-            } else {
-                format!("devices {{ use_devicesfile = 1 devicesfile = \"{file}\" }}")
-            };
+        if let Some(text) = flags::devices_file_setting(arguments)? {
             host.config
-                .add_text(&settings)
+                .add_text(&text)
                 .map_err(|error| failed(&error))?;
         }
         for text in flags::remote_settings(arguments) {

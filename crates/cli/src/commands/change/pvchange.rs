@@ -12,7 +12,7 @@ use super::groups::require_no_names;
 use super::pvresize::{gone, header, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
-use super::work::{Work, planned};
+use super::work::{Lists, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const ALL: Flag = Flag::switch("all", "All physical volumes.").short('a');
@@ -55,6 +55,9 @@ pub(super) const COMMAND: Command = Command {
 /// Changes each, and says how many.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let attributes = attributes(arguments)?;
+    if arguments.has(&UUID) {
+        work.keep_devices_file(Lists::Nothing)?;
+    }
     let mut names = arguments.operands().to_vec();
     let criteria = match asked(arguments, About::Pvs, work)? {
         Asked::Operands => None,
@@ -80,10 +83,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (mut done, mut left) = (0, 0);
     for name in &finder.distinct(&work.scan()?, &names) {
         let scan = work.scan()?;
-        let Ok(index) = finder.pv(&scan, name) else {
-            work.fail_later(&gone(name).to_string());
-            left += 1;
-            continue;
+        let index = match finder.pv(&scan, name) {
+            Ok(index) => index,
+            Err(error) => {
+                work.fail_later(&error.to_string());
+                left += 1;
+                continue;
+            }
         };
         let request = request(work, &scan, scan.pv(index));
         let mut is_changed = false;

@@ -11,7 +11,7 @@ use manager::{Error as Failure, Kind};
 use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
 use super::backup_file::read;
 use super::run::run;
-use super::work::{Work, refusal};
+use super::work::{Lists, Work, refusal};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const UUID: Flag = Flag::value(
@@ -59,6 +59,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage("Please enter a physical volume path."));
     }
     let mut new = new_pv(arguments, work)?;
+    work.keep_devices_file(Lists::First)?;
     new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let uuid = arguments.value(&UUID).map(|text| {
         let parsed: Result<Uuid, _> = text.parse();
@@ -96,6 +97,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Ok(Planned {
                 questions: question.into_iter().collect(),
                 new: vec![label(scan, device, &new)?],
+                listed: vec![(device, new.uuid)],
                 ..Planned::default()
             })
         });
@@ -126,11 +128,8 @@ fn as_in_backup(
 
 /// A device that becomes a physical volume, and the sentence that says so.
 pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::Result<NewLabel> {
+    require_allowed(scan, device)?;
     let name = &scan.device(device).name;
-    if let Content::Skipped(reason) = &scan.device(device).content {
-        let what = format!("Cannot use {name}: {reason}");
-        return Err(Failure::new(Kind::Refused, what));
-    }
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
         let error = refusal(error);
         let what = format!("{name}: {error}");
@@ -140,6 +139,18 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::R
         "Physical volume \"{name}\" successfully created."
     )));
     Ok(NewLabel { device, layout })
+}
+
+/// Fails where a device must not be used at all.
+pub(super) fn require_allowed(scan: &Scan, device: DeviceIndex) -> manager::Result<()> {
+    let device = scan.device(device);
+    match &device.content {
+        Content::Skipped(reason) => {
+            let what = format!("Cannot use {}: {reason}", device.name);
+            Err(Failure::new(Kind::Refused, what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a device may become a physical volume: where it belongs to a group, only with `-ff` and

@@ -8,8 +8,9 @@ use manager::scan::Scan;
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{CHANGE, FORCE};
+use super::pvcreate::require_allowed;
 use super::run::run;
-use super::work::{Finder, Work, refusal};
+use super::work::{Finder, Lists, Work, refusal};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `pvremove`
@@ -37,6 +38,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         1 => Force::Once,
         _ => Force::Twice,
     };
+    work.keep_devices_file(Lists::Nothing)?;
     let finder = work.finder();
     let request = Request {
         changes_pvs: true,
@@ -54,6 +56,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> manager::Result<Planned> {
     let device = finder.device(scan, name)?;
     let name = &scan.device(device).name;
+    require_allowed(scan, device)?;
     let mut pvs = scan.physical_volumes.iter();
     let Some(pv) = pvs.find(|pv| pv.device == device) else {
         let what = format!("No PV found on device {name}.");

@@ -8,6 +8,7 @@ use manager::scan::{FoundPv, Scan};
 use manager::{Error as Failure, Kind};
 
 use super::arguments::{CHANGE, pv_min_size, size};
+use super::pvcreate::require_allowed;
 use super::run::run;
 use super::work::{Work, planned, refusal};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -45,7 +46,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     for name in &finder.distinct(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
-            work.fail_later(&format!("Cannot use {name}: device not found"));
+            let allowed = finder
+                .device(&scan, name)
+                .map(|at| require_allowed(&scan, at));
+            let why = match allowed {
+                Ok(Err(error)) => error.to_string(),
+                _ => format!("Cannot use {name}: device not found"),
+            };
+            work.fail_later(&why);
             continue;
         };
         let request = request(work, &scan, scan.pv(index));

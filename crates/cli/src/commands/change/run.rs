@@ -56,13 +56,13 @@ impl<'a> Caller<'a> {
 
 /// What all commands that change metadata have as their `run`.
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let (_, handler) = find(session.command()).expect("it is in the table");
+    let (command, handler) = find(session.command()).expect("it is in the table");
     interrupt::of_command();
     for _ in 0..OWNERS_MAX {
         let mut terminal = Terminal;
         let caller = Caller::at(&mut terminal);
         let mut work = Work::new(arguments, caller, Purpose::Change)?;
-        let outcome = handler(arguments, &mut work).and_then(|()| work.finish());
+        let outcome = work.perform(handler, arguments, command.name);
         let Some(client) = work.delegated() else {
             return outcome;
         };
@@ -101,7 +101,7 @@ fn perform_checked(words: &[String], mut caller: Caller<'_>) -> Result<(), Error
     }
     let (log, lines) = collected(&arguments);
     let outcome = Work::new(&arguments, caller.lend(), Purpose::Change)
-        .and_then(|mut work| handler(&arguments, &mut work).and_then(|()| work.finish()));
+        .and_then(|mut work| work.perform(handler, &arguments, command.name));
     drop(log);
     // The owner's thread has no terminal: its client gets the log when the command has ended.
     let lines = lines.take();

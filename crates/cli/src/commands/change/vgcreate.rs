@@ -1,15 +1,15 @@
 //! `vgcreate`: physical volumes become a group.
 
-use lvm::Sectors;
 use lvm::model::AllocationPolicy;
 use lvm::model::name::{NameOf, validate};
 use lvm::plan::Author;
 use lvm::plan::group::{Member, MetadataCopies, NewGroup, create_group};
 use lvm::plan::initialise::NewPv;
 use lvm::plan::logical::Autoactivation;
+use lvm::{Sectors, Uuid};
 use manager::Error as Failure;
 use manager::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
-use manager::scan::{PvIndex, Scan};
+use manager::scan::{DeviceIndex, PvIndex, Scan};
 
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
@@ -17,7 +17,7 @@ use super::arguments::{
 };
 use super::pvcreate::{label, permit};
 use super::run::run;
-use super::work::{Finder, Work, planned};
+use super::work::{Finder, Lists, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 /// `-s`
@@ -156,6 +156,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changes_pvs: true,
         ..work.request()
     };
+    work.keep_devices_file(Lists::First)?;
     let finder = work.finder();
     let force = arguments.count(&FORCE);
     work.change(&request, |scan, author| {
@@ -167,6 +168,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         Ok(Planned {
             questions: joining.questions,
             new: joining.new,
+            listed: joining.listed,
             ..planned(create_group(&new, author))?
         })
     })?;
@@ -179,6 +181,8 @@ pub(super) struct Joining {
     pub(super) members: Vec<Member>,
     /// Devices that become physical volumes for that.
     pub(super) new: Vec<NewLabel>,
+    /// The devices, with what they are.
+    pub(super) listed: Vec<(DeviceIndex, Uuid)>,
     /// What is asked first.
     pub(super) questions: Vec<Question>,
 }
@@ -194,6 +198,7 @@ pub(super) fn joining(
     let mut joining = Joining {
         members: Vec::new(),
         new: Vec::new(),
+        listed: Vec::new(),
         questions: Vec::new(),
     };
     for name in names {
@@ -202,6 +207,7 @@ pub(super) fn joining(
             let member = free_member(scan, pv).map_err(|error| taken(scan, pv, name, &error))?;
             let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
             if !joining.members.iter().any(is_named_twice) {
+                joining.listed.push((device, member.header.uuid));
                 joining.members.push(member);
             }
             continue;
@@ -215,6 +221,7 @@ pub(super) fn joining(
             ..*new_pv
         };
         let label = label(scan, device, &new)?;
+        joining.listed.push((device, new.uuid));
         joining
             .members
             .push(new_member(scan, device, &label.layout));

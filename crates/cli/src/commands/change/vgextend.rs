@@ -7,7 +7,7 @@ use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv};
 use super::groups::{members, plain};
 use super::run::run;
 use super::vgcreate::joining;
-use super::work::{Work, planned};
+use super::work::{Lists, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const RESTORE_MISSING: Flag = Flag::switch(
@@ -56,6 +56,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Ok(());
     }
     let new_pv = new_pv(arguments, work)?;
+    work.keep_devices_file(Lists::More)?;
     let force = arguments.count(&FORCE);
     let request = Request {
         changes_pvs: true,
@@ -69,6 +70,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         Ok(Planned {
             questions: joining.questions,
             new: joining.new,
+            listed: joining.listed,
             ..planned(change)?
         })
     })?;

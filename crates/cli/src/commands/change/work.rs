@@ -11,8 +11,8 @@ use lvm::Uuid;
 use lvm::model::PvId;
 use lvm::plan::{Author, Change, Level, Message};
 use manager::apply::{
-    Agreement, Answer, Disks, FileSystems, HostDisks, Outcome, Ownership, Planned, Preview, Prompt,
-    Request, Session, TestMode,
+    Agreement, Answer, Begins, Disks, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
+    Preview, Prompt, Request, Session, TestMode,
 };
 use manager::host::{DeviceSource, Host, Sysfs};
 use manager::live::{Client, Console, Stream};
@@ -20,6 +20,7 @@ use manager::log;
 use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
+use super::pvcreate::require_allowed;
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, source_date};
 
@@ -49,8 +50,23 @@ pub(crate) struct Work<'a> {
     is_failed: bool,
     /// How many changes were made.
     changes: usize,
+    /// Where devices come from.
+    source: DeviceSource,
+    /// The devices file, where the command keeps it.
+    listing: Option<Listing>,
     /// The process that the whole command has to run in.
     delegated: Option<Client>,
+}
+
+/// What a command adds to the devices file, and whether it begins one where that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// What may be the host's first physical volumes.
+    First,
+    /// More of them.
+    More,
+    /// Nothing: it changes what is listed.
+    Nothing,
 }
 
 /// How people are spoken with.
@@ -91,9 +107,11 @@ impl<'a> Work<'a> {
         let mut work = Self {
             host,
             disks: Box::new(HostDisks {
-                source,
+                source: source.clone(),
                 options: Options::default(),
             }),
+            source,
+            listing: None,
             caller,
             options: PromptOptions {
                 yes: arguments.has(&flags::YES),
@@ -115,6 +133,47 @@ impl<'a> Work<'a> {
             );
         }
         Ok(work)
+    }
+
+    /// Keeps the devices file while the command runs, as it `lists` devices there. To be called
+    /// before the disks are looked at.
+    pub(super) fn keep_devices_file(&mut self, lists: Lists) -> Result<(), Error> {
+        let DeviceSource::Host(_) = &self.source else {
+            return Ok(());
+        };
+        let file = self.host.config.devices_file();
+        let is_there = file.is_some_and(|file| file.exists());
+        if lists == Lists::First || (lists == Lists::More && is_there) {
+            self.disks = Box::new(HostDisks {
+                source: self.source.clone().listing(),
+                options: Options::default(),
+            });
+        }
+        if self.purpose == Purpose::Change && self.test == TestMode::Off {
+            let begins = match lists {
+                Lists::First => Begins::Yes,
+                Lists::More | Lists::Nothing => Begins::No,
+            };
+            let listing = Listing::begin(&self.host, begins);
+            self.listing = listing.map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the command, and writes the devices file if the command keeps it.
+    pub(super) fn perform(
+        &mut self,
+        handler: Handler,
+        arguments: &Arguments,
+        name: &str,
+    ) -> Result<(), Error> {
+        let done = handler(arguments, self);
+        if let Some(listing) = self.listing.take() {
+            for text in listing.write(&self.host, name) {
+                self.error(&text);
+            }
+        }
+        done.and_then(|()| self.finish())
     }
 
     /// The machine and its configuration.
@@ -172,6 +231,7 @@ impl<'a> Work<'a> {
             options: self.options,
         };
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
+        session.listing = self.listing.as_mut();
         if let Some(hooks) = &mut self.caller.hooks {
             session.hooks = Some(&mut **hooks);
         }
@@ -236,6 +296,8 @@ impl<'a> Work<'a> {
                 format!("VG {name} is served by process {pid}, which runs this command.")
             });
             self.delegated = Some(client);
+            // Its locks are the other process's to take.
+            self.listing = None;
             return Err(Error::reported());
         }
         Ok(())
@@ -435,14 +497,8 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
     for text in arguments.values(&flags::CONFIG) {
         add(text)?;
     }
-    if let Some(file) = arguments.value(&flags::DEVICES_FILE) {
-        if file.is_empty() {
-            add("devices { use_devicesfile = 0 }")?;
-        } else {
-            add(&format!(
-                "devices {{ use_devicesfile = 1 devicesfile = \"{file}\" }}"
-            ))?;
-        }
+    if let Some(setting) = flags::devices_file_setting(arguments)? {
+        add(&setting)?;
     }
     for setting in flags::remote_settings(arguments) {
         add(&setting)?;
@@ -478,6 +534,7 @@ fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<Pv
         manager::Error::new(manager::Kind::NotFound, what)
     };
     let device = find_device(scan, folder, name).map_err(|_| missing())?;
+    require_allowed(scan, device)?;
     let mut all = scan.physical_volumes.iter();
     let index = all.position(|pv| pv.device == device).ok_or_else(missing)?;
     Ok(PvIndex(index))
