@@ -16,6 +16,7 @@ mod cookbook;
 mod crashes;
 mod decisions;
 mod demo;
+mod devices_file;
 mod durability;
 mod filesystems;
 mod handover;
