@@ -1,9 +1,13 @@
 //! The devices file: kept by the program as stock LVM2 keeps it, side by side on disks of each.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use tests::{Access, Finished, LoopDevice, Scratch, Tool, ashlar};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::Signal;
+use tests::{Access, Daemon, Finished, LoopDevice, Scratch, Tool, ashlar};
 
 const DISKS: usize = 3;
 const SYSTEM: &str = "system.devices";
@@ -423,4 +427,52 @@ fn odd_names_are_written_as_by_stock() {
     }
     assert_eq!(lines[0], "d__4'\"\u{fc}_x.img");
     assert_eq!(lines[0], lines[1]);
+}
+
+fn has_open(process: u32, path: &Path) -> bool {
+    let entries = fs::read_dir(format!("/proc/{process}/fd"));
+    let mut targets = entries.into_iter().flatten().flatten();
+    targets.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == path))
+}
+
+/// Proves: the lock on the file is stock's, it is taken before anything is written, and a wait for
+/// it ends at once when the process is asked to end.
+#[test]
+fn the_lock_is_the_one_that_stock_takes() {
+    let side = Side::new(Who::Ashlar, "devices-file-locked");
+    side.begin(b"VERSION=1.1.1\n");
+    let path = side.scratch.join("lock").join(format!("D_{SYSTEM}"));
+    // Stock has made it once, and left it.
+    let stock = Tool::new("lvm").args(["pvcreate", &side.node(1), "--driverloaded", "n"]);
+    stock.env("LVM_SYSTEM_DIR", side.scratch.path()).succeed();
+    let lock = fs::File::open(&path).expect("stock's lock file");
+    let before = fs::read(side.file(SYSTEM)).expect("a devices file");
+    flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+    let mut waiting = Daemon::start(side.tool("pvcreate @0"), || true);
+    let start = Instant::now();
+    while !has_open(waiting.pid(), &path) {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "it does not lock"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    waiting.signal(Signal::INT);
+    // It has the file open a moment before it knows that it has to wait; then the signal ends it.
+    let code = waiting.ended(Duration::from_secs(30));
+    let said = waiting.stop();
+    let is_told = said.contains("Interrupted while waiting for a lock: ") && said.contains(SYSTEM);
+    assert!(
+        code.is_none() || (code == Some(5) && is_told),
+        "{code:?}: {said}"
+    );
+    assert_eq!(fs::read(side.file(SYSTEM)).expect("a devices file"), before);
+    let head = fs::read(side.loops[0].path()).expect("a disk");
+    assert!(
+        head[..4096].iter().all(|byte| *byte == 0),
+        "something was written"
+    );
+    drop(lock);
+    side.tool("pvcreate @0").succeed();
+    assert!(path.exists(), "stock may wait for it");
 }
