@@ -51,6 +51,13 @@ impl Log {
         }
     }
 
+    /// How many flushes were answered, of all disks.
+    pub fn flushes(&self) -> usize {
+        let events = self.events.iter();
+        let is_flush = |event: &&Event| matches!(event, Event::Flushed { .. });
+        events.filter(is_flush).count()
+    }
+
     /// A write of `bytes` at byte `start` of a disk, answered at once.
     pub fn write(&mut self, disk: usize, start: u64, bytes: &[u8], durability: Durability) {
         let range = Range::new(start, bytes.len() as u64);

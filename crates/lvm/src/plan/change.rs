@@ -81,7 +81,7 @@ pub enum Before {
 }
 
 /// When a header is rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum When {
     /// In front of the commits.
     BeforeCommit,

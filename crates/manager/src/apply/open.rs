@@ -269,7 +269,7 @@ pub(crate) fn replaced(name: &str) -> Error {
 }
 
 /// The identity that a physical volume has after the change.
-fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
+pub(super) fn new_uuid(change: &Change, uuid: Uuid) -> Uuid {
     let edits = change.headers.iter().filter(|header| header.pv == uuid);
     let mut new = edits.filter_map(|header| match header.edit {
         HeaderEdit::Uuid(new) => Some(new),

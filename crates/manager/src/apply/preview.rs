@@ -6,18 +6,20 @@
 
 use std::collections::BTreeSet;
 
+use block::Range;
 use block::file::Claim;
 use lvm::Uuid;
 use lvm::model::VolumeGroup;
-use lvm::ondisk::AreaUse;
-use lvm::plan::{Before, GroupChange, Message, When};
+use lvm::ondisk::{AreaUse, LABEL_SCAN_SIZE, PvHeader};
+use lvm::plan::{Before, GroupChange, HeaderEdit, Message, When};
 
-use super::open::Open;
+use super::open::{Open, new_uuid};
 use super::prompt::{Answer, Prompt};
 use super::request::{Planned, Request};
 use super::session::{Plan, Session, is_concerned};
 use super::steps::ask_for_wipes;
 use crate::Result;
+use crate::commit::label_sectors;
 use crate::scan::{FoundPv, FoundVg, PvIndex, Scan};
 
 /// What a change would do.
@@ -60,8 +62,9 @@ impl Session<'_> {
                 .iter()
                 .map(|question| question.text.clone()),
         );
-        questions.extend(self.signatures(&scan, request, &groups, &planned)?);
-        let flushes = flushes(&scan, request, &groups, &planned);
+        let contents = self.contents(&scan, request, &groups, &planned)?;
+        questions.extend(contents.questions.iter().cloned());
+        let flushes = flushes(&scan, request, &groups, &planned, &contents);
         Ok(Preview {
             scan,
             planned,
@@ -70,22 +73,28 @@ impl Session<'_> {
         })
     }
 
-    /// What would be asked about signatures.
-    fn signatures(
+    /// What the devices hold that becomes something else.
+    fn contents(
         &self,
         scan: &Scan,
         request: &Request,
         groups: &[&FoundVg],
         planned: &Planned,
-    ) -> Result<Vec<String>> {
-        let before = &planned.change.before;
+    ) -> Result<Contents> {
+        let change = &planned.change;
         let looks = |step: &Before| matches!(step, Before::WipeSignatures { .. });
-        if planned.new.is_empty() && !before.iter().any(looks) {
-            return Ok(Vec::new());
+        let mut contents = Contents::default();
+        if planned.new.is_empty() && !change.before.iter().any(looks) {
+            return Ok(contents);
         }
         let mut recorder = Recorder::default();
         let mut session = Session::new(self.host, self.disks, &mut recorder);
         let open = Open::of(&session, scan, request, groups, planned, Claim::Shared)?;
+        for (_, mut io) in open.new_devices()? {
+            let head = (LABEL_SCAN_SIZE as u64).min(io.info().size);
+            let head = io.read(Range::new(0, head)).unwrap_or_default();
+            contents.labelled += usize::from(label_sectors(&head).next().is_some());
+        }
         session.ask_for_devices(open.new_devices()?)?;
         let mut members = open.members()?;
         let mut read = |uuid, range| {
@@ -93,13 +102,34 @@ impl Session<'_> {
             let (.., io) = all.find(|(now, then, _)| [*now, *then].contains(&uuid))?;
             io.read(range).ok()
         };
-        ask_for_wipes(&planned.change, &mut read, &mut recorder)?;
-        Ok(recorder.questions)
+        let wipes = ask_for_wipes(change, &mut read, &mut recorder)?;
+        if let Some(vg) = change.vg() {
+            contents.wiped = wipes.iter().flat_map(|wipe| wipe.written(vg)).collect();
+        }
+        contents.questions = recorder.questions;
+        Ok(contents)
     }
 }
 
+/// What is to be written over.
+#[derive(Debug, Default)]
+struct Contents {
+    /// What would be asked about signatures.
+    questions: Vec<String>,
+    /// How many devices that become physical volumes have a label.
+    labelled: usize,
+    /// Physical volumes on which signatures are wiped from new volumes.
+    wiped: BTreeSet<Uuid>,
+}
+
 /// The flushes of a change, in the order of the commit.
-fn flushes(scan: &Scan, request: &Request, groups: &[&FoundVg], planned: &Planned) -> usize {
+fn flushes(
+    scan: &Scan,
+    request: &Request,
+    groups: &[&FoundVg],
+    planned: &Planned,
+    contents: &Contents,
+) -> usize {
     let change = &planned.change;
     let is_touched = |pv: &FoundPv| {
         let new = planned.new.iter().any(|new| new.device == pv.device);
@@ -117,11 +147,7 @@ fn flushes(scan: &Scan, request: &Request, groups: &[&FoundVg], planned: &Planne
         Before::Write { piece, .. } => vec![piece.pv],
         Before::WipeSignatures { .. } => Vec::new(),
     });
-    let contents: BTreeSet<Uuid> = pieces.collect();
-    let edited = |when| {
-        let edits = change.headers.iter().filter(move |edit| edit.when == when);
-        edits.map(|edit| edit.pv).collect::<BTreeSet<Uuid>>().len()
-    };
+    let prepared: BTreeSet<Uuid> = pieces.chain(contents.wiped.iter().copied()).collect();
     let commits = change.groups.iter().map(|group| match group {
         GroupChange::Commit(vg) => commit(vg, &open, planned),
         GroupChange::Erase(vg) => open
@@ -137,20 +163,45 @@ fn flushes(scan: &Scan, request: &Request, groups: &[&FoundVg], planned: &Planne
         released
     };
     open.len()
+        + contents.labelled
         + 2 * planned.new.len()
-        + contents.len()
-        + edited(When::BeforeCommit)
+        + prepared.len()
+        + edited(&open, planned)
         + commits.sum::<usize>()
         + cleared
-        + edited(When::AfterCommit)
         + planned.removed.len()
+}
+
+/// Labels that do not say yet what they are to say: each is written and flushed once before the
+/// commits, between them, and after them.
+fn edited(open: &[&FoundPv], planned: &Planned) -> usize {
+    let known = open.iter().map(|pv| &pv.header);
+    let made = planned.new.iter().map(|new| &new.layout.label.pv);
+    let headers = &planned.change.headers;
+    let of_label = |header: &PvHeader| {
+        let edits = headers.iter().filter(|edit| edit.pv == header.uuid);
+        let changes = edits.filter(|edit| match edit.edit {
+            HeaderEdit::Usage(usage) => header.usage() != usage,
+            HeaderEdit::DeviceSize(size) => header.device_size != size,
+            HeaderEdit::Uuid(uuid) => header.uuid != uuid,
+        });
+        // Nothing is written between the commits where there is one.
+        let is_reached =
+            |when: &When| *when != When::BetweenCommits || planned.change.groups.len() > 1;
+        let times: BTreeSet<When> = changes.map(|edit| edit.when).filter(is_reached).collect();
+        times.len()
+    };
+    known.chain(made).map(of_label).sum()
 }
 
 /// Texts, then headers, on each physical volume with an area in use; then the areas set aside.
 fn commit(vg: &VolumeGroup, open: &[&FoundPv], planned: &Planned) -> usize {
-    let known = open.iter().filter(|pv| vg.pv_by_uuid(&pv.uuid).is_some());
+    let is_known = |pv: &&&FoundPv| {
+        let then = new_uuid(&planned.change, pv.uuid);
+        vg.pv_by_uuid(&then).is_some()
+    };
     let mut count = 0;
-    for pv in known {
+    for pv in open.iter().filter(is_known) {
         let (is_used, is_set_aside) = uses(pv, planned);
         count += 2 * usize::from(is_used) + usize::from(is_set_aside);
     }

@@ -23,6 +23,21 @@ pub(super) struct Wipe {
     signatures: Vec<Signature>,
 }
 
+impl Wipe {
+    /// The physical volumes that are written where this is done.
+    pub(super) fn written(&self, vg: &VolumeGroup) -> Vec<Uuid> {
+        let Some((id, _)) = vg.lvs().find(|(_, volume)| volume.uuid == self.lv) else {
+            return Vec::new();
+        };
+        let of_signature = |signature: &Signature| {
+            let length = Bytes(signature.length as u64);
+            pieces(vg, id, signature.offset, length).unwrap_or_default()
+        };
+        let all = self.signatures.iter().flat_map(of_signature);
+        all.map(|piece| piece.pv).collect()
+    }
+}
+
 /// Looks for signatures on new volumes, and asks what to do about them. `read` reads from a
 /// physical volume.
 pub(super) fn ask_for_wipes(

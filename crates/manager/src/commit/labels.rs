@@ -97,15 +97,19 @@ pub fn remove_label(disk: &mut Disk, flush_policy: FlushPolicy) -> Result<()> {
 
 /// Zeroes every sector of `head` that looks like a label; whether there was one.
 fn wipe_labels(disk: &mut Disk, head: &[u8]) -> block::Result<bool> {
-    let sector = lvm::SECTOR_SIZE as usize;
     let mut is_wiped = false;
-    for (number, bytes) in head.chunks_exact(sector).enumerate() {
-        if bytes.starts_with(b"LABELONE") {
-            disk.write(Bytes((number * sector) as u64), &vec![0; sector])?;
-            is_wiped = true;
-        }
+    for start in label_sectors(head) {
+        disk.write(start, &vec![0; lvm::SECTOR_SIZE as usize])?;
+        is_wiped = true;
     }
     Ok(is_wiped)
+}
+
+/// Where the sectors of a device's `head` begin that look like labels.
+pub(crate) fn label_sectors(head: &[u8]) -> impl Iterator<Item = Bytes> {
+    let sectors = head.chunks_exact(lvm::SECTOR_SIZE as usize).zip(0..);
+    let labels = sectors.filter(|(bytes, _)| bytes.starts_with(b"LABELONE"));
+    labels.map(|(_, number): (_, u64)| Bytes(number * lvm::SECTOR_SIZE))
 }
 
 fn unflushed(name: &str, error: block::Error) -> Error {

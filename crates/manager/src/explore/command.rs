@@ -15,7 +15,9 @@ use lvm::plan::physical::PvAttribute;
 use lvm::plan::size::ResizeTo;
 
 use crate::Result;
-use crate::apply::{Disks, Environment, NamedDisks, Outcome, Quiet, Request, Session, Tolerated};
+use crate::apply::{
+    Disks, Environment, NamedDisks, Outcome, Plan, Quiet, Request, Session, Tolerated,
+};
 use crate::commit::FlushPolicy;
 use crate::host::Host;
 
@@ -133,6 +135,38 @@ impl Command {
 
     /// Runs the command.
     pub(super) fn run_in(self, world: &World<'_>) -> Result<Outcome> {
+        self.with(world, |session, request, plan| {
+            session.change(request, plan)
+        })
+    }
+
+    /// How many flushes a plan promises where nobody else is.
+    #[cfg(test)]
+    pub(super) fn foreseen(
+        self,
+        host: &Host,
+        devices: &[Arc<dyn Device>],
+        first: u64,
+    ) -> Result<usize> {
+        let world = World {
+            host,
+            devices,
+            disks: &NamedDisks::new(named(devices)),
+            flush_policy: FlushPolicy::Strict,
+            environment: Environment::Nothing,
+            first,
+        };
+        let preview = |session: &mut Session<'_>, request: &Request, plan: &mut Plan<'_>| {
+            session.preview(request, plan)
+        };
+        Ok(self.with(&world, preview)?.flushes)
+    }
+
+    fn with<R>(
+        self,
+        world: &World<'_>,
+        work: impl FnOnce(&mut Session<'_>, &Request, &mut Plan<'_>) -> Result<R>,
+    ) -> Result<R> {
         let mut prompt = Quiet::yes();
         // What ends an interrupted command is planned before: it has other UUIDs.
         let count = Cell::new(world.first + REST);
@@ -145,7 +179,7 @@ impl Command {
         session.environment = world.environment;
         session.time = Some(TIME);
         session.uuids = Some(&mut uuids);
-        session.change(&self.request(), &mut |scan, author| {
+        work(&mut session, &self.request(), &mut |scan, author| {
             // A plan that is made again is the same one.
             count.set(world.first);
             self.plan(scan, world.devices, author)

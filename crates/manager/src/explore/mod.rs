@@ -27,6 +27,8 @@ mod cases;
 mod command;
 mod examples;
 mod faults;
+#[cfg(test)]
+mod flushes;
 mod judge;
 mod parallel;
 mod plans;

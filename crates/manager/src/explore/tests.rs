@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use lvm::plan::initialise::AreaCount;
 
-use super::cases::Mishap;
+use super::cases::{CASES, Mishap};
+use super::flushes::flushes;
 use super::{Campaign, Case, Patience, Rings, explore_faults};
 use crate::commit::{FlushPoint, FlushPolicy};
 
@@ -185,4 +186,35 @@ fn every_property_is_explored() {
 fn words_of(line: &str) -> Vec<&str> {
     line.split(|letter: char| !letter.is_alphanumeric())
         .collect()
+}
+
+/// A plan promises as many flushes as the disks see when it is carried out, for every command where
+/// nothing has to be repaired on the way.
+#[test]
+fn plans_promise_the_flushes_that_are_made() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (disks, areas) in CASES {
+        for case in Case::all(disks, areas) {
+            let Some(flushes) = flushes(&case).expect("commands succeed") else {
+                continue;
+            };
+            count += 1;
+            if flushes.promised != flushes.seen {
+                wrong.push(format!(
+                    "{} {}: {flushes:?}: {:?}",
+                    case.name(),
+                    case.command(),
+                    case.command
+                ));
+            }
+        }
+    }
+    assert!(count > 300, "only {count} cases");
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
