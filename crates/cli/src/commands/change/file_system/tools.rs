@@ -95,13 +95,26 @@ fn command(step: &Step, node: &Path, point: &Path) -> Vec<OsString> {
     std::iter::once(step.program.into()).chain(words).collect()
 }
 
+/// How mounts go between a new namespace and this one: what others unmount meanwhile goes there as
+/// well, where the machine shares its mounts. In a chroot `/` is no mount, and cannot be told so.
+fn propagation() -> &'static str {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    if mounts
+        .lines()
+        .any(|line| line.split(' ').nth(4) == Some("/"))
+    {
+        "--propagation=slave"
+    } else {
+        "--propagation=unchanged"
+    }
+}
+
 /// Runs a step. The error says what the tool said.
 pub(super) fn run(step: &Step, node: &Path, point: &Path) -> Result<(), Error> {
     let failed = |why: String| Error::failed(format!("{} {why}", step.program));
     let mut words = command(step, node, point);
     if let Some(kind) = step.mounted {
-        // What others unmount meanwhile goes here as well, where the machine shares its mounts.
-        let unshare = ["unshare", "--mount", "--propagation=slave", "--"];
+        let unshare = ["unshare", "--mount", propagation(), "--"];
         let front = [&unshare[..], &["sh", "-c", MOUNTED, "sh", kind]].concat();
         let mut all: Vec<OsString> = front.iter().map(OsString::from).collect();
         all.extend([node.into(), point.into()]);
