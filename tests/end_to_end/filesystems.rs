@@ -5,8 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::{Daemon, Group, Kernel, Mounted, Scratch, Tool, ashlar_path};
 
@@ -20,13 +19,6 @@ const CAP_IPC_LOCK: u64 = 1 << 14;
 pub(super) const CAP_SYS_RESOURCE: u64 = 1 << 24;
 /// How long a few dozen steps may take.
 const WRITER_MAX: Duration = Duration::from_mins(3);
-/// How long a mount of another test may lie there without a server.
-const CLEAN_MAX: Duration = Duration::from_mins(2);
-/// What is said of it.
-const OF_OTHERS: [&str; 2] = [
-    "Software caused connection abort",
-    "Transport endpoint is not connected",
-];
 
 /// A kind of file system: how it is made and checked.
 struct Kind {
@@ -76,11 +68,11 @@ impl Attached {
     }
 
     fn make(&self, kind: &Kind) {
-        patiently(kind.mkfs, &self.node);
+        run(kind.mkfs, &self.node);
     }
 
     fn check(&self, kind: &Kind) {
-        patiently(kind.fsck, &self.node);
+        run(kind.fsck, &self.node);
     }
 
     /// Runs the verifier on the files below `folder`.
@@ -143,20 +135,9 @@ impl Attached {
     }
 }
 
-/// Runs a tool on a place. The tools of btrfs look at every mount of the machine, and fail at one
-/// whose server another test has just killed: they are run again until that is cleaned up.
-fn patiently(words: &[&str], place: &Path) {
-    let deadline = Instant::now() + CLEAN_MAX;
-    loop {
-        let finished = Tool::new(words[0]).args(&words[1..]).arg(place).run();
-        let complaints = finished.complaints();
-        let is_of_others = OF_OTHERS.iter().any(|words| complaints.contains(words));
-        if !is_of_others || Instant::now() > deadline {
-            assert_eq!(finished.code, Some(0), "{finished}");
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
+/// Runs a tool on a place.
+fn run(words: &[&str], place: &Path) {
+    Tool::new(words[0]).args(&words[1..]).arg(place).succeed();
 }
 
 /// The size of a file system, in bytes.
@@ -301,7 +282,7 @@ fn xfs_grows_with_its_volume() {
 fn btrfs_grows_with_its_volume() {
     let attached = Attached::new(LINEAR, SIZE_MIB);
     attached.grows(&BTRFS, |mounted| {
-        patiently(&["btrfs", "filesystem", "resize", "max"], mounted.path());
+        run(&["btrfs", "filesystem", "resize", "max"], mounted.path());
         mounted
     });
     attached.group.detach("data");
@@ -332,4 +313,17 @@ fn the_server_of_a_node_stays_in_memory() {
     // 64 MiB are what a loaded server may take.
     assert!(kib("VmRSS:") < 64 << 10, "{status}");
     attached.group.detach("data");
+}
+
+/// The tools of btrfs, which look at every mount, work beside one whose server was killed: that is
+/// about this bench, in which tests kill servers while others make file systems.
+#[test]
+fn a_killed_server_is_in_no_tools_way() {
+    let (killed, other) = (Attached::new(LINEAR, 64), Attached::new(LINEAR, SIZE_MIB));
+    run(&["mkfs.ext4", "-q", "-F"], &killed.node);
+    let mounted = killed.group.mount(&killed.node);
+    killed.group.kill("data");
+    other.make(&BTRFS);
+    other.check(&BTRFS);
+    drop(mounted);
 }

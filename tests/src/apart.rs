@@ -4,16 +4,16 @@
 //! stay mounted in there, and its device busy, for as long as the script or a server that it
 //! started lives. So the script first lets go of all mounts of other tests.
 
+use std::fs;
 use std::path::Path;
 
 use crate::tool::Tool;
 
 /// Unmounts whatever lies in a test's folder, but for the test's own, `$0`.
 const LET_GO: &str = r#"
-    mount --make-rprivate /
-    while read -r _ _ _ _ place _; do
-        case $place in
-            "$0" | "$0"/*) ;;
+    while read -r _ _ _ _ place rest; do
+        case "$place $rest" in
+            *shared:* | "$0"[/\ ]*) ;;
             */ashlar-test-*) umount -lci "$place" 2>/dev/null || : ;;
         esac
     done </proc/self/mountinfo
@@ -23,6 +23,18 @@ const LET_GO: &str = r#"
 /// stay. Arguments that are added are the script's own.
 pub fn apart(folder: &Path, script: &str) -> Tool {
     let script = format!("{LET_GO}\n{script}");
-    let unshared = Tool::new("unshare").args(["--mount", "--", "sh", "-ec", &script]);
-    unshared.arg(folder)
+    let propagation = format!("--propagation={}", propagation());
+    let unshared = Tool::new("unshare").args(["--mount", &propagation]);
+    unshared.args(["--", "sh", "-ec", &script]).arg(folder)
+}
+
+/// In a chroot `/` is no mount, whose propagation could be changed; nobody shares it either.
+fn propagation() -> &'static str {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let is_mount = |line: &str| line.split(' ').nth(4) == Some("/");
+    if mounts.lines().any(is_mount) {
+        "private"
+    } else {
+        "unchanged"
+    }
 }

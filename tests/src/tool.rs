@@ -4,7 +4,7 @@
 //! test panics with what was printed until then: a hang is a failure that explains itself. Output
 //! is read while the command runs, so that a full pipe cannot stop it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -21,6 +21,9 @@ use crate::scratch::Scratch;
 /// How long a command may take if the test does not say otherwise: long on purpose, since the
 /// machine may have ten times as much to do as it can.
 pub const LIMIT: Duration = Duration::from_mins(3);
+
+/// Tools that tests find in place of the machine's.
+const INSTEAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/apart");
 
 /// A command to be run.
 #[derive(Debug)]
@@ -125,7 +128,8 @@ impl Tool {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = [path, OsString::from("/usr/sbin:/sbin")].join(OsStr::new(":"));
+        let path = [OsStr::new(INSTEAD), &path, OsStr::new("/usr/sbin:/sbin")];
+        let path = path.join(OsStr::new(":"));
         command
             .env("PATH", path)
             .env("LC_ALL", "C.UTF-8")
