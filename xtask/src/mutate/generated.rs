@@ -79,7 +79,7 @@ pub(super) fn run(
 }
 
 /// A regular expression for a mutant of this name, wherever its lines are by now.
-fn exactly(name: &str) -> String {
+pub(super) fn exactly(name: &str) -> String {
     let mut expression = String::from("^");
     let (file, what) = split(name);
     expression.push_str(&escaped(file));
