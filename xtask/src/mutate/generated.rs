@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::areas::Area;
 use super::arguments::Part;
-use super::tree::{Tree, runner};
+use super::tree::Tree;
 
 /// The version whose output is understood.
 const VERSION: &str = "27.1.0";
 /// How long the tests of a mutant may take; the slowest ones take 7 s on a busy machine.
-const TEST_SECONDS: &str = "30";
+const LIMIT: Duration = Duration::from_secs(40);
+/// The same for cargo-mutants, longer: what is left behind is taken away before it ends all.
+const TEST_SECONDS: &str = "45";
 /// How long a build may take, the first of all included.
 const BUILD_SECONDS: &str = "900";
 
@@ -66,7 +69,10 @@ pub(super) fn run(
     let shard = format!("{}/{}", part.number - 1, part.of);
     command.args(["--shard", &shard, "--sharding", "round-robin"]);
     command.args(["--timeout", TEST_SECONDS, "--build-timeout", BUILD_SECONDS]);
-    command.args(["--cargo-arg=--lib", &format!("--cargo-arg={}", runner()?)]);
+    command.args([
+        "--cargo-arg=--lib",
+        &format!("--cargo-arg={}", tree.cargo_runner(LIMIT)),
+    ]);
     command.arg("--output").arg(&output);
     command.args(["--", "--"]).args(area.tests);
     let status = command.status();
@@ -98,7 +104,8 @@ pub(super) fn split(name: &str) -> (&str, &str) {
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
-        if letter.is_ascii_punctuation() {
+        // Not all punctuation: "\<" is the beginning of a word.
+        if r"\.+*?()|[]{}^$#&-~".contains(letter) {
             escaped.push('\\');
         }
         escaped.push(letter);
@@ -119,3 +126,6 @@ fn read(folder: &Path) -> Result<Outcomes, String> {
         survived: lines("missed.txt")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::tree::{Tree, runner};
+use super::tree::Tree;
 
 const KNOWN: &str = include_str!("known.txt");
+/// How long its tests may take: those that take longer wait for ever.
+const LIMIT: Duration = Duration::from_mins(5);
 
 /// A mistake.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -113,7 +116,9 @@ impl Known {
     fn test(&self, tree: &Tree) -> Result<Found, String> {
         let cargo = |arguments: &[&str]| -> Result<bool, String> {
             let mut command: Command = tree.cargo();
-            command.args(["test", "--quiet"]).arg(runner()?);
+            command
+                .args(["test", "--quiet"])
+                .arg(tree.cargo_runner(LIMIT));
             command.args(&self.target).args(arguments);
             command.stdout(Stdio::null()).stderr(Stdio::null());
             let status = command.status();

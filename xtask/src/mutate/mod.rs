@@ -19,12 +19,12 @@ mod areas;
 mod arguments;
 mod generated;
 mod known;
-#[allow(dead_code, reason = "used by the next commits")]
 mod leftovers;
 #[allow(dead_code, reason = "used by the next commits")]
 mod patch;
 mod record;
 mod run;
+#[allow(dead_code, reason = "used by the next commits")]
 mod tree;
 mod until_failure;
 
