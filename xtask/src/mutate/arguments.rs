@@ -53,7 +53,8 @@ impl Arguments {
             }
         }
         if survivors && part.of > 1 {
-            return Err(format!("--survivors are run as a whole\n{}", usage()));
+            let why = "--survivors asks for those of the parts that are recorded";
+            return Err(format!("{why}\n{}", usage()));
         }
         if areas.is_empty() {
             areas = AREAS.iter().collect();
@@ -88,12 +89,13 @@ fn help() -> String {
     usage()
         + "
 
-Makes mistakes in the last commit, one by one, and runs the unit tests of the area on each.
-docs/mutations.md says what came of it; what no test found is printed.
+Makes mistakes in the last commit, one by one, and runs the unit tests of the area on each; what
+they do not find is asked of integration and end-to-end tests. docs/mutations.md says what came of
+it; what no test found is printed.
 
   --part K/N     only every N-th mistake, beginning with the K-th; parts are added up
   --survivors    only what nothing found the last time, after tests were added
   --known WORD   the mistakes of xtask/src/mutate/known.txt, those with WORD in their names
 
-Needs cargo-mutants, and root for the areas fuse and loop."
+Needs cargo-mutants and root."
 }

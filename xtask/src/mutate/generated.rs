@@ -1,6 +1,7 @@
 //! Runs cargo-mutants over an area, and counts.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,24 +18,19 @@ const TEST_SECONDS: &str = "45";
 /// How long a build may take, the first of all included.
 const BUILD_SECONDS: &str = "900";
 
-/// What came of the mutants of an area.
+/// What came of the mutants of an area: their names, as cargo-mutants writes them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Outcomes {
-    /// A test failed.
-    pub(super) caught: usize,
+pub(super) struct Made {
+    /// A unit test failed.
+    pub(super) caught: Vec<String>,
     /// No test ended.
-    pub(super) timeout: usize,
+    pub(super) timeout: Vec<String>,
+    /// An integration or end-to-end test failed.
+    pub(super) later: Vec<String>,
     /// It does not compile.
-    pub(super) unviable: usize,
-    /// Nothing noticed: their names, as cargo-mutants writes them.
+    pub(super) unviable: Vec<String>,
+    /// Nothing noticed.
     pub(super) survived: Vec<String>,
-}
-
-impl Outcomes {
-    /// Those that compile.
-    pub(super) fn viable(&self) -> usize {
-        self.caught + self.timeout + self.survived.len()
-    }
 }
 
 /// Whether cargo-mutants is there.
@@ -50,24 +46,28 @@ pub(super) fn require(tree: &Tree) -> Result<(), String> {
     ))
 }
 
-/// Makes the mutants of `area`: those of `part`, or those that are called `only`.
+/// Makes the mutants of `area`, and asks unit tests: those of `part`, or those that are called
+/// `only`, wherever their lines are by now.
 pub(super) fn run(
     tree: &Tree,
     area: &Area,
     part: Part,
     only: Option<&[String]>,
-) -> Result<Outcomes, String> {
+) -> Result<Made, String> {
     let output = tree.output(area.name)?;
     let mut command = tree.cargo();
     command.args(["mutants", "--in-place", "--package", area.package]);
     for file in area.files {
         command.args(["--file", file]);
     }
-    for name in only.unwrap_or_default() {
-        command.args(["--re", &exactly(name)]);
+    if let Some(names) = only {
+        for name in names {
+            command.args(["--re", &exactly(name)]);
+        }
+    } else {
+        let shard = format!("{}/{}", part.number - 1, part.of);
+        command.args(["--shard", &shard, "--sharding", "round-robin"]);
     }
-    let shard = format!("{}/{}", part.number - 1, part.of);
-    command.args(["--shard", &shard, "--sharding", "round-robin"]);
     command.args(["--timeout", TEST_SECONDS, "--build-timeout", BUILD_SECONDS]);
     command.args([
         "--cargo-arg=--lib",
@@ -113,16 +113,20 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-fn read(folder: &Path) -> Result<Outcomes, String> {
+fn read(folder: &Path) -> Result<Made, String> {
     let lines = |name: &str| -> Result<Vec<String>, String> {
-        let text = fs::read_to_string(folder.join(name));
-        let text = text.map_err(|error| format!("{name} cannot be read: {error}"))?;
+        let text = match fs::read_to_string(folder.join(name)) {
+            // There were no mutants at all.
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.map_err(|error| format!("{name} cannot be read: {error}"))?,
+        };
         Ok(text.lines().map(str::to_owned).collect())
     };
-    Ok(Outcomes {
-        caught: lines("caught.txt")?.len(),
-        timeout: lines("timeout.txt")?.len(),
-        unviable: lines("unviable.txt")?.len(),
+    Ok(Made {
+        caught: lines("caught.txt")?,
+        timeout: lines("timeout.txt")?,
+        later: Vec::new(),
+        unviable: lines("unviable.txt")?,
         survived: lines("missed.txt")?,
     })
 }

@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::arguments::Part;
-use super::generated::{Outcomes, split};
+use super::generated::{Made, split};
 
 /// Where it is, from the root.
 pub(super) const PLACE: &str = "docs/mutations.md";
 /// The reason of a survivor that has none yet.
 const OPEN: &str = "**nobody has looked at it yet**";
+/// What stands instead of a number where only unit tests were asked.
+const NOT_ASKED: &str = "not asked";
 const SURVIVORS: &str = "## Survivors";
 /// What stands above the table, and its head.
 const HEAD: &str = include_str!("record/head.md");
@@ -24,7 +26,12 @@ struct Row {
     revision: String,
     numbers: Vec<u32>,
     of: u32,
-    outcomes: Outcomes,
+    unviable: usize,
+    caught: usize,
+    timeout: usize,
+    /// Found by integration and end-to-end tests, if they were asked.
+    later: Option<usize>,
+    survived: Vec<String>,
 }
 
 /// What is known of all areas.
@@ -48,7 +55,7 @@ impl Record {
             } else if let Some((name, reason)) = survivor(line)
                 && let Some(row) = record.rows.get_mut(&area)
             {
-                row.outcomes.survived.push(name.to_owned());
+                row.survived.push(name.to_owned());
                 record.reasons.insert(key(name), reason.to_owned());
             }
         }
@@ -57,34 +64,43 @@ impl Record {
 
     /// The survivors of an area, if it was looked at.
     pub(super) fn survivors(&self, area: &str) -> Option<&[String]> {
-        Some(&self.rows.get(area)?.outcomes.survived)
+        Some(&self.rows.get(area)?.survived)
     }
 
     /// Adds a part that was run at `revision`. A part of the same cut of the same commit is added
     /// to what is there; anything else replaces it.
-    pub(super) fn add(&mut self, area: &str, revision: &str, part: Part, new: Outcomes) {
+    pub(super) fn add(&mut self, area: &str, revision: &str, part: Part, made: Made) {
         let fits = |row: &&mut Row| {
-            row.of == part.of && row.revision == revision && !row.numbers.contains(&part.number)
+            row.of == part.of
+                && row.revision == revision
+                && row.later.is_some()
+                && !row.numbers.contains(&part.number)
         };
         if let Some(row) = self.rows.get_mut(area).filter(fits) {
             row.numbers.push(part.number);
-            row.outcomes.caught += new.caught;
-            row.outcomes.timeout += new.timeout;
-            row.outcomes.unviable += new.unviable;
-            row.outcomes.survived.extend(new.survived);
+            row.caught += made.caught.len();
+            row.timeout += made.timeout.len();
+            row.later = row.later.map(|later| later + made.later.len());
+            row.unviable += made.unviable.len();
+            row.survived.extend(made.survived);
             return;
         }
         let row = Row {
             revision: revision.to_owned(),
             numbers: vec![part.number],
             of: part.of,
-            outcomes: new,
+            unviable: made.unviable.len(),
+            caught: made.caught.len(),
+            timeout: made.timeout.len(),
+            later: Some(made.later.len()),
+            survived: made.survived,
         };
         self.rows.insert(area.to_owned(), row);
     }
 
-    /// The survivors of an area were made again at `revision`: `new` came of them.
-    pub(super) fn again(&mut self, area: &str, revision: &str, new: Outcomes) {
+    /// The survivors of an area were made again at `revision`: `made` came of them. Those that no
+    /// longer exist, or compile, are not counted any more.
+    pub(super) fn again(&mut self, area: &str, revision: &str, mut made: Made) {
         let Some(row) = self.rows.get_mut(area) else {
             return;
         };
@@ -94,10 +110,22 @@ impl Record {
         } else {
             format!("{first} (survivors {revision})")
         };
-        // A name may stand for several places of a function, of which tests found some before.
-        let all = row.outcomes.viable();
-        row.outcomes.survived = new.survived;
-        row.outcomes.caught = all - row.outcomes.timeout - row.outcomes.survived.len();
+        let mut later = row.later.unwrap_or_default();
+        for name in std::mem::take(&mut row.survived) {
+            let is_it = |other: &String| key(other) == key(&name);
+            // A name may stand for several places of a function, of which tests found some
+            // before: while one of them survives, it is taken for this one.
+            if let Some(at) = made.survived.iter().position(is_it) {
+                row.survived.push(made.survived.remove(at));
+            } else if made.later.iter().any(is_it) {
+                later += 1;
+            } else if made.timeout.iter().any(is_it) {
+                row.timeout += 1;
+            } else if made.caught.iter().any(is_it) {
+                row.caught += 1;
+            }
+        }
+        row.later = Some(later);
     }
 
     /// The document.
@@ -108,11 +136,11 @@ impl Record {
         }
         writeln!(text, "\n{SURVIVORS}").expect("a string takes all");
         for (name, row) in &self.rows {
-            if row.outcomes.survived.is_empty() {
+            if row.survived.is_empty() {
                 continue;
             }
             writeln!(text, "\n### {name}\n").expect("a string takes all");
-            let mut survived = row.outcomes.survived.clone();
+            let mut survived = row.survived.clone();
             survived.sort();
             for survivor in survived {
                 let reason = self
@@ -127,31 +155,41 @@ impl Record {
 }
 
 fn line(name: &str, row: &Row) -> String {
-    let Outcomes {
-        caught,
-        timeout,
-        unviable,
-        survived,
-    } = &row.outcomes;
-    let viable = row.outcomes.viable();
+    let found = row.caught + row.timeout + row.later.unwrap_or_default();
+    let viable = found + row.survived.len();
     let mut numbers = row.numbers.clone();
     numbers.sort_unstable();
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    let found = 100.0 * (caught + timeout) as f64 / viable.max(1) as f64;
+    let later = row.later.map_or(NOT_ASKED.to_owned(), |n| n.to_string());
     format!(
-        "| {name} | {} | {} of {} | {} | {unviable} | {caught} | {timeout} | {} | {found:.1} % |",
+        "| {name} | {} | {} of {} | {} | {} | {} | {later} | {} | {} | {:.1} % |",
         row.revision,
         numbers.join("+"),
         row.of,
-        viable + unviable,
-        survived.len(),
+        viable + row.unviable,
+        row.unviable,
+        row.caught,
+        row.timeout,
+        row.survived.len(),
+        100.0 * found as f64 / viable.max(1) as f64,
     )
 }
 
 /// A line of the table. Survivors follow below.
 fn row(line: &str) -> Option<(String, Row)> {
     let cells: Vec<&str> = line.strip_prefix("| ")?.split(" | ").collect();
-    let [name, revision, part, _, unviable, caught, timeout, ..] = cells[..] else {
+    let [
+        name,
+        revision,
+        part,
+        _,
+        unviable,
+        caught,
+        later,
+        timeout,
+        ..,
+    ] = cells[..]
+    else {
         return None;
     };
     let (numbers, of) = part.split_once(" of ")?;
@@ -160,12 +198,11 @@ fn row(line: &str) -> Option<(String, Row)> {
         revision: revision.to_owned(),
         numbers: numbers.collect::<Option<_>>()?,
         of: of.parse().ok()?,
-        outcomes: Outcomes {
-            caught: caught.parse().ok()?,
-            timeout: timeout.parse().ok()?,
-            unviable: unviable.parse().ok()?,
-            survived: Vec::new(),
-        },
+        unviable: unviable.parse().ok()?,
+        caught: caught.parse().ok()?,
+        timeout: timeout.parse().ok()?,
+        later: later.parse().ok(),
+        survived: Vec::new(),
     };
     Some((name.to_owned(), row))
 }

@@ -36,16 +36,16 @@ fn run_areas(areas: &[&Area], part: Part, survivors: bool) -> Result<Outcome, St
         let mut record = Record::parse(&fs::read_to_string(&path).unwrap_or_default());
         if survivors {
             match record.survivors(area.name).map(<[String]>::to_vec) {
-                None => return Err(format!("{} has not been run as a whole", area.name)),
+                None => return Err(format!("{} has not been run yet", area.name)),
                 Some(names) if names.is_empty() => continue,
                 Some(names) => {
-                    let outcomes = generated::run(&tree, area, part, Some(&names))?;
-                    record.again(area.name, &tree.revision, outcomes);
+                    let made = generated::run(&tree, area, part, Some(&names))?;
+                    record.again(area.name, &tree.revision, made);
                 }
             }
         } else {
-            let outcomes = generated::run(&tree, area, part, None)?;
-            record.add(area.name, &tree.revision, part, outcomes);
+            let made = generated::run(&tree, area, part, None)?;
+            record.add(area.name, &tree.revision, part, made);
         }
         fs::write(&path, record.text())
             .map_err(|error| format!("{PLACE} cannot be written: {error}"))?;

@@ -1,56 +1,93 @@
 //! The record is what was written, and keeps what people wrote into it.
 
-use super::{OPEN, Record};
+use super::{OPEN, PLACE, Record};
 use crate::mutate::arguments::Part;
-use crate::mutate::generated::Outcomes;
+use crate::mutate::generated::Made;
+use crate::tidy::root;
 
-fn outcomes(caught: usize, survived: &[&str]) -> Outcomes {
-    Outcomes {
-        caught,
-        timeout: 1,
-        unviable: 2,
+fn names(count: usize) -> Vec<String> {
+    vec![String::from("x.rs:1:1: x"); count]
+}
+
+fn made(caught: usize, later: usize, survived: &[&str]) -> Made {
+    Made {
+        caught: names(caught),
+        timeout: names(1),
+        later: names(later),
+        unviable: names(2),
         survived: survived.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
 
 const FIRST: &str = "a/b.rs:12:5: replace f -> bool with true";
 
+const MOVED: &str = "a/b.rs:99:7: replace f -> bool with true";
+const SECOND: &str = "a/c.rs:1:1: delete !";
+const GONE: &str = "a/c.rs:7:1: replace g with ()";
+
 /// Parts are added up, reasons survive another run though lines move, and what is found again is
-/// no survivor.
+/// no survivor; what is gone is not counted.
 #[test]
 fn records_are_kept() {
     let mut record = Record::default();
     let part = |number| Part { number, of: 2 };
-    record.add("commit", "abc", part(1), outcomes(6, &[FIRST]));
-    record.add(
-        "commit",
-        "abc",
-        part(2),
-        outcomes(4, &["a/c.rs:1:1: delete !"]),
-    );
+    record.add("commit", "abc", part(1), made(6, 1, &[FIRST]));
+    record.add("commit", "abc", part(2), made(4, 0, &[SECOND, GONE]));
     let text = record.text();
-    assert!(
-        text.contains("| commit | abc | 1+2 of 2 | 18 | 4 | 10 | 2 | 2 | 85.7 % |"),
-        "{text}"
-    );
+    let row = "| commit | abc | 1+2 of 2 | 20 | 4 | 10 | 1 | 2 | 3 | 81.2 % |";
+    assert!(text.contains(row), "{text}");
     let text = text.replacen(OPEN, "nobody asks", 1);
     let mut record = Record::parse(&text);
     assert_eq!(record.text(), text, "what is written is read");
-    let moved = "a/b.rs:99:7: replace f -> bool with true";
-    record.again("commit", "def", outcomes(1, &[moved]));
+    let again = Made {
+        later: vec![SECOND.to_owned()],
+        survived: vec![MOVED.to_owned()],
+        ..Made::default()
+    };
+    record.again("commit", "def", again);
+    let text = record.text();
+    let row = "| abc (survivors def) | 1+2 of 2 | 19 | 4 | 10 | 2 | 2 | 1 | 93.3 % |";
+    assert!(text.contains(row), "{text}");
+    assert!(
+        text.contains(&format!("- `{MOVED}`: nobody asks\n")),
+        "{text}"
+    );
+    record.add("commit", "def", Part { number: 1, of: 1 }, made(1, 0, &[]));
+    let none = &[][..];
+    assert_eq!(record.survivors("commit"), Some(none), "a new run replaces");
+}
+
+/// A place of a function that survives is not hidden by another one of the same name that is
+/// found; and what only unit tests were asked for is asked again of all.
+#[test]
+fn names_stand_for_several_places() {
+    let page = "| lock | abc | 1 of 4 | 2 | 0 | 1 | not asked | 0 | 1 | 50.0 % |\n\n### lock\n\n";
+    let mut record = Record::parse(&format!("{page}- `{FIRST}`: why\n"));
     let text = record.text();
     assert!(
-        text.contains("| abc (survivors def) | 1+2 of 2 | 18 | 4 | 11 | 2 | 1 | 92.9 % |"),
+        text.contains("| 1 | not asked | 0 | 1 | 50.0 % |"),
         "{text}"
     );
+    let again = Made {
+        caught: vec![FIRST.to_owned()],
+        survived: vec![MOVED.to_owned()],
+        ..Made::default()
+    };
+    record.again("lock", "abc", again);
+    let text = record.text();
     assert!(
-        text.contains(&format!("- `{moved}`: nobody asks\n")),
+        text.contains("| lock | abc | 1 of 4 | 2 | 0 | 1 | 0 | 0 | 1 | 50.0 % |"),
         "{text}"
     );
-    record.add("commit", "def", Part { number: 1, of: 1 }, outcomes(1, &[]));
-    assert_eq!(
-        record.survivors("commit"),
-        Some(&[][..]),
-        "a new run replaces"
+}
+
+/// The page is what the command would write: numbers and survivors agree, and only reasons are
+/// written by hand.
+#[test]
+fn the_page_is_as_it_is_written() {
+    let page = std::fs::read_to_string(root().join(PLACE)).expect("the page is there");
+    assert!(
+        Record::parse(&page).text() == page,
+        "{PLACE} is not what the command writes"
     );
 }
