@@ -1,4 +1,4 @@
-//! The areas: which files are mutated, and which tests are asked.
+//! The areas: which files are mutated, and which tests are asked, the cheap ones first.
 
 /// A part of the sources that is mutated at once.
 #[derive(Debug)]
@@ -8,13 +8,49 @@ pub(super) struct Area {
     pub(super) package: &'static str,
     /// Globs of the files, from the root.
     pub(super) files: &'static [&'static str],
-    /// The tests: those of the area, and those beside it that use it most. More would find little
-    /// more, and cost as much for every mutant.
+    /// The unit tests: those of the area, and those beside it that use it most. More would find
+    /// little more, and cost as much for every mutant.
     pub(super) tests: &'static [&'static str],
+    /// What is asked next, one after the other, for what unit tests let live.
+    pub(super) later: &'static [Later],
 }
+
+/// Tests that are asked for what unit tests let live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Later {
+    /// Those of the package in its `tests` folder.
+    Integration(&'static str),
+    /// End-to-end tests whose names begin so.
+    EndToEnd(&'static str),
+}
+
+use Later::{EndToEnd, Integration};
 
 /// The part of the crash campaign that takes seconds only.
 const CUTS: &str = "explore::tests::cuts";
+
+/// What every change of metadata goes through, for those who plan and write it.
+const CHANGES: &[Later] = &[
+    EndToEnd("names::"),
+    EndToEnd("shrinking::"),
+    EndToEnd("clones::"),
+    EndToEnd("volumes::"),
+    EndToEnd("missing::nothing_is_lost"),
+    EndToEnd("missing::an_outdated_image"),
+    EndToEnd("plans::"),
+    EndToEnd("reproducible::"),
+    EndToEnd("mishaps::"),
+    EndToEnd("changes::"),
+    EndToEnd("locks::"),
+];
+
+/// What stands on targets and on servers.
+const ATTACHED: &[Later] = &[
+    EndToEnd("attach::"),
+    EndToEnd("durability::"),
+    EndToEnd("handover::"),
+    EndToEnd("filesystems::"),
+];
 
 /// Those where a mistake loses data first.
 pub(super) const AREAS: &[Area] = &[
@@ -23,58 +59,101 @@ pub(super) const AREAS: &[Area] = &[
         package: "manager",
         files: &["crates/manager/src/commit/*.rs"],
         tests: &["commit::", "apply::", CUTS],
+        later: CHANGES,
     },
     Area {
         name: "lock",
         package: "manager",
         files: &["crates/manager/src/lock/*.rs"],
         tests: &["lock::", "apply::"],
+        later: &[EndToEnd("locks::"), EndToEnd("handover::")],
     },
     Area {
         name: "apply",
         package: "manager",
         files: &["crates/manager/src/apply/*.rs"],
         tests: &["apply::", "commit::", CUTS],
+        later: CHANGES,
     },
     Area {
         name: "mirror",
         package: "target",
         files: &["crates/target/src/mirror/*.rs"],
         tests: &["mirror::"],
+        later: &[
+            EndToEnd("network::a_mirror"),
+            EndToEnd("network::a_lost_image"),
+            EndToEnd("missing::an_outdated_image"),
+        ],
     },
     Area {
         name: "volume",
         package: "target",
         files: &["crates/target/src/volume/*.rs"],
         tests: &["volume::"],
+        later: &[
+            Integration("target"),
+            EndToEnd("nbd::"),
+            EndToEnd("handover::"),
+        ],
     },
     Area {
         name: "file",
         package: "block",
         files: &["crates/block/src/file/*.rs"],
         tests: &["file::", "blocking::"],
+        later: &[
+            Integration("block"),
+            EndToEnd("durability::"),
+            EndToEnd("attach::"),
+            EndToEnd("mishaps::"),
+        ],
     },
     Area {
         name: "nbd",
         package: "export",
         files: &["crates/export/src/nbd/*.rs"],
         tests: &["nbd::"],
+        later: &[
+            EndToEnd("nbd::"),
+            Integration("export"),
+            EndToEnd("limits::"),
+            EndToEnd("network::"),
+        ],
+    },
+    Area {
+        name: "nbd-client",
+        package: "block",
+        files: &["crates/block/src/nbd_client/**/*.rs"],
+        tests: &["nbd_client::"],
+        later: &[EndToEnd("network::"), EndToEnd("handover::")],
     },
     Area {
         name: "fuse",
         package: "export",
         files: &["crates/export/src/fuse/*.rs"],
         tests: &["fuse::"],
+        later: ATTACHED,
     },
     Area {
         name: "loop",
         package: "export",
         files: &["crates/export/src/loop_device.rs"],
         tests: &["fuse::", "loop"],
+        later: ATTACHED,
     },
 ];
 
 /// The area of this name.
 pub(super) fn area(name: &str) -> Option<&'static Area> {
     AREAS.iter().find(|area| area.name == name)
+}
+
+impl std::fmt::Display for Later {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Integration(package) => write!(f, "the integration tests of {package}"),
+            EndToEnd(names) => write!(f, "the end-to-end tests {names}"),
+        }
+    }
 }

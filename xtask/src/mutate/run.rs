@@ -6,6 +6,7 @@ use std::fs;
 use super::areas::Area;
 use super::arguments::{Arguments, Part};
 use super::known::{self, Found};
+use super::later::Bench;
 use super::record::{PLACE, Record};
 use super::tree::Tree;
 use super::{generated, until_failure};
@@ -30,21 +31,28 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 fn run_areas(areas: &[&Area], part: Part, survivors: bool) -> Result<Outcome, String> {
     let tree = Tree::new()?;
     generated::require(&tree)?;
+    let mut bench = Bench::new(&tree)?;
     for area in areas {
         // After each area, so that an end on the way costs only the one under way.
         let path = root().join(PLACE);
-        let mut record = Record::parse(&fs::read_to_string(&path).unwrap_or_default());
-        if survivors {
-            match record.survivors(area.name).map(<[String]>::to_vec) {
-                None => return Err(format!("{} has not been run yet", area.name)),
-                Some(names) if names.is_empty() => continue,
-                Some(names) => {
-                    let made = generated::run(&tree, area, part, Some(&names))?;
-                    record.again(area.name, &tree.revision, made);
-                }
-            }
+        let read = || Record::parse(&fs::read_to_string(&path).unwrap_or_default());
+        let only = if survivors {
+            let record = read();
+            let names = record.survivors(area.name).map(<[String]>::to_vec);
+            Some(names.ok_or_else(|| format!("{} has not been run yet", area.name))?)
         } else {
-            let made = generated::run(&tree, area, part, None)?;
+            None
+        };
+        if only.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        let mut made = generated::run(&tree, area, part, only.as_deref())?;
+        bench.ask(area, &mut made)?;
+        // Somebody may have written reasons meanwhile.
+        let mut record = read();
+        if survivors {
+            record.again(area.name, &tree.revision, made);
+        } else {
             record.add(area.name, &tree.revision, part, made);
         }
         fs::write(&path, record.text())
