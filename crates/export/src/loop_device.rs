@@ -78,10 +78,7 @@ impl LoopDevice {
         let write = access == Access::ReadWrite;
         let open_backing = |flags| {
             let mut options = OpenOptions::new();
-            options
-                .read(true)
-                .write(write)
-                .custom_flags(libc::O_CLOEXEC | flags);
+            options.read(true).write(write).custom_flags(flags);
             options.open(backing)
         };
         let file = open_backing(libc::O_DIRECT)
@@ -127,7 +124,6 @@ impl LoopDevice {
         let file = options
             .read(true)
             .write(access == Access::ReadWrite)
-            .custom_flags(libc::O_CLOEXEC)
             .open(&path)
             .map_err(failed)?;
         let read_only = if access == Access::ReadOnly {
@@ -229,7 +225,7 @@ pub fn usage(path: &Path) -> Result<Use> {
     }
     match OpenOptions::new()
         .read(true)
-        .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)
+        .custom_flags(libc::O_EXCL)
         .open(path)
     {
         Ok(_) => Ok(Use::Free),
@@ -271,3 +267,6 @@ pub fn clear(path: &Path, backing: &Path) -> Result<()> {
         Err(failed(error))
     }
 }
+
+#[cfg(test)]
+mod tests;
