@@ -205,3 +205,6 @@ fn open_error(name: &str, errno: rustix::io::Errno) -> Error {
     };
     Error::io(format!("cannot open {name}{hint}"), errno.into()).with_kind(Kind::Open)
 }
+
+#[cfg(test)]
+mod tests;

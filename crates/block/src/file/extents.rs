@@ -66,3 +66,6 @@ fn merged(extents: Vec<Extent>) -> Vec<Extent> {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,3 +84,6 @@ fn call(
         Err(std::io::Error::last_os_error())
     }
 }
+
+#[cfg(test)]
+mod tests;

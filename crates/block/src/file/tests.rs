@@ -39,6 +39,40 @@ fn scratch(folder: &str, len: u64) -> OwnedFd {
     file.into()
 }
 
+/// A file with a name, which goes with this.
+pub(super) struct Named {
+    pub(super) path: PathBuf,
+}
+
+impl Named {
+    pub(super) fn new(name: &str, len: u64) -> Self {
+        let name = format!("ashlar-block-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = File::create(&path).unwrap();
+        file.set_len(len).unwrap();
+        Self { path }
+    }
+
+    pub(super) fn open(&self) -> File {
+        let mut options = File::options();
+        options.read(true).write(true).open(&self.path).unwrap()
+    }
+
+    /// Whether the file system that holds it lets calls go past the page cache.
+    pub(super) fn takes_direct(&self) -> bool {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        let file = self.open();
+        let flags = fcntl_getfl(&file).unwrap();
+        fcntl_setfl(&file, flags | OFlags::DIRECT).is_ok()
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 fn drivers() -> Vec<Driver> {
     let mut drivers = vec![
         Driver::with_engine(EngineKind::Threads).unwrap(),

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::super::{Access, FileDevice};
-use super::{DEPTH_MAX, UNKNOWN, disk, file_on};
+use super::{DEPTH_MAX, UNKNOWN, below_disk, disk, file_on, is_disk, sys_folder};
 use crate::Device;
 
 /// A folder that goes away with the test.
@@ -90,4 +90,26 @@ fn an_image_is_no_disk_of_512_bytes() {
     let device = FileDevice::open(&path, Access::ReadWrite).expect("opens");
     assert!(u64::from(device.info().physical_block) >= block.clamp(512, 65536));
     assert_eq!(device.info().logical_block, 512);
+}
+
+/// A device number that no disk has says nothing; one that a disk has says what its folder says.
+#[test]
+fn disks_are_found_by_their_number() {
+    assert_eq!(sys_folder(7, 12), "/sys/dev/block/7:12");
+    assert_eq!(below_disk(4095, 1_048_575), UNKNOWN);
+    assert!(!is_disk(4095, 1_048_575));
+    for entry in std::fs::read_dir("/sys/dev/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name().into_string().expect("two numbers");
+        let (major, minor) = name.split_once(':').expect("two numbers");
+        let (major, minor) = (major.parse().expect("one"), minor.parse().expect("one"));
+        // Loop devices of other tests come and go.
+        if major != 7 {
+            assert!(is_disk(major, minor));
+            assert_eq!(below_disk(major, minor), disk(&entry.path(), 0), "{name}");
+        }
+    }
 }
