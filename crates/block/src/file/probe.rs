@@ -212,3 +212,6 @@ fn trial_read(fd: BorrowedFd<'_>) -> u32 {
         .find(|&len| accepts(len))
         .unwrap_or(0) as u32
 }
+
+#[cfg(test)]
+mod tests;

@@ -162,3 +162,6 @@ impl Drop for FileQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,3 +143,36 @@ fn a_flush_asks_the_kernel() {
     assert_eq!(durable.action(&shared), Action::WriteDurable);
     assert!(durable.call(&shared).entry().is_some());
 }
+
+#[test]
+fn what_is_refused_without_a_flag_is_not_asked_again() {
+    // A plain write that is not supported, and a durable one that is wrong, fail at once; the file
+    // is still asked for durable writes.
+    let shared = shared();
+    let refused = [(Action::Write, REFUSED)];
+    let error = play(&shared, write(Durability::Volatile), &refused).unwrap_err();
+    assert!(
+        error.to_string().contains("cannot write 8192 bytes"),
+        "{error}"
+    );
+    let wrong = [(Action::WriteDurable, -libc::EINVAL)];
+    let error = play(&shared, write(Durability::Fua), &wrong).unwrap_err();
+    assert!(
+        error.to_string().contains("cannot write 8192 bytes"),
+        "{error}"
+    );
+    play(
+        &shared,
+        write(Durability::Fua),
+        &[(Action::WriteDurable, 8192)],
+    )
+    .unwrap();
+    let read = Request::read(0, 4096, Buffer::zeroed(512));
+    let error = play(&shared, read, &[(Action::Read, -libc::EIO)]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("cannot read 512 bytes at byte 4096"),
+        "{error}"
+    );
+}
