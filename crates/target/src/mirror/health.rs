@@ -147,7 +147,7 @@ impl Mirror {
         let Some(error) = gather.error else {
             return Verdict::Done;
         };
-        let in_sync = |image: usize| self.images[image].in_sync && !self.images[image].lost;
+        let in_sync = |image: usize| self.images[image].in_sync;
         let done = gather.good.iter().any(in_sync);
         let mut lost = ImageSet::default();
         for image in gather.bad.iter().filter(|image| done || !in_sync(*image)) {

@@ -382,6 +382,11 @@ impl Mirror {
         self.pump_ending(now, steps);
         if cfg!(debug_assertions) {
             self.regions.check();
+            let is_sound = |image: &ImageState| !(image.lost && image.in_sync);
+            assert!(
+                self.images.iter().all(is_sound),
+                "what is lost is out of sync"
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 //! The parts of a mirror one by one, and the whole under power cuts.
 
 mod hand;
+mod losses;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -31,6 +31,8 @@ struct State {
     hold: bool,
     /// What everything is answered with.
     failure: Option<Error>,
+    /// No queue can be opened any more.
+    closed: bool,
     wakers: Vec<Waker>,
 }
 
@@ -75,7 +77,11 @@ impl Device for Probe {
     }
 
     fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
-        self.state.lock().unwrap().wakers.push(driver.waker());
+        let mut state = self.state.lock().unwrap();
+        if state.closed {
+            return Err(Error::new(Kind::Open, "it cannot be opened"));
+        }
+        state.wakers.push(driver.waker());
         Ok(Box::new(ProbeQueue {
             state: Arc::clone(&self.state),
             waiting: VecDeque::new(),
@@ -354,6 +360,83 @@ fn errors_name_the_leg() {
     let error = write(&mut queue, 4096, 8192).unwrap_err();
     assert_eq!(error.to_string(), "vg/lv: missing device Ab12-cd");
     assert_eq!(queue.in_flight(), 0);
+}
+
+/// Discards read as zeros only if each device discards, and reads zeros where it did.
+#[test]
+fn discards_read_as_zeros_if_all_do() {
+    let probe = |granularity, zeroes| {
+        let mut info = Info::new("probe", DISK);
+        (info.discard_granularity, info.discard_zeroes) = (granularity, zeroes);
+        let state = Arc::default();
+        Arc::new(Probe { info, state })
+    };
+    let zeroes = |probes: &[&Arc<Probe>]| volume(vec![striped(probes, 2)]).info().discard_zeroes;
+    let (good, keeps, never) = (probe(512, true), probe(512, false), probe(0, true));
+    assert!(zeroes(&[&good, &good]));
+    assert!(!zeroes(&[&good, &keeps]));
+    assert!(!zeroes(&[&good, &never]), "what is not discarded stays");
+}
+
+/// A device that cannot be opened when the table names it first answers with an error, and nobody
+/// waits; the others go on.
+#[test]
+fn devices_that_do_not_open_answer_with_an_error() {
+    let (a, b) = (Probe::new("a"), Probe::new("b"));
+    let volume = volume(vec![linear(&a, 4096)]);
+    let (_driver, mut queue) = queue(&volume);
+    b.state.lock().unwrap().closed = true;
+    let grown = vec![linear(&a, 4096), linear(&b, 4096)];
+    volume.grow(table(grown)).unwrap();
+    for (start, len) in [(4096, 512), (2048, 4096)] {
+        let buffer = Buffer::zeroed(len);
+        let request = Request::write(7, start, Durability::Volatile, buffer);
+        queue.submit(request);
+        let mut done = Vec::new();
+        queue.poll(&mut done);
+        assert_eq!((done.len(), queue.in_flight()), (1, 0));
+        let error = done.remove(0).result.unwrap_err();
+        assert_eq!(error.to_string(), "vg/lv: it cannot be opened");
+    }
+    write(&mut queue, 0, 512).unwrap();
+    let error = volume.open_queue(&Driver::new().unwrap()).err().unwrap();
+    assert_eq!(error.to_string(), "vg/lv: it cannot be opened");
+}
+
+/// A queue lets go of a device that its table does not name any more, once it is not asked.
+#[test]
+fn devices_that_are_not_used_are_let_go() {
+    let (a, b) = (Probe::new("a"), Probe::new("b"));
+    let volume = volume(vec![linear(&a, 4096)]);
+    let (_driver, mut queue) = queue(&volume);
+    write(&mut queue, 0, 512).unwrap();
+    let weak = Arc::downgrade(&a);
+    drop(a);
+    let suspension = volume.suspend().unwrap();
+    suspension.publish(table(vec![linear(&b, 4096)])).unwrap();
+    write(&mut queue, 0, 512).unwrap();
+    assert_eq!(b.log().len(), 1);
+    assert!(weak.upgrade().is_none(), "it is still held");
+}
+
+/// A write whose answer is lost with its queue counts as written: the next flush asks its device.
+#[test]
+fn writes_of_dropped_queues_are_flushed() {
+    let (a, b) = (Probe::new("a"), Probe::new("b"));
+    let volume = volume(vec![linear(&a, 4096), linear(&b, 4096)]);
+    let (_driver, mut first) = queue(&volume);
+    let (_other, mut second) = queue(&volume);
+    for probe in [&a, &b] {
+        ask(&mut second, Request::flush(1)).result.unwrap();
+        probe.log();
+    }
+    a.hold(true);
+    let buffer = Buffer::zeroed(512);
+    first.submit(Request::write(1, 0, Durability::Volatile, buffer));
+    drop(first);
+    a.hold(false);
+    ask(&mut second, Request::flush(2)).result.unwrap();
+    assert_eq!((a.flushes(), b.flushes()), (1, 0));
 }
 
 /// What the devices say is combined: sizes are the strictest, abilities what all have.

@@ -132,3 +132,11 @@ fn a_region_that_is_written_is_read_from_one_image() {
     assert!(hand.legs().contains(&1), "elsewhere they are shared");
     assert!(hand.done.is_empty());
 }
+
+/// A mirror in which all is in sync and clean has nothing to make durable when it is suspended.
+#[test]
+fn clean_mirrors_are_suspended_at_once() {
+    let mut hand = Hand::new(4);
+    hand.tell(Event::Suspend);
+    assert!(hand.asked.is_empty(), "{:?} are asked", hand.legs());
+}
