@@ -19,8 +19,8 @@ fn read(tag: u64) -> Request {
     Request::read(tag, 0, Buffer::zeroed(4096))
 }
 
-/// What was submitted is in flight until its answer is handed out; a queue that is dropped waits
-/// for what is in flight, and its place with the engine is free again.
+/// What was submitted is in flight until its answer is handed out; the place of a queue that is
+/// dropped is free for another one.
 #[test]
 fn what_is_in_flight_is_counted() {
     let named = Named::new("counted", 8192);
