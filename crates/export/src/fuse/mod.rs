@@ -28,4 +28,4 @@ pub use mount::{Mount, remove_stale, require_device, require_unmounting};
 pub use session::{Access, Announcer, FuseFile, Options};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -8,6 +8,7 @@ use std::io::IoSlice;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use block::memory::MemoryDevice;
 use block::sim::{Image, SimDevice};
@@ -20,7 +21,9 @@ use rustix::io::{ReadWriteFlags, pwritev2};
 use super::{Access, FuseFile, Options};
 use crate::loop_device::{LoopDevice, Use, usage};
 
-static ALONE: Mutex<()> = Mutex::new(());
+pub(crate) static ALONE: Mutex<()> = Mutex::new(());
+/// Far more than anything takes on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A served device over a temporary file.
 struct Served<D: Device + 'static> {
@@ -212,20 +215,33 @@ fn what_was_to_be_durable_is_durable() {
 
 #[test]
 fn a_loop_device_stands_on_it() {
-    // What is written to the loop device with direct I/O is in the device, and back.
+    // What is written to the loop device with direct I/O is in the device, and back. Whoever looks
+    // for a free number meanwhile may claim it for a moment.
     let served = Served::new(1 << 20, Access::ReadWrite);
     let node = LoopDevice::attach(&served.path, Access::ReadWrite, 512).unwrap();
     let mut options = OpenOptions::new();
-    let file = options
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_EXCL)
-        .open(node.path())
-        .unwrap();
+    options.read(true).write(true).custom_flags(libc::O_EXCL);
+    let mut claimed = options.open(node.path());
+    until("it can be claimed", || {
+        if claimed.is_err() {
+            claimed = options.open(node.path());
+        }
+        claimed.is_ok()
+    });
+    let file = claimed.unwrap();
     assert_eq!(usage(node.path()).unwrap(), Use::Held);
     file.write_all_at(&[9; 8192], 4096).unwrap();
     file.sync_all().unwrap();
     assert_eq!(served.device.snapshot()[4096..12288], [9; 8192]);
     drop(file);
-    assert_eq!(usage(node.path()).unwrap(), Use::Free);
+    until("it is free", || usage(node.path()).unwrap() == Use::Free);
+}
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -1,18 +1,19 @@
 //! Real loop devices over files of this test. They need root.
+//!
+//! The tests go one at a time, and not beside those of FUSE: some start programs.
 
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::{MutexGuard, PoisonError};
 
 use block::Kind;
 
 use super::{Access, LoopDevice, Use, clear, is_over, usage};
+use crate::fuse::tests::{ALONE, until};
 
 const SIZE: u64 = 1 << 20;
-/// Far more than anything takes on a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A file below loop devices, which goes with this.
 struct Backing(PathBuf);
@@ -38,6 +39,11 @@ impl Drop for Backing {
     }
 }
 
+/// Holds off the tests of FUSE, and those of loop devices.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What sysfs says of a loop device.
 fn says(device: &Path, file: &str) -> String {
     let name = device.file_name().expect("a node has a name");
@@ -50,18 +56,11 @@ fn size(device: &Path) -> u64 {
     file.seek(SeekFrom::End(0)).expect("it has an end")
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// A device stands over its file and no other one, takes what its access says, and goes when its
 /// last opener does.
 #[test]
 fn devices_stand_over_their_file() {
+    let _alone = alone();
     let (one, other) = (Backing::new("one"), Backing::new("other"));
     for (access, read_only) in [(Access::ReadWrite, "0"), (Access::ReadOnly, "1")] {
         let device = one.attach(access);
@@ -93,6 +92,7 @@ fn devices_stand_over_their_file() {
 /// that names the device.
 #[test]
 fn taken_devices_are_passed_over() {
+    let _alone = alone();
     let (one, other) = (Backing::new("taken"), Backing::new("wants"));
     let device = one.attach(Access::ReadWrite);
     let number = device.path().display().to_string();
@@ -125,6 +125,7 @@ fn taken_devices_are_passed_over() {
 /// A device takes the new size of its file when it is told, and as long as somebody holds it.
 #[test]
 fn devices_take_the_size_of_their_file() {
+    let _alone = alone();
     let backing = Backing::new("grows");
     let device = backing.attach(Access::ReadWrite);
     let resizer = device.resizer();
@@ -143,19 +144,27 @@ fn devices_take_the_size_of_their_file() {
 }
 
 /// A device that somebody claimed is held, one that is only open is free; a file is neither, and
-/// what cannot be opened is an error.
+/// what cannot be opened is an error. Whoever looks for a free number may claim any device for a
+/// moment, so what is free may have to be waited for.
 #[test]
 fn claimed_devices_are_held() {
+    let _alone = alone();
     let backing = Backing::new("claimed");
     let device = backing.attach(Access::ReadWrite);
     let used = |path: &Path| usage(path);
-    assert_eq!(used(device.path()).expect("it is looked at"), Use::Free);
+    let is_free = || used(device.path()).expect("it is looked at") == Use::Free;
+    until("nobody has claimed it", is_free);
     let mut exclusive = OpenOptions::new();
     exclusive.read(true).custom_flags(libc::O_EXCL);
-    let claim = exclusive.open(device.path()).expect("nobody has it");
+    let claimed = || exclusive.open(device.path()).ok();
+    let mut claim = claimed();
+    until("it can be claimed", || {
+        claim = claim.take().or_else(claimed);
+        claim.is_some()
+    });
     assert_eq!(used(device.path()).expect("it is looked at"), Use::Held);
     drop(claim);
-    assert_eq!(used(device.path()).expect("it is looked at"), Use::Free);
+    until("it is free again", is_free);
     let error = used(&backing.0).expect_err("a file");
     assert_eq!(error.kind(), Kind::Open);
     assert!(error.to_string().contains("is no block device"), "{error}");
@@ -177,6 +186,7 @@ fn claimed_devices_are_held() {
 /// What a killed server left is taken off its device; a device over another file is left alone.
 #[test]
 fn left_devices_are_cleared() {
+    let _alone = alone();
     let (one, other) = (Backing::new("left"), Backing::new("alone"));
     let made = std::process::Command::new("losetup")
         .args(["--find", "--show"])
