@@ -72,6 +72,14 @@ pub enum Before {
         /// What.
         bytes: Vec<u8>,
     },
+    /// One piece gets what another one holds, which stays as it is; done first of all. No two of
+    /// them overlap, and nobody names what is written.
+    Copy {
+        /// What is read.
+        from: Piece,
+        /// What is written; as long as that, on the same physical volume.
+        to: Piece,
+    },
     /// Signatures of file systems and the like are looked for in a volume of the first group to be
     /// committed, and wiped where people agree.
     WipeSignatures {

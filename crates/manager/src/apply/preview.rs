@@ -144,7 +144,7 @@ fn flushes(
         .collect();
     let pieces = change.before.iter().flat_map(|step| match step {
         Before::Fill { pieces, .. } => pieces.iter().map(|piece| piece.pv).collect(),
-        Before::Write { piece, .. } => vec![piece.pv],
+        Before::Write { piece, .. } | Before::Copy { to: piece, .. } => vec![piece.pv],
         Before::WipeSignatures { .. } => Vec::new(),
     });
     let prepared: BTreeSet<Uuid> = pieces.chain(contents.wiped.iter().copied()).collect();

@@ -109,6 +109,13 @@ pub(super) fn prepare(
         }
     }
     for step in &change.before {
+        if let Before::Copy { from, to } = step {
+            let pv = find(pvs, to.pv)?;
+            copy(pv, *from, *to)?;
+            touched.insert(to.pv);
+        }
+    }
+    for step in &change.before {
         if let Before::Fill { pieces, byte } = step {
             for piece in pieces {
                 fill(find(pvs, piece.pv)?, *piece, *byte)?;
@@ -154,6 +161,30 @@ fn wipe_volume(
                 .map_err(|error| unprepared(pv.name(), error))?;
             touched.insert(piece.pv);
         }
+    }
+    Ok(())
+}
+
+/// Copies within a physical volume; what is zero is not written out, so that images stay as sparse
+/// as they were.
+fn copy(pv: &mut OpenPv, from: Piece, to: Piece) -> Result<()> {
+    let mut at = 0;
+    while at < from.length.0 {
+        let len = CHUNK.min(from.length.0 - at);
+        let read = pv.read(Range::new(from.start.0 + at, len));
+        let bytes = read.map_err(|error| unprepared(pv.name(), error))?;
+        let part = Piece {
+            start: Bytes(to.start.0 + at),
+            length: Bytes(len),
+            ..to
+        };
+        if bytes.iter().all(|byte| *byte == 0) {
+            fill(pv, part, 0)?;
+        } else {
+            let written = pv.write(part.start, &bytes);
+            written.map_err(|error| unprepared(pv.name(), error))?;
+        }
+        at += len;
     }
     Ok(())
 }

@@ -197,8 +197,27 @@ impl Case {
         let removed = with(&[vg, TAG, C::VgRemove("vg0")]);
         cases.push(case(&removed, C::Revive("vg0")));
         cases.extend(Self::with_two_mishaps(disks, &pvs));
+        cases.extend(Self::minimised(areas, &pvs));
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
+        }
+        cases
+    }
+
+    /// Where a physical volume becomes as short as it can be.
+    fn minimised(areas: AreaCount, pvs: &[Command]) -> Vec<Self> {
+        let disks = pvs.len();
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let (a, b, gone) = (linear("a", 4), linear("b", 2), C::LvRemove("vg0", "a"));
+        let case = |setup: &[C], command| Self::new(disks, setup, command);
+        // The second volume moves to where the first one was.
+        let mut cases = vec![case(&[pvs, &[vg, a, b, gone]].concat(), C::PvPack(0))];
+        if areas == AreaCount::One {
+            cases.push(case(&[pvs, &[vg, a, b]].concat(), C::PvShorten(0)));
+        }
+        if disks > 1 {
+            let setup = [bare(pvs, vg), vec![a, b, gone]].concat();
+            cases.push(case(&setup, C::PvPack(1)));
         }
         cases
     }
@@ -216,10 +235,7 @@ impl Case {
             mishap,
             ..Self::new(disks, setup, command)
         };
-        // Extents on a disk without metadata: no flush of a text covers them.
-        let mut bare = pvs.to_vec();
-        bare[1] = C::PvCreate(1, AreaCount::None);
-        bare.extend([vg, C::PvChange(0, P::Allocatable(Allocatable::No))]);
+        let bare = bare(pvs, vg);
         let striped = C::LvCreate("vg0", "s", 4, Shape::Striped(2));
         let stale = with(&[vg, a, C::LvRename("vg0", "a", "b")]);
         let missing = C::VgReduceMissing("vg0", PartialVolumes::Remove);
@@ -367,6 +383,14 @@ impl Case {
         }
         cases
     }
+}
+
+/// Extents go to a disk without metadata: no flush of a text covers them.
+fn bare(pvs: &[Command], vg: Command) -> Vec<Command> {
+    let mut bare = pvs.to_vec();
+    bare[1] = C::PvCreate(1, AreaCount::None);
+    bare.extend([vg, C::PvChange(0, P::Allocatable(Allocatable::No))]);
+    bare
 }
 
 /// On a group with the volumes `a` and `b`.

@@ -31,6 +31,10 @@ pub(super) enum Command {
     PvRemove(usize),
     /// To so many sectors.
     PvResize(usize, u64),
+    /// To its front.
+    PvPack(usize),
+    /// To what is needed.
+    PvShorten(usize),
     PvChange(usize, PvAttribute<'static>),
     VgCreate(Name, &'static [usize]),
     VgExtend(Name, &'static [usize]),
@@ -228,7 +232,9 @@ impl Command {
         match self {
             Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) | Self::Revive(_) => None,
             // The disks of these are in this group in all cases.
-            Self::PvResize(..) | Self::PvChange(..) => Some("vg0"),
+            Self::PvResize(..) | Self::PvChange(..) | Self::PvPack(_) | Self::PvShorten(_) => {
+                Some("vg0")
+            }
             Self::VgExtend(name, _)
             | Self::VgExtendMissing(name, _)
             | Self::VgReduce(name, _)
@@ -272,6 +278,7 @@ impl Command {
             Self::PvCreate(..) => "pvcreate",
             Self::PvRemove(_) => "pvremove",
             Self::PvResize(..) => "pvresize",
+            Self::PvPack(_) | Self::PvShorten(_) => "image minimise",
             Self::PvChange(..) => "pvchange",
             Self::VgCreate(..) => "vgcreate",
             Self::VgExtend(..) => "vgextend",

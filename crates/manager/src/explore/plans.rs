@@ -18,7 +18,7 @@ use lvm::plan::logical::{
     Resize, Split, Stripes, change_volume, convert_mirrors, create_volume, order_images,
     remove_volumes, rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
 };
-use lvm::plan::physical::{PvSize, change_pv, resize_pv};
+use lvm::plan::physical::{PvSize, change_pv, pack_pv, resize_pv, shorten_pv};
 use lvm::plan::size::{ResizeTo, SizeArgument};
 use lvm::plan::{Author, Change, revive, undo};
 use lvm::text::parse;
@@ -112,6 +112,8 @@ impl Command {
                 };
                 resize_pv(vg, id, &found.header, size, author)
             }
+            Self::PvPack(disk) => pack(vg, pv(disk)?, author),
+            Self::PvShorten(disk) => shorten(scan, vg, pv(disk)?, author),
             Self::PvChange(disk, what) => change_pv(vg, pv(disk)?.0, &[what], &areas, author),
             Self::VgExtend(_, disks) => extend_group(vg, &members(scan, disks)?, &areas, author),
             Self::VgExtendMissing(_, disk) => {
@@ -206,6 +208,20 @@ impl Command {
             _ => return None,
         })
     }
+}
+
+fn pack(vg: &VolumeGroup, pv: (PvId, &FoundPv), author: &mut Author<'_>) -> lvm::Result<Change> {
+    pack_pv(vg, pv.0, &pv.1.header, author).map(|(change, _)| change)
+}
+
+fn shorten(
+    scan: &Scan,
+    vg: &VolumeGroup,
+    (id, found): (PvId, &FoundPv),
+    author: &mut Author<'_>,
+) -> lvm::Result<Change> {
+    let lengths = (scan.device(found.device).size.whole_sectors(), SIZE_MIN);
+    shorten_pv(vg, id, &found.header, lengths, author).map(|(change, _)| change)
 }
 
 /// Tags that have `bytes` letters together, and that nobody else makes.

@@ -91,6 +91,27 @@ fn every_flush_is_needed() {
     assert_eq!(needless, [], "nothing is lost without these flushes");
 }
 
+/// Extents that move are durable before a text says that they moved; so are the zeros of what a
+/// physical volume gives back, which nobody looks at.
+#[test]
+fn moved_extents_are_durable_before_the_commit() {
+    let cases = || {
+        let cases = Case::all(2, AreaCount::One).into_iter();
+        let cases: Vec<Case> = cases
+            .filter(|case| case.command() == "image minimise")
+            .collect();
+        assert_eq!(cases.len(), 3);
+        cases
+    };
+    let report = run(cases(), FlushPolicy::Strict, Patience::All);
+    println!("{report}");
+    assert!(report.first.is_none(), "{:?}", report.first);
+    let point = FlushPolicy::Without(FlushPoint::Contents);
+    let report = run(cases(), point, Patience::First);
+    println!("without: {report} {:?}", report.first);
+    assert_eq!(report.broken, 1, "an extent that moved is lost");
+}
+
 /// An error at any single request leaves the old or the new state, and names what failed.
 #[test]
 fn errors_keep_the_promises() {

@@ -136,6 +136,10 @@ impl Summary {
                     .extend(pieces.iter().map(|piece| content(piece, &what)));
             }
             Before::Write { piece, .. } => self.contents.push(content(piece, "a header")),
+            Before::Copy { from, to } => {
+                let what = format!("what is at byte {}", from.start.0);
+                self.contents.push(content(to, &what));
+            }
             Before::WipeSignatures { lv } => {
                 let named = vg.and_then(|vg| vg.lvs().find(|(_, volume)| volume.uuid == *lv));
                 self.wipes

@@ -574,7 +574,7 @@ fn assert_only_free_is_written(vg: &VolumeGroup, change: &Change) {
         let pieces = match before {
             Before::Fill { pieces, .. } => pieces.clone(),
             Before::Write { piece, .. } => vec![*piece],
-            Before::WipeSignatures { .. } => continue,
+            Before::Copy { .. } | Before::WipeSignatures { .. } => continue,
         };
         for piece in pieces {
             let id = vg.pv_by_uuid(&piece.pv).expect("it is in the group");

@@ -1,12 +1,16 @@
 //! Commands on physical volumes; `initialise` has `pvcreate`.
 
 mod change;
+mod pack;
 mod remove;
 mod resize;
+mod shorten;
 
 pub use change::{Allocatable, PvAttribute, change_pv};
+pub use pack::pack_pv;
 pub use remove::{Force, erase_label};
 pub use resize::{PvSize, resize_pv};
+pub use shorten::{Lengths, shorten_pv};
 
 #[cfg(test)]
 mod tests;

@@ -121,7 +121,7 @@ fn require_areas_fit(header: &PvHeader, size: Sectors, name: &str) -> Result<()>
 }
 
 /// The first extent behind all that are in use.
-fn used_end(vg: &VolumeGroup, pv: PvId) -> Extents {
+pub(super) fn used_end(vg: &VolumeGroup, pv: PvId) -> Extents {
     let map = AllocationMap::of(vg);
     let ends = map
         .allocations(pv)
