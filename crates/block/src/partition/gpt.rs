@@ -13,11 +13,38 @@ const HEADER_MIN: usize = 92;
 const ENTRY_MIN: u32 = 128;
 const ENTRY_MAX: u32 = 4096;
 
+/// The blocks that disks have: an image does not say which were its disk's.
+pub(super) const BLOCKS: [u64; 2] = [512, 4096];
+
 /// What of a header is needed.
-struct Header {
-    entries: Range,
-    entry_len: usize,
+pub(super) struct Header {
+    pub(super) entries: Range,
+    pub(super) entry_len: usize,
     entries_crc: u32,
+    /// The block of the other copy.
+    pub(super) other: u64,
+}
+
+/// The header of the first copy, if that is valid, with its blocks.
+pub(super) fn first(
+    size: u64,
+    read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
+) -> Result<Option<(Disk, Header)>> {
+    for block in BLOCKS {
+        let disk = Disk { size, block };
+        let Some(place) = disk.blocks(1, 1) else {
+            continue;
+        };
+        let Some(header) = header(disk, 1, &read(place)?) else {
+            continue;
+        };
+        let entries = read(widened(header.entries, disk))?;
+        let entries = entries.get(..header.entries.len() as usize);
+        if entries.is_some_and(|entries| crc32fast::hash(entries) == header.entries_crc) {
+            return Ok(Some((disk, header)));
+        }
+    }
+    Ok(None)
 }
 
 /// The table of one copy; `None` if that copy is not valid.
@@ -61,7 +88,7 @@ fn widened(range: Range, disk: Disk) -> Range {
     Range::new(range.start(), len.min(disk.size - range.start()))
 }
 
-fn header(disk: Disk, at: u64, block: &[u8]) -> Option<Header> {
+pub(super) fn header(disk: Disk, at: u64, block: &[u8]) -> Option<Header> {
     let u32_at = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
     let u64_at = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
     if block.get(..8)? != b"EFI PART" {
@@ -89,6 +116,7 @@ fn header(disk: Disk, at: u64, block: &[u8]) -> Option<Header> {
         entries,
         entry_len: entry_len as usize,
         entries_crc: u32_at(88)?,
+        other: u64_at(32)?,
     })
 }
 

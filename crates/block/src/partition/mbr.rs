@@ -29,8 +29,13 @@ impl Entry {
         self.kind != 0 && self.count != 0
     }
 
-    fn is_extended(self) -> bool {
+    pub(super) fn is_extended(self) -> bool {
         matches!(self.kind, 0x05 | 0x0f | 0x85) && self.count != 0
+    }
+
+    /// The first sector behind it.
+    pub(super) fn end(self) -> u64 {
+        u64::from(self.first) + u64::from(self.count)
     }
 }
 
@@ -54,6 +59,38 @@ pub(super) fn entries(sector: &[u8]) -> Option<[Entry; 4]> {
             count: number(&entry[12..]),
         }
     }))
+}
+
+/// Gives entry `index` of a table, of a partition that begins at `first`, another length.
+pub(super) fn set_length(sector: &mut [u8], index: usize, first: u64, count: u64) {
+    let entry = &mut sector[TABLE + index * ENTRY..][..ENTRY];
+    entry[5..8].copy_from_slice(&cylinder_head_sector(first + count - 1));
+    entry[12..].copy_from_slice(&(count as u32).to_le_bytes());
+}
+
+/// Lets the entry that protects a GPT reach to sector `last`. Whether it is the only one.
+pub(super) fn protect(sector: &mut [u8], last: u64) -> bool {
+    let Some(found) = entries(sector) else {
+        return false;
+    };
+    let used: Vec<usize> = (0..4).filter(|at| found[*at].kind != 0).collect();
+    let [index] = used[..] else {
+        return false;
+    };
+    let count = u32::try_from(last).unwrap_or(u32::MAX);
+    let entry = &mut sector[TABLE + index * ENTRY..][..ENTRY];
+    entry[12..].copy_from_slice(&count.to_le_bytes());
+    found[index].kind == PROTECTIVE
+}
+
+/// A sector as old programs know it: of disks with 255 heads and 63 sectors.
+fn cylinder_head_sector(at: u64) -> [u8; 3] {
+    let (cylinder, head, sector) = (at / (255 * 63), at / 63 % 255, at % 63 + 1);
+    if cylinder > 1023 {
+        return [254, 255, 255];
+    }
+    let high = (cylinder >> 2) as u8 & 0xc0;
+    [head as u8, sector as u8 | high, cylinder as u8]
 }
 
 /// The table that begins with `entries`; `None` if it is empty, which is no table.

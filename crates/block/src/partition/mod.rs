@@ -10,15 +10,17 @@
 //! it. A GPT is believed if its checksums are right; if the first copy is damaged, the last block
 //! of the disk may hold a good one, and the table says which was used.
 //!
-//! A partition that does not fit on the disk is left out, with a remark. Does not: change tables,
-//! or guess at disks without one.
+//! A partition that does not fit on the disk is left out, with a remark. [`shorten`] says how the
+//! last one ends earlier. Does not: write, or guess at disks without a table.
 
 mod device;
 mod gpt;
 mod mbr;
+mod shorten;
 mod table;
 
 pub use device::PartitionDevice;
+pub use shorten::{Shortening, shorten};
 pub use table::{Partition, PartitionType, Scheme, Table, read_table, table_of};
 
 #[cfg(test)]

@@ -171,7 +171,7 @@ pub fn read_table(
 /// An image does not say how large the blocks of its disk were, so both sizes in use are tried.
 fn read_gpt(disk: Disk, read: &mut impl FnMut(Range) -> Result<Vec<u8>>) -> Result<Table> {
     let mut blocks = vec![disk.block];
-    blocks.extend([512, 4096].into_iter().filter(|&size| size != disk.block));
+    blocks.extend(gpt::BLOCKS.into_iter().filter(|&size| size != disk.block));
     for scheme in [Scheme::Gpt, Scheme::GptBackup] {
         for &block in &blocks {
             if let Some(table) = gpt::read(Disk { block, ..disk }, scheme, read)? {

@@ -1,0 +1,239 @@
+//! Tests: shorter tables are whole at every moment, and what is not understood is refused.
+
+use super::{Shortening, shorten};
+use crate::partition::{Scheme, Table, read_table};
+use crate::{Kind, Range, Result};
+
+const MIB: usize = 1 << 20;
+
+fn bytes(disk: &[u8], range: Range) -> Vec<u8> {
+    disk[range.start() as usize..range.end() as usize].to_vec()
+}
+
+fn shortened(disk: &[u8], number: u32, len: usize) -> Result<Shortening> {
+    shorten(disk.len() as u64, number, len as u64, |range| {
+        Ok(bytes(disk, range))
+    })
+}
+
+fn refusal(disk: &[u8], number: u32) -> String {
+    let error = shortened(disk, number, MIB).expect_err("it is refused");
+    assert_eq!(error.kind(), Kind::Invalid);
+    error.to_string()
+}
+
+fn table(disk: &[u8]) -> Result<Option<Table>> {
+    read_table(disk.len() as u64, 512, |range| Ok(bytes(disk, range)))
+}
+
+/// Where the partitions of a table lie, in MiB.
+fn places(disk: &[u8]) -> Vec<(u32, u64, u64)> {
+    let table = table(disk).expect("it can be used").expect("there is one");
+    let mib = |bytes: u64| {
+        assert_eq!(bytes % MIB as u64, 0, "{bytes}");
+        bytes / MIB as u64
+    };
+    let all = table.partitions.iter();
+    all.map(|one| (one.number, mib(one.range.start()), mib(one.range.len())))
+        .collect()
+}
+
+fn mbr_entry(disk: &mut [u8], index: usize, kind: u8, (first, count): (usize, usize)) {
+    let entry = &mut disk[446 + 16 * index..][..16];
+    entry[4] = kind;
+    entry[8..12].copy_from_slice(&(first as u32).to_le_bytes());
+    entry[12..16].copy_from_slice(&(count as u32).to_le_bytes());
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+}
+
+/// What a GPT looks like.
+#[derive(Clone, Copy)]
+struct Form {
+    block: usize,
+    count: usize,
+    entry_len: usize,
+    /// The block of the first entries.
+    entries_at: usize,
+}
+
+const USUAL: Form = Form {
+    block: 512,
+    count: 128,
+    entry_len: 128,
+    entries_at: 2,
+};
+
+/// A disk of 16 MiB with partitions at 1-2 MiB and, number 3, at 3-15 MiB.
+fn gpt(form: Form) -> Vec<u8> {
+    let Form {
+        block,
+        count,
+        entry_len,
+        entries_at,
+    } = form;
+    let mut disk = vec![0; 16 * MIB];
+    mbr_entry(&mut disk, 0, 0xee, (1, 16 * MIB / 512 - 1));
+    let array = (count * entry_len).next_multiple_of(block);
+    let mut entries = vec![0; array];
+    for (index, first, last) in [(0, MIB, 2 * MIB), (2, 3 * MIB, 15 * MIB)] {
+        let entry = &mut entries[entry_len * index..][..entry_len];
+        entry[..16].fill(7);
+        entry[32..40].copy_from_slice(&((first / block) as u64).to_le_bytes());
+        entry[40..48].copy_from_slice(&((last / block - 1) as u64).to_le_bytes());
+    }
+    let end = disk.len() / block - 1;
+    let places = [(1, end, entries_at), (end, 1, end - array / block)];
+    for (at, other, entries_at) in places {
+        let mut header = vec![0; 92];
+        header[..8].copy_from_slice(b"EFI PART");
+        header[8..12].copy_from_slice(&[0, 0, 1, 0]);
+        header[12..16].copy_from_slice(&92_u32.to_le_bytes());
+        let usable = (2 + array / block, end - array / block - 1);
+        for (field, number) in [(24, at), (32, other), (40, usable.0), (48, usable.1)] {
+            header[field..field + 8].copy_from_slice(&(number as u64).to_le_bytes());
+        }
+        header[56..72].fill(9);
+        header[72..80].copy_from_slice(&(entries_at as u64).to_le_bytes());
+        header[80..84].copy_from_slice(&(count as u32).to_le_bytes());
+        header[84..88].copy_from_slice(&(entry_len as u32).to_le_bytes());
+        let sum = crc32fast::hash(&entries[..count * entry_len]);
+        header[88..92].copy_from_slice(&sum.to_le_bytes());
+        let sum = crc32fast::hash(&header);
+        header[16..20].copy_from_slice(&sum.to_le_bytes());
+        disk[at * block..][..92].copy_from_slice(&header);
+        disk[entries_at * block..][..array].copy_from_slice(&entries);
+    }
+    disk
+}
+
+const WAS: [(u32, u64, u64); 2] = [(1, 1, 1), (3, 3, 12)];
+const IS: [(u32, u64, u64); 2] = [(1, 1, 1), (3, 3, 4)];
+
+#[test]
+fn a_gpt_is_whole_at_every_moment() {
+    // Proves: for all sizes of blocks and entries, whatever number of sectors of whichever write
+    // was written, one copy is whole and says the old place or the new one; the call can be made
+    // again; and at the end both copies are whole at the ends of the shorter disk.
+    let forms = [
+        USUAL,
+        Form {
+            block: 4096,
+            ..USUAL
+        },
+        Form {
+            entry_len: 256,
+            ..USUAL
+        },
+        Form { count: 56, ..USUAL },
+        Form { count: 5, ..USUAL },
+    ];
+    for form in forms {
+        let mut disk = gpt(form);
+        assert_eq!(places(&disk), WAS);
+        let plan = shortened(&disk, 3, 4 * MIB - 5000).expect("it can");
+        assert_eq!(plan.size, 8 * MIB as u64);
+        assert_eq!(plan.partition, Range::new(3 * MIB as u64, 4 * MIB as u64));
+        assert_eq!(plan.copies.len(), 4, "the old copy is known, twice");
+        for (number, (at, bytes)) in plan.writes.iter().enumerate() {
+            for (sector, part) in bytes.chunks(512).enumerate() {
+                assert!(places(&disk) == WAS || number == 1 && places(&disk) == IS);
+                if number == 0 {
+                    let again = shortened(&disk, 3, 4 * MIB - 5000).expect("it can");
+                    assert_eq!(again.writes, plan.writes);
+                }
+                let at = *at as usize + sector * 512;
+                disk[at..at + part.len()].copy_from_slice(part);
+            }
+        }
+        assert_eq!(places(&disk), IS);
+        let again = shortened(&disk, 3, 4 * MIB - 5000).expect("it can");
+        assert_eq!((again.size, again.writes), (plan.size, Vec::new()));
+        disk.truncate(plan.size as usize);
+        assert_eq!(places(&disk), IS);
+        let last = shortened(&disk, 3, 4 * MIB - 5000).expect("it can");
+        assert_eq!((last.size, last.writes.len()), (plan.size, 0));
+        disk[form.block + 60] ^= 1;
+        assert_eq!(places(&disk), IS, "the copy says the same");
+        let found = table(&disk).expect("it can be used").expect("there is one");
+        assert_eq!(found.scheme, Scheme::GptBackup);
+    }
+}
+
+#[test]
+fn a_disk_that_grew_has_an_old_copy_in_its_middle() {
+    // Proves: the copy that the header names is known as one wherever it lies, that of another
+    // table is not.
+    let mut disk = gpt(USUAL);
+    disk.resize(64 * MIB, 0);
+    let plan = shortened(&disk, 3, 4 * MIB).expect("it can");
+    let end = 16 * MIB as u64;
+    assert_eq!(
+        plan.copies,
+        [
+            Range::new(end - 512, 512),
+            Range::new(end - 33 * 512, 32 * 512)
+        ]
+    );
+    assert_eq!(plan.size, 8 * MIB as u64);
+    // Two disks that were put behind each other: the other one's copy is no copy of this table.
+    let mut other = gpt(USUAL);
+    other[512 + 56] ^= 1;
+    disk[16 * MIB - 512 + 56] ^= 1;
+    let sum = {
+        let mut header = disk[16 * MIB - 512..][..92].to_vec();
+        header[16..20].fill(0);
+        crc32fast::hash(&header)
+    };
+    disk[16 * MIB - 512 + 16..][..4].copy_from_slice(&sum.to_le_bytes());
+    assert_eq!(shortened(&disk, 3, 4 * MIB).expect("it can").copies, []);
+}
+
+#[test]
+fn an_mbr_changes_in_one_sector() {
+    // Proves: the count of the last partition, whichever number it has, and nothing else.
+    let mut disk = vec![0; 16 * MIB];
+    mbr_entry(&mut disk, 2, 0x8e, (3 * 2048, 13 * 2048));
+    mbr_entry(&mut disk, 0, 0x83, (2048, 2048));
+    let plan = shortened(&disk, 3, 4 * MIB - 1).expect("it can");
+    assert_eq!(plan.size, 7 * MIB as u64);
+    let [(0, sector)] = &plan.writes[..] else {
+        panic!("{:?}", plan.writes);
+    };
+    disk[..512].copy_from_slice(sector);
+    assert_eq!(places(&disk), IS);
+    assert!(
+        shortened(&disk, 3, 4 * MIB)
+            .expect("it can")
+            .writes
+            .is_empty()
+    );
+    disk.truncate(plan.size as usize);
+    assert_eq!(places(&disk), IS);
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    // Proves: each of them with a reason.
+    let mut disk = gpt(USUAL);
+    assert!(refusal(&disk, 1).contains("partition 3 lies behind it"));
+    assert!(refusal(&disk, 2).contains("there is no partition 2"));
+    mbr_entry(&mut disk, 1, 0x83, (2048, 2048));
+    assert!(refusal(&disk, 3).contains("beside the one that protects"));
+    let far = Form {
+        entries_at: 40,
+        ..USUAL
+    };
+    assert!(refusal(&gpt(far), 3).contains("do not follow the header"));
+    let mut disk = gpt(USUAL);
+    disk[512 + 60] ^= 1;
+    assert!(refusal(&disk, 3).contains("repair the table first"));
+    let mut disk = vec![0; 16 * MIB];
+    assert!(refusal(&disk, 3).contains("no partition table"));
+    mbr_entry(&mut disk, 0, 0x8e, (2048, 2048));
+    mbr_entry(&mut disk, 1, 0x05, (3 * 2048, 8 * 2048));
+    mbr_entry(&mut disk[3 * MIB..], 0, 0x8e, (2048, 2048));
+    assert!(refusal(&disk, 5).contains("only primary ones"));
+    disk[3 * MIB..3 * MIB + 512].fill(0);
+    disk[3 * MIB + 510..3 * MIB + 512].copy_from_slice(&[0x55, 0xaa]);
+    assert!(refusal(&disk, 1).contains("extended partition lies behind"));
+}
