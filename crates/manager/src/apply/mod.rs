@@ -23,11 +23,14 @@
 //! are cleared, and labels that lag behind are written. What consists of several commits leaves a
 //! mark in the text until the last one; `unfinished.rs` ends it.
 //!
+//! Last of all, an image may be cut off behind its physical volume: `cut.rs`.
+//!
 //! Does not: change volumes that the kernel has active; the kernel would go on with old tables.
 
 mod author;
 mod backup;
 mod checks;
+mod cut;
 mod disks;
 mod facts;
 mod listing;
@@ -46,6 +49,7 @@ mod steps;
 mod unfinished;
 
 pub use author::{header_now, host_author};
+pub use cut::{Cut, ImageLengths, foresee_cut};
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,

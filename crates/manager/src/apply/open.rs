@@ -8,15 +8,15 @@ use std::os::fd::OwnedFd;
 
 use block::BlockingDevice;
 use block::file::Claim;
-use lvm::Uuid;
 use lvm::ondisk::Label;
 use lvm::plan::{Change, HeaderEdit};
+use lvm::{Bytes, Uuid};
 
 use super::disks::Opened;
 use super::request::{NewLabel, Ownership, Planned, Request};
 use super::session::{Session, is_concerned};
 use crate::commit::{Disk, Expected, FlushPolicy, OpenPv, Server, Wanted, claim};
-use crate::host::Location;
+use crate::host::{Location, Window};
 use crate::lock::FileId;
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result, log};
@@ -24,6 +24,15 @@ use crate::{Error, Kind, Result, log};
 /// What is open, and not locked.
 pub(super) struct Open {
     devices: Vec<OpenDevice>,
+    cuts: Vec<OpenCut>,
+}
+
+/// An image to be cut off.
+pub(super) struct OpenCut {
+    pub(super) file: OwnedFd,
+    pub(super) name: String,
+    pub(super) window: Option<Window>,
+    pub(super) end: Bytes,
 }
 
 struct OpenDevice {
@@ -50,6 +59,7 @@ pub(super) struct Claimed {
     pub(super) pvs: Vec<OpenPv>,
     pub(super) new: Vec<(NewLabel, Disk)>,
     pub(super) removed: Vec<Disk>,
+    pub(super) cuts: Vec<OpenCut>,
 }
 
 impl Open {
@@ -64,7 +74,7 @@ impl Open {
         claim: Claim,
     ) -> Result<Self> {
         let renewed = |device| planned.new.iter().any(|new| new.device == device);
-        let mut devices = Vec::new();
+        let (mut devices, mut cuts) = (Vec::new(), Vec::new());
         for (index, pv) in scan.physical_volumes.iter().enumerate() {
             let touched = renewed(pv.device) || planned.removed.contains(&pv.device);
             if touched || !is_concerned(pv, PvIndex(index), groups, request, planned) {
@@ -72,6 +82,11 @@ impl Open {
             }
             let found = scan.device(pv.device);
             let opened = session.disks.open(found, Claim::Shared)?;
+            let cut = planned.cuts.iter().find(|cut| cut.device == pv.device);
+            cuts.extend(
+                cut.map(|cut| open_cut(found, &opened, cut.end))
+                    .transpose()?,
+            );
             devices.push(OpenDevice {
                 role: Role::Member(new_uuid(&planned.change, pv.uuid)),
                 name: found.name.clone(),
@@ -106,7 +121,7 @@ impl Open {
                 expected: expected(pv),
             });
         }
-        Ok(Self { devices })
+        Ok(Self { devices, cuts })
     }
 
     /// The names of all that is open, and where it is.
@@ -139,6 +154,7 @@ impl Open {
             pvs: Vec::new(),
             new: Vec::new(),
             removed: Vec::new(),
+            cuts: self.cuts,
         };
         for (role, disk) in roles.into_iter().zip(disks) {
             match role {
@@ -182,6 +198,19 @@ impl OpenDevice {
             Error::new(Kind::Device, what).because(error)
         })
     }
+}
+
+/// The file of an image that is to be cut off.
+fn open_cut(found: &FoundDevice, opened: &Opened, end: Bytes) -> Result<OpenCut> {
+    let failed = || Error::new(Kind::Device, format!("{} is no file", found.name));
+    let file = opened.files.first().ok_or_else(failed)?;
+    let file = file.try_clone();
+    Ok(OpenCut {
+        file: file.map_err(|error| failed().because(error))?,
+        name: found.name.clone(),
+        window: found.location.window,
+        end,
+    })
 }
 
 /// Fails for what is no device of its own.

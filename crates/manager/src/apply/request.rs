@@ -5,6 +5,7 @@ use lvm::model::VolumeGroup;
 use lvm::plan::Change;
 use lvm::plan::initialise::Initialised;
 
+use super::cut::Cut;
 use crate::lock::OwnedGroup;
 use crate::scan::DeviceIndex;
 
@@ -140,6 +141,8 @@ pub struct Planned {
     pub listed: Vec<(DeviceIndex, Uuid)>,
     /// The change of groups.
     pub change: Change,
+    /// Images that are cut off behind their physical volumes, after all of it.
+    pub cuts: Vec<Cut>,
 }
 
 impl From<Change> for Planned {

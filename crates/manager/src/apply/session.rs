@@ -1,6 +1,7 @@
 //! Making a change: the one order in which everything happens.
 
 use std::collections::BTreeSet;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use block::file::{Claim, LockMode};
@@ -13,6 +14,7 @@ use lvm::{Bytes, Uuid};
 use super::author::{after, before, host_author, random_uuid};
 use super::backup;
 use super::checks::{label_releases, label_repairs, require_areas};
+use super::cut::cut;
 use super::disks::Disks;
 use super::listing::Listing;
 use super::losses::{
@@ -396,6 +398,9 @@ impl<'a> Session<'a> {
         edit_labels(pvs, &after, flush_policy, FlushPoint::LabelsAfter)?;
         for disk in &mut disks.removed {
             remove_label(disk, flush_policy)?;
+        }
+        for one in &disks.cuts {
+            cut(one.file.as_fd(), &one.name, one.window, one.end)?;
         }
         Ok(())
     }
