@@ -116,6 +116,11 @@ fn the_image_for_ci_is_the_same_every_day() {
     let same = Tool::new("cmp").arg(one.join(image)).arg(other.join(again));
     same.succeed();
 
+    // 32 MiB in front of the partition, 112 in volumes, one each for the table, the start of the
+    // physical volume, and the copy of the table.
+    let size = fs::metadata(one.join(image)).expect("it is there").len();
+    assert_eq!(size, (32 + 112 + 3) << 20);
+
     let table = Tool::new("sfdisk").args(["--json"]).arg(one.join(image));
     assert!(table.succeed().text().contains("\"label\": \"gpt\""));
     // Stock looks at the partition as a device of its own.

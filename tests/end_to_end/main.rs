@@ -28,6 +28,7 @@ mod locks;
 mod logical;
 mod manual;
 mod measure;
+mod minimise;
 mod mishaps;
 mod missing;
 mod names;

@@ -102,7 +102,8 @@ impl Command {
     /// Where among its operands devices begin, if it takes any.
     pub(crate) fn devices_from(&self) -> Option<usize> {
         let mut words = self.operands.split_whitespace();
-        words.position(|word| word.contains("PV") || word.contains("DEVICE"))
+        let names = ["PV", "DEVICE", "IMAGE"];
+        words.position(|word| names.iter().any(|name| word.contains(name)))
     }
 
     /// Every flag of the command, its own first.

@@ -52,6 +52,8 @@ pub struct ImageLengths {
     pub file: (u64, u64),
     /// The partition with its number, if there is one.
     pub partition: Option<(u32, u64, u64)>,
+    /// How many flushes that takes.
+    pub flushes: usize,
 }
 
 impl ImageLengths {
@@ -125,6 +127,7 @@ impl Image {
                 lengths: ImageLengths {
                     file: (size, new),
                     partition: None,
+                    flushes: usize::from(new < size),
                 },
                 writes: Vec::new(),
                 copies: Vec::new(),
@@ -153,6 +156,7 @@ impl Image {
             lengths: ImageLengths {
                 file: (size, new),
                 partition: Some((window.partition, window.len, partition.len())),
+                flushes: writes.len() + usize::from(new < size),
             },
             writes,
             copies,

@@ -22,6 +22,7 @@ mod backup_file;
 mod copies;
 mod file_system;
 mod groups;
+mod image;
 mod limits;
 mod lvchange;
 mod lvconvert;

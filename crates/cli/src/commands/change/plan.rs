@@ -9,9 +9,10 @@
 //!               "new_pvs": [NAME], "removed_pvs": [NAME],
 //!               "writes": [{"pv_name", "start", "length", "what"}],
 //!               "wipes": [LV], "copies": [{"vg_name", "lv_name", "copies", "bytes", "seconds"}],
+//!               "images": [{"pv_name", "bytes_now", "bytes"}],
 //!               "questions": [TEXT], "messages": [TEXT], "flushes": NUMBER} ]}
-//!   EXTENTS = {"pv_name", "first", "count"}; start and length are bytes on the device;
-//!   seconds are null: how long copying takes is not known
+//!   EXTENTS = {"pv_name", "first", "count"}; start and length are bytes on the device; bytes of
+//!   images are those of the whole file; seconds are null: how long copying takes is not known
 //! ```
 //!
 //! Takes no lock: what it says was true when it looked.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use lvm::model::{Area, VolumeGroup};
 use lvm::plan::{Before, GroupChange, HeaderEdit, Piece};
 use lvm::{Extents, Uuid};
-use manager::apply::Preview;
+use manager::apply::{Cut, ImageLengths, Preview};
 use manager::scan::Scan;
 
 use super::copies::{Copying, copying};
@@ -42,6 +42,26 @@ struct Content {
     what: String,
 }
 
+/// An image that becomes shorter.
+struct Image {
+    pv: String,
+    lengths: ImageLengths,
+}
+
+impl Image {
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let pv = &self.pv;
+        if let Some((number, was, is)) = self.lengths.partition {
+            writeln!(
+                text,
+                "    {pv}: partition {number} would have {is} bytes of {was}"
+            )?;
+        }
+        let (was, is) = self.lengths.file;
+        writeln!(text, "    {pv}: the file would have {is} bytes of {was}")
+    }
+}
+
 /// What one change would do.
 pub(super) struct Summary {
     groups: Vec<Group>,
@@ -53,6 +73,7 @@ pub(super) struct Summary {
     questions: Vec<String>,
     messages: Vec<String>,
     copying: Vec<Copying>,
+    images: Vec<Image>,
     flushes: usize,
 }
 
@@ -111,6 +132,7 @@ impl Summary {
                 .map(|message| message.text.clone())
                 .collect(),
             copying: copying(scan, change),
+            images: images(scan, &planned.cuts),
             flushes: preview.flushes,
         };
         for step in &change.before {
@@ -147,6 +169,14 @@ impl Summary {
             }
         }
     }
+}
+
+fn images(scan: &Scan, cuts: &[Cut]) -> Vec<Image> {
+    let images = cuts.iter().map(|cut| Image {
+        pv: scan.device(cut.device).name.clone(),
+        lengths: cut.lengths,
+    });
+    images.collect()
 }
 
 /// What becomes of the groups, and the extents of their volumes before and after.
@@ -374,6 +404,9 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
             if copying.legs == 1 { one } else { many }
         )?;
     }
+    for image in &summary.images {
+        image.write(text)?;
+    }
     for question in &summary.questions {
         writeln!(text, "  It would ask: {question}")?;
     }
@@ -429,9 +462,15 @@ fn json(command: &str, summary: &Summary) -> String {
             copying.bytes
         )
     });
+    let images = summary.images.iter().map(|image| {
+        let (was, is) = image.lengths.file;
+        let pv = quoted(&image.pv);
+        format!("{{\"pv_name\":{pv}, \"bytes_now\":{was}, \"bytes\":{is}}}")
+    });
     format!(
         "{{\"command\":{}, \"groups\":{}, \"volumes\":{}, \"new_pvs\":{}, \"removed_pvs\":{}, \
-         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"questions\":{}, \"messages\":{}, \
+         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"images\":{}, \
+         \"questions\":{}, \"messages\":{}, \
          \"flushes\":{}}}",
         quoted(command),
         list(groups.collect()),
@@ -441,6 +480,7 @@ fn json(command: &str, summary: &Summary) -> String {
         list(writes.collect()),
         strings(&summary.wipes),
         list(copies.collect()),
+        list(images.collect()),
         strings(&summary.questions),
         strings(&summary.messages),
         summary.flushes

@@ -2,9 +2,9 @@
 
 use super::work::Handler;
 use super::{
-    lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvcreate, pvremove,
-    pvresize, undo, vgcfgrestore, vgchange, vgck, vgcreate, vgexport, vgextend, vgreduce, vgremove,
-    vgrename, vgsplit,
+    image, lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvcreate,
+    pvremove, pvresize, undo, vgcfgrestore, vgchange, vgck, vgcreate, vgexport, vgextend, vgreduce,
+    vgremove, vgrename, vgsplit,
 };
 use crate::args::Command;
 
@@ -14,6 +14,7 @@ const HANDLERS: &[(&Command, Handler)] = &[
     (&pvremove::COMMAND, pvremove::handler),
     (&pvresize::COMMAND, pvresize::handler),
     (&pvchange::COMMAND, pvchange::handler),
+    (&image::COMMAND, image::handler),
     (&vgcreate::COMMAND, vgcreate::handler),
     (&vgextend::COMMAND, vgextend::handler),
     (&vgreduce::COMMAND, vgreduce::handler),

@@ -251,6 +251,26 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Says what a change would do, whatever is done with plans.
+    pub(super) fn foresee(
+        &mut self,
+        request: &Request,
+        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
+    ) -> Result<Preview, Error> {
+        let mut prompt = CommandPrompt {
+            console: &mut *self.caller.console,
+            options: self.options,
+        };
+        let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
+        let shown = session.preview(request, &mut plan);
+        shown.map_err(|error| named_in(request, &error))
+    }
+
+    /// Keeps a plan to be shown.
+    pub(super) fn show(&mut self, preview: Preview) {
+        self.shown.push(preview);
+    }
+
     /// The process that the whole command has to run in, if it is not this one; nothing was
     /// changed yet.
     pub(super) fn delegated(&mut self) -> Option<Client> {
@@ -362,6 +382,11 @@ impl<'a> Work<'a> {
     /// Whether plans are only shown.
     pub(super) fn is_shown(&self) -> bool {
         self.purpose == Purpose::Show
+    }
+
+    /// Whether nothing is written (`-t`).
+    pub(super) fn is_test(&self) -> bool {
+        self.test == TestMode::On
     }
 
     /// The plan that was kept last.

@@ -1,0 +1,451 @@
+//! `image minimise`: images get as short as what is in them, whole at every moment.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
+
+const MIB: u64 = 1 << 20;
+/// Extents of 256 KiB.
+const EXTENT: u64 = 256 << 10;
+/// The volumes that stay, and their extents; of `a`, which is removed, there are five.
+const VOLUMES: [(&str, u64); 2] = [("b", 7), ("c", 3)];
+/// Where the first extent of a physical volume begins.
+const START: u64 = MIB;
+
+/// For a server on a machine that does something else as well.
+const PATIENCE: Duration = Duration::from_mins(1);
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// What is around the physical volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Nothing,
+    Gpt,
+    Mbr,
+}
+
+/// When an image is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Killed,
+    Done,
+}
+
+/// `disk.img`, with the group `sys` in it.
+struct Image {
+    scratch: Scratch,
+    around: Around,
+}
+
+impl Image {
+    /// An image of 32 MiB without anything.
+    fn empty(name: &str, around: Around) -> Self {
+        let scratch = Scratch::new(name);
+        scratch.sparse("disk.img", 32 * MIB);
+        Self { scratch, around }
+    }
+
+    /// One without a group.
+    fn blank(name: &str, around: Around) -> Self {
+        let image = Self::empty(name, around);
+        match around {
+            Around::Nothing => {}
+            Around::Gpt => image.partition("label: gpt\nsize=2MiB, type=uefi\ntype=lvm\n"),
+            Around::Mbr => image.partition("label: dos\nsize=2MiB, type=ef\ntype=8e\n"),
+        }
+        image
+    }
+
+    /// One whose group has a hole in front of its volumes.
+    fn new(name: &str, around: Around) -> Self {
+        let image = Self::blank(name, around);
+        image.fill(&[]);
+        image
+    }
+
+    fn partition(&self, table: &str) {
+        let tool = Tool::new("sfdisk").arg("--quiet").arg(self.path());
+        tool.input(table).succeed();
+    }
+
+    fn fill(&self, options: &[&str]) {
+        let pv = self.pv();
+        self.ashlar("pvcreate").args(options).arg(&pv).succeed();
+        self.ashlar("vgcreate -s 256k sys").arg(&pv).succeed();
+        self.ashlar("lvcreate -l 5 -n a sys").succeed();
+        for (name, extents) in VOLUMES {
+            let create = format!("lvcreate -l {extents} -n {name} sys");
+            self.ashlar(&create).succeed();
+            let file = self.scratch.join(name);
+            fs::write(&file, content(name, extents)).expect("room for it");
+            let copy = self.ashlar("cp").arg(&file);
+            copy.arg(format!("sys/{name}")).succeed();
+        }
+        self.ashlar("lvremove -y sys/a").succeed();
+    }
+
+    fn path(&self) -> PathBuf {
+        self.scratch.join("disk.img")
+    }
+
+    fn pv(&self) -> String {
+        let number = if self.around == Around::Nothing {
+            ""
+        } else {
+            ":2"
+        };
+        format!("{}{number}", self.path().display())
+    }
+
+    fn on_image(&self, tool: Tool) -> Tool {
+        tool.env("ASHLAR_DEVICES", self.path())
+            .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"))
+            .env("LVM_LOCKING_DIR", self.scratch.join("locks"))
+            .env("LVM_SYSTEM_DIR", self.scratch.join("lvm"))
+            .env("ASHLAR_IO", "threads")
+    }
+
+    fn ashlar(&self, line: &str) -> Tool {
+        self.on_image(ashlar()).args(line.split_whitespace())
+    }
+
+    fn minimise(&self) -> Tool {
+        self.ashlar("image minimise -y").arg(self.path())
+    }
+
+    fn size(&self) -> u64 {
+        fs::metadata(self.path()).expect("our own image").size()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        fs::read(self.path()).expect("our own image")
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) {
+        let file = File::options().write(true).open(self.path());
+        let file = file.expect("our own image");
+        file.write_all_at(bytes, at)
+            .expect("room for our own image");
+    }
+
+    /// Waits until a server that was told to end is gone.
+    fn is_served_by_nobody(&self) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let owners = self.ashlar("owners").succeed().text();
+            if !owners.contains("sys") {
+                return;
+            }
+            assert!(Instant::now() < end, "still served: {owners}");
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// It is refused with these words, and nothing is written.
+    fn refused(&self, words: &str) {
+        let before = self.bytes();
+        let finished = self.minimise().exit(5);
+        assert!(finished.complaints().contains(words), "{words}: {finished}");
+        assert!(before == self.bytes(), "{words}: something was written");
+    }
+
+    /// The volumes hold what was written to them.
+    fn is_whole(&self, moment: Moment, when: &str) {
+        for (name, extents) in VOLUMES {
+            let read = self.ashlar(&format!("cat sys/{name}")).succeed();
+            assert!(read.stdout == content(name, extents), "{name}, {when}");
+        }
+        if self.around != Around::Nothing {
+            let verify = Tool::new("sfdisk").arg("--verify").arg(self.path());
+            let said = verify.succeed();
+            let is_sound = said.text().contains("No errors detected.");
+            // Between the table and the end of the file, the copy is not at the end.
+            let is_between = said.complaints().contains("will be corrected by write");
+            let is_fine = is_sound || moment == Moment::Killed && is_between;
+            assert!(is_fine, "{when}: {said}");
+            let dump = Tool::new("sfdisk").arg("--dump").arg(self.path()).succeed();
+            assert!(
+                dump.text().contains("disk.img2 : start=        6144"),
+                "{dump}"
+            );
+        }
+    }
+
+    /// Stock accepts the physical volume, and finds the volumes in it.
+    fn is_accepted_by_stock(&self) {
+        let start = match self.around {
+            Around::Nothing => 0,
+            Around::Gpt | Around::Mbr => 3 * MIB,
+        };
+        let cut = self.scratch.join("pv.img");
+        fs::write(&cut, &self.bytes()[start as usize..]).expect("room for it");
+        let device = LoopDevice::attach(&cut, Access::ReadWrite);
+        let stock = Stock::on([&device]);
+        stock.without_driver("vgck").arg("sys").succeed();
+        let fields = [
+            "--noheadings",
+            "-o",
+            "pv_pe_count,pv_pe_alloc_count,pv_mda_count",
+        ];
+        let pvs = stock.without_driver("pvs").args(fields).succeed();
+        let used: u64 = VOLUMES.iter().map(|(_, extents)| extents).sum();
+        let expected = [used.to_string(), used.to_string(), "1".to_owned()];
+        let text = pvs.text();
+        assert!(text.split_whitespace().eq(expected), "{pvs}");
+    }
+}
+
+/// Bytes that no other place of any volume holds.
+fn content(name: &str, extents: u64) -> Vec<u8> {
+    let words = (0..extents * EXTENT / 16).map(|at| format!("{name} {at:>13}\n"));
+    words.collect::<String>().into_bytes()
+}
+
+/// What the image of `around` has at last.
+fn least(around: Around) -> u64 {
+    let used: u64 = VOLUMES.iter().map(|(_, extents)| extents * EXTENT).sum();
+    let end = START + used;
+    match around {
+        Around::Nothing => end.next_multiple_of(MIB),
+        Around::Mbr => (3 * MIB + end).next_multiple_of(MIB),
+        // And the copy of the table.
+        Around::Gpt => (3 * MIB + end).next_multiple_of(MIB) + MIB,
+    }
+}
+
+#[test]
+fn images_end_behind_what_is_in_them() {
+    // Proves: the plan says what comes, and writes nothing; then the volumes hold what they held,
+    // the file has the least size, stock and sfdisk accept it, and a second time nothing is done.
+    for around in [Around::Nothing, Around::Gpt, Around::Mbr] {
+        let image = Image::new("minimise", around);
+        let before = image.bytes();
+        let plan = image.ashlar("plan --json image minimise").arg(image.path());
+        let plan = plan.succeed().text();
+        let size = format!("\"bytes_now\":{}, \"bytes\":{}", 32 * MIB, least(around));
+        assert!(plan.contains(&size), "{plan}");
+        let gets = "\"lv_name\":\"b\", \"gets\":[{";
+        assert!(
+            plan.contains(gets) && plan.contains("as it can be?"),
+            "{plan}"
+        );
+        image
+            .ashlar("image minimise -t -y")
+            .arg(image.path())
+            .succeed();
+        assert!(before == image.bytes(), "only a look");
+        let done = image.minimise().succeed().text();
+        let said = format!("has {} bytes, and not {}.", least(around), 32 * MIB);
+        assert!(done.contains(&said), "{done}");
+        assert_eq!(image.size(), least(around), "{around:?}");
+        image.is_whole(Moment::Done, "minimised");
+        image.is_accepted_by_stock();
+        let again = image.minimise().succeed().text();
+        assert!(again.contains("is as short as it can be."), "{again}");
+        let plan = image.ashlar("plan image minimise").arg(image.path());
+        let plan = plan.succeed().text();
+        assert!(plan.contains("is as short as it can be."), "{plan}");
+        // And it may grow again.
+        Tool::new("truncate")
+            .args(["-s", "+4M"])
+            .arg(image.path())
+            .succeed();
+        if around == Around::Nothing {
+            image.ashlar("pvresize").arg(image.pv()).succeed();
+            image.ashlar("lvcreate -l 8 -n more sys").succeed();
+        }
+    }
+}
+
+#[test]
+fn a_killed_command_goes_on() {
+    // Proves: kill -9 at calls of each kind leaves volumes with what they held and a table that
+    // sfdisk accepts, and the same command again ends where one that was not killed does.
+    const KINDS: [&str; 4] = [
+        "pwrite64,pwritev,pwritev2",
+        "fdatasync,fsync",
+        "fallocate",
+        "ftruncate",
+    ];
+    let every = std::env::var_os("ASHLAR_EVERY_KILL").is_some();
+    let stride = if every { 1 } else { 3 };
+    let image = Image::new("minimise-killed", Around::Gpt);
+    let before = image.bytes();
+    let mut kills = Vec::new();
+    for (kind, calls) in KINDS.iter().enumerate() {
+        let mut count = 0;
+        let mut call = 1;
+        loop {
+            assert!(call < 500, "it never ended");
+            fs::write(image.path(), &before).expect("our own image");
+            if !killed(&image, calls, call) {
+                break;
+            }
+            count += 1;
+            let when = format!("killed at call {call} of {calls}");
+            image.is_whole(Moment::Killed, &when);
+            image.minimise().succeed();
+            assert_eq!(image.size(), least(Around::Gpt));
+            image.is_whole(Moment::Done, "after the next command");
+            call += if kind == 0 { stride } else { 1 };
+        }
+        kills.push(count);
+    }
+    println!("{kills:?} kills");
+    assert!(kills.iter().all(|count| *count > 0), "{kills:?}");
+}
+
+/// Whether the command was killed as it made this call.
+fn killed(image: &Image, calls: &str, call: usize) -> bool {
+    let strace = Tool::new("strace")
+        .args(["-f", "-qqq", "-e"])
+        .arg(format!("trace={calls}"))
+        .arg("-e")
+        .arg(format!("inject={calls}:signal=KILL:when={call}"))
+        .arg("-o")
+        .arg(image.scratch.join("calls"))
+        .arg(ashlar_path());
+    let strace = image.on_image(strace);
+    let finished = strace.args(["image", "minimise", "-y"]).arg(image.path());
+    match finished.run() {
+        Finished { code: Some(0), .. } => false,
+        Finished {
+            code: None | Some(137),
+            ..
+        } => true,
+        finished => panic!("{finished}"),
+    }
+}
+
+#[test]
+fn only_zeros_are_cut_off() {
+    // Proves: whatever lies behind the physical volume and is neither zero nor the table's is kept.
+    for around in [Around::Nothing, Around::Gpt, Around::Mbr] {
+        let image = Image::new("minimise-zeros", around);
+        let short = format!("pvresize -y --setphysicalvolumesize 8m {}", image.pv());
+        image.ashlar(&short).succeed();
+        let at = 20 * MIB + 512;
+        image.write(at, b"mine");
+        image.refused(&format!(
+            "something lies behind the physical volume, at byte {at}"
+        ));
+        image.write(at, &[0; 4]);
+        image.minimise().succeed();
+        image.is_whole(Moment::Done, "minimised");
+        assert_eq!(image.size(), least(around));
+    }
+    let image = Image::new("minimise-footer", Around::Mbr);
+    Tool::new("truncate")
+        .args(["-s", "+1M"])
+        .arg(image.path())
+        .succeed();
+    image.write(33 * MIB - 512, b"conectix");
+    image.refused("something lies behind the physical volume");
+}
+
+#[test]
+fn what_lies_behind_a_partition_keeps_it() {
+    // Proves: another partition behind, a logical partition, and a damaged table are refused.
+    let table = "label: gpt\nsize=2MiB, type=uefi\nsize=20MiB, type=lvm\ntype=linux\n";
+    let dos = "label: dos\nsize=2MiB, type=ef\nsize=20MiB, type=8e\ntype=5\n";
+    for (around, table) in [(Around::Gpt, table), (Around::Mbr, dos)] {
+        let image = Image::empty("minimise-behind", around);
+        image.partition(table);
+        image.fill(&[]);
+        image.refused("lies behind it");
+    }
+    let image = Image::new("minimise-table", Around::Gpt);
+    let header = image.bytes()[512..1024].to_vec();
+    image.write(512 + 60, &[header[60] ^ 1]);
+    image.refused("repair the table first");
+}
+
+#[test]
+fn unusual_tables_are_kept_whole() {
+    // Proves: a table with more entries, and one whose file grew, with its old copy in the middle.
+    for (table, grown) in [
+        ("table-length: 256\n", 0),
+        ("", 8),
+        ("table-length: 4\n", 1),
+    ] {
+        let image = Image::empty("minimise-tables", Around::Gpt);
+        let parts = "size=2MiB, type=uefi\ntype=lvm\n";
+        image.partition(&format!("label: gpt\nfirst-lba: 2048\n{table}\n{parts}"));
+        image.fill(&[]);
+        let grown = format!("+{grown}M");
+        Tool::new("truncate")
+            .args(["-s", &grown])
+            .arg(image.path())
+            .succeed();
+        image.minimise().succeed();
+        assert_eq!(image.size(), least(Around::Gpt), "{table}");
+        image.is_whole(Moment::Done, table);
+        image.is_accepted_by_stock();
+    }
+}
+
+#[test]
+fn images_in_use_or_in_doubt_are_left_alone() {
+    // Proves: a volume that is attached, a loop device over the image, an exported group, one that
+    // is not whole, and a copy are refused with nothing written.
+    let image = Image::new("minimise-use", Around::Nothing);
+    image.ashlar("attach sys/b").succeed();
+    image.refused("is served by process");
+    image.ashlar("detach sys/b").succeed();
+    image.is_served_by_nobody();
+    let device = LoopDevice::attach(&image.path(), Access::ReadOnly);
+    image.refused("stands over it: losetup -d");
+    drop(device);
+    image.ashlar("vgexport sys").succeed();
+    image.refused("is exported");
+    image.ashlar("vgimport sys").succeed();
+    let copy = image.scratch.join("copy.img");
+    fs::copy(image.path(), &copy).expect("room for it");
+    let both = image
+        .ashlar("image minimise -y --devices")
+        .arg(image.path());
+    let both = both.arg("--devices").arg(&copy).arg(image.path()).exit(5);
+    assert!(both.complaints().contains("cop"), "{both}");
+    fs::remove_file(&copy).expect("our own image");
+    let other = image.scratch.sparse("other.img", 8 * MIB);
+    let extend = image.ashlar("vgextend --devices").arg(image.path());
+    extend
+        .arg("--devices")
+        .arg(&other)
+        .arg("sys")
+        .arg(&other)
+        .succeed();
+    image.refused("while PVs are missing");
+}
+
+#[test]
+fn what_cannot_move_stays() {
+    // Proves: a contiguous volume and a mirror's copies stay where they are, and are named; a
+    // second metadata area at the end keeps the size of the physical volume.
+    let image = Image::new("minimise-fixed", Around::Nothing);
+    image.ashlar("lvchange --alloc contiguous sys/c").succeed();
+    let done = image.minimise().succeed().text();
+    assert!(
+        done.contains("Logical volume sys/c stays where it is"),
+        "{done}"
+    );
+    assert_eq!(
+        image.size(),
+        START.next_multiple_of(MIB) + 4 * MIB,
+        "15 extents"
+    );
+    image.is_whole(Moment::Done, "c stayed");
+    let image = Image::blank("minimise-areas", Around::Nothing);
+    image.fill(&["--metadatacopies", "2"]);
+    let done = image.minimise().succeed().text();
+    assert!(
+        done.contains("its second metadata area is at its end"),
+        "{done}"
+    );
+    assert_eq!(image.size(), 32 * MIB);
+    image.is_whole(Moment::Done, "nothing was done");
+}
