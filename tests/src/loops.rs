@@ -83,7 +83,7 @@ pub(crate) fn backing_file(node: &Path) -> PathBuf {
 fn sweep() {
     for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
         let file = fs::read_to_string(entry.path().join("loop/backing_file"));
-        if file.is_ok_and(|file| scratch::is_stale(Path::new(file.trim()))) {
+        if file.is_ok_and(|file| is_left(file.trim_end())) {
             Tool::new("losetup")
                 .arg("-d")
                 .arg(Path::new("/dev").join(entry.file_name()))
@@ -91,3 +91,13 @@ fn sweep() {
         }
     }
 }
+
+/// Whether a loop device over this file, as the kernel writes it, was left by a run that is over. A
+/// file that is not to be found belongs to another root, in which its process may well live.
+fn is_left(file: &str) -> bool {
+    let is_here = file.ends_with(" (deleted)") || Path::new(file).exists();
+    is_here && scratch::is_stale(Path::new(file))
+}
+
+#[cfg(test)]
+mod tests;
