@@ -48,6 +48,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("ddrescuelog", "gddrescue"),
     ("faketime", "faketime"),
     ("unshare", "util-linux"),
+    ("kill", "procps"),
     ("mkfs.vfat", "dosfstools"),
     ("mcopy", "mtools"),
     ("zsh", "zsh"),
