@@ -68,6 +68,7 @@ fn not_tried() -> Report {
     Report {
         failure,
         tests: (0, 0),
+        failed: Vec::new(),
         time: Duration::ZERO,
     }
 }
@@ -85,6 +86,10 @@ fn summarise(steps: &[Step], reports: &[Report], time: Duration) -> Outcome {
             .map_or("ok".to_owned(), |f| format!("FAILED: {f}"));
         let seconds = report.time.as_secs_f64();
         println!("{:<12} {seconds:>6.1} s  {tests:>6}  {result}", step.name);
+        // Far above in the output; who sees only its end needs them, too.
+        for name in &report.failed {
+            println!("{:<12} failed: {name}", "");
+        }
     }
     let failed = reports
         .iter()

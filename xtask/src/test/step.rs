@@ -38,7 +38,18 @@ pub(super) struct Report {
     pub(super) failure: Option<String>,
     /// Tests that passed and failed, as the test binaries say.
     pub(super) tests: (usize, usize),
+    /// The names of those that failed.
+    pub(super) failed: Vec<String>,
     pub(super) time: Duration,
+}
+
+/// What the test binaries of a step say.
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    /// The names of those that failed.
+    names: Vec<String>,
 }
 
 /// After the watch has ended nobody holds the pipe, unless a process could not be killed.
@@ -48,18 +59,19 @@ impl Step {
     /// Runs the step to its end.
     pub(super) fn run(&self) -> Report {
         let start = Instant::now();
-        let (failure, tests) = match self.watched() {
-            Ok((code, tests)) => (self.judge(code, tests), tests),
-            Err(message) => (Some(message), (0, 0)),
+        let (failure, tally) = match self.watched() {
+            Ok((code, tally)) => (self.judge(code, (tally.passed, tally.failed)), tally),
+            Err(message) => (Some(message), Tally::default()),
         };
         Report {
             failure,
-            tests,
+            tests: (tally.passed, tally.failed),
+            failed: tally.names,
             time: start.elapsed(),
         }
     }
 
-    fn watched(&self) -> Result<(Option<i32>, (usize, usize)), String> {
+    fn watched(&self) -> Result<(Option<i32>, Tally), String> {
         let mut child = Command::new(steps::xtask())
             .args(["watch", "--limit", &self.limit.as_secs().to_string()])
             .args(["--until-stdin-closes", "--"])
@@ -77,23 +89,25 @@ impl Step {
         let lifeline = child.stdin.take();
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
-            let mut tests = (0, 0);
+            let mut tally = Tally::default();
             for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
                 let line = String::from_utf8_lossy(&line);
                 // The reader of our own output may have gone; the count still matters.
                 let _ = writeln!(std::io::stdout(), "{line}");
                 if let Some((passed, failed)) = test_result(&line) {
-                    tests = (tests.0 + passed, tests.1 + failed);
+                    tally.passed += passed;
+                    tally.failed += failed;
                 }
+                tally.names.extend(failed_test(&line).map(str::to_owned));
             }
-            sender.send(tests)
+            sender.send(tally)
         });
         let status = child
             .wait()
             .map_err(|error| format!("cannot be waited for: {error}"))?;
         drop(lifeline);
-        let tests = receiver.recv_timeout(OUTPUT_MAX).unwrap_or((0, 0));
-        Ok((status.code(), tests))
+        let tally = receiver.recv_timeout(OUTPUT_MAX).unwrap_or_default();
+        Ok((status.code(), tally))
     }
 
     fn judge(&self, code: Option<i32>, (passed, failed): (usize, usize)) -> Option<String> {
@@ -120,6 +134,11 @@ fn test_result(line: &str) -> Option<(usize, usize)> {
         .split("; ")
         .map(|part| part.split(' ').next()?.parse().ok());
     Some((numbers.next()??, numbers.next()??))
+}
+
+/// The name in a line like `test owner::ends ... FAILED`.
+fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
 #[cfg(test)]

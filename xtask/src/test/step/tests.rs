@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Counts, Step, test_result};
+use super::{Counts, Step, failed_test, test_result};
 
 fn judged(code: i32, tests: (usize, usize), counts: Counts) -> Option<String> {
     let limit = Duration::from_secs(9);
@@ -52,4 +52,14 @@ fn counts_are_read_from_the_closing_line() {
     assert_eq!(test_result(line), Some((12, 3)));
     assert_eq!(test_result("test result: ok. many"), None);
     assert_eq!(test_result("test a ... ok"), None);
+}
+
+#[test]
+fn failed_tests_are_named() {
+    assert_eq!(
+        failed_test("test owner::ends ... FAILED"),
+        Some("owner::ends")
+    );
+    assert_eq!(failed_test("test owner::ends ... ok"), None);
+    assert_eq!(failed_test("owner::ends ... FAILED"), None);
 }
