@@ -3,16 +3,20 @@
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+
+/// A lock in a text of `/proc/locks`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeldLock {
+    /// Who holds it; `None` where the kernel does not tell.
+    pub(super) pid: Option<u32>,
+    /// Whether others may hold it, too.
+    pub(super) is_shared: bool,
+}
 
 /// Words that name the processes that hold a lock on `file`, for an error; empty if unknown.
 pub(super) fn holders(file: &File) -> String {
-    let (Ok(metadata), Ok(locks)) = (file.metadata(), std::fs::read_to_string("/proc/locks"))
-    else {
-        return String::new();
-    };
-    let place = place(&metadata);
-    let names: Vec<String> = pids(&locks, &place).map(describe).collect();
+    let pids = locks_on(file).into_iter().filter_map(|lock| lock.pid);
+    let names: Vec<String> = pids.map(describe).collect();
     if names.is_empty() {
         String::new()
     } else {
@@ -22,18 +26,21 @@ pub(super) fn holders(file: &File) -> String {
 
 /// Whether ashlars, and nobody else, have `file` locked, all of them shared: they serve a group.
 pub(super) fn is_served(file: &File) -> bool {
-    let (Ok(metadata), Ok(locks)) = (file.metadata(), std::fs::read_to_string("/proc/locks"))
-    else {
-        return false;
-    };
-    let place = place(&metadata);
-    let mut held = locks.lines().filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let holds = words.get(1) != Some(&"->") && words.get(5) == Some(&place.as_str());
-        holds.then(|| words[3] == "READ" && words[4].parse().is_ok_and(is_ashlar))
-    });
-    let first = held.next();
-    first == Some(true) && held.all(|is_reader| is_reader)
+    are_shared_by(&locks_on(file), is_ashlar)
+}
+
+/// Whether there are locks, and all of them are shared and held by processes that are `meant`.
+pub(super) fn are_shared_by(locks: &[HeldLock], is_meant: impl Fn(u32) -> bool) -> bool {
+    let is_reader = |lock: &HeldLock| lock.is_shared && lock.pid.is_some_and(&is_meant);
+    !locks.is_empty() && locks.iter().all(is_reader)
+}
+
+/// The locks on the whole of `file`; none where that cannot be read.
+fn locks_on(file: &File) -> Vec<HeldLock> {
+    match (file.metadata(), std::fs::read_to_string("/proc/locks")) {
+        (Ok(metadata), Ok(locks)) => held(&locks, &place(&metadata)),
+        _ => Vec::new(),
+    }
 }
 
 /// How `/proc/locks` names a file.
@@ -43,42 +50,36 @@ fn place(metadata: &Metadata) -> String {
     format!("{major:02x}:{minor:02x}:{}", metadata.ino())
 }
 
-/// The processes in a text of `/proc/locks` that hold a lock on the file at `place`.
-pub(super) fn pids<'a>(locks: &'a str, place: &'a str) -> impl Iterator<Item = u32> + 'a {
-    locks.lines().filter_map(move |line| {
+/// The locks in a text of `/proc/locks` on the file at `place`.
+pub(super) fn held(locks: &str, place: &str) -> Vec<HeldLock> {
+    let lines = locks.lines().filter_map(|line| {
         // "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"; who waits has "->" in front.
         let words: Vec<&str> = line.split_whitespace().collect();
         let holds = words.get(1) != Some(&"->") && words.get(5) == Some(&place);
-        holds.then(|| words[4].parse().ok()).flatten()
-    })
+        holds.then(|| HeldLock {
+            pid: words[4].parse().ok(),
+            is_shared: words[3] == "READ",
+        })
+    });
+    lines.collect()
 }
 
 /// The processes, beside this one, that hold one of `bytes` of `file` locked through an open file.
 /// Of such locks `/proc/locks` names nobody; what is said of each open file does, to its user and
 /// to root.
 pub(super) fn byte_holders(file: &impl AsFd, bytes: &[u64]) -> Vec<u32> {
-    let own = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    let (Ok(wanted), Ok(stat)) = (std::fs::read_link(own), rustix::fs::fstat(file)) else {
+    let Ok(stat) = rustix::fs::fstat(file) else {
         return Vec::new();
     };
-    let is_it = |pid: u32, number: &str| {
-        let link = std::fs::read_link(format!("/proc/{pid}/fd/{number}"));
-        let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"));
-        link.is_ok_and(|link| link == wanted)
-            && text.is_ok_and(|text| bytes.iter().any(|byte| has_lock(&text, stat.st_ino, *byte)))
-    };
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut found: Vec<u32> = numbers
-        .filter(|pid| {
-            let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
-            let mut files = files.into_iter().flatten().flatten();
-            *pid != std::process::id()
-                && files.any(|file| is_it(*pid, &file.file_name().to_string_lossy()))
-        })
-        .collect();
-    found.sort_unstable();
-    found
+    let holds = |text: &str| bytes.iter().any(|byte| has_lock(text, stat.st_ino, *byte));
+    others_with_open(
+        file,
+        |_| true,
+        |pid, number| {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"));
+            text.is_ok_and(|text| holds(&text))
+        },
+    )
 }
 
 /// Whether the text of an open file says that it holds `byte` of the file with this inode.
@@ -125,14 +126,33 @@ pub(super) fn ashlars(file: &impl AsFd, byte: u64) -> String {
 
 /// The ashlars that have the file open.
 fn openers(file: &impl AsFd) -> Vec<u32> {
+    others_with_open(file, is_ashlar, |_, _| true)
+}
+
+/// The processes beside this one that are `meant` and have the file open, as far as they can be
+/// seen: by the names of files alone, since to look at the files themselves would wait for stuck
+/// servers. `counts` is asked of each of their open files, by its number.
+fn others_with_open(
+    file: &impl AsFd,
+    is_meant: impl Fn(u32) -> bool,
+    counts: impl Fn(u32, &str) -> bool,
+) -> Vec<u32> {
     let own = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let Ok(wanted) = std::fs::read_link(own) else {
         return Vec::new();
     };
+    let has_open = |pid: u32| {
+        let links = std::fs::read_dir(format!("/proc/{pid}/fd"));
+        let mut links = links.into_iter().flatten().flatten();
+        links.any(|link| {
+            std::fs::read_link(link.path()).is_ok_and(|target| target == wanted)
+                && counts(pid, &link.file_name().to_string_lossy())
+        })
+    };
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut found: Vec<u32> = numbers
-        .filter(|pid| *pid != std::process::id() && is_ashlar(*pid) && has_open(*pid, &wanted))
+        .filter(|pid| *pid != std::process::id() && is_meant(*pid) && has_open(*pid))
         .collect();
     found.sort_unstable();
     found
@@ -145,13 +165,6 @@ fn is_ashlar(pid: u32) -> bool {
     let own = program("self");
     name.is_ok_and(|name| name.trim() == "ashlar")
         || own.is_some() && program(&pid.to_string()) == own
-}
-
-/// By the names of files alone: to look at the files themselves would wait for stuck servers.
-fn has_open(pid: u32, wanted: &Path) -> bool {
-    let links = std::fs::read_dir(format!("/proc/{pid}/fd"));
-    let mut links = links.into_iter().flatten().flatten();
-    links.any(|link| std::fs::read_link(link.path()).is_ok_and(|target| target == wanted))
 }
 
 /// A process by its name and number.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use block::file::LockMode::{Exclusive, Shared};
 use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
-use super::holder::{has_lock, pids};
+use super::holder::{HeldLock, are_shared_by, has_lock, held};
 use super::{
     FileId, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same, lock_images,
     lock_pvs, lock_stock,
@@ -84,9 +84,71 @@ fn stock_locks_exclude_and_are_removed() {
 fn holders_are_found() {
     let locks = "1: FLOCK  ADVISORY  WRITE 12 08:01:99 0 EOF\n\
                  1: -> FLOCK  ADVISORY  WRITE 13 08:01:99 0 EOF\n\
-                 2: OFDLCK ADVISORY  WRITE -1 08:01:99 5 5\n\
+                 2: OFDLCK ADVISORY  READ -1 08:01:99 5 5\n\
                  3: FLOCK  ADVISORY  READ 14 08:01:98 0 EOF\n";
-    assert_eq!(pids(locks, "08:01:99").collect::<Vec<_>>(), [12]);
+    let lock = |pid, is_shared| HeldLock { pid, is_shared };
+    let first = [lock(Some(12), false), lock(None, true)];
+    assert_eq!(held(locks, "08:01:99"), first);
+    assert_eq!(held(locks, "08:01:98"), [lock(Some(14), true)]);
+    assert_eq!(held(locks, "08:01:97"), []);
+}
+
+/// A file is served only where it is locked, by ashlars alone, and by all of them shared.
+#[test]
+fn only_shared_locks_of_the_meant_processes_serve() {
+    let lock = |pid, is_shared| HeldLock { pid, is_shared };
+    let serves = |locks: &[HeldLock]| are_shared_by(locks, |pid| pid < 10);
+    assert!(serves(&[lock(Some(1), true), lock(Some(2), true)]));
+    assert!(!serves(&[]));
+    assert!(!serves(&[lock(Some(1), false)]), "a writer");
+    assert!(!serves(&[lock(Some(11), true)]), "somebody else");
+    assert!(!serves(&[lock(None, true)]), "nobody knows who");
+    assert!(!serves(&[lock(Some(1), true), lock(Some(2), false)]));
+    assert!(!serves(&[lock(Some(11), true), lock(Some(1), true)]));
+}
+
+/// Who wants to change what an ashlar serves has the lock shared with it, and keeps others out; in
+/// front of a lock of his own he waits in the queue, and a reader does not.
+#[test]
+fn writers_share_with_servers_and_queue() {
+    let folder = Folder::new();
+    let dir = folder.path("locks");
+    let group = StockName::Group("vg0".to_owned());
+    let long = Duration::from_secs(60);
+    let server = lock_stock(&dir, &group, Shared, long).expect("is free");
+    let writer = lock_stock(&dir, &group, Exclusive, long).expect("this process serves it");
+    let reader = lock_stock(&dir, &group, Shared, long).expect("the writer shares it");
+    drop((server, writer, reader));
+    let queue = open(&folder, "locks/V_vg0:aux");
+    queue.lock().expect("is free");
+    let reader = lock_stock(&dir, &group, Shared, long).expect("readers do not queue");
+    drop(reader);
+    lock_stock(&dir, &group, Exclusive, SHORT)
+        .map(drop)
+        .expect_err("somebody is first");
+}
+
+/// The lock of the devices file is taken without a queue, and its file stays for who waits for it.
+#[test]
+fn the_lock_of_the_devices_file_stays() {
+    let folder = Folder::new();
+    let dir = folder.path("locks");
+    let name = StockName::DevicesFile("system.devices".to_owned());
+    let held = lock_stock(&dir, &name, Exclusive, SHORT).expect("is free");
+    let names = || {
+        let entries = std::fs::read_dir(&dir).expect("lists");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["D_system.devices"]);
+    lock_stock(&dir, &name, Exclusive, SHORT)
+        .map(drop)
+        .expect_err("is held");
+    drop(held);
+    assert_eq!(names(), ["D_system.devices"]);
+    lock_stock(&dir, &name, Exclusive, Duration::from_secs(60))
+        .map(drop)
+        .expect("is free again");
 }
 
 /// A file is locked once, however many physical volumes lie in it: nobody waits for himself.
