@@ -114,7 +114,7 @@ fn writers_share_with_servers_and_queue() {
     let folder = Folder::new();
     let dir = folder.path("locks");
     let group = StockName::Group("vg0".to_owned());
-    let long = Duration::from_secs(60);
+    let long = Duration::from_mins(1);
     let server = lock_stock(&dir, &group, Shared, long).expect("is free");
     let writer = lock_stock(&dir, &group, Exclusive, long).expect("this process serves it");
     let reader = lock_stock(&dir, &group, Shared, long).expect("the writer shares it");
@@ -146,7 +146,7 @@ fn the_lock_of_the_devices_file_stays() {
         .expect_err("is held");
     drop(held);
     assert_eq!(names(), ["D_system.devices"]);
-    lock_stock(&dir, &name, Exclusive, Duration::from_secs(60))
+    lock_stock(&dir, &name, Exclusive, Duration::from_mins(1))
         .map(drop)
         .expect("is free again");
 }
