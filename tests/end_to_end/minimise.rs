@@ -348,6 +348,38 @@ fn only_zeros_are_cut_off() {
 }
 
 #[test]
+fn what_stock_gave_back_is_not_zeroed() {
+    // Proves: stock makes a member shorter and leaves its label as it was. What somebody then
+    // writes behind its end is kept; without it the image gets short, and the label says so.
+    let image = Image::new("minimise-stock", Around::Nothing);
+    {
+        let device = LoopDevice::attach(&image.path(), Access::ReadWrite);
+        let stock = Stock::on([&device]);
+        let resize = stock.without_driver("pvresize");
+        let resize = resize.args(["-y", "--setphysicalvolumesize", "16m"]);
+        resize.arg(device.path()).succeed();
+    }
+    assert_eq!(labelled(&image), 32 * MIB, "stock leaves it");
+    let at = 24 * MIB;
+    image.write(at, b"mine");
+    image.refused(&format!(
+        "something lies behind the physical volume, at byte {at}"
+    ));
+    image.write(at, &[0; 4]);
+    image.minimise().succeed();
+    image.is_whole(Moment::Done, "minimised");
+    assert_eq!(image.size(), least(Around::Nothing));
+    assert!(labelled(&image) <= image.size());
+}
+
+/// The size that the label of a physical volume says.
+fn labelled(image: &Image) -> u64 {
+    // In the second sector, behind 32 bytes of the label and a UUID of 32.
+    let bytes = &image.bytes()[512 + 64..512 + 72];
+    u64::from_le_bytes(bytes.try_into().expect("eight"))
+}
+
+#[test]
 fn what_lies_behind_a_partition_keeps_it() {
     // Proves: another partition behind, a logical partition, and a damaged table are refused.
     let table = "label: gpt\nsize=2MiB, type=uefi\nsize=20MiB, type=lvm\ntype=linux\n";

@@ -9,6 +9,9 @@
 //! The zeros are durable before the commit that makes the physical volume shorter. So whoever then
 //! cuts the device off behind its end cuts nothing but zeros, and can refuse to cut anything else.
 //!
+//! Where it ends now, the group's text says. The size in its label may be an older and larger one:
+//! what lies between the two is not known to be the physical volume's, so it is not zeroed.
+//!
 //! A metadata area or an area for a boot loader is never cut or zeroed, wherever it lies: the
 //! physical volume does not end in front of one. With a second metadata area at its end it keeps
 //! its size.
@@ -45,8 +48,12 @@ pub fn shorten_pv(
     require_apart(vg, pv, header)?;
     let lengths = lengths(vg, pv, header, device, least)?;
     if lengths.new >= lengths.old {
-        let new = lengths.old;
-        return Ok((Change::default(), Lengths { new, ..lengths }));
+        let kept = Lengths {
+            new: lengths.old,
+            ..lengths
+        };
+        let change = mend_label(vg, pv, header, (device, least, kept.new), author)?;
+        return Ok((change, kept));
     }
     let size = PvSize {
         device,
@@ -74,6 +81,34 @@ pub fn shorten_pv(
     Ok((change, lengths))
 }
 
+/// Lets the label say no more than the text does: a `pvresize` that was killed, or stock's, leaves
+/// a size in it that is too large.
+fn mend_label(
+    vg: &VolumeGroup,
+    pv: PvId,
+    header: &PvHeader,
+    (device, least, end): (Sectors, Sectors, Sectors),
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let labelled = header.device_size.whole_sectors();
+    if labelled <= end || end < least {
+        return Ok(Change::default());
+    }
+    let size = PvSize {
+        device,
+        asked: Some(end),
+        least,
+    };
+    let mut change = resize_pv(vg, pv, header, size, author)?;
+    change.messages = vec![Message::note(format!(
+        "The label of physical volume {} says that it has {} sectors, and not {}.",
+        pv_name(vg, pv),
+        end.0,
+        labelled.0
+    ))];
+    Ok(change)
+}
+
 fn lengths(
     vg: &VolumeGroup,
     pv: PvId,
@@ -86,15 +121,15 @@ fn lengths(
     let end_of = |extents: Extents| volume.extent_start(extents, vg.extent_size);
     // It has one extent at least.
     let used = used_end(vg, pv).max(Extents(1));
-    let mut new = end_of(used).ok_or_else(too_large)?.max(least);
+    let mut of_areas = Sectors(0);
     for area in areas(header) {
-        new = new.max(end_of_area(area).ok_or_else(too_large)?);
+        of_areas = of_areas.max(end_of_area(area).ok_or_else(too_large)?);
     }
+    let new = end_of(used).ok_or_else(too_large)?.max(least).max(of_areas);
     let new = new.round_up(UNIT).ok_or_else(too_large)?;
     let known = volume.dev_size.unwrap_or(device);
     let by_extents = end_of(volume.pe_count).ok_or_else(too_large)?;
-    let labelled = header.device_size.whole_sectors();
-    let old = known.max(by_extents).max(labelled).min(device);
+    let old = known.max(by_extents).max(of_areas).min(device);
     Ok(Lengths { old, new })
 }
 

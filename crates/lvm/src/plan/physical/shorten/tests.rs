@@ -61,6 +61,36 @@ fn it_ends_behind_the_last_extent() {
 }
 
 #[test]
+fn what_only_its_label_counts_is_not_its_own() {
+    // Proves: it ends where the text says; of what lies between that and the size in its label
+    // nothing is zeroed, whether it gets shorter or only its label does.
+    let (mut vg, pv) = group(3, 10);
+    let end = Sectors(2048 * 20);
+    vg.pv_mut(pv).dev_size = Some(end);
+    vg.pv_mut(pv).pe_count = Extents(19);
+    let mut header = header(&vg, pv, AreaCount::One);
+    assert_eq!(header.device_size, Bytes(DEVICE.0 * 512));
+    let (change, lengths) = shorten(&vg, pv, &header).expect("it can");
+    let new = Sectors(2048 * 14);
+    assert_eq!((lengths.old, lengths.new), (end, new));
+    let [Before::Fill { pieces, .. }] = &change.before[..] else {
+        panic!("{:?}", change.before);
+    };
+    assert_eq!(pieces[0].length, Bytes((end.0 - new.0) * 512));
+    vg.pv_mut(pv).dev_size = Some(new);
+    vg.pv_mut(pv).pe_count = Extents(13);
+    let (change, lengths) = shorten(&vg, pv, &header).expect("it can");
+    assert_sound(&change);
+    assert_eq!((lengths.old, lengths.new), (new, new));
+    assert_eq!(change.before, []);
+    let edit = HeaderEdit::DeviceSize(Bytes(new.0 * 512));
+    assert_eq!(change.headers[0].edit, edit);
+    header.device_size = Bytes(new.0 * 512);
+    let (change, _) = shorten(&vg, pv, &header).expect("it can");
+    assert!(change.groups.is_empty() && change.headers.is_empty());
+}
+
+#[test]
 fn it_keeps_a_little() {
     // Proves: an empty one has an extent, and none is smaller than the configuration wants.
     let vg = read(&text(&[linear("a", 1, 0, 1)]));
