@@ -20,6 +20,7 @@ mod devices_file;
 mod durability;
 mod filesystems;
 mod handover;
+mod image_use;
 mod kernel;
 mod lab;
 mod layouts;

@@ -3,13 +3,18 @@
 //! The old texts are still in the rings, but their volumes are not what they were if somebody else
 //! has used their extents in between. So every version from the old one to the present one is
 //! walked, and each extent of the old volumes must in each of them either belong to the same place
-//! of the same volume or to nobody:
+//! of the same volume or to nobody, and to nobody only where the volume had no such place then:
 //!
 //! ```text
 //!     version      7 (wanted)   8           9           10 (now)
 //!     pv0 0-9      a 0-9        free        a 0-9       free        may come back
 //!     pv0 10-19    b 0-9        free        c 0-9       free        c has written there: refused
+//!     pv0 20-29    d 0-9        d 0-9       free        free        d is elsewhere since: refused
 //! ```
+//!
+//! What a volume has left by moving is old, and may be overwritten: what was written to the volume
+//! since is where it moved to. What it has left by becoming smaller, or by its removal, is the last
+//! that it held there.
 //!
 //! Volumes with a state of their own on disk (mirrors, RAID, snapshots, pools, caches) come back
 //! only if they never changed: their logs and maps would speak of another time. Where all of them
@@ -385,21 +390,21 @@ fn owner(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> LvId {
     }
 }
 
-/// Finds extents that belong to something else in a later version, and notes volumes whose extents
-/// belong to nobody there.
+/// Finds extents that belong to something else in a later version, or that their volumes have moved
+/// away from, and notes volumes whose extents belong to nobody there.
 fn compare(wanted: &Map, vg: &VolumeGroup, unused: &mut BTreeSet<String>) -> Result<()> {
     let found = Map::of(vg);
     for (pv, pieces) in &wanted.pvs {
         let others = found.pvs.get(pv).map_or(&[][..], Vec::as_slice);
         for piece in pieces {
-            let mut covered = Extents::ZERO;
+            let mut covered = Vec::new();
             for other in others {
                 let start = piece.range.start.max(other.range.start);
                 let end = piece.range.end().min(other.range.end());
                 if start >= end {
                     continue;
                 }
-                covered += end - start;
+                covered.push((start, end));
                 if piece.place(start) != other.place(start) {
                     return Err(refused(format!(
                         "Extents {}-{} of physical volume {pv}, which are logical volume {}'s, \
@@ -412,12 +417,58 @@ fn compare(wanted: &Map, vg: &VolumeGroup, unused: &mut BTreeSet<String>) -> Res
                     )));
                 }
             }
-            if covered < piece.range.length {
+            for (start, end) in left(piece.range, covered) {
+                require_not_moved(piece, (start, end), *pv, vg)?;
                 unused.insert(piece.name.clone());
             }
         }
     }
     Ok(())
+}
+
+/// The parts of a range that are in none of `covered`, which do not overlap.
+fn left(range: ExtentRange, mut covered: Vec<(Extents, Extents)>) -> Vec<(Extents, Extents)> {
+    covered.sort_unstable();
+    covered.push((range.end(), range.end()));
+    let mut at = range.start;
+    let mut left = Vec::new();
+    for (start, end) in covered {
+        if at < start {
+            left.push((at, start));
+        }
+        at = end;
+    }
+    left
+}
+
+/// Fails where the volume has the contents of these extents of its piece elsewhere in `vg`.
+fn require_not_moved(
+    piece: &Piece,
+    (start, end): (Extents, Extents),
+    pv: Uuid,
+    vg: &VolumeGroup,
+) -> Result<()> {
+    let Some(id) = vg.lv_by_uuid(&piece.lv) else {
+        return Ok(());
+    };
+    let (_, _, first) = piece.place(start);
+    let (_, _, last) = piece.place(end - Extents(1));
+    let is_there = vg.lv(id).segments.iter().any(|segment| {
+        let holds_data = !matches!(segment.kind, SegmentType::Zero | SegmentType::Error);
+        holds_data && segment.start.0 <= last && first < (segment.start + segment.length).0
+    });
+    if !is_there {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "Logical volume {} was moved away from extents {}-{} of physical volume {pv} in version \
+         {}: what was written to it since is elsewhere, and they may be overwritten; go back no \
+         further than to version {3}",
+        piece.name,
+        start.0,
+        end.0 - 1,
+        vg.seqno
+    )))
 }
 
 /// The old group on the physical volumes as they are now.

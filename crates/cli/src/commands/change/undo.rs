@@ -29,8 +29,10 @@ pub(super) const COMMAND: Command = Command {
     operands: "VG",
     description: "Writes an older version of the metadata, one that is still on the disks, as a \
         new one. Every version in between is looked at first: where an extent of a volume that \
-        would come back has since belonged to another one, undo refuses, and says which. What was \
-        in extents that were free in between is not known; undo warns then, and asks. A group \
+        would come back has since belonged to another one, or its volume was moved away from it \
+        (pvmove, image minimise), undo refuses, and says which. What was in extents that were free \
+        in between because their volume was removed or became smaller is not known; undo warns \
+        then, and asks. A group \
         that was removed comes back, too, and one whose newest metadata is damaged everywhere. \
         Volumes in use are made smaller only after a question, and never taken away; one whose \
         file system would be cut is refused, unless --fs ignore is said.",
