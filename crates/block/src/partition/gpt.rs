@@ -25,6 +25,34 @@ pub(super) struct Header {
     pub(super) other: u64,
 }
 
+/// A copy of the table: its header, and its entries if those are what the header says.
+pub(super) struct Copy {
+    pub(super) header: Header,
+    pub(super) entries: Option<Vec<u8>>,
+}
+
+/// The copy whose header is block `at`; `None` if there is no valid header.
+pub(super) fn copy(
+    disk: Disk,
+    at: u64,
+    read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
+) -> Result<Option<Copy>> {
+    let Some(place) = disk.blocks(at, 1) else {
+        return Ok(None);
+    };
+    let Some(header) = header(disk, at, &read(place)?) else {
+        return Ok(None);
+    };
+    let mut entries = read(widened(header.entries, disk))?;
+    let is_whole = entries.len() as u64 >= header.entries.len();
+    entries.truncate(header.entries.len() as usize);
+    let is_valid = is_whole && crc32fast::hash(&entries) == header.entries_crc;
+    Ok(Some(Copy {
+        header,
+        entries: is_valid.then_some(entries),
+    }))
+}
+
 /// The header of the first copy, if that is valid, with its blocks.
 pub(super) fn first(
     size: u64,
@@ -32,54 +60,50 @@ pub(super) fn first(
 ) -> Result<Option<(Disk, Header)>> {
     for block in BLOCKS {
         let disk = Disk { size, block };
-        let Some(place) = disk.blocks(1, 1) else {
-            continue;
-        };
-        let Some(header) = header(disk, 1, &read(place)?) else {
-            continue;
-        };
-        let entries = read(widened(header.entries, disk))?;
-        let entries = entries.get(..header.entries.len() as usize);
-        if entries.is_some_and(|entries| crc32fast::hash(entries) == header.entries_crc) {
-            return Ok(Some((disk, header)));
+        let found = copy(disk, 1, read)?.filter(|found| found.entries.is_some());
+        if let Some(found) = found {
+            return Ok(Some((disk, found.header)));
         }
     }
     Ok(None)
 }
 
-/// The table of one copy; `None` if that copy is not valid.
+/// The table of one copy; `None` if that copy is not valid. The other copy is where a valid first
+/// header says, also if only its entries are damaged, or at the end of the disk.
 pub(super) fn read(
     disk: Disk,
     scheme: Scheme,
     read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
 ) -> Result<Option<Table>> {
-    let at = match scheme {
-        Scheme::GptBackup => (disk.size / disk.block).saturating_sub(1),
-        _ => 1,
-    };
-    let Some(place) = disk.blocks(at, 1) else {
-        return Ok(None);
-    };
-    let Some(header) = header(disk, at, &read(place)?) else {
-        return Ok(None);
-    };
-    let entries = read(widened(header.entries, disk))?;
-    let Some(entries) = entries.get(..header.entries.len() as usize) else {
-        return Ok(None);
-    };
-    if crc32fast::hash(entries) != header.entries_crc {
-        return Ok(None);
-    }
-    let mut table = Table::new(scheme);
-    for (entry, number) in entries.chunks_exact(header.entry_len).zip(1..) {
-        add(disk, number, entry, &mut table);
-    }
+    let last = (disk.size / disk.block).saturating_sub(1);
+    let mut places = vec![1];
     if scheme == Scheme::GptBackup {
-        table.remark(format_args!(
-            "the GPT at the beginning of the disk is damaged; its copy at the end is used"
-        ));
+        let first = copy(disk, 1, read)?;
+        let named = first.map(|first| first.header.other);
+        places = named.into_iter().filter(|at| *at > 1).collect();
+        places.push(last);
     }
-    Ok(Some(table))
+    for at in places {
+        let Some(found) = copy(disk, at, read)? else {
+            continue;
+        };
+        let Some(entries) = found.entries else {
+            continue;
+        };
+        let mut table = Table::new(scheme);
+        let each = entries.chunks_exact(found.header.entry_len);
+        for (entry, number) in each.zip(1..) {
+            add(disk, number, entry, &mut table);
+        }
+        if scheme == Scheme::GptBackup {
+            let place = if at == last { " at the end" } else { "" };
+            table.remark(format_args!(
+                "the GPT at the beginning of the disk is damaged; its copy{place} is used"
+            ));
+        }
+        return Ok(Some(table));
+    }
+    Ok(None)
 }
 
 /// The whole blocks of an array that begins on a block.

@@ -189,6 +189,18 @@ fn a_disk_that_grew_has_an_old_copy_in_its_middle() {
 }
 
 #[test]
+fn a_first_header_says_where_the_copy_is() {
+    // Proves: damaged entries behind a valid header do not hide the copy of a disk that grew.
+    let mut disk = gpt(USUAL);
+    disk.resize(64 * MIB, 0);
+    disk[2 * 512 + 5 * 512] ^= 1;
+    let found = table(&disk).expect("it can be used").expect("there is one");
+    assert_eq!(found.scheme, Scheme::GptBackup);
+    assert_eq!(places(&disk), WAS);
+    assert!(refusal(&disk, 3).contains("repair the table first"));
+}
+
+#[test]
 fn an_mbr_changes_in_one_sector() {
     // Proves: the count of the last partition, whichever number it has, and nothing else.
     let mut disk = vec![0; 16 * MIB];
