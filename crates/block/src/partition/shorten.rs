@@ -8,12 +8,19 @@
 //!
 //! A pure function: it reads, and says what is to be written. The copy of a GPT is written at the
 //! new end first, where nothing of worth lies any more; then, in one write, all of the first
-//! copy; so at every moment one of the two that were there is whole. An MBR changes in one sector.
-//! The disk is cut last. Whatever ends this in between, the same call says what is left to do.
+//! copy. Meanwhile a copy at the end of the disk is whole: the one that is there, or on a disk that
+//! grew one that is written before all others. Where the next copy would reach into it, the disk
+//! keeps its size, and the one takes the other's place. An MBR changes in one sector. The disk is
+//! cut last. Whatever ends this in between, the same call says what is left to do.
+//!
+//! On a disk that grew, the copy that the header names lies in the middle. It becomes zeros before
+//! the first copy names another one: afterwards nothing would say what it is.
 //!
 //! Refused is what it does not understand: logical partitions, tables that are damaged, a GPT
 //! beside other entries in the first sector, one whose entries do not follow its header, and
 //! partitions with something behind them.
+
+use std::collections::BTreeSet;
 
 use super::gpt::{self, Header};
 use super::mbr;
@@ -131,37 +138,48 @@ fn shorten_gpt(
     let array = header.entries.len().next_multiple_of(block);
     let behind = array + block;
     let needed = partition.end() + behind;
-    let new = needed.next_multiple_of(ALIGNMENT).min(size / block * block);
-    let mut front = read(Range::new(0, 2 * block + array))?;
+    let whole = size / block * block;
+    let mut new = needed.next_multiple_of(ALIGNMENT).min(whole);
+    let front = read(Range::new(0, 2 * block + array))?;
     if new < needed || !partition.end().is_multiple_of(block) {
         return refused("there is no room for the copy of its GPT");
     }
-    if !mbr::protect(&mut front, new / block - 1) {
-        return refused("its first sector has entries beside the one that protects the GPT");
+    if whole - new < behind {
+        new = whole;
     }
-    let (head, entries) = front.split_at_mut(2 * block as usize);
-    let head = &mut head[block as usize..];
-    let entry = (number as usize - 1) * header.entry_len;
-    let last = partition.end() / block - 1;
-    set(entries, entry + ENTRY_LAST, last);
-    let entries_sum = crc32fast::hash(&entries[..header.entries.len() as usize]);
-    head[ENTRIES_SUM..ENTRIES_SUM + 4].copy_from_slice(&entries_sum.to_le_bytes());
-    let copy_at = new / block - 1;
-    let copies = copies(disk, (&header, head), read)?;
-    set(head, OTHER, copy_at);
-    set(head, LAST, (new - behind) / block - 1);
-    seal(head);
-    let mut copy = head.to_vec();
-    set(&mut copy, HERE, copy_at);
-    set(&mut copy, OTHER, 1);
-    set(&mut copy, ENTRIES, (new - behind) / block);
-    seal(&mut copy);
-    let back = [&*entries, &copy[..]].concat();
-    let mut writes = vec![(new - behind, back), (0, front)];
+    let (head, entries) = front.split_at(2 * block as usize);
+    let present = Present {
+        disk,
+        header: &header,
+        head: &head[block as usize..],
+        entries,
+        last_at: (number as usize - 1) * header.entry_len + ENTRY_LAST,
+    };
+    let Some([back, next_front]) = present.shorter(&front, partition.end(), new) else {
+        return refused("its first sector has entries beside the one that protects the GPT");
+    };
+    let back = (new - behind, back);
+    let (at_end, mut kept) = (whole / block - 1, vec![Range::new(back.0, behind)]);
+    let mut copies = present.copies(at_end, read)?;
+    let mut writes = Vec::new();
+    if new < whole && !present.is_at(at_end, read)? {
+        writes.push((whole - behind, present.copy_for(at_end)));
+        kept.push(Range::new(whole - behind, behind));
+    }
+    let front = (0, next_front);
     let mut is_there = true;
-    for (at, bytes) in &writes {
+    for (at, bytes) in [&back, &front] {
         is_there &= read(Range::new(*at, bytes.len() as u64))? == *bytes;
     }
+    writes.push(back);
+    if header.other != at_end {
+        let stale = present.copies(header.other, read)?;
+        let left = without(&stale, partition.end(), &kept);
+        is_there &= left.is_empty();
+        writes.extend(left.iter().map(zeros));
+        copies.extend(stale);
+    }
+    writes.push(front);
     if is_there {
         writes.clear();
     }
@@ -173,29 +191,152 @@ fn shorten_gpt(
     })
 }
 
-/// Where copies of the table lie: where the header says, and at the end of the disk.
-fn copies(
+/// A GPT as it is, from its valid first copy.
+struct Present<'a> {
     disk: Disk,
-    (header, head): (&Header, &[u8]),
-    read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
-) -> Result<Vec<Range>> {
-    let mut found = Vec::new();
-    for at in [header.other, (disk.size / disk.block).saturating_sub(1)] {
-        let Some(place) = disk.blocks(at, 1).filter(|_| at > 1) else {
-            continue;
+    header: &'a Header,
+    head: &'a [u8],
+    /// Whole blocks.
+    entries: &'a [u8],
+    /// Where in them the last block of our partition is.
+    last_at: usize,
+}
+
+impl Present<'_> {
+    /// The copy at the new end, and all of the first copy, of a disk of `size` bytes on which our
+    /// partition ends at `end`; `front` is the first copy now. `None`: the first sector does not
+    /// only protect the GPT.
+    fn shorter(&self, front: &[u8], end: u64, size: u64) -> Option<[Vec<u8>; 2]> {
+        let block = self.disk.block;
+        let mut front = front.to_vec();
+        if !mbr::protect(&mut front, size / block - 1) {
+            return None;
+        }
+        let (head, entries) = front.split_at_mut(2 * block as usize);
+        let head = &mut head[block as usize..];
+        set(entries, self.last_at, end / block - 1);
+        let sum = crc32fast::hash(&entries[..self.header.entries.len() as usize]);
+        head[ENTRIES_SUM..ENTRIES_SUM + 4].copy_from_slice(&sum.to_le_bytes());
+        let at = size / block - 1;
+        set(head, OTHER, at);
+        set(head, LAST, at - entries.len() as u64 / block - 1);
+        seal(head);
+        let back = copy_of(head, entries, at, block);
+        Some([back, front])
+    }
+
+    /// The table as it is, as a copy whose header is block `at`.
+    fn copy_for(&self, at: u64) -> Vec<u8> {
+        copy_of(self.head, self.entries, at, self.disk.block)
+    }
+
+    /// The copy whose header is block `at`, and whether it is one of this table: that of another
+    /// one would be somebody's data.
+    fn find(
+        &self,
+        at: u64,
+        read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
+    ) -> Result<Option<(gpt::Copy, bool)>> {
+        let Some(copy) = gpt::copy(self.disk, at, read)? else {
+            return Ok(None);
         };
-        let bytes = read(place)?;
-        let Some(copy) = gpt::header(disk, at, &bytes) else {
-            continue;
+        let head = read(Range::new(at * self.disk.block, self.disk.block))?;
+        let (ours, its) = (self.header, &copy.header);
+        let is_same = head[DISK] == self.head[DISK]
+            && its.entries.len() == ours.entries.len()
+            && its.entry_len == ours.entry_len;
+        Ok(Some((copy, is_same)))
+    }
+
+    /// Whether block `at` is the header of a valid copy that differs in nothing but that our
+    /// partition was longer.
+    fn is_at(&self, at: u64, read: &mut impl FnMut(Range) -> Result<Vec<u8>>) -> Result<bool> {
+        let found = self.find(at, read)?.filter(|(_, is_same)| *is_same);
+        let Some(mut entries) = found.and_then(|(copy, _)| copy.entries) else {
+            return Ok(false);
         };
-        // The copy of another table would be somebody's data.
-        if bytes[DISK] == head[DISK] && copy.entries.len() == header.entries.len() {
-            let len = copy.entries.len().next_multiple_of(disk.block);
-            found.push(place);
-            found.push(Range::new(copy.entries.start(), len));
+        let is = get(self.entries, self.last_at);
+        let was = get(&entries, self.last_at);
+        set(&mut entries, self.last_at, is);
+        Ok(was >= is && entries == self.entries[..entries.len()])
+    }
+
+    /// Where the copy lies whose header is block `at`. Of one whose entries are not what its header
+    /// says, as when writing it was interrupted, only what is the same as in the first copy.
+    fn copies(
+        &self,
+        at: u64,
+        read: &mut impl FnMut(Range) -> Result<Vec<u8>>,
+    ) -> Result<Vec<Range>> {
+        let Some(place) = self.disk.blocks(at, 1).filter(|_| at > 1) else {
+            return Ok(Vec::new());
+        };
+        let len = self.entries.len() as u64;
+        let mut start = place.start().checked_sub(len);
+        let mut found = Vec::new();
+        match self.find(at, read)? {
+            Some((_, false)) => return Ok(found),
+            Some((copy, true)) => {
+                start = Some(copy.header.entries.start());
+                found.push(place);
+                if copy.entries.is_some() {
+                    found.push(Range::new(copy.header.entries.start(), len));
+                    return Ok(found);
+                }
+            }
+            None => {}
+        }
+        let array = start.and_then(|start| Range::checked(start, len));
+        let Some(array) = array.filter(|array| array.end() <= self.disk.size) else {
+            return Ok(found);
+        };
+        let there = read(array)?;
+        let pairs = sectors(&there).zip(sectors(self.entries));
+        for (at, (there, ours)) in (array.start()..).step_by(SECTOR as usize).zip(pairs) {
+            if there == ours && there.iter().any(|byte| *byte != 0) {
+                found.push(Range::new(at, SECTOR));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A copy of a table: its entries, then its header, which is block `at`.
+fn copy_of(head: &[u8], entries: &[u8], at: u64, block: u64) -> Vec<u8> {
+    let mut copy = head.to_vec();
+    set(&mut copy, HERE, at);
+    set(&mut copy, OTHER, 1);
+    set(&mut copy, ENTRIES, at - entries.len() as u64 / block);
+    seal(&mut copy);
+    [entries, &copy].concat()
+}
+
+/// What of `ranges` lies behind `start` and in none of `others`: one range for what is together.
+fn without(ranges: &[Range], start: u64, others: &[Range]) -> Vec<Range> {
+    let all = ranges.iter();
+    let all = all.flat_map(|range| (range.start()..range.end()).step_by(SECTOR as usize));
+    let is_in = |at: u64| {
+        others
+            .iter()
+            .any(|other| (other.start()..other.end()).contains(&at))
+    };
+    let left: BTreeSet<u64> = all.filter(|at| *at >= start && !is_in(*at)).collect();
+    let mut found: Vec<Range> = Vec::new();
+    for at in left {
+        match found.last_mut() {
+            Some(last) if last.end() == at => *last = Range::new(last.start(), last.len() + SECTOR),
+            _ => found.push(Range::new(at, SECTOR)),
         }
     }
-    Ok(found)
+    found
+}
+
+fn zeros(range: &Range) -> (u64, Vec<u8>) {
+    (range.start(), vec![0; range.len() as usize])
+}
+
+fn sectors(bytes: &[u8]) -> std::slice::Chunks<'_, u8> {
+    bytes.chunks(SECTOR as usize)
 }
 
 /// Writes the checksum of a header, which is made while its own four bytes are zero.
@@ -208,6 +349,12 @@ fn seal(head: &mut [u8]) {
 
 fn set(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+}
+
+fn get(bytes: &[u8], at: usize) -> u64 {
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(number)
 }
 
 fn refused<T>(what: impl std::fmt::Display) -> Result<T> {

@@ -54,6 +54,10 @@ struct Form {
     entry_len: usize,
     /// The block of the first entries.
     entries_at: usize,
+    /// The disk.
+    size: usize,
+    /// Where the last partition ends.
+    end: usize,
 }
 
 const USUAL: Form = Form {
@@ -61,21 +65,25 @@ const USUAL: Form = Form {
     count: 128,
     entry_len: 128,
     entries_at: 2,
+    size: 16 * MIB,
+    end: 15 * MIB,
 };
 
-/// A disk of 16 MiB with partitions at 1-2 MiB and, number 3, at 3-15 MiB.
+/// A disk with partitions at 1-2 MiB and, number 3, from 3 MiB on.
 fn gpt(form: Form) -> Vec<u8> {
     let Form {
         block,
         count,
         entry_len,
         entries_at,
+        size,
+        end,
     } = form;
-    let mut disk = vec![0; 16 * MIB];
-    mbr_entry(&mut disk, 0, 0xee, (1, 16 * MIB / 512 - 1));
+    let mut disk = vec![0; size];
+    mbr_entry(&mut disk, 0, 0xee, (1, size / 512 - 1));
     let array = (count * entry_len).next_multiple_of(block);
     let mut entries = vec![0; array];
-    for (index, first, last) in [(0, MIB, 2 * MIB), (2, 3 * MIB, 15 * MIB)] {
+    for (index, first, last) in [(0, MIB, 2 * MIB), (2, 3 * MIB, end)] {
         let entry = &mut entries[entry_len * index..][..entry_len];
         entry[..16].fill(7);
         entry[32..40].copy_from_slice(&((first / block) as u64).to_le_bytes());
@@ -133,7 +141,7 @@ fn a_gpt_is_whole_at_every_moment() {
         let plan = shortened(&disk, 3, 4 * MIB - 5000).expect("it can");
         assert_eq!(plan.size, 8 * MIB as u64);
         assert_eq!(plan.partition, Range::new(3 * MIB as u64, 4 * MIB as u64));
-        assert_eq!(plan.copies.len(), 4, "the old copy is known, twice");
+        assert_eq!(plan.copies.len(), 2, "the old copy is known");
         for (number, (at, bytes)) in plan.writes.iter().enumerate() {
             for (sector, part) in bytes.chunks(512).enumerate() {
                 assert!(places(&disk) == WAS || number == 1 && places(&disk) == IS);
@@ -159,25 +167,111 @@ fn a_gpt_is_whole_at_every_moment() {
     }
 }
 
+/// Where the partitions of a table lie.
+fn ranges(disk: &[u8]) -> Vec<Range> {
+    let table = table(disk).expect("it can be used").expect("there is one");
+    table.partitions.iter().map(|one| one.range).collect()
+}
+
+/// Everything behind the partition is zero, of the table, or what is written next.
+fn assert_explained(disk: &[u8], plan: &Shortening) {
+    let end = plan.partition.end() as usize;
+    for (at, sector) in (end..).step_by(512).zip(disk[end..].chunks(512)) {
+        if *sector == [0; 512][..sector.len()] {
+            continue;
+        }
+        let mut copies = plan.copies.iter();
+        let is_of_copy = copies.any(|range| (range.start()..range.end()).contains(&(at as u64)));
+        let is_next = plan.writes.iter().any(|(start, bytes)| {
+            let from = at.checked_sub(*start as usize);
+            from.and_then(|from| bytes.get(from..from + sector.len())) == Some(sector)
+        });
+        assert!(is_of_copy || is_next, "byte {at}");
+    }
+}
+
 #[test]
-fn a_disk_that_grew_has_an_old_copy_in_its_middle() {
-    // Proves: the copy that the header names is known as one wherever it lies, that of another
-    // table is not.
+fn disks_that_grew_are_whole_at_every_moment() {
+    // Proves: of a disk that grew, by whatever size, and of one whose next copy would reach into
+    // the present one: whichever part of whichever write was written, from its beginning or from
+    // its end, a copy is whole, and the same call does the rest and knows everything that is left.
+    let odd = Form {
+        size: 15 * MIB + 4096,
+        end: 14 * MIB + MIB / 2,
+        ..USUAL
+    };
+    let large = Form {
+        block: 4096,
+        ..USUAL
+    };
+    let cases = [
+        (USUAL, 8 * MIB, 8),
+        (large, 8 * MIB + 512, 8),
+        (USUAL, 512, 8),
+        (USUAL, 8192 + 100, 16),
+        (odd, 0, 15),
+        (odd, MIB, 15),
+    ];
+    for (form, grown, mib) in cases {
+        let len = (mib - 4) * MIB - 5000;
+        let mut disk = gpt(form);
+        disk.resize(form.size + grown, 0);
+        let was = ranges(&disk);
+        let plan = shortened(&disk, 3, len).expect("it can");
+        let is = [was[0], plan.partition];
+        let whole = disk.len() / form.block * form.block;
+        let keeps = whole - mib * MIB < 33 * 512;
+        let size = if keeps { whole } else { mib * MIB };
+        assert_eq!(plan.size, size as u64);
+        for order in [false, true] {
+            let mut disk = disk.clone();
+            for (number, (at, bytes)) in plan.writes.iter().enumerate() {
+                let mut parts: Vec<(usize, &[u8])> = bytes.chunks(512).enumerate().collect();
+                if order {
+                    parts.reverse();
+                }
+                let is_front = number + 1 == plan.writes.len();
+                for (sector, part) in parts {
+                    let there = ranges(&disk);
+                    assert!(
+                        there == was || is_front && there == is,
+                        "{number}: {there:?}"
+                    );
+                    if !is_front {
+                        let again = shortened(&disk, 3, len).expect("it can");
+                        assert_eq!(again.size, plan.size);
+                        assert_explained(&disk, &again);
+                    }
+                    let at = *at as usize + sector * 512;
+                    disk[at..at + part.len()].copy_from_slice(part);
+                }
+            }
+            let again = shortened(&disk, 3, len).expect("it can");
+            assert_eq!((again.size, again.writes.len()), (plan.size, 0));
+            assert_explained(&disk, &again);
+            disk.truncate(plan.size as usize);
+            disk[form.block + 60] ^= 1;
+            assert_eq!(ranges(&disk), is, "the copy says the same");
+        }
+    }
+}
+
+#[test]
+fn only_copies_of_this_table_are_taken_for_one() {
+    // Proves: the copy that the header names is known as one wherever it lies, of a damaged one
+    // only what is the same in the first, and that of another table not at all.
     let mut disk = gpt(USUAL);
     disk.resize(64 * MIB, 0);
     let plan = shortened(&disk, 3, 4 * MIB).expect("it can");
     let end = 16 * MIB as u64;
-    assert_eq!(
-        plan.copies,
-        [
-            Range::new(end - 512, 512),
-            Range::new(end - 33 * 512, 32 * 512)
-        ]
-    );
+    let (header, entries) = (Range::new(end - 512, 512), end - 33 * 512);
+    assert_eq!(plan.copies, [header, Range::new(entries, 32 * 512)]);
     assert_eq!(plan.size, 8 * MIB as u64);
-    // Two disks that were put behind each other: the other one's copy is no copy of this table.
-    let mut other = gpt(USUAL);
-    other[512 + 56] ^= 1;
+    let mut damaged = disk.clone();
+    damaged[entries as usize + 5 * 512] = 1;
+    let plan = shortened(&damaged, 3, 4 * MIB).expect("it can");
+    assert_eq!(plan.copies, [header, Range::new(entries, 512)]);
+    // Two disks that were put behind each other.
     disk[16 * MIB - 512 + 56] ^= 1;
     let sum = {
         let mut header = disk[16 * MIB - 512..][..92].to_vec();
