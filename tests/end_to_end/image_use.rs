@@ -1,7 +1,9 @@
 //! `image minimise` beside others: who goes back over it, who reads meanwhile.
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use tests::{Finished, Scratch, Tool, ashlar, ashlar_path};
 
@@ -96,6 +98,38 @@ fn undo_after_a_kill_keeps_what_volumes_hold() {
         fs::write(image.path(), &before).expect("our own image");
     }
     assert!(kills > refused && refused > 0, "{refused} of {kills}");
+}
+
+#[test]
+fn nobody_reads_while_volumes_move() {
+    // Proves: while somebody reads a volume, the command is refused with nothing written, and the
+    // reader gets what the volume holds; afterwards it is done.
+    let image = Image::new("image-read");
+    let before = fs::read(image.path()).expect("our own image");
+    let mut cat = Command::new(ashlar_path());
+    cat.args(["cat", "sys/b"])
+        .env("ASHLAR_DEVICES", image.path())
+        .env("ASHLAR_RUNTIME_DIR", image.scratch.join("run"))
+        .env("LVM_LOCKING_DIR", image.scratch.join("locks"))
+        .env("LVM_SYSTEM_DIR", image.scratch.join("lvm"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut cat = cat.spawn().expect("is started");
+    let mut output = cat.stdout.take().expect("is a pipe");
+    // It has the image open then, and does not end before the pipe is emptied.
+    let mut read = vec![0; 16];
+    output.read_exact(&mut read).expect("it reads");
+    let finished = image.minimise().run();
+    output.read_to_end(&mut read).expect("it reads on");
+    assert!(cat.wait().expect("it ends").success());
+    assert_eq!(finished.code, Some(5), "{finished}");
+    let said = finished.complaints();
+    assert!(said.contains("may not even read it meanwhile"), "{said}");
+    assert!(read == content(), "what was read, after {finished}");
+    let after = fs::read(image.path()).expect("our own image");
+    assert!(before == after, "something was written");
+    image.minimise().succeed();
+    image.is_whole("afterwards");
 }
 
 /// Whether the command was killed as it flushed for this time.

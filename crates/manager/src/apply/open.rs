@@ -17,7 +17,7 @@ use super::request::{NewLabel, Ownership, Planned, Request};
 use super::session::{Session, is_concerned};
 use crate::commit::{Disk, Expected, FlushPolicy, OpenPv, Server, Wanted, claim};
 use crate::host::{Location, Window};
-use crate::lock::FileId;
+use crate::lock::{FileId, ImageUse};
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result, log};
 
@@ -25,6 +25,7 @@ use crate::{Error, Kind, Result, log};
 pub(super) struct Open {
     devices: Vec<OpenDevice>,
     cuts: Vec<OpenCut>,
+    images: ImageUse,
 }
 
 /// An image to be cut off.
@@ -121,7 +122,11 @@ impl Open {
                 expected: expected(pv),
             });
         }
-        Ok(Self { devices, cuts })
+        Ok(Self {
+            devices,
+            cuts,
+            images: request.images,
+        })
     }
 
     /// The names of all that is open, and where it is.
@@ -147,7 +152,7 @@ impl Open {
                 server: device.server,
             });
         }
-        let Some(disks) = claim(wanted, flush_policy)? else {
+        let Some(disks) = claim(wanted, self.images, flush_policy)? else {
             return Ok(None);
         };
         let mut claimed = Claimed {

@@ -6,7 +6,7 @@ use lvm::plan::Change;
 use lvm::plan::initialise::Initialised;
 
 use super::cut::Cut;
-use crate::lock::OwnedGroup;
+use crate::lock::{ImageUse, OwnedGroup};
 use crate::scan::DeviceIndex;
 
 /// Which restrictions of a group do not matter to a command.
@@ -104,6 +104,8 @@ pub struct Request {
     pub agreement: Agreement,
     /// Whether file systems may be cut.
     pub file_systems: FileSystems,
+    /// What the disks are used for as far as qemu and other readers are concerned.
+    pub images: ImageUse,
     /// `-t`.
     pub test: TestMode,
     /// The command line, for the texts.

@@ -85,9 +85,14 @@ struct Locks {
 }
 
 /// Locks all of `wanted` and reads again what each holds. `None` where one of them holds something
-/// else by now: nothing is locked then, and the plan has to be made again.
-pub fn claim(wanted: Vec<Wanted>, flush_policy: FlushPolicy) -> Result<Option<Vec<Disk>>> {
-    let locks = Arc::new(lock(&wanted)?);
+/// else by now: nothing is locked then, and the plan has to be made again. To qemu they are used as
+/// `images` says.
+pub fn claim(
+    wanted: Vec<Wanted>,
+    images: ImageUse,
+    flush_policy: FlushPolicy,
+) -> Result<Option<Vec<Disk>>> {
+    let locks = Arc::new(lock(&wanted, images)?);
     let mut disks = Vec::new();
     for wanted in wanted {
         let name = wanted.name;
@@ -105,7 +110,7 @@ pub fn claim(wanted: Vec<Wanted>, flush_policy: FlushPolicy) -> Result<Option<Ve
     Ok(Some(disks))
 }
 
-fn lock<'w>(wanted: &'w [Wanted]) -> Result<Locks> {
+fn lock<'w>(wanted: &'w [Wanted], usage: ImageUse) -> Result<Locks> {
     let of = |wanted: &[&'w Wanted], byte, mode, limit| {
         let of_one = |one: &&'w Wanted| {
             let name = one.name.as_str();
@@ -128,7 +133,7 @@ fn lock<'w>(wanted: &'w [Wanted]) -> Result<Locks> {
     });
     let images: Vec<(&str, BorrowedFd<'_>)> = images.collect();
     Ok(Locks {
-        _images: lock_images(&images, ImageUse::Writing)?,
+        _images: lock_images(&images, usage)?,
         _commit: commit,
         _owner: owner,
     })

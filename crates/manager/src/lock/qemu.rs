@@ -12,7 +12,9 @@
 //! Who opens an image locks its own bytes first, and then tests the opposite ones: those who do
 //! what he cannot have, and those who do not allow what he does. Here who writes says 100, 101,
 //! 201, 203, as a virtual machine does; who reads says 100, as qemu's own readers of raw images
-//! do, and is in nobody's way but of those who rewrite a chain of images.
+//! do, and is in nobody's way but of those who rewrite a chain of images. Who moves what is in an
+//! image, or cuts it off, says 100, 101, 103 and 200, 201, 203: whoever reads meanwhile would read
+//! what is not there any more.
 //!
 //! These bytes come after our own: two Ashlars meet at those, and wait for each other there.
 
@@ -36,14 +38,26 @@ const FORBIDS: u64 = 200;
 const READ: u64 = 0;
 const WRITE: u64 = 1;
 const RESIZE: u64 = 3;
+/// Reading, writing and resizing, and nobody else may.
+const ALL: [u64; 6] = [
+    DOES + READ,
+    DOES + WRITE,
+    DOES + RESIZE,
+    FORBIDS + READ,
+    FORBIDS + WRITE,
+    FORBIDS + RESIZE,
+];
 
 /// What an image is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ImageUse {
     /// It is read, and others may write it meanwhile.
     Reading,
     /// It is written, and nobody else may.
+    #[default]
     Writing,
+    /// What volumes hold moves within it, and it may become shorter: nobody else may even read it.
+    Rewriting,
 }
 
 /// Images that qemu knows of until this is dropped.
@@ -59,6 +73,7 @@ impl ImageUse {
         match self {
             Self::Reading => &[DOES + READ],
             Self::Writing => &[DOES + READ, DOES + WRITE, FORBIDS + WRITE, FORBIDS + RESIZE],
+            Self::Rewriting => &ALL,
         }
     }
 
@@ -66,6 +81,7 @@ impl ImageUse {
         match self {
             Self::Reading => &[FORBIDS + READ],
             Self::Writing => &[DOES + WRITE, DOES + RESIZE, FORBIDS + READ, FORBIDS + WRITE],
+            Self::Rewriting => &ALL,
         }
     }
 }
@@ -140,6 +156,10 @@ fn in_use(name: &str, file: &OwnedFd, usage: ImageUse) -> Error {
         ImageUse::Writing => format!(
             "{name} is in use by {who}, for instance as the disk of a virtual machine, and was not \
              written; end that first"
+        ),
+        ImageUse::Rewriting => format!(
+            "{name} is in use by {who}, for instance as the disk of a virtual machine, which may \
+             not even read it meanwhile; it was not written; end that first"
         ),
     };
     Error::new(Kind::Locked, what)

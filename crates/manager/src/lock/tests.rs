@@ -228,7 +228,7 @@ fn holders_of_bytes_are_found() {
 
 /// The bytes are those that qemu locks and tests, by their numbers: what writes says 100, 101, 201
 /// and 203, is stopped by 101, 103, 200 and 201, and gives all back; what reads says 100, and is
-/// stopped by 200.
+/// stopped by 200; what rewrites says everything of these, and is stopped by each.
 #[test]
 fn images_are_locked_as_qemu_does() {
     let folder = Folder::new();
@@ -247,6 +247,11 @@ fn images_are_locked_as_qemu_does() {
             [101, 103, 200, 201].as_slice(),
         ),
         (ImageUse::Reading, &[100], &[200]),
+        (
+            ImageUse::Rewriting,
+            &[100, 101, 103, 200, 201, 203],
+            &[100, 101, 103, 200, 201, 203],
+        ),
     ];
     for (usage, says, stops) in uses {
         let held = lock_images(&ours, usage).expect("is free");

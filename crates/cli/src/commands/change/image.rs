@@ -15,8 +15,9 @@ use lvm::Sectors;
 use lvm::model::{PvId, VolumeGroup};
 use lvm::plan::physical::{pack_pv, shorten_pv};
 use lvm::plan::{Author, Change, Message};
-use manager::apply::{Cut, Planned, Question, foresee_cut};
+use manager::apply::{Cut, Planned, Question, Request, foresee_cut};
 use manager::live::Client;
+use manager::lock::ImageUse;
 use manager::scan::{DeviceIndex, FoundDevice, FoundPv, FoundVg, Member, PvIndex, Scan};
 use manager::{Error as Failure, Kind};
 
@@ -44,9 +45,10 @@ pub(super) const COMMAND: Command = Command {
         the physical volume, or another partition does, nothing is changed. What is free in the \
         group is overwritten with zeros or becomes a hole, so that undo does not bring back what \
         removed volumes held.\n\n\
-        The group must be whole, and nobody may use it: no volume attached or served, no virtual \
-        machine on the image, no loop device over it. Killed at any moment, or without power, the \
-        command leaves volumes that hold what they held, and run again it does the rest. A GPT has \
+        The group must be whole, and nobody may use it: no volume attached, served or read, no \
+        virtual machine on the image, no loop device over it. Killed at any moment, or without \
+        power, the command leaves volumes that hold what they held, and run again it does the \
+        rest. A GPT has \
         two copies: where the power goes while the first one is written, the copy at the end of \
         the file counts, and sgdisk or gdisk restores the first one.",
     flags: &[CHANGE, flags::COMMON],
@@ -123,7 +125,7 @@ impl Image<'_> {
         let scan = work.scan()?;
         let found = self.find(&scan).map_err(|error| failed(&error))?;
         require_unused(work, found.group).map_err(|error| failed(&error))?;
-        let request = work.request_of(&[&found.group.name]);
+        let request = request(work, found.group);
         let (mut notes, mut moves) = (Vec::new(), false);
         let mut preview = work.foresee(&request, |scan, author| {
             let outlook = self.outlook(&self.find(scan)?, author)?;
@@ -331,6 +333,14 @@ fn more_flushes(group: &FoundVg, cuts: &[Cut], moves: bool) -> usize {
     let members = group.members.iter();
     let there = members.filter(|member| member.presence.found().is_some());
     of_cuts + if moves { there.count() + 1 } else { 0 }
+}
+
+/// What is asked for: nobody may even read meanwhile.
+fn request(work: &Work<'_>, group: &FoundVg) -> Request {
+    Request {
+        images: ImageUse::Rewriting,
+        ..work.request_of(&[&group.name])
+    }
 }
 
 /// Fails where anybody uses volumes of the group: who serves it has its disks open.

@@ -12,6 +12,7 @@ use super::super::{
     Disk, Expected, FlushPolicy, Held, NoHooks, OpenPv, Server, Wanted, claim, write_group,
 };
 use crate::Result;
+use crate::lock::ImageUse;
 
 /// Bytes of a disk.
 pub(super) const SIZE: u64 = 4 << 20;
@@ -159,7 +160,8 @@ pub(super) fn take(name: &str, device: &Arc<dyn Device>) -> Result<Disk> {
         expected: Expected::look(name, &mut io)?,
         server: Server::Nobody,
     };
-    let mut disks = claim(vec![wanted], FlushPolicy::Strict)?.expect("nobody else is there");
+    let mut disks =
+        claim(vec![wanted], ImageUse::Writing, FlushPolicy::Strict)?.expect("nobody else is there");
     Ok(disks.remove(0))
 }
 
