@@ -12,13 +12,18 @@
 //!
 //! Each write is durable before the next one, and the file is cut last. It happens under the locks
 //! of the change that made the physical volume shorter. A file under a loop device is refused: the
-//! kernel would not notice.
+//! kernel would not notice. Where the file of one has a path that leads nowhere here, as that of a
+//! container may, its name decides.
 //!
-//! Does not: block devices, which do not become shorter.
+//! Does not: block devices, which do not become shorter. Does not find a loop device whose file has
+//! a path that leads to another file here.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use block::partition::{Shortening, shorten};
 use block::{Kind as BlockKind, Range};
@@ -118,7 +123,7 @@ impl Image {
         if !found.is_file() {
             return Err(refused("it is a block device: only files become shorter"));
         }
-        require_no_loop(&found)?;
+        require_no_loop(file, &found, Path::new("/sys/block"))?;
         let size = found.len();
         let Some(window) = window else {
             let new = end.0.next_multiple_of(ALIGNMENT).min(size);
@@ -225,22 +230,37 @@ fn read(file: &File, range: Range) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses a file over which a loop device stands.
-fn require_no_loop(found: &std::fs::Metadata) -> Result<()> {
-    let disks = std::fs::read_dir("/sys/block").into_iter().flatten();
-    for disk in disks.flatten() {
-        let Ok(text) = std::fs::read_to_string(disk.path().join("loop/backing_file")) else {
+/// Refuses a file over which a loop device stands, or may stand.
+fn require_no_loop(file: &File, found: &Metadata, disks: &Path) -> Result<()> {
+    let own = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let own = own.map_err(|error| failed("has no name", error))?;
+    for disk in std::fs::read_dir(disks).into_iter().flatten().flatten() {
+        let backing = || {
+            let bytes = std::fs::read(disk.path().join("loop/backing_file")).ok()?;
+            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            Some(PathBuf::from(OsStr::from_bytes(line)))
+        };
+        let Some(path) = backing() else {
             continue;
         };
-        let other = std::fs::metadata(text.trim_end_matches('\n'));
-        if other.is_ok_and(|other| (other.dev(), other.ino()) == (found.dev(), found.ino())) {
-            let node = disk.file_name();
-            let what = format!(
-                "/dev/{0} stands over it: losetup -d /dev/{0} first",
-                node.display()
-            );
-            return Err(refused(&what));
-        }
+        let why = match std::fs::metadata(&path) {
+            Ok(other) if (other.dev(), other.ino()) == (found.dev(), found.ino()) => {
+                "stands over it".to_owned()
+            }
+            // A file that was removed meanwhile is called so by now.
+            Err(_) if path.file_name() == own.file_name() && backing().as_ref() == Some(&path) => {
+                format!(
+                    "stands over {}, which is not there under this name but may be it",
+                    path.display()
+                )
+            }
+            _ => continue,
+        };
+        let node = disk.file_name();
+        return Err(refused(&format!(
+            "/dev/{0} {why}: losetup -d /dev/{0} first",
+            node.display()
+        )));
     }
     Ok(())
 }
@@ -252,3 +272,6 @@ fn refused(why: &str) -> Error {
 fn failed(what: &str, error: std::io::Error) -> Error {
     Error::new(Kind::Device, what).because(error)
 }
+
+#[cfg(test)]
+mod tests;
