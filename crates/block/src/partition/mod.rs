@@ -10,7 +10,7 @@
 //! it. A GPT is believed if its checksums are right; if the first copy is damaged, the last block
 //! of the disk may hold a good one, and the table says which was used.
 //!
-//! A partition that does not fit on the disk is left out, with a remark. [`shorten`] says how the
+//! A partition that does not fit on the disk is left out, with a remark. [`shorten()`] says how the
 //! last one ends earlier. Does not: write, or guess at disks without a table.
 
 mod device;

@@ -344,18 +344,10 @@ fn path_in(text: &str) -> PathBuf {
 /// holds it.
 fn hold(folder: &Path) -> Result<Option<File>> {
     let failed = |error| Error::io(format!("cannot write to {}", folder.display()), error);
-    let path = folder.join("record");
     let end = Instant::now() + DYING_MAX;
     let mut file = loop {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(folder);
-        made.map_err(failed)?;
-        match claim_record(&path) {
-            Ok(Some(file)) => break file,
-            Ok(None) => {}
-            // Whoever ended in this moment took the folder along.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(error)),
+        if let Some(file) = claim_record(folder).map_err(failed)? {
+            break file;
         }
         if Instant::now() > end {
             return Ok(None);

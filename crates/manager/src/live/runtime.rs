@@ -84,8 +84,7 @@ impl Record {
         let failed = |error: std::io::Error| cannot_use(&folder, error);
         let end = Instant::now() + GLANCE_MAX;
         let mut file = loop {
-            make(&folder)?;
-            if let Some(file) = claim_record(&folder.join("record")).map_err(failed)? {
+            if let Some(file) = claim_record(&folder).map_err(failed)? {
                 break file;
             }
             if Instant::now() >= end {

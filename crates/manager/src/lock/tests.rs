@@ -295,16 +295,52 @@ fn owners_know_what_they_hold() {
 /// A record that was removed and made anew is another one, though it has the same name.
 #[test]
 fn records_are_told_from_their_successors() {
-    let folder = Folder::new();
-    let path = folder.path("record");
-    let first = claim_record(&path).expect("can be made").expect("is free");
+    let parent = Folder::new();
+    let (folder, path) = (parent.path("one"), parent.path("one/record"));
+    let first = claim_record(&folder)
+        .expect("can be made")
+        .expect("is free");
     assert!(
-        claim_record(&path).expect("is there").is_none(),
+        claim_record(&folder).expect("is there").is_none(),
         "it is held"
     );
     assert!(is_same(&first, &path));
     std::fs::remove_file(&path).expect("is removed");
     assert!(!is_same(&first, &path), "it is gone");
-    let second = claim_record(&path).expect("can be made").expect("is free");
+    let second = claim_record(&folder)
+        .expect("can be made")
+        .expect("is free");
     assert!(is_same(&second, &path) && !is_same(&first, &path));
+}
+
+/// What stands in the way of a record is told at once; a folder that comes and goes, so that each
+/// look at it finds something else, is no error.
+#[test]
+fn a_record_is_claimed_while_its_folder_comes_and_goes() {
+    let parent = Folder::new();
+    let folder = parent.path("one");
+    std::fs::write(&folder, "").expect("is written");
+    let refused = claim_record(&folder).expect_err("a file is in the way");
+    assert_eq!(refused.kind(), std::io::ErrorKind::AlreadyExists);
+    std::fs::remove_file(&folder).expect("is removed");
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(order) {
+                let _ = std::fs::create_dir(&folder);
+                let _ = std::fs::remove_dir(&folder);
+            }
+        });
+        let claims: Vec<_> = (0..2000)
+            .map(|_| {
+                let claimed = claim_record(&folder);
+                let _ = std::fs::remove_file(folder.join("record"));
+                claimed
+            })
+            .collect();
+        over.store(true, order);
+        let failed = claims.into_iter().find_map(Result::err);
+        assert!(failed.is_none(), "{failed:?}");
+    });
 }
