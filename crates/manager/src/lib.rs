@@ -18,9 +18,11 @@ pub mod host;
 pub mod live;
 pub mod lock;
 pub mod log;
+mod replace;
 pub mod scan;
 
 pub use error::{Error, Kind, Result};
+pub use replace::{Readers, replace_file};
 
 #[cfg(test)]
 mod tests;

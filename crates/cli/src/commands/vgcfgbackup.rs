@@ -1,13 +1,13 @@
 //! `vgcfgbackup`: the metadata of volume groups, as text files for people and `vgcfgrestore`.
 
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use lvm::model::{Header, VolumeGroup, to_text};
 use lvm::text::Style;
 use manager::apply::header_now;
 use manager::host::Config;
+use manager::{Readers, replace_file};
 
 use super::Session;
 use super::selected::{self, Groups};
@@ -108,23 +108,9 @@ fn text(view: &View, group: &Group, arguments: &Arguments, config: &Config) -> V
 /// Writes beside the file and then takes its place, so that an old backup is never lost to a
 /// half-written new one. As with stock only the owner may read it.
 fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(folder)?;
-    }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
-    let beside = path.with_file_name(name);
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options
-        .open(&beside)
-        .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    replace_file(path, &path.with_file_name(name), Readers::Owner, |out| {
+        out.write_all(text)
+    })
 }

@@ -20,7 +20,7 @@ use lvm::plan::Message;
 use lvm::text::Style;
 
 use crate::host::Config;
-use crate::log;
+use crate::{Readers, log, replace_file};
 
 /// `backup/retain_min`.
 const RETAIN_MIN: i64 = 10;
@@ -71,26 +71,18 @@ fn warning(path: &Path, error: &std::io::Error) -> Message {
 fn write(path: &Path, vg: &VolumeGroup, description: String) -> std::io::Result<()> {
     let mut vg = vg.clone();
     vg.header.description = Some(description);
-    let dir = path.parent().expect("the file is in a directory");
-    fs::create_dir_all(dir)?;
     let name = path.file_name().expect("the file has a name");
-    let new = dir.join(format!(
-        ".{}.{}",
-        name.to_string_lossy(),
-        std::process::id()
-    ));
-    let written = fs::File::create(&new).and_then(|mut file| {
-        file.write_all(&to_text(&vg, Style::Backup))?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| fs::rename(&new, path));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&new);
-    } else {
-        let (name, seqno) = (&vg.name, vg.seqno);
-        log::verbose(|| format!("VG {name}: version {seqno} is kept in {}.", path.display()));
-    }
-    renamed
+    // Neither program takes a hidden file for a group's.
+    let hidden = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    replace_file(
+        path,
+        &path.with_file_name(hidden),
+        Readers::Everybody,
+        |out| out.write_all(&to_text(&vg, Style::Backup)),
+    )?;
+    let (name, seqno) = (&vg.name, vg.seqno);
+    log::verbose(|| format!("VG {name}: version {seqno} is kept in {}.", path.display()));
+    Ok(())
 }
 
 /// The archives of a group with their numbers, the oldest first.

@@ -12,9 +12,7 @@
 //!
 //! Does not: correct entries that the host's other commands find outdated.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use block::file::LockMode;
@@ -24,11 +22,11 @@ use lvm::plan::HeaderEdit;
 use super::author::header_now;
 use super::request::Planned;
 use super::session::LOCK_WAIT;
-use crate::Result;
 use crate::host::{DevicesFile, Host, Listable, MissingDevicesFile, Stamp};
 use crate::lock::{StockLock, StockName, lock_stock};
 use crate::log;
 use crate::scan::{DeviceIndex, Scan};
+use crate::{Readers, Result, replace_file};
 
 /// Whether a command begins a devices file where one is wanted and missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,27 +188,11 @@ fn listable(host: &Host, scan: &Scan, device: DeviceIndex) -> Option<Listable> {
 
 /// Stock's way: under the name that stock uses, so that what a lost power left is found there.
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut new = path.to_owned().into_os_string();
     new.push("_new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| fs::rename(&new, path));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    renamed?;
-    File::open(dir)?.sync_all()
+    replace_file(path, Path::new(&new), Readers::Owner, |out| {
+        out.write_all(bytes)
+    })
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@
 //! Comments in it name the volume. Programs that do not keep them leave its size to tell volumes
 //! apart.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use block::salvage::{Map, Status};
+use manager::{Readers, replace_file};
 
 use crate::args::Error;
 use crate::output::harmless;
@@ -157,12 +157,8 @@ impl Journal {
         let mut new = self.path.as_os_str().to_owned();
         new.push(".new");
         let new = PathBuf::from(new);
-        let written = File::create(&new).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            map.write(&self.comments, &mut out)?;
-            out.flush()?;
-            out.get_ref().sync_data()?;
-            fs::rename(&new, &self.path)
+        let written = replace_file(&self.path, &new, Readers::Everybody, |out| {
+            map.write(&self.comments, out)
         });
         written.map_err(|error| {
             let path = self.path.display();
