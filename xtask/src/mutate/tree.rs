@@ -52,7 +52,7 @@ impl Tree {
     pub(super) fn new() -> Result<Self, String> {
         let folder = target_folder().join("mutants");
         fs::create_dir_all(folder.join(".cargo")).map_err(|error| failed(&folder, &error))?;
-        let lock = locked(&folder.join("lock"))?;
+        let lock = locked(&folder.join("lock-file"))?;
         let profile = folder.join(".cargo/config.toml");
         fs::write(&profile, PROFILE).map_err(|error| failed(&profile, &error))?;
         let runner = copy_of_this(&folder)?;
