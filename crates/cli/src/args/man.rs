@@ -72,9 +72,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ("LVM_SYSTEM_DIR", "Where lvm.conf is, instead of /etc/lvm."),
     (
         "SOURCE_DATE_EPOCH",
-        "The time that changes carry, in seconds since 1970 began. The machine's name and the \
-         directories of images are then left out of what is written, too; with --uuid-seed the \
-         same commands give the same bytes.",
+        "The time that changes carry, in seconds since 1970 began, and that --resizefs has e2fsck \
+         and resize2fs write. The machine's name and the directories of images are then left out \
+         of what is written, too; with --uuid-seed the same commands give the same bytes.",
     ),
 ];
 

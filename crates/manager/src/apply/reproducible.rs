@@ -35,7 +35,7 @@ use crate::scan::{PvIndex, Scan, area_bytes};
 pub(super) const NO_HOST: &str = "localhost";
 
 /// The time that new texts carry instead of the machine's, in seconds since 1970 began.
-pub(super) fn source_date(config: &Config) -> Option<u64> {
+pub fn source_date(config: &Config) -> Option<u64> {
     let seconds = config.integer("ashlar/source_date_epoch")?;
     u64::try_from(seconds).ok()
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use lvm::plan::logical::is_of_that_size;
 use lvm::plan::size::ResizeTo;
 use lvm::{Bytes, Sectors, Uuid};
-use manager::apply::{Answer, read_volume};
+use manager::apply::{Answer, read_volume, source_date};
 use manager::filesystem::{Content, End, content};
 use manager::live::Console;
 use manager::scan::Scan;
@@ -50,6 +50,8 @@ struct Goal {
     /// The extents then.
     extents: u64,
     content: Content,
+    /// The time that is written instead of the machine's, in seconds since 1970 began.
+    date: Option<u64>,
 }
 
 impl Goal {
@@ -160,6 +162,7 @@ fn goal(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Resu
         sizes,
         extents: extents.0,
         content: found,
+        date: source_date(&work.host().config),
     })
 }
 
@@ -379,7 +382,7 @@ impl<'a> Job<'a> {
     fn step(&self, step: &Step, arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         let line = tools::shown(step, &self.node, &self.point);
         say(session, arguments, &line)?;
-        tools::run(step, &self.node, &self.point)?;
+        tools::run(step, &self.node, &self.point, self.goal.date)?;
         let done = format!("{} done", step.program);
         say(session, arguments, &done)
     }

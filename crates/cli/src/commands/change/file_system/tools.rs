@@ -17,6 +17,8 @@ use crate::args::Error;
 
 /// Where tools of the system stand that an ordinary `PATH` may leave out.
 const SYSTEM_DIRECTORIES: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+/// What tells e2fsprogs the time: those that go through its library, and e2fsck's own clock.
+const SOURCE_DATES: [&str; 2] = ["E2FSPROGS_FAKE_TIME", "E2FSCK_TIME"];
 /// How much of what a tool said is told, in lines: the end of it.
 const LINES_MAX: usize = 20;
 /// Mounts a file system in a namespace of its own, which goes with it: type, node, mount point, and
@@ -109,8 +111,9 @@ fn propagation() -> &'static str {
     }
 }
 
-/// Runs a step. The error says what the tool said.
-pub(super) fn run(step: &Step, node: &Path, point: &Path) -> Result<(), Error> {
+/// Runs a step. The error says what the tool said. `date`, in seconds since 1970 began, is the time
+/// that e2fsprogs write instead of the machine's.
+pub(super) fn run(step: &Step, node: &Path, point: &Path, date: Option<u64>) -> Result<(), Error> {
     let failed = |why: String| Error::failed(format!("{} {why}", step.program));
     let mut words = command(step, node, point);
     if let Some(kind) = step.mounted {
@@ -123,10 +126,12 @@ pub(super) fn run(step: &Step, node: &Path, point: &Path) -> Result<(), Error> {
     }
     let path = std::env::var("PATH").unwrap_or_default();
     let program = words[0].to_string_lossy();
+    let times = date.map(|seconds| SOURCE_DATES.map(|name| (name, seconds.to_string())));
     let output = Process::new(find(&program).unwrap_or_else(|| PathBuf::from(&*program)))
         .args(&words[1..])
         .env("PATH", format!("{path}:{SYSTEM_DIRECTORIES}"))
         .env("LC_ALL", "C")
+        .envs(times.into_iter().flatten())
         .stdin(Stdio::null())
         .process_group(0)
         .output()
