@@ -248,23 +248,23 @@ pub fn is_over(path: &Path, backing: &Path) -> bool {
 /// kernel does so at once, or when the last opener is gone. A device over another file is left
 /// alone.
 pub fn clear(path: &Path, backing: &Path) -> Result<()> {
-    let failed = |error| Error::io(format!("cannot clear {}", path.display()), error);
-    let file = File::open(path).map_err(failed)?;
-    // While it is open here it cannot go to another file.
-    if !is_over(path, backing) {
-        return Ok(());
-    }
-    // SAFETY: this request takes no argument.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CLR_FD, 0) };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    // ENXIO: it has no backing file any more.
-    if error.raw_os_error() == Some(libc::ENXIO) {
-        Ok(())
-    } else {
-        Err(failed(error))
+    let cleared = File::open(path).and_then(|file| {
+        // While it is open here it cannot go to another file.
+        if !is_over(path, backing) {
+            return Ok(());
+        }
+        // SAFETY: this request takes no argument.
+        match unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CLR_FD, 0) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    });
+    match cleared {
+        // It has no backing file any more, or loses it: then it cannot be opened either.
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(()),
+        cleared => {
+            cleared.map_err(|error| Error::io(format!("cannot clear {}", path.display()), error))
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io::{Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
@@ -183,14 +184,11 @@ fn claimed_devices_are_held() {
     assert!(error.to_string().contains("cannot look at"), "{error}");
 }
 
-/// What a killed server left is taken off its device; a device over another file is left alone.
-#[test]
-fn left_devices_are_cleared() {
-    let _alone = alone();
-    let (one, other) = (Backing::new("left"), Backing::new("alone"));
+/// Makes a loop device over `backing` that nobody has open, as a killed server leaves it.
+fn left_over(backing: &Backing) -> PathBuf {
     let made = std::process::Command::new("losetup")
         .args(["--find", "--show"])
-        .arg(&one.0)
+        .arg(&backing.0)
         .output();
     let made = made.expect("losetup runs");
     assert!(
@@ -198,7 +196,32 @@ fn left_devices_are_cleared() {
         "a loop device: run the tests as root"
     );
     let path = PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim());
-    assert!(is_over(&path, &one.0));
+    assert!(is_over(&path, &backing.0));
+    path
+}
+
+/// A device that loses its file is cleared already, whether or not it can be opened meanwhile.
+#[test]
+fn devices_that_go_are_cleared() {
+    let _alone = alone();
+    let backing = Backing::new("goes");
+    let path = left_over(&backing);
+    let holder = File::open(&path).expect("it is there");
+    // SAFETY: this request takes no argument.
+    let going = unsafe { libc::ioctl(holder.as_raw_fd(), super::LOOP_CLR_FD, 0) };
+    let cleared = clear(&path, &backing.0);
+    drop(holder);
+    until("it is gone", || !is_over(&path, &backing.0));
+    assert_eq!(going, 0);
+    cleared.expect("it is no error");
+}
+
+/// What a killed server left is taken off its device; a device over another file is left alone.
+#[test]
+fn left_devices_are_cleared() {
+    let _alone = alone();
+    let (one, other) = (Backing::new("left"), Backing::new("alone"));
+    let path = left_over(&one);
     let left = clear(&path, &other.0);
     let is_left = is_over(&path, &one.0);
     let cleared = clear(&path, &one.0);
