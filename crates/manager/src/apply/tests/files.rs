@@ -3,135 +3,19 @@
 use block::file::LockMode;
 use lvm::model::{PvFlag, from_text};
 use lvm::ondisk::PvUse;
-use lvm::plan::group::{GroupAttribute, NewGroup, change_group, create_group};
-use lvm::plan::initialise::NewPv;
-use lvm::plan::logical::{Along, NewVolume, create_volume, remove_volumes};
-use lvm::plan::size::SizeArgument;
-use lvm::plan::{Author, Level};
+use lvm::plan::Level;
+use lvm::plan::group::{GroupAttribute, change_group};
+use lvm::plan::logical::{Along, remove_volumes};
 use lvm::text::parse;
 
+use super::bench::{Bench, in_group};
 use crate::apply::{
-    Answer, HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, TestMode, Tolerated,
-    find_device, find_pv, free_member, plan_device, require_no_member, update_metadata,
+    Answer, Planned, Quiet, Request, TestMode, Tolerated, find_device, require_no_member,
+    update_metadata,
 };
-use crate::host::{Config, Host};
 use crate::lock::{LockByte, StockName, lock_pvs, lock_stock};
-use crate::scan::{Options, Scan};
-use crate::tests::fixture::Folder;
+use crate::scan::Scan;
 use crate::{Error, Kind, Result};
-
-/// A folder with two empty disks and a configuration that keeps everything in it.
-struct Bench {
-    folder: Folder,
-    host: Host,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let folder = Folder::new();
-        std::fs::create_dir(folder.path("disks")).expect("is made");
-        for disk in ["disks/a.img", "disks/b.img"] {
-            folder.disk(disk, &[]);
-        }
-        let text = format!("global/locking_dir=\"{}\"", folder.path("locks").display());
-        let mut config = Config::read(folder.path("lvm")).expect("is empty");
-        config.add_text(&text).expect("is good");
-        let host = Host {
-            config,
-            ..Host::without_config()
-        };
-        Self { folder, host }
-    }
-
-    fn disks(&self) -> HostDisks {
-        let spec = crate::host::DeviceSpec {
-            path: self.folder.path("disks"),
-        };
-        HostDisks {
-            source: crate::host::DeviceSource::Listed(vec![spec]),
-            options: Options::default(),
-        }
-    }
-
-    fn name(&self, disk: &str) -> String {
-        self.folder.path(disk).display().to_string()
-    }
-
-    fn scan(&self) -> Scan {
-        use crate::apply::Disks;
-        self.disks().scan(&self.host).expect("a scan does not fail")
-    }
-
-    fn change(
-        &self,
-        request: &Request,
-        prompt: &mut Quiet,
-        plan: impl FnMut(&Scan, &mut Author<'_>) -> Result<Planned>,
-    ) -> Result<Outcome> {
-        let disks = self.disks();
-        let mut plan = plan;
-        Session::new(&self.host, &disks, prompt).change(request, &mut plan)
-    }
-
-    fn create_pvs(&self, prompt: &mut Quiet) -> Result<Outcome> {
-        let request = Request {
-            changes_pvs: true,
-            command: "pvcreate".to_owned(),
-            ..Request::default()
-        };
-        self.change(&request, prompt, |scan, author| {
-            let mut planned = Planned::default();
-            for disk in ["disks/a.img", "disks/b.img"] {
-                let device = find_device(scan, &self.name(disk))?;
-                require_no_member(scan, device)?;
-                let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
-                planned.new.push(NewLabel { device, layout });
-            }
-            Ok(planned)
-        })
-    }
-
-    fn create_group(&self) {
-        self.create_pvs(&mut Quiet::yes()).expect("are made");
-        self.create_group_of_pvs();
-    }
-
-    fn create_group_of_pvs(&self) {
-        let request = Request {
-            new_group: Some("vg0".to_owned()),
-            changes_pvs: true,
-            command: "vgcreate vg0 a b".to_owned(),
-            ..Request::default()
-        };
-        self.change(&request, &mut Quiet::yes(), |scan, author| {
-            let mut members = Vec::new();
-            for disk in ["disks/a.img", "disks/b.img"] {
-                members.push(free_member(scan, find_pv(scan, &self.name(disk))?)?);
-            }
-            Ok(create_group(&NewGroup::new("vg0", &members), author)?.into())
-        })
-        .expect("is made");
-    }
-
-    fn create_volume(&self, request: &Request, prompt: &mut Quiet) -> Result<Outcome> {
-        self.change(request, prompt, |scan, author| {
-            let group = scan.find_group("vg0")?;
-            let new = NewVolume {
-                name: Some("data"),
-                ..NewVolume::linear(SizeArgument::extents(2))
-            };
-            Ok(create_volume(&group.model, &new, author)?.into())
-        })
-    }
-}
-
-fn in_group(command: &str) -> Request {
-    Request {
-        groups: vec!["vg0".to_owned()],
-        command: command.to_owned(),
-        ..Request::default()
-    }
-}
 
 /// From empty images to a volume, with backup and archive as stock keeps them.
 #[test]

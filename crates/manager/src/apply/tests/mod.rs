@@ -1,4 +1,6 @@
 //! Tests of changes: on files, with locks, questions, refusals and backups.
 
+mod bench;
+mod contents;
 mod files;
 mod words;

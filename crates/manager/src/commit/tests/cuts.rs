@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use block::sim::{Image, Limits, Recorder, SimDevice, states};
-use block::{Device, Kind as BlockKind};
+use block::{Device, Kind as BlockKind, Range};
+use lvm::Bytes;
 use lvm::model::VolumeGroup;
-use lvm::ondisk::{AreaUse, PvUse};
+use lvm::ondisk::{AreaUse, Label, PvUse};
 use lvm::plan::{AreaChange, HeaderEdit};
 
 use super::super::{
@@ -38,6 +39,43 @@ fn a_commit_reaches_every_area() {
                 .iter()
                 .flat_map(OpenPv::areas)
                 .all(|area| area.held == held)
+        );
+    }
+}
+
+/// Where an area does not lie on its device, or has no room for a text, nothing is written, and
+/// the device is named.
+#[test]
+fn areas_beyond_the_device_are_refused() {
+    let writes = disks::writes(1, Areas::Two);
+    for (size, second) in [(3 << 20, 1 << 20), (disks::SIZE, 512)] {
+        let mut image = Image::new(size);
+        for (start, bytes) in writes.iter().filter(|(start, _)| start.0 < 3 << 20) {
+            image.write(start.0, bytes);
+        }
+        let head = image.bytes(Range::new(0, 2048));
+        let mut label = Label::scan(&head).label.expect("is there");
+        label.pv.metadata_areas[1].size = Bytes(second);
+        image.write(512, &label.encode().expect("fits"));
+        let device = &disks::devices(&[image])[0];
+        let mut pvs = [OpenPv::open(disks::taken("disk7", device)).expect("has a label")];
+        assert_eq!(pvs[0].areas()[1].held, Held::Damaged);
+        let vg = next(&group(&[1]));
+        let error = write_group(&mut pvs, &vg, &[], FlushPolicy::Strict, &mut NoHooks)
+            .expect_err("has no place");
+        assert_eq!(error.kind(), Kind::Damaged, "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("of disk7 does not lie on the device"),
+            "{error}"
+        );
+        assert_ne!(
+            pvs[0].areas()[0].held,
+            Held::Version {
+                group: vg.uuid,
+                seqno: vg.seqno
+            }
         );
     }
 }
