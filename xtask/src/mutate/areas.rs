@@ -29,19 +29,24 @@ use Later::{EndToEnd, Integration};
 /// The part of the crash campaign that takes seconds only.
 const CUTS: &str = "explore::tests::cuts";
 
-/// What every change of metadata goes through, for those who plan and write it.
+/// Commands that meet, and what plans say of their flushes: seconds as well.
+const MEETINGS: &str = "explore::race";
+const PROMISES: &str = "explore::tests::plans_promise";
+
+/// What every change of metadata goes through, for those who plan and write it; what takes a
+/// minute comes last.
 const CHANGES: &[Later] = &[
     EndToEnd("names::"),
     EndToEnd("shrinking::"),
     EndToEnd("clones::"),
-    EndToEnd("volumes::"),
-    EndToEnd("missing::nothing_is_lost"),
-    EndToEnd("missing::an_outdated_image"),
-    EndToEnd("plans::"),
-    EndToEnd("reproducible::"),
-    EndToEnd("mishaps::"),
     EndToEnd("changes::"),
+    EndToEnd("missing::an_outdated_image"),
+    EndToEnd("reproducible::"),
     EndToEnd("locks::"),
+    EndToEnd("plans::"),
+    EndToEnd("missing::nothing_is_lost"),
+    EndToEnd("volumes::"),
+    EndToEnd("mishaps::"),
 ];
 
 /// What stands on targets and on servers.
@@ -72,7 +77,7 @@ pub(super) const AREAS: &[Area] = &[
         name: "apply",
         package: "manager",
         files: &["crates/manager/src/apply/*.rs"],
-        tests: &["apply::", "commit::", CUTS],
+        tests: &["apply::", "commit::", CUTS, MEETINGS, PROMISES],
         later: CHANGES,
     },
     Area {
