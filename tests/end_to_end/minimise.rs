@@ -1,12 +1,12 @@
 //! `image minimise`: images get as short as what is in them, whole at every moment.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tests::{Access, Finished, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
+use tests::{Access, DiskImage, LoopDevice, Stock, Tool};
 
 const MIB: u64 = 1 << 20;
 /// Extents of 256 KiB.
@@ -35,18 +35,25 @@ enum Moment {
     Done,
 }
 
-/// `disk.img`, with the group `sys` in it.
+/// An image with the group `sys` in it.
 struct Image {
-    scratch: Scratch,
+    disk: DiskImage,
     around: Around,
+}
+
+impl Deref for Image {
+    type Target = DiskImage;
+
+    fn deref(&self) -> &DiskImage {
+        &self.disk
+    }
 }
 
 impl Image {
     /// An image of 32 MiB without anything.
     fn empty(name: &str, around: Around) -> Self {
-        let scratch = Scratch::new(name);
-        scratch.sparse("disk.img", 32 * MIB);
-        Self { scratch, around }
+        let disk = DiskImage::new(name, 32 * MIB);
+        Self { disk, around }
     }
 
     /// One without a group.
@@ -80,16 +87,12 @@ impl Image {
         for (name, extents) in VOLUMES {
             let create = format!("lvcreate -l {extents} -n {name} sys");
             self.ashlar(&create).succeed();
-            let file = self.scratch.join(name);
+            let file = self.join(name);
             fs::write(&file, content(name, extents)).expect("room for it");
             let copy = self.ashlar("cp").arg(&file);
             copy.arg(format!("sys/{name}")).succeed();
         }
         self.ashlar("lvremove -y sys/a").succeed();
-    }
-
-    fn path(&self) -> PathBuf {
-        self.scratch.join("disk.img")
     }
 
     fn pv(&self) -> String {
@@ -99,30 +102,6 @@ impl Image {
             ":2"
         };
         format!("{}{number}", self.path().display())
-    }
-
-    fn on_image(&self, tool: Tool) -> Tool {
-        tool.env("ASHLAR_DEVICES", self.path())
-            .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"))
-            .env("LVM_LOCKING_DIR", self.scratch.join("locks"))
-            .env("LVM_SYSTEM_DIR", self.scratch.join("lvm"))
-            .env("ASHLAR_IO", "threads")
-    }
-
-    fn ashlar(&self, line: &str) -> Tool {
-        self.on_image(ashlar()).args(line.split_whitespace())
-    }
-
-    fn minimise(&self) -> Tool {
-        self.ashlar("image minimise -y").arg(self.path())
-    }
-
-    fn size(&self) -> u64 {
-        fs::metadata(self.path()).expect("our own image").size()
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        fs::read(self.path()).expect("our own image")
     }
 
     /// Makes it what it was, with holes for zeros.
@@ -135,12 +114,6 @@ impl Image {
                 file.write_all_at(chunk, at).expect("room for it");
             }
         }
-    }
-
-    /// Makes the file longer, and nothing in it.
-    fn grow(&self, size: &str) {
-        let grow = Tool::new("truncate").args(["-s", size]);
-        grow.arg(self.path()).succeed();
     }
 
     fn write(&self, at: u64, bytes: &[u8]) {
@@ -171,6 +144,23 @@ impl Image {
         assert!(before == self.bytes(), "{words}: something was written");
     }
 
+    /// What lies at this byte, behind the physical volume, keeps the image as long as it is.
+    fn keeps_what_is_at(&self, at: u64) {
+        self.write(at, b"mine");
+        self.refused(&format!(
+            "something lies behind the physical volume, at byte {at}"
+        ));
+        self.write(at, &[0; 4]);
+        self.gets_short("without it");
+    }
+
+    /// It gets as short as it can be, and stays whole.
+    fn gets_short(&self, when: &str) {
+        self.minimise().succeed();
+        assert_eq!(self.size(), least(self.around), "{when}");
+        self.is_whole(Moment::Done, when);
+    }
+
     /// The volumes hold what was written to them.
     fn is_whole(&self, moment: Moment, when: &str) {
         for (name, extents) in VOLUMES {
@@ -199,7 +189,7 @@ impl Image {
             Around::Nothing => 0,
             Around::Gpt | Around::Mbr => 3 * MIB,
         };
-        let cut = self.scratch.join("pv.img");
+        let cut = self.join("pv.img");
         fs::write(&cut, &self.bytes()[start as usize..]).expect("room for it");
         let device = LoopDevice::attach(&cut, Access::ReadWrite);
         let stock = Stock::on([&device]);
@@ -300,43 +290,19 @@ fn a_killed_command_goes_on() {
             loop {
                 assert!(call < 500, "it never ended");
                 image.restore(&before);
-                if !killed(&image, calls, call) {
+                if !image.killed(calls, call) {
                     break;
                 }
                 count += 1;
                 let when = format!("grown by {grown} MiB, killed at call {call} of {calls}");
                 image.is_whole(Moment::Killed, &when);
-                image.minimise().succeed();
-                assert_eq!(image.size(), least(Around::Gpt), "{when}");
-                image.is_whole(Moment::Done, &format!("{when}, and done again"));
+                image.gets_short(&format!("{when}, and done again"));
                 call += if kind == 0 { stride } else { 1 };
             }
             kills.push(count);
         }
         println!("{kills:?} kills");
         assert!(kills.iter().all(|count| *count > 0), "{kills:?}");
-    }
-}
-
-/// Whether the command was killed as it made this call.
-fn killed(image: &Image, calls: &str, call: usize) -> bool {
-    let strace = Tool::new("strace")
-        .args(["-f", "-qqq", "-e"])
-        .arg(format!("trace={calls}"))
-        .arg("-e")
-        .arg(format!("inject={calls}:signal=KILL:when={call}"))
-        .arg("-o")
-        .arg(image.scratch.join("calls"))
-        .arg(ashlar_path());
-    let strace = image.on_image(strace);
-    let finished = strace.args(["image", "minimise", "-y"]).arg(image.path());
-    match finished.run() {
-        Finished { code: Some(0), .. } => false,
-        Finished {
-            code: None | Some(137),
-            ..
-        } => true,
-        finished => panic!("{finished}"),
     }
 }
 
@@ -347,15 +313,7 @@ fn only_zeros_are_cut_off() {
         let image = Image::new("minimise-zeros", around);
         let short = format!("pvresize -y --setphysicalvolumesize 8m {}", image.pv());
         image.ashlar(&short).succeed();
-        let at = 20 * MIB + 512;
-        image.write(at, b"mine");
-        image.refused(&format!(
-            "something lies behind the physical volume, at byte {at}"
-        ));
-        image.write(at, &[0; 4]);
-        image.minimise().succeed();
-        image.is_whole(Moment::Done, "minimised");
-        assert_eq!(image.size(), least(around));
+        image.keeps_what_is_at(20 * MIB + 512);
     }
     let image = Image::new("minimise-footer", Around::Mbr);
     image.grow("+1M");
@@ -376,15 +334,7 @@ fn what_stock_gave_back_is_not_zeroed() {
         resize.arg(device.path()).succeed();
     }
     assert_eq!(labelled(&image), 32 * MIB, "stock leaves it");
-    let at = 24 * MIB;
-    image.write(at, b"mine");
-    image.refused(&format!(
-        "something lies behind the physical volume, at byte {at}"
-    ));
-    image.write(at, &[0; 4]);
-    image.minimise().succeed();
-    image.is_whole(Moment::Done, "minimised");
-    assert_eq!(image.size(), least(Around::Nothing));
+    image.keeps_what_is_at(24 * MIB);
     assert!(labelled(&image) <= image.size());
 }
 
@@ -425,9 +375,7 @@ fn unusual_tables_are_kept_whole() {
         image.partition(&format!("label: gpt\nfirst-lba: 2048\n{table}\n{parts}"));
         image.fill(&[]);
         image.grow(&format!("+{grown}M"));
-        image.minimise().succeed();
-        assert_eq!(image.size(), least(Around::Gpt), "{table}");
-        image.is_whole(Moment::Done, table);
+        image.gets_short(table);
         image.is_accepted_by_stock();
     }
 }
@@ -447,7 +395,7 @@ fn images_in_use_or_in_doubt_are_left_alone() {
     image.ashlar("vgexport sys").succeed();
     image.refused("is exported");
     image.ashlar("vgimport sys").succeed();
-    let copy = image.scratch.join("copy.img");
+    let copy = image.join("copy.img");
     fs::copy(image.path(), &copy).expect("room for it");
     let both = image
         .ashlar("image minimise -y --devices")
@@ -456,7 +404,7 @@ fn images_in_use_or_in_doubt_are_left_alone() {
     let sentence = "Cannot change VG sys with duplicate PVs";
     assert!(both.complaints().contains(sentence), "{both}");
     fs::remove_file(&copy).expect("our own image");
-    let other = image.scratch.sparse("other.img", 8 * MIB);
+    let other = image.sparse("other.img", 8 * MIB);
     let extend = image.ashlar("vgextend --devices").arg(image.path());
     extend
         .arg("--devices")

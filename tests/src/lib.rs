@@ -8,6 +8,7 @@
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
 //!   disks      blank disks for the program and for stock LVM2     Disks::new("name", [8 << 20; 4])
 //!   group      a volume group that the program makes and serves    Group::new("name", 3, 64 << 20)
+//!   image      an image, and commands that see it alone        DiskImage::new("name", 8 << 20)
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   recorded   the calls of a server, as strace saw them        Recording::of(pid, &file)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
@@ -27,6 +28,7 @@ pub mod damaged;
 mod disks;
 mod golden;
 mod group;
+mod image;
 mod kernel;
 mod loops;
 mod made;
@@ -41,6 +43,7 @@ pub use daemon::Daemon;
 pub use disks::Disks;
 pub use golden::{Golden, Volume, sha256};
 pub use group::{Group, Mounted};
+pub use image::DiskImage;
 pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;
