@@ -33,6 +33,22 @@ pub(super) struct Made {
     pub(super) survived: Vec<String>,
 }
 
+impl Made {
+    /// Keeps those that are called `names`, wherever their lines are: cargo-mutants makes those
+    /// that leave out a field of a struct whatever it is asked for.
+    fn keep(&mut self, names: &[String]) {
+        let is_meant = |made: &String| names.iter().any(|name| split(name) == split(made));
+        for list in [
+            &mut self.caught,
+            &mut self.timeout,
+            &mut self.unviable,
+            &mut self.survived,
+        ] {
+            list.retain(is_meant);
+        }
+    }
+}
+
 /// Whether cargo-mutants is there.
 pub(super) fn require(tree: &Tree) -> Result<(), String> {
     let found = tree.cargo().args(["mutants", "--version"]).output();
@@ -79,7 +95,13 @@ pub(super) fn run(
     let status = status.map_err(|error| format!("cargo mutants cannot be run: {error}"))?;
     // 2: some survived; 3: some took too long. Anything else is no result.
     match status.code() {
-        Some(0 | 2 | 3) => read(&output.join("mutants.out")),
+        Some(0 | 2 | 3) => {
+            let mut made = read(&output.join("mutants.out"))?;
+            if let Some(names) = only {
+                made.keep(names);
+            }
+            Ok(made)
+        }
         _ => Err(format!("{}: cargo mutants failed ({status})", area.name)),
     }
 }
