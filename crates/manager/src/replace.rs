@@ -4,12 +4,12 @@
 //!   write beside ─▶ fsync ─▶ rename ─▶ fsync of the directory
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Who may use a file, and the directories that are made for it.
+/// Who may use a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner alone.
@@ -18,7 +18,7 @@ pub enum Readers {
     Everybody,
 }
 
-/// Puts what `write` writes in the place of the file at `path`, making its directories.
+/// Puts what `write` writes in the place of the file at `path`, whose directory has to be there.
 ///
 /// It is written to `beside` first, a name in the same directory: what lies there is a rest of an
 /// earlier try, and goes. An error leaves the file at `path` as it was, but for one of the
@@ -29,21 +29,19 @@ pub fn replace_file(
     readers: Readers,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (file_mode, dir_mode) = match readers {
-        Readers::Owner => (0o600, 0o700),
-        Readers::Everybody => (0o666, 0o777),
+    let mode = match readers {
+        Readers::Owner => 0o600,
+        Readers::Everybody => 0o666,
     };
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let dir = dir.unwrap_or(Path::new("."));
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(dir_mode).create(dir)?;
     match fs::remove_file(beside) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let mut options = OpenOptions::new();
     // Whoever puts a symbolic link there in between gets an error, not our bytes.
-    options.write(true).create_new(true).mode(file_mode);
+    options.write(true).create_new(true).mode(mode);
     let mut out = BufWriter::new(options.open(beside)?);
     let renamed = write(&mut out)
         .and_then(|()| out.flush())

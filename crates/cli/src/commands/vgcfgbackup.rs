@@ -108,6 +108,7 @@ fn text(view: &View, group: &Group, arguments: &Arguments, config: &Config) -> V
 /// Writes beside the file and then takes its place, so that an old backup is never lost to a
 /// half-written new one. As with stock only the owner may read it.
 fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     replace_file(path, &path.with_file_name(name), Readers::Owner, |out| {

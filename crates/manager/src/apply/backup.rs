@@ -71,6 +71,7 @@ fn warning(path: &Path, error: &std::io::Error) -> Message {
 fn write(path: &Path, vg: &VolumeGroup, description: String) -> std::io::Result<()> {
     let mut vg = vg.clone();
     vg.header.description = Some(description);
+    fs::create_dir_all(path.parent().expect("the file is in a directory"))?;
     let name = path.file_name().expect("the file has a name");
     // Neither program takes a hidden file for a group's.
     let hidden = format!(".{}.{}", name.to_string_lossy(), std::process::id());

@@ -12,7 +12,9 @@
 //!
 //! Does not: correct entries that the host's other commands find outdated.
 
+use std::fs::DirBuilder;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use block::file::LockMode;
@@ -188,6 +190,8 @@ fn listable(host: &Host, scan: &Scan, device: DeviceIndex) -> Option<Listable> {
 
 /// Stock's way: under the name that stock uses, so that what a lost power left is found there.
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut new = path.to_owned().into_os_string();
     new.push("_new");
     replace_file(path, Path::new(&new), Readers::Owner, |out| {
