@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::thread;
 
-use tests::{Disks, Finished, Scratch, Tool, ashlar, ashlar_path};
+use tests::{Disks, Finished, Scratch, Tool, ashlar, killing, was_killed};
 
 const DISKS: usize = 4;
 const DISK: u64 = 16 << 20;
@@ -104,20 +104,8 @@ impl Bench {
 
     /// Runs a command that is killed as it makes its call number `call`. Whether it was.
     fn killed(&self, line: &str, call: usize) -> bool {
-        let strace = Tool::new("strace")
-            .args(["-f", "-qqq", "-e"])
-            .arg(format!("trace={CALLS}"))
-            .arg("-e")
-            .arg(format!("inject={CALLS}:signal=KILL:when={call}"))
-            .arg("-o")
-            .arg(self.disks.join("calls"))
-            .arg(ashlar_path());
-        let finished = self.on_disks(strace).args(self.words(line)).run();
-        match finished.code {
-            Some(0) => false,
-            None | Some(137) => true,
-            Some(_) => panic!("{finished}"),
-        }
+        let tool = self.on_disks(killing(CALLS, call, &self.disks.join("calls")));
+        was_killed(&tool.args(self.words(line)).run())
     }
 }
 

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::killed::{killing, was_killed};
 use crate::scratch::Scratch;
-use crate::tool::{Finished, Tool, ashlar, ashlar_path};
+use crate::tool::{Tool, ashlar};
 
 /// An image in a folder of its own.
 #[derive(Debug)]
@@ -85,23 +86,8 @@ impl DiskImage {
     /// # Panics
     /// When it ended in another way without success.
     pub fn killed(&self, calls: &str, call: usize) -> bool {
-        let strace = Tool::new("strace")
-            .args(["-f", "-qqq", "-e"])
-            .arg(format!("trace={calls}"))
-            .arg("-e")
-            .arg(format!("inject={calls}:signal=KILL:when={call}"))
-            .arg("-o")
-            .arg(self.join("calls"))
-            .arg(ashlar_path());
-        let strace = self.on_image(strace);
-        let finished = strace.args(["image", "minimise", "-y"]).arg(self.path());
-        match finished.run() {
-            Finished { code: Some(0), .. } => false,
-            Finished {
-                code: None | Some(137),
-                ..
-            } => true,
-            finished => panic!("{finished}"),
-        }
+        let tool = self.on_image(killing(calls, call, &self.join("calls")));
+        let minimise = tool.args(["image", "minimise", "-y"]).arg(self.path());
+        was_killed(&minimise.run())
     }
 }

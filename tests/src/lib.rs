@@ -9,6 +9,7 @@
 //!   disks      blank disks for the program and for stock LVM2     Disks::new("name", [8 << 20; 4])
 //!   group      a volume group that the program makes and serves    Group::new("name", 3, 64 << 20)
 //!   image      an image, and commands that see it alone        DiskImage::new("name", 8 << 20)
+//!   killed     the program, killed at a system call           killing("fsync", 3, &record)
 //!   made       volume groups made for a test                     Made::many(10_000)
 //!   recorded   the calls of a server, as strace saw them        Recording::of(pid, &file)
 //!   stock      LVM2 of the distribution on chosen devices only    Stock::on(&loops)
@@ -30,6 +31,7 @@ mod golden;
 mod group;
 mod image;
 mod kernel;
+mod killed;
 mod loops;
 mod made;
 pub mod recorded;
@@ -45,6 +47,7 @@ pub use golden::{Golden, Volume, sha256};
 pub use group::{Group, Mounted};
 pub use image::DiskImage;
 pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};
+pub use killed::{killing, was_killed};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;
 pub use scratch::Scratch;
