@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
-use tests::{Access, Daemon, Finished, LoopDevice, Scratch, Tool, ashlar};
+use tests::{Access, Daemon, Finished, LoopDevice, Scratch, Tool, apart, ashlar};
 
 const DISKS: usize = 3;
 const SYSTEM: &str = "system.devices";
@@ -350,15 +350,7 @@ fn a_file_that_cannot_be_written_costs_a_warning() {
                 Who::Ashlar => tests::ashlar_path().to_owned(),
                 Who::Stock => PathBuf::from("lvm"),
             };
-            let tool = Tool::new("unshare")
-                .args([
-                    "--mount",
-                    "--propagation=slave",
-                    "sh",
-                    "-ec",
-                    read_only,
-                    "sh",
-                ])
+            let tool = apart(side.scratch.path(), read_only)
                 .arg(side.scratch.join("devices"))
                 .arg(program)
                 .args(line.split(' ').map(|word| {
