@@ -29,8 +29,9 @@ use Later::{EndToEnd, Integration};
 /// The part of the crash campaign that takes seconds only.
 const CUTS: &str = "explore::tests::cuts";
 
-/// Commands that meet, and what plans say of their flushes: seconds as well.
+/// Commands that meet; seconds as well.
 const MEETINGS: &str = "explore::race";
+/// What plans say of the flushes of commands; likewise.
 const PROMISES: &str = "explore::tests::plans_promise";
 
 /// What every change of metadata goes through, for those who plan and write it; what takes a
