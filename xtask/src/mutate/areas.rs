@@ -132,7 +132,11 @@ pub(super) const AREAS: &[Area] = &[
         package: "block",
         files: &["crates/block/src/nbd_client/**/*.rs"],
         tests: &["nbd_client::"],
-        later: &[EndToEnd("network::"), EndToEnd("handover::")],
+        later: &[
+            Integration("block"),
+            EndToEnd("network::"),
+            EndToEnd("handover::"),
+        ],
     },
     Area {
         name: "fuse",

@@ -25,8 +25,8 @@ pub(super) struct Made {
     pub(super) caught: Vec<String>,
     /// No test ended.
     pub(super) timeout: Vec<String>,
-    /// An integration or end-to-end test failed.
-    pub(super) later: Vec<String>,
+    /// An integration or end-to-end test failed, if they were asked.
+    pub(super) later: Option<Vec<String>>,
     /// It does not compile.
     pub(super) unviable: Vec<String>,
     /// Nothing noticed.
@@ -147,7 +147,7 @@ fn read(folder: &Path) -> Result<Made, String> {
     Ok(Made {
         caught: lines("caught.txt")?,
         timeout: lines("timeout.txt")?,
-        later: Vec::new(),
+        later: None,
         unviable: lines("unviable.txt")?,
         survived: lines("missed.txt")?,
     })

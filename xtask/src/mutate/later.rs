@@ -93,6 +93,7 @@ impl<'a> Bench<'a> {
 
     /// Asks for all that survived in `made`.
     pub(super) fn ask(&mut self, area: &Area, made: &mut Made) -> Result<(), String> {
+        let found = made.later.get_or_insert_default();
         if made.survived.is_empty() {
             return Ok(());
         }
@@ -109,7 +110,7 @@ impl<'a> Bench<'a> {
                 None => ("survived".to_owned(), &mut made.survived),
                 Some((_, Answer::NotBuilt)) => ("does not compile".into(), &mut made.unviable),
                 Some((later, Answer::TimeUp)) => (format!("{later} do not end"), &mut made.timeout),
-                Some((later, answer)) => (format!("{later}: {answer:?}"), &mut made.later),
+                Some((later, answer)) => (format!("{later}: {answer:?}"), &mut *found),
             };
             let seconds = start.elapsed().as_secs();
             println!("{} of {count}: {name}: {said} ({seconds} s)", number + 1);

@@ -4,7 +4,7 @@
 //! when its line has moved. The document is read back before it is written, so that a run over one
 //! area leaves the others as they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::arguments::Part;
@@ -17,6 +17,8 @@ const OPEN: &str = "**nobody has looked at it yet**";
 /// What stands instead of a number where only unit tests were asked.
 const NOT_ASKED: &str = "not asked";
 const SURVIVORS: &str = "## Survivors";
+/// Reasons of what the last parts did not have, for when it is made again.
+const OTHERS: &str = "## Looked at in other parts";
 /// What stands above the table, and its head.
 const HEAD: &str = include_str!("record/head.md");
 
@@ -52,11 +54,16 @@ impl Record {
                 record.rows.insert(name, row);
             } else if let Some(name) = line.strip_prefix("### ") {
                 name.clone_into(&mut area);
-            } else if let Some((name, reason)) = survivor(line)
-                && let Some(row) = record.rows.get_mut(&area)
-            {
-                row.survived.push(name.to_owned());
-                record.reasons.insert(key(name), reason.to_owned());
+            } else if line == OTHERS {
+                area.clear();
+            } else if let Some((name, reason)) = survivor(line) {
+                if let Some(row) = record.rows.get_mut(&area) {
+                    row.survived.push(name.to_owned());
+                }
+                // One of several places of that name may have been looked at.
+                if reason != OPEN {
+                    record.reasons.insert(key(name), reason.to_owned());
+                }
             }
         }
         record
@@ -67,9 +74,18 @@ impl Record {
         Some(&self.rows.get(area)?.survived)
     }
 
+    /// Forgets what was added to an area since `before`, but for reasons.
+    pub(super) fn set_back(&mut self, area: &str, before: &Self) {
+        match before.rows.get(area) {
+            Some(row) => self.rows.insert(area.to_owned(), row.clone()),
+            None => self.rows.remove(area),
+        };
+    }
+
     /// Adds a part that was run at `revision`. A part of the same cut of the same commit is added
     /// to what is there; anything else replaces it.
     pub(super) fn add(&mut self, area: &str, revision: &str, part: Part, made: Made) {
+        self.forget(&made);
         let fits = |row: &&mut Row| {
             row.of == part.of
                 && row.revision == revision
@@ -80,7 +96,9 @@ impl Record {
             row.numbers.push(part.number);
             row.caught += made.caught.len();
             row.timeout += made.timeout.len();
-            row.later = row.later.map(|later| later + made.later.len());
+            // Where nothing more was asked, more survive: that is said, and no worse.
+            let more = made.later.map_or(0, |later| later.len());
+            row.later = row.later.map(|later| later + more);
             row.unviable += made.unviable.len();
             row.survived.extend(made.survived);
             return;
@@ -92,15 +110,26 @@ impl Record {
             unviable: made.unviable.len(),
             caught: made.caught.len(),
             timeout: made.timeout.len(),
-            later: Some(made.later.len()),
+            later: made.later.as_ref().map(Vec::len),
             survived: made.survived,
         };
         self.rows.insert(area.to_owned(), row);
     }
 
+    /// What was found needs no reason.
+    fn forget(&mut self, made: &Made) {
+        let found = [&made.caught, &made.timeout].into_iter().chain(&made.later);
+        for name in found.flatten() {
+            if !made.survived.iter().any(|other| key(other) == key(name)) {
+                self.reasons.remove(&key(name));
+            }
+        }
+    }
+
     /// The survivors of an area were made again at `revision`: `made` came of them. Those that no
     /// longer exist, or compile, are not counted any more.
     pub(super) fn again(&mut self, area: &str, revision: &str, mut made: Made) {
+        self.forget(&made);
         let Some(row) = self.rows.get_mut(area) else {
             return;
         };
@@ -110,6 +139,7 @@ impl Record {
         } else {
             format!("{first} (survivors {revision})")
         };
+        let found = made.later.as_deref().unwrap_or_default();
         let mut later = row.later.unwrap_or_default();
         for name in std::mem::take(&mut row.survived) {
             let is_it = |other: &String| key(other) == key(&name);
@@ -117,7 +147,7 @@ impl Record {
             // before: while one of them survives, it is taken for this one.
             if let Some(at) = made.survived.iter().position(is_it) {
                 row.survived.push(made.survived.remove(at));
-            } else if made.later.iter().any(is_it) {
+            } else if found.iter().any(is_it) {
                 later += 1;
             } else if made.timeout.iter().any(is_it) {
                 row.timeout += 1;
@@ -125,7 +155,9 @@ impl Record {
                 row.caught += 1;
             }
         }
-        row.later = Some(later);
+        if made.later.is_some() {
+            row.later = Some(later);
+        }
     }
 
     /// The document.
@@ -149,6 +181,18 @@ impl Record {
                     .map_or(OPEN, String::as_str);
                 writeln!(text, "- `{survivor}`: {reason}").expect("a string takes all");
             }
+        }
+        let names = self.rows.values().flat_map(|row| &row.survived);
+        let shown: BTreeSet<String> = names.map(|name| key(name)).collect();
+        let others = self
+            .reasons
+            .iter()
+            .filter(|(name, _)| !shown.contains(*name));
+        for (number, (name, reason)) in others.enumerate() {
+            if number == 0 {
+                writeln!(text, "\n{OTHERS}\n").expect("a string takes all");
+            }
+            writeln!(text, "- `{name}`: {reason}").expect("a string takes all");
         }
         text
     }

@@ -5,6 +5,7 @@ use std::fs;
 
 use super::areas::Area;
 use super::arguments::{Arguments, Part};
+use super::generated::Made;
 use super::known::{self, Found};
 use super::later::Bench;
 use super::record::{PLACE, Record};
@@ -33,12 +34,11 @@ fn run_areas(areas: &[&Area], part: Part, survivors: bool) -> Result<Outcome, St
     generated::require(&tree)?;
     let mut bench = Bench::new(&tree)?;
     for area in areas {
-        // After each area, so that an end on the way costs only the one under way.
         let path = root().join(PLACE);
         let read = || Record::parse(&fs::read_to_string(&path).unwrap_or_default());
+        let before = read();
         let only = if survivors {
-            let record = read();
-            let names = record.survivors(area.name).map(<[String]>::to_vec);
+            let names = before.survivors(area.name).map(<[String]>::to_vec);
             Some(names.ok_or_else(|| format!("{} has not been run yet", area.name))?)
         } else {
             None
@@ -46,17 +46,23 @@ fn run_areas(areas: &[&Area], part: Part, survivors: bool) -> Result<Outcome, St
         if only.as_ref().is_some_and(Vec::is_empty) {
             continue;
         }
+        let keep = |made: Made| {
+            // Somebody may have written reasons meanwhile.
+            let mut record = read();
+            record.set_back(area.name, &before);
+            if survivors {
+                record.again(area.name, &tree.revision, made);
+            } else {
+                record.add(area.name, &tree.revision, part, made);
+            }
+            fs::write(&path, record.text())
+                .map_err(|error| format!("{PLACE} cannot be written: {error}"))
+        };
         let mut made = generated::run(&tree, area, part, only.as_deref())?;
+        // After each stage, so that an end on the way costs only the one under way.
+        keep(made.clone())?;
         bench.ask(area, &mut made)?;
-        // Somebody may have written reasons meanwhile.
-        let mut record = read();
-        if survivors {
-            record.again(area.name, &tree.revision, made);
-        } else {
-            record.add(area.name, &tree.revision, part, made);
-        }
-        fs::write(&path, record.text())
-            .map_err(|error| format!("{PLACE} cannot be written: {error}"))?;
+        keep(made)?;
     }
     // Survivors are no failure: some are right as they are, and have a reason.
     Ok(Outcome::Passed)

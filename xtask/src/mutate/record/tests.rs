@@ -13,7 +13,7 @@ fn made(caught: usize, later: usize, survived: &[&str]) -> Made {
     Made {
         caught: names(caught),
         timeout: names(1),
-        later: names(later),
+        later: Some(names(later)),
         unviable: names(2),
         survived: survived.iter().map(|name| (*name).to_owned()).collect(),
     }
@@ -40,7 +40,7 @@ fn records_are_kept() {
     let mut record = Record::parse(&text);
     assert_eq!(record.text(), text, "what is written is read");
     let again = Made {
-        later: vec![SECOND.to_owned()],
+        later: Some(vec![SECOND.to_owned()]),
         survived: vec![MOVED.to_owned()],
         ..Made::default()
     };
@@ -55,6 +55,69 @@ fn records_are_kept() {
     record.add("commit", "def", Part { number: 1, of: 1 }, made(1, 0, &[]));
     let none = &[][..];
     assert_eq!(record.survivors("commit"), Some(none), "a new run replaces");
+    let text = record.text();
+    assert_eq!(Record::parse(&text).text(), text, "what is written is read");
+    let mut record = Record::parse(&text);
+    record.add(
+        "commit",
+        "ghi",
+        Part { number: 2, of: 3 },
+        made(1, 0, &[FIRST]),
+    );
+    let text = record.text();
+    assert!(
+        text.ends_with(&format!("- `{FIRST}`: nobody asks\n")),
+        "reasons are kept while other parts are run: {text}"
+    );
+    let found = Made {
+        caught: vec![MOVED.to_owned()],
+        ..Made::default()
+    };
+    record.add("commit", "jkl", Part { number: 2, of: 3 }, found);
+    assert!(
+        !record.text().contains("nobody asks"),
+        "what is found has none"
+    );
+}
+
+/// What a first stage says stands while the second runs, and is replaced by what that says; reasons
+/// that somebody writes meanwhile stay.
+#[test]
+fn stages_replace_each_other() {
+    let part = |number| Part { number, of: 2 };
+    let mut before = Record::default();
+    before.add("lock", "abc", part(1), made(3, 1, &[]));
+    let unasked = Made {
+        later: None,
+        ..made(4, 0, &[FIRST, SECOND])
+    };
+    for (number, row) in [
+        (
+            1,
+            "| lock | abc | 1 of 2 | 9 | 2 | 4 | not asked | 1 | 2 | 71.4 % |",
+        ),
+        (
+            2,
+            "| lock | abc | 1+2 of 2 | 16 | 4 | 7 | 1 | 2 | 2 | 83.3 % |",
+        ),
+    ] {
+        let mut record = Record::parse(&before.text());
+        record.add("lock", "abc", part(number), unasked.clone());
+        let text = record.text();
+        assert!(text.contains(row), "{text}");
+    }
+    let mut record = Record::parse(&before.text());
+    record.add("lock", "abc", part(2), unasked);
+    let text = record.text().replacen(OPEN, "somebody looked", 1);
+    let mut record = Record::parse(&text);
+    record.set_back("lock", &before);
+    record.add("lock", "abc", part(2), made(4, 1, &[FIRST]));
+    let text = record.text();
+    let row = "| lock | abc | 1+2 of 2 | 16 | 4 | 7 | 2 | 2 | 1 | 91.7 % |";
+    assert!(
+        text.contains(row) && text.contains("somebody looked"),
+        "{text}"
+    );
 }
 
 /// A place of a function that survives is not hidden by another one of the same name that is
@@ -71,6 +134,7 @@ fn names_stand_for_several_places() {
     let again = Made {
         caught: vec![FIRST.to_owned()],
         survived: vec![MOVED.to_owned()],
+        later: Some(Vec::new()),
         ..Made::default()
     };
     record.again("lock", "abc", again);
