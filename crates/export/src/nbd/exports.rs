@@ -105,3 +105,6 @@ impl Exports {
             .clone()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -119,16 +119,8 @@ impl Listener {
     pub fn from_activation() -> Result<Vec<Self>> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         let number = |name| -> Option<i32> { std::env::var(name).ok()?.parse().ok() };
-        let (Some(pid), Some(count)) = (number("LISTEN_PID"), number("LISTEN_FDS")) else {
-            return Ok(Vec::new());
-        };
-        if pid != rustix::process::getpid().as_raw_nonzero().get() || count < 1 {
-            return Ok(Vec::new());
-        }
-        if count > ACTIVATION_FD_COUNT_MAX {
-            let what = format!("LISTEN_FDS={count} is more than {ACTIVATION_FD_COUNT_MAX}");
-            return Err(Error::new(Kind::Invalid, what));
-        }
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        let count = handed_over(me, number("LISTEN_PID"), number("LISTEN_FDS"))?;
         if TAKEN.swap(true, Ordering::SeqCst) {
             return Ok(Vec::new());
         }
@@ -213,6 +205,18 @@ impl Drop for Listener {
     }
 }
 
+/// How many sockets a parent process hands over to the process `me`, by what it says.
+fn handed_over(me: i32, pid: Option<i32>, count: Option<i32>) -> Result<i32> {
+    match count {
+        Some(count) if pid == Some(me) && count > ACTIVATION_FD_COUNT_MAX => {
+            let what = format!("LISTEN_FDS={count} is more than {ACTIVATION_FD_COUNT_MAX}");
+            Err(Error::new(Kind::Invalid, what))
+        }
+        Some(count) if pid == Some(me) => Ok(count.max(0)),
+        _ => Ok(0),
+    }
+}
+
 /// A listening socket at `path` with mode 0600. It gets its mode before it gets its name (Linux
 /// makes the file with the mode of the socket), so there is no moment at which others may connect.
 fn bind_private(path: &Path) -> std::io::Result<OwnedFd> {
@@ -231,3 +235,6 @@ fn is_stale(path: &Path) -> bool {
         && UnixStream::connect(path)
             .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
 }
+
+#[cfg(test)]
+mod tests;
