@@ -409,3 +409,6 @@ fn request_sizes(info: &Info) -> Sizes {
 fn protocol(what: &str) -> Error {
     Error::new(Kind::Invalid, format!("NBD: {what}"))
 }
+
+#[cfg(test)]
+mod tests;

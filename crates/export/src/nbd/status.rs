@@ -101,3 +101,6 @@ impl Drop for StatusWorker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
