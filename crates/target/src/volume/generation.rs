@@ -125,3 +125,6 @@ fn alignment_offset(table: &Table, infos: &[Info], physical_block: u32) -> u32 {
         Leaf::Zero | Leaf::Error { .. } => 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::extents;
+use super::{extents, merged};
 use crate::file::{Access, Caching, FileDevice};
-use crate::{Device, ExtentKind, Kind, Range};
+use crate::{Device, Extent, ExtentKind, Kind, Range};
 
 const SIZE: u64 = 64 << 10;
 
@@ -48,4 +48,24 @@ fn files_that_do_not_tell_are_data() {
     let found = extents(&shared, Range::new(4096, 8192), 8).expect("is inside");
     assert_eq!((found.len(), found[0].len), (1, 8192));
     assert_eq!(found[0].kind, ExtentKind::Data);
+}
+
+/// Neighbours of one kind become one, of which nothing is lost.
+#[test]
+fn neighbours_are_merged() {
+    let (data, hole) = (ExtentKind::Data, ExtentKind::Hole);
+    let extents = |list: &[(u64, ExtentKind)]| -> Vec<Extent> {
+        let all = list.iter().map(|&(len, kind)| Extent { len, kind });
+        all.collect()
+    };
+    let found = merged(extents(&[
+        (1, data),
+        (2, data),
+        (4, hole),
+        (8, hole),
+        (16, hole),
+        (32, data),
+    ]));
+    assert_eq!(found, extents(&[(3, data), (28, hole), (32, data)]));
+    assert_eq!(merged(Vec::new()), []);
 }
