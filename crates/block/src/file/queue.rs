@@ -150,12 +150,13 @@ impl Queue for FileQueue {
 impl Drop for FileQueue {
     /// Waits: the kernel may write to the memory of calls in flight until they are answered.
     fn drop(&mut self) {
+        self.turn();
         while self.in_engine() > 0 {
-            self.turn();
-            if self.in_engine() > 0 && self.driver.wait(&mut [], None).is_err() {
+            if self.driver.wait(&mut [], None).is_err() {
                 // Nothing but the kernel knows when it is over; ask it again, slowly.
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
+            self.turn();
         }
         if let Some(number) = self.number {
             self.driver.with(|engine| engine.close_queue(number));
