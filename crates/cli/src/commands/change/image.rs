@@ -15,14 +15,14 @@ use lvm::Sectors;
 use lvm::model::{PvId, VolumeGroup};
 use lvm::plan::physical::{pack_pv, shorten_pv};
 use lvm::plan::{Author, Change, Message};
-use manager::apply::{Cut, Planned, Question, Request, foresee_cut};
+use manager::apply::{Cut, Planned, Preview, Question, Request, foresee_cut};
 use manager::live::Client;
 use manager::lock::ImageUse;
 use manager::scan::{DeviceIndex, FoundDevice, FoundPv, FoundVg, Member, PvIndex, Scan};
 use manager::{Error as Failure, Kind};
 
-use super::arguments::{CHANGE, pv_min_size};
-use super::run::run;
+use super::arguments::{CHANGE, RESIZE_FS, pv_min_size};
+use super::shrink::{self, Smaller};
 use super::work::{Finder, Work, failed, inactive, refusal};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
@@ -34,9 +34,9 @@ pub(super) const COMMAND: Command = Command {
     description: "`minimise IMAGE ...' makes files shorter that carry a physical volume, whole or \
         in their last partition: extents move to the front, the physical volume ends behind the \
         last of them, then the partition (GPT or a primary one of an MBR) and the file. Logical \
-        volumes keep their sizes, and what they hold stays as it is: lvreduce -r makes a volume \
-        and the file system in it smaller before. `ashlar plan image minimise IMAGE' shows all of \
-        it without doing it.\n\n\
+        volumes keep their sizes, and what they hold stays as it is; -r makes ext2, ext3 and ext4 \
+        as small as they can be first, each with its volume, as lvreduce -r does. `ashlar plan \
+        image minimise IMAGE' shows all of it without doing it.\n\n\
         Linear volumes move. Stripes, parts of mirrors, RAIDs, snapshots and pools, and volumes \
         whose policy is contiguous stay where they are, and the image ends behind the last of \
         them. A physical volume with a second metadata area at its end keeps its size. Nothing is \
@@ -51,7 +51,7 @@ pub(super) const COMMAND: Command = Command {
         rest. A GPT has \
         two copies: where the power goes while the first one is written, the copy at the end of \
         the file counts, and sgdisk or gdisk restores the first one.",
-    flags: &[CHANGE, flags::COMMON],
+    flags: &[CHANGE, &[RESIZE_FS], flags::COMMON],
     examples: &[
         Example {
             line: "ashlar plan image minimise disk.img",
@@ -61,8 +61,12 @@ pub(super) const COMMAND: Command = Command {
             line: "ashlar image minimise -y disk.img",
             does: "makes it so, without a question",
         },
+        Example {
+            line: "ashlar image minimise -r disk.img",
+            does: "makes the file systems in it as small as they can be first",
+        },
     ],
-    run,
+    run: shrink::minimise,
 };
 
 /// Makes each image shorter; what is wrong with one does not keep others from it.
@@ -78,6 +82,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             ));
         }
     };
+    let resizes = arguments.has(&RESIZE_FS);
+    if resizes && !work.is_shown() {
+        // Who serves a volume cannot wait for tools that use it.
+        return Err(Error::failed(
+            "File systems are resized by the command where it is typed: leave --resizefs out on \
+             the control socket.",
+        ));
+    }
     let finder = work.finder();
     for name in &finder.distinct(&work.scan()?, images) {
         let image = Image {
@@ -85,11 +97,28 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             finder: &finder,
             least: pv_min_size(work),
         };
-        if let Err(error) = image.minimise(work) {
+        if let Err(error) = image.minimise(work, resizes.then_some(arguments)) {
             work.fail_later(&error.to_string());
         }
     }
     Ok(())
+}
+
+/// Which volumes in an image can be smaller, and with them the file systems in them.
+pub(super) fn smaller(
+    name: &str,
+    work: &Work<'_>,
+    arguments: &Arguments,
+) -> Result<Smaller, Error> {
+    let finder = work.finder();
+    let image = Image {
+        name,
+        finder: &finder,
+        least: pv_min_size(work),
+    };
+    let scan = work.scan()?;
+    let found = image.find(&scan).map_err(|error| failed(&error))?;
+    shrink::look(work, (&scan, found.group, found.id), arguments)
 }
 
 /// An image, as people call it.
@@ -111,6 +140,8 @@ struct Found<'s> {
 
 /// What would be done.
 struct Outlook {
+    /// Volumes that become smaller first.
+    reduce: Vec<Change>,
     /// Extents that move, if that helps.
     pack: Option<Change>,
     /// The physical volume as it is afterwards; nothing if it is so already.
@@ -121,28 +152,25 @@ struct Outlook {
 }
 
 impl Image<'_> {
-    fn minimise(&self, work: &mut Work<'_>) -> Result<(), Error> {
+    /// `resizes` has the options with which file systems become smaller as well.
+    fn minimise(&self, work: &mut Work<'_>, resizes: Option<&Arguments>) -> Result<(), Error> {
         let scan = work.scan()?;
         let found = self.find(&scan).map_err(|error| failed(&error))?;
         require_unused(work, found.group).map_err(|error| failed(&error))?;
+        let smaller = match resizes {
+            Some(arguments) => shrink::look(work, (&scan, found.group, found.id), arguments)?,
+            None => Smaller::default(),
+        };
         let request = request(work, found.group);
         let (mut notes, mut moves) = (Vec::new(), false);
         let mut preview = work.foresee(&request, |scan, author| {
-            let outlook = self.outlook(&self.find(scan)?, author)?;
+            let outlook = self.outlook(&self.find(scan)?, &smaller, author)?;
             (notes, moves) = (outlook.notes.clone(), outlook.pack.is_some());
             Ok(outlook.together())
         })?;
         preview.flushes += more_flushes(found.group, &preview.planned.cuts, moves);
         if work.is_shown() {
-            let notes = notes.iter().map(Message::note);
-            preview.planned.change.messages.splice(0..0, notes);
-            if preview.planned.cuts.is_empty() {
-                let done = format!("{} is as short as it can be.", self.name);
-                preview.planned.change.messages.push(Message::note(done));
-            } else {
-                preview.questions.push(self.question().text);
-            }
-            work.show(preview);
+            self.show(work, preview, &notes, &smaller);
             return Ok(());
         }
         for note in &notes {
@@ -156,7 +184,7 @@ impl Image<'_> {
         let mut questions = self.announce(work, planned);
         if moves {
             work.change(&request, |scan, author| {
-                let outlook = self.outlook(&self.find(scan)?, author)?;
+                let outlook = self.outlook(&self.find(scan)?, &smaller, author)?;
                 Ok(Planned {
                     questions: questions.clone(),
                     ..Planned::from(outlook.pack.unwrap_or_default())
@@ -168,7 +196,7 @@ impl Image<'_> {
             }
         }
         let made = work.change(&request, |scan, author| {
-            let outlook = self.outlook(&self.find(scan)?, author)?;
+            let outlook = self.outlook(&self.find(scan)?, &smaller, author)?;
             if outlook.pack.is_some() {
                 let what = format!(
                     "{} was changed by others meanwhile; run the command again",
@@ -190,6 +218,23 @@ impl Image<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the plan, with what would be told and asked.
+    fn show(&self, work: &mut Work<'_>, mut preview: Preview, notes: &[String], smaller: &Smaller) {
+        let notes = notes.iter().map(Message::note);
+        preview.planned.change.messages.splice(0..0, notes);
+        if preview.planned.cuts.is_empty() && smaller.volumes.is_empty() {
+            let done = format!("{} is as short as it can be.", self.name);
+            preview.planned.change.messages.push(Message::note(done));
+        } else {
+            preview.questions.push(self.question().text);
+        }
+        if !smaller.volumes.is_empty() {
+            let more = "File systems that became smaller are measured again: less may do then.";
+            preview.planned.change.messages.push(Message::note(more));
+        }
+        work.show(preview);
     }
 
     /// Tells what will be done, and gives what is asked first.
@@ -258,8 +303,15 @@ impl Image<'_> {
         })
     }
 
-    fn outlook(&self, found: &Found<'_>, author: &mut Author<'_>) -> manager::Result<Outlook> {
-        let vg = &*found.group.model;
+    fn outlook(
+        &self,
+        found: &Found<'_>,
+        smaller: &Smaller,
+        author: &mut Author<'_>,
+    ) -> manager::Result<Outlook> {
+        let reduce = shrink::plan(&found.group.model, smaller, author)?;
+        let reduced = reduce.last().and_then(Change::vg);
+        let vg = reduced.unwrap_or(&found.group.model);
         let header = &found.pv.header;
         let device = found.device.size.whole_sectors();
         let shorten = |vg: &VolumeGroup, author: &mut Author<'_>| {
@@ -273,7 +325,7 @@ impl Image<'_> {
             let made = shorten(vg, author)?;
             after = Some(made).filter(|made| made.1.new < as_it_is.1.new);
         }
-        let mut notes: Vec<String> = Vec::new();
+        let mut notes = smaller.notes.clone();
         for lv in fixed {
             notes.push(format!(
                 "Logical volume {}/{} stays where it is: only linear volumes move that are no \
@@ -299,6 +351,7 @@ impl Image<'_> {
         })?;
         Ok(Outlook {
             pack,
+            reduce,
             shorten: change,
             cut: lengths.is_shorter().then_some(Cut {
                 device: found.index,
@@ -313,11 +366,15 @@ impl Image<'_> {
 impl Outlook {
     /// All of it as one plan, to be looked at.
     fn together(self) -> Planned {
-        let mut change = self.pack.unwrap_or_default();
-        change.before.extend(self.shorten.before);
-        change.headers.extend(self.shorten.headers);
-        change.groups.extend(self.shorten.groups);
-        change.messages.extend(self.shorten.messages);
+        let mut steps = self.reduce.into_iter().chain(self.pack);
+        let mut change = steps.next().unwrap_or_default();
+        for step in steps.chain([self.shorten]) {
+            change.before.extend(step.before);
+            change.headers.extend(step.headers);
+            change.groups.extend(step.groups);
+            change.freed.extend(step.freed);
+            change.messages.extend(step.messages);
+        }
         Planned {
             change,
             cuts: self.cut.into_iter().collect(),

@@ -38,6 +38,7 @@ mod pvresize;
 mod run;
 mod selection;
 mod shown;
+mod shrink;
 mod table;
 mod terminal;
 mod undo;

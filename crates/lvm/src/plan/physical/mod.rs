@@ -7,7 +7,7 @@ mod resize;
 mod shorten;
 
 pub use change::{Allocatable, PvAttribute, change_pv};
-pub use pack::pack_pv;
+pub use pack::{movable_volumes, pack_pv};
 pub use remove::{Force, erase_label};
 pub use resize::{PvSize, resize_pv};
 pub use shorten::{Lengths, shorten_pv};

@@ -84,6 +84,21 @@ pub fn pack_pv(
     Ok((draft.finish(author)?, packing.fixed))
 }
 
+/// The volumes with extents on a physical volume that nobody stands on and that are linear.
+pub fn movable_volumes(vg: &VolumeGroup, pv: PvId) -> Vec<LvId> {
+    let relations = Relations::of(vg);
+    let is_on = |segment: &Segment| {
+        let mut areas = segment.areas().iter();
+        areas.any(|area| matches!(area, Area::Pv { pv: on, .. } if *on == pv))
+    };
+    let found = vg.lvs().filter(|(lv, volume)| {
+        is_free_to_move(vg, &relations, *lv)
+            && volume.segments.iter().all(is_linear)
+            && volume.segments.iter().any(is_on)
+    });
+    found.map(|(lv, _)| lv).collect()
+}
+
 /// What moves, and what would have to and cannot.
 struct Packing {
     moves: Vec<Move>,

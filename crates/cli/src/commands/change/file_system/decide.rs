@@ -397,7 +397,7 @@ fn swap(about: &Situation<'_>) -> Result<Step, Error> {
     })
 }
 
-fn e2fsck() -> Step {
+pub(super) fn e2fsck() -> Step {
     let words = vec![plain("-f"), plain("-p"), Word::Node];
     // 1: it found errors, and corrected them.
     Step {
@@ -406,7 +406,7 @@ fn e2fsck() -> Step {
     }
 }
 
-fn e2fsprogs(program: &'static str, words: Vec<Word>) -> Step {
+pub(super) fn e2fsprogs(program: &'static str, words: Vec<Word>) -> Step {
     Step {
         program,
         package: "e2fsprogs",
@@ -416,7 +416,7 @@ fn e2fsprogs(program: &'static str, words: Vec<Word>) -> Step {
     }
 }
 
-fn plain<T: Into<OsString>>(text: T) -> Word {
+pub(super) fn plain<T: Into<OsString>>(text: T) -> Word {
     Word::Plain(text.into())
 }
 

@@ -11,13 +11,17 @@
 //! alone: the change of the metadata reads the superblock again, under its locks.
 //!
 //! `decide` knows what the file systems can do and makes the steps, without touching anything;
+//! `least` asks how small they can get;
 //! `place` finds out where the volume is attached and mounted; `tools` finds and runs programs;
 //! `resize` does it all, in the process of whoever typed it: never in the owner of a group, which
 //! serves the volume meanwhile.
 
 mod decide;
+mod least;
 mod place;
 mod resize;
 mod tools;
 
+pub(super) use least::{Least, least};
 pub(super) use resize::{foresee, is_wanted, resize};
+pub(super) use tools::Asks;

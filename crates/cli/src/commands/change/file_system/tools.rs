@@ -27,11 +27,11 @@ const MOUNTED: &str = "mount -t \"$1\" -o nosuid,nodev,noexec -- \"$2\" \"$3\" |
     shift 3; \"$@\"; status=$?; umount -- \"$point\" || exit; exit $status";
 
 /// Asks to end that came while a tool ran.
-pub(super) struct Asks(Signals);
+pub(in crate::commands::change) struct Asks(Signals);
 
 impl Asks {
     /// From now on this process does not end by itself when it is asked to.
-    pub(super) fn watch() -> Result<Self, Error> {
+    pub(in crate::commands::change) fn watch() -> Result<Self, Error> {
         let signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]);
         let signals =
             signals.map_err(|error| Error::failed("Cannot wait for signals").because(error))?;
@@ -39,7 +39,7 @@ impl Asks {
     }
 
     /// Whether this process was asked to end.
-    pub(super) fn is_asked(&mut self) -> bool {
+    pub(in crate::commands::change) fn is_asked(&mut self) -> bool {
         self.0.pending().next().is_some()
     }
 }
@@ -111,9 +111,14 @@ fn propagation() -> &'static str {
     }
 }
 
-/// Runs a step. The error says what the tool said. `date`, in seconds since 1970 began, is the time
-/// that e2fsprogs write instead of the machine's.
-pub(super) fn run(step: &Step, node: &Path, point: &Path, date: Option<u64>) -> Result<(), Error> {
+/// Runs a step, and gives what it printed. The error says what the tool said. `date`, in seconds
+/// since 1970 began, is the time that e2fsprogs write instead of the machine's.
+pub(super) fn run(
+    step: &Step,
+    node: &Path,
+    point: &Path,
+    date: Option<u64>,
+) -> Result<String, Error> {
     let failed = |why: String| Error::failed(format!("{} {why}", step.program));
     let mut words = command(step, node, point);
     if let Some(kind) = step.mounted {
@@ -138,7 +143,7 @@ pub(super) fn run(step: &Step, node: &Path, point: &Path, date: Option<u64>) -> 
         .map_err(|error| failed("cannot be run".to_owned()).because(error))?;
     let status = output.status;
     if status.success() || (step.success != 0 && status.code() == Some(step.success)) {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let how = match status.code() {
         Some(code) => format!("exit status {code}"),

@@ -1,0 +1,225 @@
+//! `image minimise --resizefs`: file systems and their volumes get as small as they can be first.
+//!
+//! ```text
+//!   plan of all ─▶ question ─▶ [ least size ─▶ lvreduce -r ] of each volume ─▶ the rest
+//! ```
+//!
+//! Each volume becomes smaller as `lvreduce -r` makes it, in the process of whoever typed the
+//! command, and each of these commands takes its own locks. Between two of them everything is
+//! whole and looked at again, so that what interrupts this leaves what works, and the same command
+//! does the rest. A tool that has made a file system smaller may say that less is enough; it is
+//! asked until it does not.
+
+use lvm::model::{PvId, VolumeGroup};
+use lvm::plan::logical::{Resize, resize_volume};
+use lvm::plan::physical::movable_volumes;
+use lvm::plan::size::{Amount, ResizeTo, Sign, SizeArgument};
+use lvm::plan::{Author, Change};
+use lvm::{Bytes, Extents};
+use manager::apply::{Answer, read_volume};
+use manager::host::DEVICES_VARIABLE;
+use manager::live::Console;
+use manager::scan::{FoundVg, Scan};
+
+use super::arguments::{CHANGE, FS_MODE, RESIZE_FS};
+use super::file_system::{self, Asks, Least};
+use super::image::{self, COMMAND};
+use super::lvresize::REDUCE;
+use super::run::{Caller, run};
+use super::shown::{Summary, show};
+use super::terminal::Terminal;
+use super::volumes::EXTENTS;
+use super::work::{Purpose, Work, failed, refusal};
+use crate::args::{Arguments, Error, flags, parse};
+use crate::commands::Session;
+
+/// How often one file system is made smaller. Two or three times are usual.
+const PASSES_MAX: usize = 8;
+
+/// Volumes that can be smaller, and what is to be said of others.
+#[derive(Debug, Default)]
+pub(super) struct Smaller {
+    /// Their names, and how many extents are enough.
+    pub(super) volumes: Vec<(String, Extents)>,
+    /// Why others keep their size.
+    pub(super) notes: Vec<String>,
+}
+
+/// What `image` has as its `run`.
+pub(super) fn minimise(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if !arguments.has(&RESIZE_FS) {
+        return run(arguments, session);
+    }
+    let mut asks = Asks::watch()?;
+    let mut terminal = Terminal;
+    {
+        // What it refuses, it refuses before anything is written.
+        let mut work = Work::new(arguments, Caller::at(&mut terminal), Purpose::Show)?;
+        image::handler(arguments, &mut work)?;
+        let shown = work.take_shown();
+        work.finish()?;
+        if arguments.has(&flags::TEST) {
+            let summaries: Vec<Summary> = shown.iter().map(Summary::of).collect();
+            return Ok(session.print(&show(arguments.line(), &summaries, false))?);
+        }
+    }
+    ask(arguments, &mut terminal)?;
+    for name in &arguments.operands()[1..] {
+        shrink(name, arguments, session, &mut asks)?;
+    }
+    drop(asks);
+    let mut words = arguments.options(&[&RESIZE_FS, &flags::YES]);
+    words.extend(["--yes".to_owned(), "--".to_owned()]);
+    words.extend_from_slice(arguments.operands());
+    run(&parse(&COMMAND, &words)?, session)
+}
+
+/// Asks once for all of it.
+fn ask(arguments: &Arguments, terminal: &mut Terminal) -> Result<(), Error> {
+    if arguments.has(&flags::YES) {
+        return Ok(());
+    }
+    let names = arguments.operands()[1..].join(", ");
+    let question = format!(
+        "What removed volumes held in {names} cannot be brought back then. Make the file systems \
+         in it as small, and it as short, as they can be? [y/n]: "
+    );
+    if arguments.count(&flags::QUIET) < 2 && terminal.ask(&question) == Answer::Yes {
+        return Ok(());
+    }
+    Err(Error::failed(format!("{names} was not changed.")))
+}
+
+/// Makes the volumes in an image smaller until their tools say that it is enough.
+fn shrink(
+    name: &str,
+    arguments: &Arguments,
+    session: &mut Session,
+    asks: &mut Asks,
+) -> Result<(), Error> {
+    let mut failed: Vec<String> = Vec::new();
+    for pass in 0..PASSES_MAX {
+        let mut terminal = Terminal;
+        let smaller = {
+            let work = Work::new(arguments, Caller::at(&mut terminal), Purpose::Show)?;
+            image::smaller(name, &work, arguments)?
+        };
+        for note in smaller.notes.iter().filter(|_| pass == 0) {
+            session.tell(note);
+        }
+        let mut volumes = smaller.volumes;
+        volumes.retain(|(name, _)| !failed.contains(name));
+        if volumes.is_empty() {
+            return Ok(());
+        }
+        for (name, extents) in volumes {
+            if let Err(error) = reduce(&name, extents, arguments, session) {
+                session.fail_later(&error.to_string());
+                failed.push(name);
+            }
+            if asks.is_asked() {
+                return Err(Error::failed(
+                    "Interrupted; the same command does the rest.",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `lvreduce --resizefs`. Whoever mounts the volume meanwhile keeps it as it is.
+fn reduce(
+    name: &str,
+    extents: Extents,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let mut words = arguments.options(&[&RESIZE_FS, &flags::YES]);
+    words.extend(devices(arguments));
+    words.push(format!("--{}={}", EXTENTS.long, extents.0));
+    words.push(format!("--{}=nochange", FS_MODE.long));
+    words.extend(["--resizefs", "--yes", "--", name].map(str::to_owned));
+    let inner = parse(&REDUCE, &words)?;
+    session.begin(&REDUCE, &inner);
+    let reduced = file_system::resize(&inner, session, ResizeTo::Smaller);
+    session.begin(&COMMAND, arguments);
+    reduced
+}
+
+/// Where the volumes of an image are that is named as an operand alone.
+fn devices(arguments: &Arguments) -> Vec<String> {
+    if std::env::var_os(DEVICES_VARIABLE).is_some() {
+        return Vec::new();
+    }
+    let named = arguments.named_devices("".as_ref()).into_iter();
+    named
+        .map(|path| format!("--{}={}", flags::DEVICES.long, path.display()))
+        .collect()
+}
+
+/// Which volumes of a physical volume can be smaller.
+pub(super) fn look(
+    work: &Work<'_>,
+    (scan, group, pv): (&Scan, &FoundVg, PvId),
+    arguments: &Arguments,
+) -> Result<Smaller, Error> {
+    let mut own: Vec<_> = CHANGE.iter().collect();
+    own.push(&RESIZE_FS);
+    let mut options = arguments.options(&own);
+    options.extend(devices(arguments));
+    let vg = &*group.model;
+    let mut smaller = Smaller::default();
+    for lv in movable_volumes(vg, pv) {
+        let (volume, content) = (vg.lv(lv), read_volume(scan, work.host(), group, lv));
+        let name = format!("{}/{}", vg.name, volume.name());
+        let content = content.map_err(|error| failed(&error))?;
+        match file_system::least(&name, &content, &options)? {
+            Least::Kept(why) => {
+                let note = format!("Logical volume {name} keeps its size: {why}.");
+                smaller.notes.push(note);
+            }
+            Least::Size(size) => {
+                let extents = needed(size, vg);
+                if extents < volume.extents() {
+                    smaller.volumes.push((name, extents));
+                }
+            }
+        }
+    }
+    Ok(smaller)
+}
+
+fn needed(size: Bytes, vg: &VolumeGroup) -> Extents {
+    let extent = vg.extent_size.to_bytes().map_or(1, |bytes| bytes.0.max(1));
+    Extents(size.0.div_ceil(extent).max(1))
+}
+
+/// The group with its volumes as small as they can be, as changes one after the other.
+pub(super) fn plan(
+    vg: &VolumeGroup,
+    smaller: &Smaller,
+    author: &mut Author<'_>,
+) -> manager::Result<Vec<Change>> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (name, extents) in &smaller.volumes {
+        let size = SizeArgument {
+            sign: Sign::Absolute,
+            amount: Amount::Extents(*extents),
+        };
+        let resize = Resize {
+            volume: name.rsplit('/').next().unwrap_or_default(),
+            size,
+            direction: ResizeTo::Smaller,
+            kind: None,
+            stripes: None,
+            stripe_size: None,
+            places: None,
+            policy: None,
+            cling_tags: &[],
+        };
+        let vg = changes.last().and_then(Change::vg).unwrap_or(vg);
+        let change = resize_volume(vg, &resize, author).map_err(refusal)?;
+        changes.push(change);
+    }
+    Ok(changes)
+}
