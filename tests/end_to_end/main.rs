@@ -47,6 +47,7 @@ mod salvage;
 mod scripts;
 mod sequence;
 mod shrinking;
+mod shrunk;
 mod streams;
 mod survive;
 mod traces;
