@@ -62,3 +62,6 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
