@@ -94,3 +94,6 @@ impl Slots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,3 +132,6 @@ fn merge(found: &[crate::nbd::StatusExtent], len: u64, count_max: usize) -> Resu
     }
     Ok(merged)
 }
+
+#[cfg(test)]
+mod tests;
