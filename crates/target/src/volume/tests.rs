@@ -545,6 +545,48 @@ fn suspension_holds_and_drains() {
     assert_eq!((a.log().len(), b.log().len()), (1, 1));
 }
 
+/// A suspension waits for all parts of a request that was cut, and for nothing that was answered
+/// without any device.
+#[test]
+fn suspension_waits_for_all_parts() {
+    let (a, b) = (Probe::new("a"), Probe::new("b"));
+    let volume = volume(vec![striped(&[&a, &b], 2)]);
+    let (_driver, mut queue) = queue(&volume);
+    queue.submit(Request::read(1, 1 << 30, Buffer::zeroed(512)));
+    assert!(volume.suspend().unwrap().is_drained(), "it was refused");
+    a.hold(true);
+    b.hold(true);
+    queue.submit(Request::read(2, 0, Buffer::zeroed(8192)));
+    let suspension = volume.suspend().unwrap();
+    assert!(!suspension.is_drained());
+    let mut done = Vec::new();
+    for (probe, is_drained) in [(&a, false), (&b, true)] {
+        probe.hold(false);
+        queue.poll(&mut done);
+        assert_eq!(suspension.is_drained(), is_drained);
+    }
+    assert_eq!(done.len(), 2);
+}
+
+/// A longer table over the same bytes is growth, and one over other bytes is none.
+#[test]
+fn growth_is_told_from_other_tables() {
+    let (a, b) = (Probe::new("a"), Probe::new("b"));
+    let volume = volume(vec![linear(&a, 8192)]);
+    for (pieces, is_growth) in [
+        (vec![linear(&a, 8192)], true),
+        (vec![linear(&a, 8192), linear(&b, 4096)], true),
+        (vec![linear(&a, 4096)], false),
+        (vec![linear(&b, 8192)], false),
+    ] {
+        let table = table(pieces);
+        assert_eq!(volume.is_growth(&table), is_growth);
+        assert_eq!(volume.grow(table).is_ok(), is_growth);
+        let back = volume.suspend().unwrap();
+        back.publish(self::table(vec![linear(&a, 8192)])).unwrap();
+    }
+}
+
 /// A table that is published too early is refused; a dropped suspension changes nothing.
 #[test]
 fn busy_volumes_keep_their_table() {
