@@ -7,9 +7,9 @@ use block::memory::MemoryDevice;
 use block::nbd::constants::{
     BASE_ALLOCATION, FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_ROTATIONAL,
     FLAG_SEND_CACHE, FLAG_SEND_DF, FLAG_SEND_FAST_ZERO, FLAG_SEND_FLUSH, FLAG_SEND_FUA,
-    FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES, OPT_GO, OPT_LIST, OPT_LIST_META_CONTEXT,
-    OPT_SET_META_CONTEXT, OPT_STRUCTURED_REPLY, OPTION_LEN_MAX, REP_ACK, REP_ERR_INVALID,
-    REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_META_CONTEXT,
+    FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES, OPT_EXPORT_NAME, OPT_GO, OPT_LIST,
+    OPT_LIST_META_CONTEXT, OPT_SET_META_CONTEXT, OPT_STRUCTURED_REPLY, OPTION_LEN_MAX, REP_ACK,
+    REP_ERR_INVALID, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_META_CONTEXT,
 };
 use block::nbd::{InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply};
 use block::nbd::{ReplyStyle, RequestStyle};
@@ -201,5 +201,20 @@ fn block_status_is_for_one_export() {
         };
         assert_eq!(agreed.block_status, wanted);
         assert_eq!(agreed.replies, ReplyStyle::Structured);
+    }
+}
+
+/// The oldest way to choose an export ends with zeros, unless the client asks to be spared.
+#[test]
+fn zeros_follow_where_they_are_wanted() {
+    for (flags, len) in [(1_u32, 8 + 2 + 124), (3, 8 + 2)] {
+        let mut handshake = Handshake::begin(exports(&["a"]), Tls::Off, &mut Vec::new());
+        let (mut input, mut out) = (Vec::new(), Vec::new());
+        let used = handshake.advance(&flags.to_be_bytes(), &mut out);
+        used.expect("known flags");
+        OptionHeader::encode(&mut input, OPT_EXPORT_NAME, b"a");
+        let (_, progress) = handshake.advance(&input, &mut out).expect("it is there");
+        assert!(matches!(progress, Progress::Transmit(_)));
+        assert_eq!(out.len(), len, "{flags}");
     }
 }
