@@ -307,6 +307,31 @@ fn a_killed_command_goes_on() {
 }
 
 #[test]
+fn a_killed_command_is_no_hindrance_to_one_that_needs_less() {
+    // Proves: what a killed command wrote for the end that it wanted is known to the next one,
+    // though a volume was removed meanwhile and the image gets shorter than that.
+    let image = Image::new("minimise-killed-less", Around::Gpt);
+    let before = image.bytes();
+    let mut call = 1;
+    loop {
+        image.restore(&before);
+        if !image.killed("fdatasync,fsync", call) {
+            break;
+        }
+        image.ashlar("lvremove -y sys/b").succeed();
+        image.minimise().succeed();
+        let less = VOLUMES[0].1 * EXTENT / MIB * MIB;
+        assert!(image.size() <= least(Around::Gpt) - less, "{call}");
+        let read = image.ashlar("cat sys/c").succeed();
+        assert!(read.stdout == content("c", VOLUMES[1].1), "{call}");
+        let verify = Tool::new("sfdisk").arg("--verify").arg(image.path());
+        assert!(verify.succeed().text().contains("No errors detected."));
+        call += 1;
+    }
+    assert!(call > 5, "{call}");
+}
+
+#[test]
 fn only_zeros_are_cut_off() {
     // Proves: whatever lies behind the physical volume and is neither zero nor the table's is kept.
     for around in [Around::Nothing, Around::Gpt, Around::Mbr] {

@@ -11,7 +11,8 @@
 //! of the disk may hold a good one, and the table says which was used.
 //!
 //! A partition that does not fit on the disk is left out, with a remark. [`shorten()`] says how the
-//! last one ends earlier. Does not: write, or guess at disks without a table.
+//! last one ends earlier, [`abandoned_copy`] what is left of a call that was interrupted.
+//! Does not: write, or guess at disks without a table.
 
 mod device;
 mod gpt;
@@ -20,7 +21,7 @@ mod shorten;
 mod table;
 
 pub use device::PartitionDevice;
-pub use shorten::{Shortening, shorten};
+pub use shorten::{Shortening, abandoned_copy, shorten};
 pub use table::{Partition, PartitionType, Scheme, Table, read_table, table_of};
 
 #[cfg(test)]

@@ -86,6 +86,34 @@ pub fn shorten(
     }
 }
 
+/// Says where the copy of a GPT lies that ends at byte `end` of a disk of `size` bytes: one of this
+/// table, of which no header says so. A call for partition `number` that was interrupted leaves it
+/// behind, and one that needs less of the disk then does not write there again.
+pub fn abandoned_copy(
+    size: u64,
+    number: u32,
+    end: u64,
+    mut read: impl FnMut(Range) -> Result<Vec<u8>>,
+) -> Result<Vec<Range>> {
+    let Some((disk, header)) = gpt::first(size, &mut read)? else {
+        return Ok(Vec::new());
+    };
+    let has_entry = u64::from(number) * header.entry_len as u64 <= header.entries.len();
+    if header.entries.start() != 2 * disk.block || number == 0 || !has_entry || end < disk.block {
+        return Ok(Vec::new());
+    }
+    let front = read(front(disk, &header))?;
+    Present::of(disk, &header, &front, number).copies(end / disk.block - 1, &mut read)
+}
+
+/// Everything in front of the first partition's place: first sector, header, entries.
+fn front(disk: Disk, header: &Header) -> Range {
+    Range::new(
+        0,
+        2 * disk.block + header.entries.len().next_multiple_of(disk.block),
+    )
+}
+
 fn shorten_mbr(
     size: u64,
     ours: &Partition,
@@ -140,21 +168,14 @@ fn shorten_gpt(
     let needed = partition.end() + behind;
     let whole = size / block * block;
     let mut new = needed.next_multiple_of(ALIGNMENT).min(whole);
-    let front = read(Range::new(0, 2 * block + array))?;
+    let front = read(front(disk, &header))?;
     if new < needed || !partition.end().is_multiple_of(block) {
         return refused("there is no room for the copy of its GPT");
     }
     if whole - new < behind {
         new = whole;
     }
-    let (head, entries) = front.split_at(2 * block as usize);
-    let present = Present {
-        disk,
-        header: &header,
-        head: &head[block as usize..],
-        entries,
-        last_at: (number as usize - 1) * header.entry_len + ENTRY_LAST,
-    };
+    let present = Present::of(disk, &header, &front, number);
     let Some([back, next_front]) = present.shorter(&front, partition.end(), new) else {
         return refused("its first sector has entries beside the one that protects the GPT");
     };
@@ -202,7 +223,19 @@ struct Present<'a> {
     last_at: usize,
 }
 
-impl Present<'_> {
+impl<'a> Present<'a> {
+    /// `front` has all of the first copy.
+    fn of(disk: Disk, header: &'a Header, front: &'a [u8], number: u32) -> Self {
+        let (head, entries) = front.split_at(2 * disk.block as usize);
+        Self {
+            disk,
+            header,
+            head: &head[disk.block as usize..],
+            entries,
+            last_at: (number as usize - 1) * header.entry_len + ENTRY_LAST,
+        }
+    }
+
     /// The copy at the new end, and all of the first copy, of a disk of `size` bytes on which our
     /// partition ends at `end`; `front` is the first copy now. `None`: the first sector does not
     /// only protect the GPT.
@@ -262,7 +295,8 @@ impl Present<'_> {
     }
 
     /// Where the copy lies whose header is block `at`. Of one whose entries are not what its header
-    /// says, as when writing it was interrupted, only what is the same as in the first copy.
+    /// says, as when writing it was interrupted, only what is the same as in the first copy, but
+    /// for where our partition ends.
     fn copies(
         &self,
         at: u64,
@@ -291,7 +325,9 @@ impl Present<'_> {
             return Ok(found);
         };
         let there = read(array)?;
-        let pairs = sectors(&there).zip(sectors(self.entries));
+        let mut ours = self.entries.to_vec();
+        set(&mut ours, self.last_at, get(&there, self.last_at));
+        let pairs = sectors(&there).zip(sectors(&ours));
         for (at, (there, ours)) in (array.start()..).step_by(SECTOR as usize).zip(pairs) {
             if there == ours && there.iter().any(|byte| *byte != 0) {
                 found.push(Range::new(at, SECTOR));

@@ -25,7 +25,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use block::partition::{Shortening, shorten};
+use block::partition::{Shortening, abandoned_copy, shorten};
 use block::{Kind as BlockKind, Range};
 use lvm::{Bytes, SECTOR_SIZE};
 use rustix::fs::SeekFrom;
@@ -172,6 +172,7 @@ impl Image {
     /// of the partition table.
     fn require_zeros(&self, file: &File, end: Bytes) -> Result<()> {
         let (mut at, size) = (self.start.saturating_add(end.0), self.lengths.file.0);
+        let mut abandoned = Abandoned::default();
         while at < size {
             match rustix::fs::seek(file, SeekFrom::Data(at)) {
                 Ok(data) => at = data / SECTOR_SIZE * SECTOR_SIZE,
@@ -185,7 +186,10 @@ impl Image {
             let bytes = bytes.map_err(|error| failed("cannot be read", error))?;
             let sectors = (at..).step_by(SECTOR_SIZE as usize);
             for (place, sector) in sectors.zip(bytes.chunks(SECTOR_SIZE as usize)) {
-                if sector.iter().any(|byte| *byte != 0) && !self.is_of_table(place, sector) {
+                let is_known = sector.iter().all(|byte| *byte == 0)
+                    || self.is_of_table(place, sector)
+                    || abandoned.has(file, &self.lengths, place)?;
+                if !is_known {
                     return Err(refused(&format!(
                         "something lies behind the physical volume, at byte {place} of the file, \
                          and only zeros are cut off: take it away if nobody needs it"
@@ -199,13 +203,12 @@ impl Image {
 
     /// Whether a sector is one of a copy of the partition table, an old one or the next one.
     fn is_of_table(&self, at: u64, sector: &[u8]) -> bool {
-        let within = |range: &Range| range.start() <= at && at < range.end();
         let is_next = |(start, bytes): &(u64, Vec<u8>)| {
             let from = at.checked_sub(*start).map(|from| from as usize);
             let there = from.and_then(|from| bytes.get(from..from + sector.len()));
             there == Some(sector)
         };
-        self.copies.iter().any(within) || self.writes.iter().any(is_next)
+        is_in(&self.copies, at) || self.writes.iter().any(is_next)
     }
 
     fn act(&self, file: &File) -> Result<()> {
@@ -222,6 +225,40 @@ impl Image {
         }
         Ok(())
     }
+}
+
+/// What an interrupted command left where it wanted the image to end.
+#[derive(Default)]
+struct Abandoned {
+    /// The end that was asked for, and what lies before it.
+    known: Option<(u64, Vec<Range>)>,
+}
+
+impl Abandoned {
+    /// Whether the sector at `at` is one of a copy of the partition table.
+    fn has(&mut self, file: &File, lengths: &ImageLengths, at: u64) -> Result<bool> {
+        let Some((number, ..)) = lengths.partition else {
+            return Ok(false);
+        };
+        let end = (at + 1).next_multiple_of(ALIGNMENT);
+        if self.known.as_ref().is_none_or(|known| known.0 != end) {
+            let bytes = |range| {
+                let bytes = read(file, range);
+                bytes.map_err(|error| block::Error::io("cannot read the partition table", error))
+            };
+            let copy = abandoned_copy(lengths.file.0, number, end, bytes);
+            let copy = copy.map_err(|error| {
+                Error::new(Kind::Device, "its partition table cannot be read").because(error)
+            })?;
+            self.known = Some((end, copy));
+        }
+        Ok(self.known.as_ref().is_some_and(|known| is_in(&known.1, at)))
+    }
+}
+
+fn is_in(ranges: &[Range], at: u64) -> bool {
+    let mut ranges = ranges.iter();
+    ranges.any(|range| range.start() <= at && at < range.end())
 }
 
 fn read(file: &File, range: Range) -> std::io::Result<Vec<u8>> {

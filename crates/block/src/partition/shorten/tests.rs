@@ -1,6 +1,6 @@
 //! Tests: shorter tables are whole at every moment, and what is not understood is refused.
 
-use super::{Shortening, shorten};
+use super::{Shortening, abandoned_copy, shorten};
 use crate::partition::{Scheme, Table, read_table};
 use crate::{Kind, Range, Result};
 
@@ -342,4 +342,53 @@ fn what_is_not_understood_is_refused() {
     disk[3 * MIB..3 * MIB + 512].fill(0);
     disk[3 * MIB + 510..3 * MIB + 512].copy_from_slice(&[0x55, 0xaa]);
     assert!(refusal(&disk, 1).contains("extended partition lies behind"));
+}
+
+#[test]
+fn what_an_interrupted_call_left_is_known_to_one_that_needs_less() {
+    // Proves: whichever sectors of the copy at a new end were written before a call was
+    // interrupted, one that makes the disk still shorter tells them from somebody's data.
+    let large = Form {
+        block: 4096,
+        ..USUAL
+    };
+    for form in [USUAL, large] {
+        let disk = gpt(form);
+        let plan = shortened(&disk, 3, 4 * MIB).expect("it can");
+        let (start, copy) = &plan.writes[0];
+        let count = copy.len() / 512;
+        let written = (0..=count).flat_map(|some| [0..some, some..count]);
+        for sectors in written {
+            let mut disk = disk.clone();
+            for sector in sectors.clone() {
+                let at = *start as usize + sector * 512;
+                disk[at..at + 512].copy_from_slice(&copy[sector * 512..][..512]);
+            }
+            let mut less = shortened(&disk, 3, 2 * MIB).expect("it can");
+            assert!(less.size < *start);
+            let read = |range| Ok(bytes(&disk, range));
+            let known = abandoned_copy(disk.len() as u64, 3, plan.size, read).expect("is read");
+            assert!(
+                known
+                    .iter()
+                    .all(|range| range.start() >= *start && range.end() <= plan.size)
+            );
+            less.copies.extend(known);
+            assert_explained(&disk, &less);
+        }
+    }
+    // The data of somebody else, a place in front of everything, and partitions that are not there.
+    let mut disk = gpt(USUAL);
+    disk[8 * MIB - 33 * 512..8 * MIB].fill(7);
+    for (number, end) in [
+        (3, 8 * MIB),
+        (3, 0),
+        (3, 512),
+        (0, 8 * MIB),
+        (4000, 8 * MIB),
+    ] {
+        let read = |range| Ok(bytes(&disk, range));
+        let known = abandoned_copy(disk.len() as u64, number, end as u64, read);
+        assert_eq!(known.expect("is read"), [], "{number}, {end}");
+    }
 }
