@@ -47,7 +47,6 @@ pub(super) fn serve(
         let _ = set_tcp_keepcnt(socket, KEEP_COUNT);
     }
     let mut inbox = Inbox::default();
-    set_timeouts(socket, Some(limits.handshake))?;
     let deadline = Instant::now() + limits.handshake;
     let mut out = Vec::new();
     let tls = secrecy.map_or(Tls::Off, |secrecy| secrecy.tls);
@@ -86,7 +85,6 @@ fn serve_secured(
     limits: Limits,
     deadline: Instant,
 ) -> Result<()> {
-    set_timeouts(socket, Some(limits.handshake))?;
     let mut inbox = Inbox::default();
     match shake_hands(socket, &mut inbox, handshake, Vec::new(), deadline)? {
         Shaken::Agreed(agreed) => {
@@ -102,6 +100,18 @@ enum Shaken {
     Left,
     Agreed(Box<Agreed>),
     Secure,
+}
+
+/// Lets calls on the socket block as long as the handshake may still take, and no longer: a client
+/// that takes or gives a byte now and then is not waited for again and again.
+fn block_until(socket: BorrowedFd<'_>, deadline: Instant) -> Result<()> {
+    let rest = deadline.saturating_duration_since(Instant::now());
+    if rest.is_zero() {
+        let what = "NBD: the handshake takes too long";
+        return Err(Error::new(Kind::Invalid, what));
+    }
+    // Less than this would be for ever.
+    set_timeouts(socket, Some(rest.max(Duration::from_millis(1))))
 }
 
 fn set_timeouts(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<()> {
@@ -121,11 +131,11 @@ fn shake_hands(
     deadline: Instant,
 ) -> Result<Shaken> {
     loop {
-        send_all(socket, &mut out)?;
+        send_all(socket, &mut out, deadline)?;
         let (used, progress) = match handshake.advance(inbox.bytes(), &mut out) {
             Ok(advanced) => advanced,
             Err(error) => {
-                let _ = send_all(socket, &mut out);
+                let _ = send_all(socket, &mut out, deadline);
                 return Err(error);
             }
         };
@@ -133,39 +143,35 @@ fn shake_hands(
         match progress {
             Progress::More if used > 0 => {}
             Progress::More => {
-                if Instant::now() >= deadline {
-                    return Err(Error::new(
-                        Kind::Invalid,
-                        "NBD: the handshake takes too long",
-                    ));
-                }
+                block_until(socket, deadline)?;
                 match inbox.receive(socket, &mut [], Expect::Short, Wait::Yes)? {
                     Received::End => return Ok(Shaken::Left),
                     Received::Nothing | Received::Bytes { .. } => {}
                 }
             }
             Progress::End => {
-                send_all(socket, &mut out)?;
+                send_all(socket, &mut out, deadline)?;
                 return Ok(Shaken::Left);
             }
             Progress::Secure => {
-                send_all(socket, &mut out)?;
+                send_all(socket, &mut out, deadline)?;
                 return Ok(Shaken::Secure);
             }
             Progress::Transmit(agreed) => {
-                send_all(socket, &mut out)?;
+                send_all(socket, &mut out, deadline)?;
                 return Ok(Shaken::Agreed(agreed));
             }
         }
     }
 }
 
-fn send_all(socket: BorrowedFd<'_>, out: &mut Vec<u8>) -> Result<()> {
+fn send_all(socket: BorrowedFd<'_>, out: &mut Vec<u8>, deadline: Instant) -> Result<()> {
     let mut rest = out.as_slice();
     while !rest.is_empty() {
+        block_until(socket, deadline)?;
         match send(socket.as_fd(), rest, SendFlags::NOSIGNAL) {
             Ok(len) => rest = &rest[len..],
-            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(errno) => {
                 let what = "cannot answer an NBD client's option";
                 return Err(Error::io(what, errno.into()));
@@ -175,3 +181,6 @@ fn send_all(socket: BorrowedFd<'_>, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
