@@ -360,12 +360,12 @@ impl<'a> Session<'a> {
     }
 
     fn ask_status(&mut self, header: RequestHeader, range: Range) -> Result<()> {
-        let wanted = if header.flags & CMD_FLAG_REQ_ONE == 0 {
-            Wanted::Many
+        let (wanted, charge) = if header.flags & CMD_FLAG_REQ_ONE == 0 {
+            (Wanted::Many, status::ANSWER_MAX)
         } else {
-            Wanted::One
+            (Wanted::One, 0)
         };
-        let tag = self.keep(header, 0, Stage::Last);
+        let tag = self.keep(header, charge, Stage::Last);
         if self.status.is_none() {
             let device = self.agreed.export.device.clone();
             self.status = Some(StatusWorker::start(device, self.driver.waker())?);

@@ -15,6 +15,9 @@ use block::{Error, Kind, Result};
 /// Extents in one reply: 64 KiB of them in extended form.
 const EXTENT_COUNT_MAX: usize = 4096;
 
+/// What the longest answer takes in memory, in bytes.
+pub(super) const ANSWER_MAX: usize = EXTENT_COUNT_MAX * size_of::<Extent>();
+
 /// How many extents a client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {

@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use block::memory::MemoryDevice;
@@ -20,9 +21,11 @@ use block::nbd::{
     ExportInfo, InfoRequest, MetaRequest, OptionHeader, OptionReply, ReplyHeader, ReplyStyle,
     RequestHeader, RequestStyle, decode_extents,
 };
+use block::{Device, Driver, Extent, Info, Queue, Range};
 use proptest::prelude::{any, prop, proptest};
 use rustix::net::{AddressFamily, SocketType, bind, connect, getsockname, socket};
 
+use super::status::ANSWER_MAX;
 use super::{Access, Export, Exports, Handshake, Limits, Listener, Progress, Server, Tls};
 
 const SIZE: u64 = 8 << 20;
@@ -491,6 +494,65 @@ fn a_client_that_says_nothing_is_dropped() {
         0,
         "later there is no hurry"
     );
+}
+
+/// Tells what it is made of once the client has had its time.
+struct Slow {
+    inner: MemoryDevice,
+    /// Something comes when the client has read.
+    has_read: Mutex<Receiver<()>>,
+    /// Whether that was before the first answer.
+    was_first: OnceLock<bool>,
+}
+
+impl Device for Slow {
+    fn info(&self) -> Info {
+        self.inner.info()
+    }
+
+    fn open_queue(&self, driver: &Driver) -> block::Result<Box<dyn Queue>> {
+        self.inner.open_queue(driver)
+    }
+
+    fn extents(&self, range: Range, count_max: usize) -> block::Result<Vec<Extent>> {
+        self.was_first.get_or_init(|| {
+            let has_read = self.has_read.lock().unwrap();
+            has_read.recv_timeout(Duration::from_millis(300)).is_ok()
+        });
+        self.inner.extents(range, count_max)
+    }
+}
+
+#[test]
+fn answers_about_extents_count_for_what_a_client_may_hold() {
+    // Proves: long answers that are on their way are charged, so that requests behind them wait.
+    for (bytes, expected) in [(2 * ANSWER_MAX, false), (2 * ANSWER_MAX + 1, true)] {
+        let (told, has_read) = channel();
+        let device = Arc::new(Slow {
+            inner: MemoryDevice::new("slow", SIZE),
+            has_read: Mutex::new(has_read),
+            was_first: OnceLock::new(),
+        });
+        let exports = Exports::new();
+        let made = exports.add(Export {
+            device: Arc::clone(&device) as _,
+            ..export("slow", Access::ReadWrite)
+        });
+        made.unwrap();
+        let limits = Limits { bytes, ..limits() };
+        let server = Server::with_limits(exports, limits).unwrap();
+        let mut client = Client::transmitting(&server, ReplyStyle::Structured);
+        for cookie in [1, 2] {
+            client.send(CMD_BLOCK_STATUS, 0, cookie, 0, SIZE, b"");
+        }
+        client.send(CMD_READ, 0, 3, 0, 512, b"");
+        for _ in 0..3 {
+            if client.reply(512).0 == 3 {
+                let _ = told.send(());
+            }
+        }
+        assert_eq!(device.was_first.get(), Some(&expected), "{bytes}");
+    }
 }
 
 #[test]
