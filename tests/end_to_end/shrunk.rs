@@ -1,8 +1,10 @@
 //! `image minimise --resizefs`: what is in an image gets small with it, whole at every moment.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
 
-use tests::{Access, DiskImage, LoopDevice, Stock, Tool, apart};
+use tests::{Access, DiskImage, LIMIT, LoopDevice, Stock, Tool, apart};
 
 const MIB: u64 = 1 << 20;
 /// Where the partition of the physical volume begins.
@@ -108,6 +110,43 @@ fn file_systems_get_small_with_their_image() {
     let plan = image.ashlar("plan image minimise -r").arg(image.path());
     let plan = plan.succeed().text();
     assert!(plan.contains("is as short as it can be."), "{plan}");
+}
+
+#[test]
+fn a_kill_between_the_steps_leaves_what_works() {
+    // Proves: killed in front of and behind the file system's own step, the command leaves what the
+    // volumes held; run again, it ends where one that was not killed does.
+    let image = filled("shrunk-killed");
+    let before = image.bytes();
+    shrink(&image).succeed();
+    let least = image.size();
+    let bin = image.join("bin");
+    fs::create_dir_all(&bin).expect("a directory");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", bin.display());
+    let tool = bin.join("resize2fs");
+    for steps in [
+        "kill -KILL $PPID",
+        "/usr/sbin/resize2fs $@; kill -KILL $PPID",
+    ] {
+        fs::write(image.path(), &before).expect("room for it");
+        let look = "[ $1 != -P ] || exec /usr/sbin/resize2fs $@";
+        fs::write(&tool, format!("#!/bin/sh\n{look}\n{steps}\n")).expect("is written");
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("is ours");
+        let killed = shrink(&image).env("PATH", &path).run();
+        assert_eq!(killed.code, None, "{steps}: {killed}");
+        let end = Instant::now() + LIMIT;
+        while !image.ashlar("owners").succeed().text().is_empty() {
+            // The server of the killed command detaches the volume by itself.
+            assert!(Instant::now() < end, "still served");
+            std::thread::yield_now();
+        }
+        assert_eq!(size(&image), 80, "{steps}");
+        assert_whole(&image, steps);
+        shrink(&image).succeed();
+        assert_eq!(image.size(), least, "{steps}, and done again");
+        assert_whole(&image, "done again");
+    }
 }
 
 #[test]
