@@ -40,6 +40,8 @@ const CHANGES: &[Later] = &[
     EndToEnd("names::"),
     EndToEnd("shrinking::"),
     EndToEnd("clones::"),
+    EndToEnd("minimise::"),
+    EndToEnd("devices_file::"),
     EndToEnd("changes::"),
     EndToEnd("missing::an_outdated_image"),
     EndToEnd("reproducible::"),
