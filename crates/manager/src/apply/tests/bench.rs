@@ -1,19 +1,22 @@
 //! Image files on which changes are made.
 
-use lvm::plan::Author;
+use lvm::Uuid;
+use lvm::model::VolumeGroup;
 use lvm::plan::group::{NewGroup, create_group};
 use lvm::plan::initialise::NewPv;
 use lvm::plan::logical::{NewVolume, create_volume};
 use lvm::plan::size::SizeArgument;
+use lvm::plan::{Author, Change};
 
-use crate::Result;
 use crate::apply::{
     HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, find_device, find_pv,
     free_member, plan_device, require_no_member,
 };
-use crate::host::{Config, Host};
+use crate::commit::Hooks;
+use crate::host::{Config, Host, Location};
 use crate::scan::{Options, Scan};
 use crate::tests::fixture::Folder;
+use crate::{Error, Kind, Result};
 
 /// A folder with two empty disks and a configuration that keeps everything in it.
 pub(super) struct Bench {
@@ -63,9 +66,22 @@ impl Bench {
         prompt: &mut Quiet,
         plan: impl FnMut(&Scan, &mut Author<'_>) -> Result<Planned>,
     ) -> Result<Outcome> {
+        self.with_session(prompt, None, |session| {
+            let mut plan = plan;
+            session.change(request, &mut plan)
+        })
+    }
+
+    pub(super) fn with_session<R>(
+        &self,
+        prompt: &mut Quiet,
+        served: Option<&mut Served>,
+        work: impl FnOnce(&mut Session<'_>) -> R,
+    ) -> R {
         let disks = self.disks();
-        let mut plan = plan;
-        Session::new(&self.host, &disks, prompt).change(request, &mut plan)
+        let mut session = Session::new(&self.host, &disks, prompt);
+        session.hooks = served.map(|served| served as &mut dyn Hooks);
+        work(&mut session)
     }
 
     pub(super) fn create_pvs(&self, prompt: &mut Quiet) -> Result<Outcome> {
@@ -130,4 +146,50 @@ pub(super) fn in_group(command: &str) -> Request {
         command: command.to_owned(),
         ..Request::default()
     }
+}
+
+/// Somebody who serves volumes, and takes down what happens.
+#[derive(Default)]
+pub(super) struct Served {
+    pub(super) in_use: Vec<Uuid>,
+    /// Whether no change is permitted at all.
+    pub(super) is_firm: bool,
+    /// A disk that is not permitted to be written.
+    pub(super) kept: Option<String>,
+    /// The last parts of the names of disks that are opened.
+    pub(super) disks: Vec<String>,
+    /// The groups that are committed.
+    pub(super) groups: Vec<String>,
+}
+
+fn not_permitted() -> Error {
+    Error::new(Kind::Refused, "is not permitted")
+}
+
+impl Hooks for Served {
+    fn in_use(&self) -> Vec<Uuid> {
+        self.in_use.clone()
+    }
+
+    fn permit(&mut self, _change: &Change) -> Result<()> {
+        let permitted = (!self.is_firm).then_some(());
+        permitted.ok_or_else(not_permitted)
+    }
+
+    fn permit_disk(&mut self, _scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        assert!(location.to_string().starts_with('/'), "{location}");
+        let last = name.rsplit('/').next().unwrap_or(name);
+        self.disks.push(last.to_owned());
+        let permitted = (self.kept.as_deref() != Some(last)).then_some(());
+        permitted.ok_or_else(not_permitted)
+    }
+
+    fn suspend(&mut self, vg: &VolumeGroup) -> Result<()> {
+        self.groups.push(vg.name.clone());
+        Ok(())
+    }
+
+    fn publish(&mut self) {}
+
+    fn resume(&mut self) {}
 }

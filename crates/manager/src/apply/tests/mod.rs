@@ -3,4 +3,5 @@
 mod bench;
 mod contents;
 mod files;
+mod in_use;
 mod words;
