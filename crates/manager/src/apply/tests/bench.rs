@@ -112,18 +112,22 @@ impl Bench {
     }
 
     pub(super) fn create_group_of_pvs(&self) {
+        self.create_group_of("vg0", &["disks/a.img", "disks/b.img"]);
+    }
+
+    pub(super) fn create_group_of(&self, name: &str, disks: &[&str]) {
         let request = Request {
-            new_group: Some("vg0".to_owned()),
+            new_group: Some(name.to_owned()),
             changes_pvs: true,
-            command: "vgcreate vg0 a b".to_owned(),
+            command: format!("vgcreate {name}"),
             ..Request::default()
         };
         self.change(&request, &mut Quiet::yes(), |scan, author| {
             let mut members = Vec::new();
-            for disk in ["disks/a.img", "disks/b.img"] {
+            for disk in disks {
                 members.push(free_member(scan, find_pv(scan, &self.name(disk))?)?);
             }
-            Ok(create_group(&NewGroup::new("vg0", &members), author)?.into())
+            Ok(create_group(&NewGroup::new(name, &members), author)?.into())
         })
         .expect("is made");
     }

@@ -4,4 +4,5 @@ mod bench;
 mod contents;
 mod files;
 mod in_use;
+mod opened;
 mod words;
