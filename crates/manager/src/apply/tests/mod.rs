@@ -3,6 +3,7 @@
 mod bench;
 mod contents;
 mod files;
+mod foreseen;
 mod in_use;
 mod opened;
 mod words;
