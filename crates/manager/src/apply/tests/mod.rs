@@ -2,6 +2,7 @@
 
 mod bench;
 mod contents;
+mod ended;
 mod files;
 mod foreseen;
 mod in_use;
