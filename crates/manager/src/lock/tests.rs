@@ -1,15 +1,21 @@
 //! Locks exclude each other, end, and say who holds them.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::time::Duration;
 
 use block::file::LockMode::{Exclusive, Shared};
 use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
-use super::holder::{HeldLock, are_shared_by, has_lock, held};
+use super::holder::{
+    HeldLock, are_shared_by, ashlars, byte_holders, has_lock, held, is_open_elsewhere,
+};
+use super::wait::{Turns, with_turns};
 use super::{
-    FileId, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same, lock_images,
-    lock_pvs, lock_stock,
+    FileId, HeldTarget, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same,
+    lock_images, lock_pvs, lock_stock,
 };
 use crate::Kind;
 use crate::tests::fixture::Folder;
@@ -343,4 +349,121 @@ fn a_record_is_claimed_while_its_folder_comes_and_goes() {
         let failed = claims.into_iter().find_map(Result::err);
         assert!(failed.is_none(), "{failed:?}");
     });
+}
+
+/// What is kept stays locked as long as the file is open, and no longer.
+#[test]
+fn kept_locks_end_with_the_file() {
+    let folder = Folder::new();
+    let of_qemu = open(&folder, "i");
+    let ours = [("i", open(&folder, "i"))];
+    let is_read = || is_byte_locked(&of_qemu, 100).expect("is tested");
+    lock_images(&ours, ImageUse::Reading)
+        .expect("is free")
+        .keep_while_open();
+    assert!(is_read());
+    drop(ours);
+    assert!(!is_read());
+}
+
+/// Does something once, where a lock is waited for.
+struct Once<F>(Cell<Option<F>>);
+
+impl<F: FnOnce()> Turns for Once<F> {
+    fn tries(&self) {}
+
+    fn waits(&self) -> bool {
+        self.0.take().map(|work| work()).is_some()
+    }
+}
+
+/// Who waited for a file that is gone from its path locks the one that is there.
+#[test]
+fn a_removed_lock_file_is_not_locked() {
+    for mode in [Shared, Exclusive] {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path("locks")).expect("is made");
+        let path = folder.path("locks/V_vg0");
+        let file = open(&folder, "locks/V_vg0");
+        file.lock().expect("is free");
+        let remove = {
+            let path = path.clone();
+            move || {
+                std::fs::remove_file(path).expect("is there");
+                drop(file);
+            }
+        };
+        let turns = Rc::new(Once(Cell::new(Some(remove))));
+        let name = StockName::Group("vg0".to_owned());
+        let dir = folder.path("locks");
+        let held = with_turns(turns, || lock_stock(&dir, &name, mode, SHORT));
+        let _held = held.expect("is free again").expect("can lock");
+        assert!(path.exists(), "{mode:?}");
+        let outcome = open(&folder, "locks/V_vg0").try_lock();
+        outcome.expect_err("it is locked");
+    }
+}
+
+/// A shell that waits with the file open, until this is dropped; its name is that of `program`.
+fn opener(folder: &Folder, program: &str, file: &File) -> Child {
+    let path = folder.path(program);
+    std::os::unix::fs::symlink("/bin/sh", &path).expect("is made");
+    let file = file.try_clone().expect("is open");
+    Command::new(path)
+        .args(["-c", "read line"])
+        .stdin(Stdio::piped())
+        .stdout(file)
+        .spawn()
+        .expect("runs")
+}
+
+/// Of processes that have a file open, ashlars are named; of those that hold a byte of it, all.
+#[test]
+fn processes_are_named() {
+    for (program, is_ashlar) in [("ashlar", true), ("reader", false)] {
+        let folder = Folder::new();
+        let file = open(&folder, "i");
+        let mut child = opener(&folder, program, &file);
+        let name = format!("process {}", child.id());
+        let names = |byte| {
+            let words = ashlars(&file, byte);
+            words.split(['(', ',', ')']).any(|word| word.trim() == name)
+        };
+        // A process that is just being made has every file open.
+        let mut tries = 0..1000;
+        assert!(tries.any(|_| is_open_elsewhere(&file) == is_ashlar));
+        assert_eq!(names(7), is_ashlar);
+        let take = |byte| lock_byte(&file, byte, Shared).expect("is tried");
+        assert_eq!([take(7), take(201)], [LockOutcome::Held; 2]);
+        assert!(byte_holders(&file, &[6, 7]).contains(&child.id()));
+        assert!(!byte_holders(&file, &[6, 8]).contains(&child.id()));
+        assert!(names(7));
+        let theirs = [("i", open(&folder, "i"))];
+        let error = lock_images(&theirs, ImageUse::Writing).expect_err("is in use");
+        let holder = format!("i is in use by {program} ({name})");
+        assert!(error.to_string().starts_with(&holder), "{error}");
+        drop(child.stdin.take());
+        child.wait().expect("ends");
+        assert!(!names(7));
+    }
+}
+
+/// A file that is written from its beginning is made, or as it was, and nobody else's meanwhile.
+#[test]
+fn targets_are_held() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("old"), "as it was").expect("is written");
+    for (name, content) in [("old", "as it was"), ("new", "")] {
+        let path = folder.path(name);
+        let held = HeldTarget::open(&path).expect("is free");
+        assert!(!held.is_disk());
+        assert_eq!(std::fs::read_to_string(&path).expect("is there"), content);
+        let error = HeldTarget::open(&path).expect_err("is held");
+        assert_eq!(error.kind(), Kind::Locked, "{error}");
+        drop(held);
+        HeldTarget::open(&path).map(drop).expect("is free again");
+    }
+    let error = HeldTarget::open(&folder.path("")).expect_err("is a folder");
+    let text = error.to_string();
+    assert!(text.starts_with("Could not open "), "{text}");
 }
