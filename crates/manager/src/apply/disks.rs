@@ -62,13 +62,13 @@ impl Disks for HostDisks {
         };
         let is_file = matches!(found.location.place, Place::File(_));
         open().map_err(|error| {
-            let what = match claim {
-                _ if !is_file => format!("cannot open {} for writing", found.name),
-                Claim::Exclusive => format!(
+            let what = if is_file && claim == Claim::Exclusive {
+                format!(
                     "Can't open {} exclusively.  Mounted filesystem? Nothing was changed",
                     found.name
-                ),
-                Claim::Shared => format!("cannot open {} for writing", found.name),
+                )
+            } else {
+                format!("cannot open {} for writing", found.name)
             };
             Error::new(Kind::Device, what).because(error)
         })

@@ -7,4 +7,5 @@ mod files;
 mod foreseen;
 mod in_use;
 mod opened;
+mod served;
 mod words;
