@@ -1,9 +1,7 @@
 //! Locks exclude each other, end, and say who holds them.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
-use std::rc::Rc;
 use std::time::Duration;
 
 use block::file::LockMode::{Exclusive, Shared};
@@ -12,7 +10,6 @@ use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 use super::holder::{
     HeldLock, are_shared_by, ashlars, byte_holders, has_lock, held, is_open_elsewhere,
 };
-use super::wait::{Turns, with_turns};
 use super::{
     FileId, HeldTarget, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same,
     lock_images, lock_pvs, lock_stock,
@@ -366,42 +363,20 @@ fn kept_locks_end_with_the_file() {
     assert!(!is_read());
 }
 
-/// Does something once, where a lock is waited for.
-struct Once<F>(Cell<Option<F>>);
-
-impl<F: FnOnce()> Turns for Once<F> {
-    fn tries(&self) {}
-
-    fn waits(&self) -> bool {
-        self.0.take().map(|work| work()).is_some()
-    }
-}
-
-/// Who waited for a file that is gone from its path locks the one that is there.
+/// A lock whose file is gone from its path leaves the file there that somebody else has made.
 #[test]
-fn a_removed_lock_file_is_not_locked() {
-    for mode in [Shared, Exclusive] {
-        let folder = Folder::new();
-        std::fs::create_dir(folder.path("locks")).expect("is made");
-        let path = folder.path("locks/V_vg0");
-        let file = open(&folder, "locks/V_vg0");
-        file.lock().expect("is free");
-        let remove = {
-            let path = path.clone();
-            move || {
-                std::fs::remove_file(path).expect("is there");
-                drop(file);
-            }
-        };
-        let turns = Rc::new(Once(Cell::new(Some(remove))));
-        let name = StockName::Group("vg0".to_owned());
-        let dir = folder.path("locks");
-        let held = with_turns(turns, || lock_stock(&dir, &name, mode, SHORT));
-        let _held = held.expect("is free again").expect("can lock");
-        assert!(path.exists(), "{mode:?}");
-        let outcome = open(&folder, "locks/V_vg0").try_lock();
-        outcome.expect_err("it is locked");
-    }
+fn files_of_other_locks_stay() {
+    let folder = Folder::new();
+    let (dir, path) = (folder.path("locks"), folder.path("locks/V_vg0"));
+    let name = StockName::Group("vg0".to_owned());
+    let lock = || lock_stock(&dir, &name, Exclusive, SHORT).expect("is free");
+    let held = lock();
+    std::fs::remove_file(&path).expect("is there");
+    let other = lock();
+    drop(held);
+    assert!(path.exists());
+    drop(other);
+    assert!(!path.exists());
 }
 
 /// A shell that waits with the file open, until this is dropped; its name is that of `program`.
