@@ -7,7 +7,9 @@
 //! Each volume becomes smaller as `lvreduce -r` makes it, in the process of whoever typed the
 //! command, and each of these commands takes its own locks. Between two of them everything is
 //! whole and looked at again, so that what interrupts this leaves what works, and the same command
-//! does the rest. A tool that has made a file system smaller may say that less is enough; it is
+//! does the rest. Killed between a file system and its volume, it leaves one that ends before its
+//! volume does; as what lies behind such a one may be somebody's, it is kept until somebody says
+//! `lvreduce -r`. A tool that has made a file system smaller may say that less is enough; it is
 //! asked until it does not.
 
 use lvm::model::{PvId, VolumeGroup};
@@ -15,7 +17,7 @@ use lvm::plan::logical::{Resize, resize_volume};
 use lvm::plan::physical::movable_volumes;
 use lvm::plan::size::{Amount, ResizeTo, Sign, SizeArgument};
 use lvm::plan::{Author, Change};
-use lvm::{Bytes, Extents};
+use lvm::{Bytes, Extents, Sectors};
 use manager::apply::{Answer, read_volume};
 use manager::host::DEVICES_VARIABLE;
 use manager::live::Console;
@@ -50,7 +52,6 @@ pub(super) fn minimise(arguments: &Arguments, session: &mut Session) -> Result<(
     if !arguments.has(&RESIZE_FS) {
         return run(arguments, session);
     }
-    let mut asks = Asks::watch()?;
     let mut terminal = Terminal;
     {
         // What it refuses, it refuses before anything is written.
@@ -64,14 +65,26 @@ pub(super) fn minimise(arguments: &Arguments, session: &mut Session) -> Result<(
         }
     }
     ask(arguments, &mut terminal)?;
+    // Until here nothing was written, and a signal ends it.
+    let mut asks = Asks::watch()?;
     for name in &arguments.operands()[1..] {
         shrink(name, arguments, session, &mut asks)?;
     }
+    require_unasked(&mut asks)?;
     drop(asks);
     let mut words = arguments.options(&[&RESIZE_FS, &flags::YES]);
     words.extend(["--yes".to_owned(), "--".to_owned()]);
     words.extend_from_slice(arguments.operands());
     run(&parse(&COMMAND, &words)?, session)
+}
+
+/// Fails once this process was asked to end.
+fn require_unasked(asks: &mut Asks) -> Result<(), Error> {
+    if asks.is_asked() {
+        let what = "Interrupted; the same command does the rest.";
+        return Err(Error::failed(what));
+    }
+    Ok(())
 }
 
 /// Asks once for all of it.
@@ -102,8 +115,13 @@ fn shrink(
         let mut terminal = Terminal;
         let smaller = {
             let work = Work::new(arguments, Caller::at(&mut terminal), Purpose::Show)?;
-            image::smaller(name, &work, arguments)?
+            match image::smaller(name, &work, arguments) {
+                // What failed before fails again; it was told.
+                Err(_) if !failed.is_empty() => return Ok(()),
+                smaller => smaller?,
+            }
         };
+        require_unasked(asks)?;
         for note in smaller.notes.iter().filter(|_| pass == 0) {
             session.tell(note);
         }
@@ -117,11 +135,7 @@ fn shrink(
                 session.fail_later(&error.to_string());
                 failed.push(name);
             }
-            if asks.is_asked() {
-                return Err(Error::failed(
-                    "Interrupted; the same command does the rest.",
-                ));
-            }
+            require_unasked(asks)?;
         }
     }
     Ok(())
@@ -173,7 +187,11 @@ pub(super) fn look(
         let (volume, content) = (vg.lv(lv), read_volume(scan, work.host(), group, lv));
         let name = format!("{}/{}", vg.name, volume.name());
         let content = content.map_err(|error| failed(&error))?;
-        match file_system::least(&name, &content, &options)? {
+        let sectors = volume.extents().to_sectors(vg.extent_size);
+        let size = sectors
+            .and_then(Sectors::to_bytes)
+            .unwrap_or(Bytes(u64::MAX));
+        match file_system::least(&name, size, &content, &options)? {
             Least::Kept(why) => {
                 let note = format!("Logical volume {name} keeps its size: {why}.");
                 smaller.notes.push(note);

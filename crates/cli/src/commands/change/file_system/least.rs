@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use lvm::Bytes;
-use manager::filesystem::Content;
+use manager::filesystem::{Content, End};
 
 use super::decide::{Word, e2fsck, e2fsprogs, plain};
 use super::tools;
@@ -18,6 +18,7 @@ use crate::commands::run::Held;
 const EXT_BLOCK_AT: u64 = 1024 + 24;
 /// Blocks of 64 KiB.
 const EXT_BLOCK_MAX: u32 = 6;
+const EXT_BLOCK_SIZE_MAX: u64 = 1024 << EXT_BLOCK_MAX;
 
 /// How small a volume's file system can get.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,10 +29,11 @@ pub(in crate::commands::change) enum Least {
     Kept(&'static str),
 }
 
-/// Asks for the least size of what is in the volume `name`, which nobody uses; `options` are those
-/// of `attach`.
+/// Asks for the least size of what is in the volume `name` of `size`, which nobody uses; `options`
+/// are those of `attach`.
 pub(in crate::commands::change) fn least(
     name: &str,
+    size: Bytes,
     content: &Content,
     options: &[String],
 ) -> Result<Least, Error> {
@@ -46,6 +48,14 @@ pub(in crate::commands::change) fn least(
         "swap" => return Ok(Least::Kept("swap is as large as somebody wanted it")),
         "btrfs" => return Ok(Least::Kept("btrfs is made smaller by lvreduce -r")),
         _ => return Ok(Least::Kept("what is in it is not looked into")),
+    }
+    // The superblock of an array or of a replicated disk, or what somebody put there.
+    let whole = Bytes(size.0 / EXT_BLOCK_SIZE_MAX * EXT_BLOCK_SIZE_MAX);
+    if !matches!(fs.end, End::At(end) if end >= whole) {
+        return Ok(Least::Kept(
+            "its file system ends before it does, and something else may lie behind that \
+             (lvreduce -r makes both smaller)",
+        ));
     }
     let step = e2fsprogs("resize2fs", vec![plain("-P"), Word::Node]);
     // Nothing is begun that cannot be ended.
