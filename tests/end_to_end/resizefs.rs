@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-use tests::{Finished, Group, LIMIT, Tool, apart};
+use tests::{Daemon, Finished, Group, LIMIT, Tool, apart};
 
 use super::filesystems::{CAP_SYS_RESOURCE, effective_capabilities};
 
@@ -125,6 +125,16 @@ fn ext_size(group: &Group) -> u64 {
 fn resize(group: &Group, command: &str, mib: u64) -> Tool {
     let size = format!("-L{mib}m");
     group.ashlar().args([command, "-r", &size, "vg0/u"])
+}
+
+/// Waits for what comes by itself behind a killed command.
+fn wait_until(is_so: &dyn Fn() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_so() {
+        let what = "what a killed command attached is still there";
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 fn says(finished: &Finished, words: &[&str]) {
@@ -408,14 +418,9 @@ fn a_tool_that_fails_leaves_the_volume() {
 fn a_kill_between_the_steps_leaves_what_works() {
     const REAL: &str = "$(PATH=/usr/sbin:/sbin command -v resize2fs)";
     let (group, sum) = filled("fs-killed", &EXT4, 80);
+    // The server of the killed command detaches the volume by itself.
     let wait_until_free = || {
-        // The server of the killed command detaches the volume by itself.
-        let deadline = Instant::now() + LIMIT;
-        while !group.ashlar().arg("owners").succeed().text().is_empty() {
-            let what = "what a killed command attached is still there";
-            assert!(Instant::now() < deadline, "{what}");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        wait_until(&|| group.ashlar().arg("owners").succeed().text().is_empty());
     };
     for (signal, smaller) in [("KILL", 40), ("TERM", 32)] {
         let script = format!("{REAL} \"$@\" || exit; kill -{signal} $PPID");
@@ -447,4 +452,66 @@ fn a_kill_between_the_steps_leaves_what_works() {
     resize(&group, "lvextend", 60).succeed();
     assert_eq!(ext_size(&group), 60);
     assert_sound(&group, &EXT4, 60, &sum);
+}
+
+/// While a tool works nobody else uses the volume, attached by somebody or by the command itself;
+/// what is written meanwhile would land where the tool moved something else. Killed, the command
+/// leaves it so until the tool has ended; then all is free.
+#[test]
+fn nobody_writes_while_a_tool_works() {
+    const WORKS: &str = "touch $PLACE/works; for turn in $(seq 2000); do \
+                         [ ! -e $PLACE/goes-on ] || break; sleep 0.02; done";
+    let (group, sum) = filled("fs-alone", &EXT4, 80);
+    let (works, goes_on) = (group.join("works"), group.join("goes-on"));
+    let script = format!("{WORKS}; exec $(PATH=/usr/sbin:/sbin command -v resize2fs) \"$@\"");
+    let path = instead_of(&group, "resize2fs", &script);
+    let start = |command: &str, mib| {
+        for file in [&works, &goes_on] {
+            let _ = fs::remove_file(file);
+        }
+        let tool = resize(&group, command, mib).env("PATH", &path);
+        Daemon::start(tool.env("PLACE", group.join(".")), || works.exists())
+    };
+    let assert_refused = || {
+        let socket = format!("unix:{}", group.join("s").display());
+        let file = group.join("file").display().to_string();
+        for (words, why) in [
+            (&["serve", "vg0/u", "--nbd", &socket][..], "in use"),
+            (
+                &["serve", "--readonly", "vg0/u", "--nbd", &socket],
+                "in use",
+            ),
+            (&["attach", "--file", &file, "vg0/u"], "already attached"),
+            (&["lvreduce", "-r", "-y", "-L", "32m", "vg0/u"], "in use"),
+        ] {
+            says(&group.ashlar().args(words).exit(5), &["vg0/u", why]);
+        }
+    };
+    for attached in [false, true] {
+        if attached {
+            group.attach("u");
+        }
+        let mut command = start("lvreduce", if attached { 40 } else { 60 });
+        assert_refused();
+        fs::write(&goes_on, "").expect("our own folder");
+        assert_eq!(command.ended(LIMIT), Some(0), "attached: {attached}");
+    }
+    let mut killed = start("lvextend", 60);
+    killed.kill();
+    assert_refused();
+    fs::write(&goes_on, "").expect("our own folder");
+    wait_until(&|| {
+        let status = group
+            .ashlar()
+            .args(["serve", "vg0/u", "--run", "true"])
+            .run();
+        status.code == Some(0)
+    });
+    group.detach("u");
+    let mut killed = start("lvextend", 80);
+    killed.kill();
+    assert_refused();
+    fs::write(&goes_on, "").expect("our own folder");
+    wait_until(&|| group.ashlar().arg("owners").succeed().text().is_empty());
+    assert_sound(&group, &EXT4, 80, &sum);
 }

@@ -120,7 +120,8 @@ impl Server {
     }
 
     /// Serves until a signal or `is_stopped` asks for the end, or the file was unmounted. A first
-    /// signal is refused while the node is in use; a second one is obeyed.
+    /// signal is refused while the node is in use; a second one is obeyed. Once `is_let_go`, the
+    /// end of that use is waited for, and the first signal is obeyed.
     ///
     /// The record is given back: who detaches waits until it is dropped, and so for whatever the
     /// caller gives up before, such as the group.
@@ -128,8 +129,9 @@ impl Server {
         mut self,
         signals: &mut Signals,
         is_stopped: impl Fn() -> bool,
+        is_let_go: impl Fn() -> bool,
     ) -> (Result<()>, HeldRecord) {
-        let served = self.serve(signals, is_stopped);
+        let served = self.serve(signals, is_stopped, is_let_go);
         let Self {
             node, file, record, ..
         } = self;
@@ -138,9 +140,24 @@ impl Server {
         (served.and(ended), record)
     }
 
-    fn serve(&mut self, signals: &mut Signals, is_stopped: impl Fn() -> bool) -> Result<()> {
-        let (mut refused, mut heard) = (false, false);
+    fn serve(
+        &mut self,
+        signals: &mut Signals,
+        is_stopped: impl Fn() -> bool,
+        is_let_go: impl Fn() -> bool,
+    ) -> Result<()> {
+        let (mut refused, mut heard, mut told) = (false, false, false);
         loop {
+            if is_let_go() {
+                refused = true;
+                match after_glances(|| self.check_unused()) {
+                    Err(error) if !std::mem::replace(&mut told, true) => {
+                        eprintln!("ashlar: {error} (it is detached then)");
+                    }
+                    Err(_) => {}
+                    Ok(()) => return Ok(()),
+                }
+            }
             // Whoever said stop through the socket said it once.
             let stopped = is_stopped() && !std::mem::replace(&mut heard, true);
             let asked = signals.pending().next().is_some() || stopped;

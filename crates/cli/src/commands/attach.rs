@@ -186,10 +186,9 @@ fn serve(
     if mode == Mode::Background {
         leave_terminal()?;
     }
-    let is_stopped = || {
-        local.as_ref().is_some_and(LocalGroup::is_stopped) || (mode == Mode::Held && is_let_go())
-    };
-    let (outcome, record) = server.run(&mut signals, is_stopped);
+    let is_stopped = || local.as_ref().is_some_and(LocalGroup::is_stopped);
+    let is_let_go = || mode == Mode::Held && is_let_go();
+    let (outcome, record) = server.run(&mut signals, is_stopped, is_let_go);
     // The group is free before the volume is detached, unless this process stays for those who
     // have others.
     let mut record = Some(record);

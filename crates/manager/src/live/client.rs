@@ -1,7 +1,7 @@
 //! The side of a command that finds an owner.
 
 use std::error::Error as _;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
@@ -144,6 +144,20 @@ impl Client {
         sent.map_err(|error| self.unsaid(error))?;
         match self.listen(PATIENCE)? {
             Some(Reply::Exported(volumes)) => Ok(volumes),
+            Some(Reply::Ending) => Err(self.ended()),
+            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(_) => Err(self.odd()),
+            None => Err(self.gone()),
+        }
+    }
+
+    /// Lets nobody else use the volume called `name`, without its group, until what this gives is
+    /// gone and every process that got it as an open file. Fails unless one uses it.
+    pub fn keep_alone(mut self, name: &str) -> Result<OwnedFd> {
+        let volume = name.to_owned();
+        self.say(&Request::Alone { volume })?;
+        match self.listen(REPLY_MAX)? {
+            Some(Reply::Alone) => Ok(self.lines.into_socket()),
             Some(Reply::Ending) => Err(self.ended()),
             Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
             Some(_) => Err(self.odd()),

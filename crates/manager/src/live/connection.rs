@@ -120,6 +120,7 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
                 lines.send(&Reply::End(status).to_line())?;
             }
             Request::Export(wanted) => return export(shared, lines, &wanted),
+            Request::Alone { volume } => return keep_alone(shared, lines, &volume),
             Request::Status => {
                 let volumes = shared.group.status();
                 let reply = Reply::Status {
@@ -137,6 +138,18 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
                 let what = "nothing was asked on this control socket";
                 lines.send(&Reply::Error(what.to_owned()).to_line())?;
             }
+        }
+    }
+}
+
+/// Keeps others away from a volume until the client is gone, and whoever has its connection.
+fn keep_alone(shared: &Arc<Shared>, mut lines: Lines, volume: &str) -> Result<()> {
+    match shared.group.keep_alone(volume) {
+        Err(error) => lines.send(&Reply::Error(error.to_string()).to_line()),
+        Ok(_alone) => {
+            lines.send(&Reply::Alone.to_line())?;
+            while let Next::Silence = lines.next(PATIENCE)? {}
+            Ok(())
         }
     }
 }

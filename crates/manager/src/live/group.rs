@@ -11,7 +11,7 @@ use lvm::plan::Change;
 use target::volume::Volume;
 
 use super::order::GroupUpdater;
-use super::owner::Owner;
+use super::owner::{Alone, Owner};
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
 use crate::apply::{HostDisks, Ownership};
@@ -159,6 +159,12 @@ impl LiveGroup {
             number: None,
             is_open: true,
         })
+    }
+
+    /// Lets nobody but the one who uses it now use the volume called `name`, until what this gives
+    /// is dropped.
+    pub fn keep_alone(&self, name: &str) -> Result<Alone> {
+        self.owner().keep_alone(name)
     }
 
     /// Waits for its turn to change the group; what it gives is for the change.

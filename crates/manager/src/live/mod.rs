@@ -47,6 +47,7 @@ pub use client::{Client, Heard};
 pub use connection::Notifier;
 pub use console::{Console, Stream};
 pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
+pub use owner::Alone;
 pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder, runtime_folder_if_there};
 pub use server::{Served, Server, Service};
 pub use status::{ImageState, ImageStatus, MirrorStatus, VolumeStatus};

@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use block::file::LockMode;
@@ -57,7 +57,14 @@ pub(super) struct Active {
     pub(super) gaps: Vec<String>,
     /// How many use it.
     pub(super) users: usize,
+    /// While it lasts, nobody else may use the volume.
+    alone: Weak<()>,
 }
+
+/// Keeps others away from a volume that one uses, such as those who would write to it while a tool
+/// moves what is in its file system.
+#[derive(Debug)]
+pub struct Alone(#[expect(dead_code, reason = "it is there, or it is not")] Arc<()>);
 
 /// A physical volume that is held.
 struct HeldPv {
@@ -210,6 +217,9 @@ impl Owner {
         };
         if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
             let active = &self.active[place];
+            if active.alone.strong_count() > 0 {
+                return Err(kept_alone(&format!("{}/{name}", self.group()?.name)));
+            }
             if let [gap, ..] = &active.gaps[..]
                 && missing < active.options.missing
             {
@@ -239,8 +249,34 @@ impl Owner {
             mirrors: activated.mirrors,
             gaps: activated.gaps,
             users: 1,
+            alone: Weak::new(),
         });
         Ok(self.active.len() - 1)
+    }
+
+    /// Keeps all but the one user of the volume called `name`, without its group, away from it.
+    pub(super) fn keep_alone(&mut self, name: &str) -> Result<Alone> {
+        let group = self.group()?;
+        let whole = format!("{}/{name}", group.name);
+        let uuid = group.model.lv_by_name(name);
+        let uuid = uuid.map(|lv| group.model.lv(lv).uuid);
+        let active = self.active.iter_mut();
+        let Some(active) = active.into_iter().find(|active| Some(active.lv) == uuid) else {
+            let what = format!("Logical volume {whole} is not in use");
+            return Err(Error::new(Kind::NotFound, what));
+        };
+        if active.alone.strong_count() > 0 {
+            return Err(kept_alone(&whole));
+        }
+        if active.users > 1 {
+            let what = format!(
+                "Logical volume {whole} in use: it is served to others as well; stop that first"
+            );
+            return Err(Error::new(Kind::Locked, what));
+        }
+        let alone = Arc::new(());
+        active.alone = Arc::downgrade(&alone);
+        Ok(Alone(alone))
     }
 
     /// Fails where a path of what is held leads to another file by now: who asks for a volume
@@ -280,6 +316,14 @@ impl Owner {
 pub(super) fn name_of(vg: &VolumeGroup, lv: Uuid) -> Option<String> {
     let (_, volume) = vg.lvs().find(|(_, volume)| volume.uuid == lv)?;
     Some(format!("{}/{}", vg.name, volume.name()))
+}
+
+fn kept_alone(name: &str) -> Error {
+    let what = format!(
+        "Logical volume {name} in use: a command resizes the file system in it, and nobody else \
+         may use it meanwhile; wait for its end"
+    );
+    Error::new(Kind::Locked, what)
 }
 
 fn flush(volume: &Volume) -> Result<()> {

@@ -55,3 +55,44 @@ fn a_group_has_one_owner() {
         assert_eq!(read, [7; 4096]);
     }
 }
+
+/// Whoever keeps a volume alone keeps others out, and only as long as that lasts; who finds others
+/// there, or nobody, is refused.
+#[test]
+fn a_volume_is_kept_alone() {
+    let (folder, host) = (Folder::golden_whole(), Host::without_config());
+    let group = LiveGroup::take(&host, &disks(&folder), "vg0").expect("is free");
+    let missing = MissingPolicy::default();
+    let kind = |error: crate::Error| error.kind();
+    assert_eq!(
+        kind(group.keep_alone("linear1").expect_err("nobody")),
+        Kind::NotFound
+    );
+    let used = group.open("linear1", missing).expect("is served");
+    let second = group.open("linear1", missing).expect("is shared");
+    assert_eq!(
+        kind(group.keep_alone("linear1").expect_err("two")),
+        Kind::Locked
+    );
+    second.close().expect("is used no more");
+    let alone = group.keep_alone("linear1").expect("one uses it");
+    assert_eq!(
+        kind(group.open("linear1", missing).expect_err("another")),
+        Kind::Locked
+    );
+    assert_eq!(
+        kind(group.keep_alone("linear1").expect_err("twice")),
+        Kind::Locked
+    );
+    group
+        .open("linear2", missing)
+        .expect("that is another volume");
+    drop(alone);
+    group.open("linear1", missing).expect("is shared again");
+    let alone = group.keep_alone("linear1").expect("the other one left");
+    used.close().expect("flushes");
+    group
+        .open("linear1", missing)
+        .expect("whom it was kept for is gone");
+    drop(alone);
+}

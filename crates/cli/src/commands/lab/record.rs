@@ -87,7 +87,7 @@ pub(super) fn record(
     let records = layer.take();
     let after = before.is_ok().then(|| layout(&volume, &name)).transpose();
     // What was mounted is unmounted, so nothing holds the node.
-    let (ended, record) = server.run(&mut signals, || true);
+    let (ended, record) = server.run(&mut signals, || true, || false);
     drop(local);
     drop(record);
     let ended = ended.map_err(failed);

@@ -55,6 +55,11 @@ impl Lines {
         Self::new(socket.map_err(|error| failed("duplicate", error))?)
     }
 
+    /// The socket, for whoever reads no more from it.
+    pub(in crate::live) fn into_socket(self) -> OwnedFd {
+        self.socket.into()
+    }
+
     /// Waits for the next line, at most for `limit`.
     pub(in crate::live) fn next(&mut self, limit: Duration) -> Result<Next> {
         let end = Instant::now() + limit;

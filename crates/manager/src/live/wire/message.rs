@@ -26,6 +26,11 @@ pub enum Request {
     /// Serve these volumes through the sockets or files that come along, until the connection
     /// ends.
     Export(Export),
+    /// Let nobody else use this volume, until the connection ends.
+    Alone {
+        /// Its name, without the group.
+        volume: String,
+    },
     /// Say what is served.
     Status,
     /// Stop serving, as a signal would do.
@@ -78,6 +83,8 @@ pub enum Reply {
     Err(String),
     /// A question; an [`Request::Answer`] is waited for.
     Ask(String),
+    /// Nobody else uses the volume from now on.
+    Alone,
     /// These are served now.
     Exported(Vec<Exported>),
     /// A volume has another size or name now; a [`Request::Seen`] is waited for.
@@ -150,6 +157,13 @@ pub fn decode_request(line: &[u8]) -> Result<Request> {
                 _ => return Err(wrong("\"way\" is neither nbd nor fuse")),
             },
         }),
+        "alone" => {
+            let volume = value.get("volume").and_then(Value::text);
+            let volume = volume.ok_or_else(|| wrong("\"volume\" is no text"))?;
+            Request::Alone {
+                volume: volume.to_owned(),
+            }
+        }
         "status" => Request::Status,
         "stop" => Request::Stop,
         "answer" => Request::Answer(yes("yes")?),
@@ -184,6 +198,7 @@ pub fn decode_reply(line: &[u8]) -> Result<Reply> {
         "error" => Reply::Error(text("text")?),
         "end" => Reply::End(number(&value, "status")?),
         "ending" => Reply::Ending,
+        "alone" => Reply::Alone,
         "exported" => {
             let volumes = list("volumes")?.iter().map(exported);
             Reply::Exported(volumes.collect::<Result<_>>()?)
@@ -222,6 +237,7 @@ impl Request {
                     }),
                 ),
             ],
+            Self::Alone { volume } => vec![word("alone"), ("volume", text(volume))],
             Self::Status => vec![word("status")],
             Self::Stop => vec![word("stop")],
             Self::Answer(yes) => vec![word("answer"), ("yes", Value::Bool(*yes))],
@@ -251,6 +267,7 @@ impl Reply {
             Self::Ask(whole) => vec![word("ask"), ("text", text(first_piece(whole)))],
             Self::Error(whole) => vec![word("error"), ("text", text(first_piece(whole)))],
             Self::Ending => vec![word("ending")],
+            Self::Alone => vec![word("alone")],
             Self::End(status) => vec![word("end"), ("status", Value::Number(u64::from(*status)))],
             Self::Exported(volumes) => vec![
                 word("exported"),

@@ -31,6 +31,7 @@ fn requests() -> impl Strategy<Value = Request> {
             })
         ),
         any::<bool>().prop_map(Request::Answer),
+        any::<String>().prop_map(|volume| Request::Alone { volume }),
         Just(Request::Status),
         Just(Request::Stop),
         Just(Request::Seen),
@@ -83,6 +84,7 @@ fn replies() -> impl Strategy<Value = Reply> {
         (any::<u32>(), any::<String>(), any::<String>())
             .prop_map(|(pid, group, uuid)| Reply::Hello { pid, group, uuid }),
         any::<String>().prop_map(Reply::Ask),
+        Just(Reply::Alone),
         any::<String>().prop_map(Reply::Error),
         any::<u8>().prop_map(Reply::End),
         proptest::collection::vec(exported(), 0..4).prop_map(Reply::Exported),

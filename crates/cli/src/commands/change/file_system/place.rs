@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use lvm::Uuid;
 use manager::live::Client;
 use rustix::fs::{OFlags, major, minor};
+use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::decide::Mount;
 use crate::args::Error;
@@ -70,6 +72,23 @@ pub(super) fn find(name: &str, group: Uuid) -> Result<Place, Error> {
         require_alone(name, node)?;
     }
     Ok(place)
+}
+
+/// Lets nobody else use the attached volume `name` of the group `group` until what this gives is
+/// closed, here and in every process that is started from now on.
+pub(super) fn keep_alone(name: &str, group: Uuid) -> Result<OwnedFd, Error> {
+    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let owner = Client::find(group).map_err(failed)?;
+    let owner = owner.ok_or_else(|| {
+        Error::failed(format!(
+            "The process that had {name} attached has ended; run the command again."
+        ))
+    })?;
+    let lv = name.rsplit('/').next().unwrap_or(name);
+    let alone = owner.keep_alone(lv).map_err(failed)?;
+    let inherited = fcntl_setfd(&alone, FdFlags::empty());
+    inherited.map_err(std::io::Error::from)?;
+    Ok(alone)
 }
 
 fn in_use(name: &str, pid: u32) -> Error {

@@ -2,8 +2,10 @@
 //! they become larger.
 //!
 //! A volume that nobody has attached is attached for as long as this takes, as `run` does: its
-//! server owns the group, so that nobody else changes it or mounts the volume meanwhile, and it
-//! detaches the volume whatever ends this process. The size of the volume is changed by the plain
+//! server owns the group, and it detaches the volume whatever ends this process. Wherever it is
+//! attached, its owner lets nobody else use it meanwhile: others could write to it where a tool
+//! moves what is in it. The tools have that promise as an open file, so that it lasts as long as
+//! they do, even where this process was killed. The size of the volume is changed by the plain
 //! command, without `--resizefs` and with the number of extents that was planned at first; it runs
 //! in that server, or whoever owns the group, which looks again whether a file system is cut.
 
@@ -212,9 +214,10 @@ pub(in crate::commands::change) fn resize(
     };
     let path = held.as_ref().map(|held| PathBuf::from(&held.path));
     let node = place.node.clone().or(path).unwrap_or_default();
+    let alone = place::keep_alone(&goal.name, goal.group)?;
     let job = Job::new(&goal, &decision, &place, node)?;
     let outcome = job.run(arguments, session, &mut asks);
-    drop(job);
+    drop((job, alone));
     let ended = held.map_or(Ok(()), Held::end);
     outcome.and(ended)
 }
