@@ -181,6 +181,36 @@ fn what_lies_behind_a_file_system_is_kept() {
 }
 
 #[test]
+fn what_cannot_get_small_is_kept_alone() {
+    // Proves: a file system that resize2fs refuses, or a volume that may not be written, keeps its
+    // size with a note that names the volume, and the rest of the image gets small all the same.
+    let image = filled("shrunk-kept");
+    let made = image.sparse("made.img", 80 * MIB);
+    let fill = |mkfs: &str, after: &str| {
+        let script = format!("mkfs.ext4 -q -F {mkfs} \"$1\"; {after}");
+        let tool = Tool::new("sh").args(["-ec", &script, "sh"]).arg(&made);
+        tool.succeed();
+        image.ashlar("cp -y").arg(&made).arg("sys/root").succeed();
+    };
+    let assert_kept = |why: &str| {
+        let said = shrink(&image).succeed().to_string();
+        let note = "Logical volume sys/root keeps its size: ";
+        assert!(said.contains(note) && said.contains(why), "{said}");
+        assert_eq!(size(&image), 80, "{why}");
+        let held = image.ashlar("cat sys/root").succeed().stdout;
+        assert!(held == fs::read(&made).expect("our own image"), "{why}");
+    };
+    fill("-O bigalloc", "");
+    assert_kept("bigalloc");
+    assert!(image.size() < 128 * MIB, "the rest got small");
+    fill("", "debugfs -w -R 'ssv state 2' \"$1\"");
+    assert_kept("resize2fs failed");
+    fill("", "");
+    image.ashlar("lvchange -pr sys/root").succeed();
+    assert_kept("it is read-only");
+}
+
+#[test]
 fn a_missing_tool_is_named_before_anything_is_written() {
     // Proves: without resize2fs the command says what to install, and writes nothing; nor does it
     // without an answer, nor with -t.

@@ -12,7 +12,7 @@
 //! `lvreduce -r`. A tool that has made a file system smaller may say that less is enough; it is
 //! asked until it does not.
 
-use lvm::model::{PvId, VolumeGroup};
+use lvm::model::{Area, LvFlag, PvId, Segment, VolumeGroup};
 use lvm::plan::logical::{Resize, resize_volume};
 use lvm::plan::physical::movable_volumes;
 use lvm::plan::size::{Amount, ResizeTo, Sign, SizeArgument};
@@ -183,10 +183,29 @@ pub(super) fn look(
     options.extend(devices(arguments));
     let vg = &*group.model;
     let mut smaller = Smaller::default();
-    for lv in movable_volumes(vg, pv) {
-        let (volume, content) = (vg.lv(lv), read_volume(scan, work.host(), group, lv));
+    let movable = movable_volumes(vg, pv);
+    for (lv, volume) in vg.lvs() {
+        let mut areas = volume.segments.iter().flat_map(Segment::areas);
+        let is_here = |area: &Area| matches!(area, Area::Pv { pv: on, .. } if *on == pv);
+        if !volume.flags.has(LvFlag::Visible) || !areas.clone().any(is_here) {
+            continue;
+        }
         let name = format!("{}/{}", vg.name, volume.name());
-        let content = content.map_err(|error| failed(&error))?;
+        let kept = if !volume.is_writable() {
+            Some("it is read-only")
+        } else if !areas.all(is_here) {
+            Some("a part of it is on another disk (lvreduce -r makes it smaller)")
+        } else if !movable.contains(&lv) {
+            Some("it is not linear, it may not move, or others stand on it")
+        } else {
+            None
+        };
+        if let Some(why) = kept {
+            let note = format!("Logical volume {name} keeps its size: {why}.");
+            smaller.notes.push(note);
+            continue;
+        }
+        let content = read_volume(scan, work.host(), group, lv).map_err(|error| failed(&error))?;
         let sectors = volume.extents().to_sectors(vg.extent_size);
         let size = sectors
             .and_then(Sectors::to_bytes)
