@@ -1,10 +1,13 @@
 //! Volumes over NBD, read by the clients of others: libnbd's tools, qemu's, and fio.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use tests::{Daemon, Golden, Scratch, Tool, ashlar, ashlar_path, sha256};
+use tests::{Daemon, Golden, Group, LIMIT, Scratch, Tool, ashlar, ashlar_path, sha256};
 
 /// The volumes whose types are served.
 const SERVED: &[&str] = &[
@@ -225,4 +228,67 @@ fn the_server_outlives_clients_and_ends_cleanly() {
     } = served;
     assert_eq!(daemon.stop(), "");
     assert!(!socket.exists(), "the socket is removed");
+}
+
+/// A client that asks for much and reads nothing holds no more than its part of the server's
+/// memory, however many there are, and the next client is answered.
+#[test]
+fn many_greedy_clients_leave_room_for_others() {
+    const SIZE: u64 = 36 << 20;
+    // 512 MiB that they share, 2 MiB for each, and the program.
+    const CLIENTS: usize = 120;
+    const MEMORY_KIB_MAX: u64 = 1 << 20;
+    let group = Group::new("nbd-greedy", 1, 64 << 20);
+    group.create("data", &["-L36m"]);
+    let socket = group.join("socket");
+    let serve = group.ashlar().args(["serve", "vg0/data", "--nbd"]);
+    let serve = serve.arg(format!("unix:{}", socket.display()));
+    let server = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    let connect = || {
+        let mut client = UnixStream::connect(&socket).expect("it listens");
+        let name = "vg0/data";
+        client.read_exact(&mut [0; 18]).expect("a greeting");
+        let mut options = 3_u32.to_be_bytes().to_vec();
+        options.extend(b"IHAVEOPT\0\0\0\x01");
+        options.extend((name.len() as u32).to_be_bytes());
+        options.extend(name.as_bytes());
+        client.write_all(&options).expect("an option");
+        let mut reply = [0; 10];
+        client.read_exact(&mut reply).expect("the export");
+        assert_eq!(reply[..8], SIZE.to_be_bytes());
+        client
+    };
+    let ask = |client: &mut UnixStream, len: u32| {
+        let mut request = 0x2560_9513_u32.to_be_bytes().to_vec();
+        // Read, from the start, whatever the cookie.
+        request.extend([0; 20]);
+        request.extend(len.to_be_bytes());
+        client.write_all(&request).expect("a request");
+    };
+    let mut greedy: Vec<UnixStream> = (0..CLIENTS).map(|_| connect()).collect();
+    for client in &mut greedy {
+        for _ in 0..3 {
+            ask(client, 32 << 20);
+        }
+    }
+    let status = || {
+        let path = format!("/proc/{}/status", server.pid());
+        let status = fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.expect("a field").trim().trim_end_matches(" kB");
+        kib.parse::<u64>().expect("a number")
+    };
+    // Until those have it who get it.
+    let deadline = Instant::now() + LIMIT;
+    while status() < MEMORY_KIB_MAX / 4 {
+        assert!(Instant::now() < deadline, "{} KiB", status());
+        thread::sleep(Duration::from_millis(20));
+    }
+    let mut other = connect();
+    ask(&mut other, 1 << 20);
+    let mut answer = vec![0; 16 + (1 << 20)];
+    other.read_exact(&mut answer).expect("an answer");
+    assert_eq!(answer[4..8], [0; 4], "no error");
+    thread::sleep(Duration::from_millis(500));
+    assert!(status() < MEMORY_KIB_MAX, "{} KiB", status());
 }

@@ -13,14 +13,15 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Blocks begin on multiples of this, in bytes.
 pub const BLOCK_ALIGN: usize = 4096;
 /// The smallest block, as a power of two: 4 KiB.
 const CLASS_MIN: u32 = 12;
-/// The largest pooled block, as a power of two: 32 MiB, the largest NBD request.
-const CLASS_MAX: u32 = 25;
+/// The largest pooled block, as a power of two: 64 MiB, which the largest NBD request of 32 MiB
+/// needs where it is not aligned.
+const CLASS_MAX: u32 = 26;
 const CLASSES: usize = (CLASS_MAX - CLASS_MIN + 1) as usize;
 
 /// The head of a block; the memory follows in an allocation of its own.
@@ -119,6 +120,13 @@ impl Buffer {
     /// Forgets the bytes behind the first `len`.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+
+    /// How many bytes of memory it keeps from others, those of its other parts included.
+    pub fn footprint(&self) -> usize {
+        // SAFETY: this buffer keeps the block alive.
+        self.block
+            .map_or(0, |block| unsafe { block.as_ref() }.capacity)
     }
 
     /// The address of the first byte, for the kernel.
@@ -238,6 +246,10 @@ struct Shared {
 
 struct Idle {
     bytes: usize,
+    /// Bytes of blocks that have owners.
+    used: usize,
+    /// What all blocks together should not exceed: idle ones go where they would.
+    whole_max: usize,
     classes: [Vec<NonNull<Block>>; CLASSES],
 }
 
@@ -249,6 +261,8 @@ impl BufferPool {
     pub fn new(idle_max_bytes: usize) -> Self {
         let idle = Idle {
             bytes: 0,
+            used: 0,
+            whole_max: usize::MAX,
             classes: std::array::from_fn(|_| Vec::new()),
         };
         Self {
@@ -256,6 +270,22 @@ impl BufferPool {
                 idle_max_bytes,
                 idle: Mutex::new(idle),
             }),
+        }
+    }
+
+    /// From now on keeps idle memory only as far as it makes no more than `whole_max` bytes with
+    /// that which is in use.
+    pub fn limit(&self, whole_max: usize) {
+        let mut idle = self.shared.idle();
+        idle.whole_max = whole_max;
+        idle.make_room(0);
+    }
+
+    /// How many bytes of memory a buffer of `len` bytes takes.
+    pub fn footprint(len: usize) -> usize {
+        match len {
+            0 => 0,
+            _ => class_of(len).map_or(len, capacity_of),
         }
     }
 
@@ -275,8 +305,7 @@ impl BufferPool {
             head.pool = Some(Arc::clone(&self.shared));
             block
         } else {
-            let capacity = 1 << (class as u32 + CLASS_MIN);
-            Block::allocate(capacity, Some(Arc::clone(&self.shared)))
+            Block::allocate(capacity_of(class), Some(Arc::clone(&self.shared)))
         };
         Buffer {
             block: Some(block),
@@ -292,24 +321,53 @@ fn class_of(len: usize) -> Option<usize> {
     (power <= CLASS_MAX).then_some((power - CLASS_MIN) as usize)
 }
 
+/// The size of the blocks of a class, in bytes.
+fn capacity_of(class: usize) -> usize {
+    1 << (class as u32 + CLASS_MIN)
+}
+
+impl Idle {
+    /// Frees idle blocks, the largest first, until one of `capacity` bytes fits in beside the rest,
+    /// or none is left.
+    fn make_room(&mut self, capacity: usize) {
+        for class in (0..CLASSES).rev() {
+            while self.bytes + self.used + capacity > self.whole_max
+                && let Some(block) = self.classes[class].pop()
+            {
+                self.bytes -= capacity_of(class);
+                Block::free(block);
+            }
+        }
+    }
+}
+
 impl Shared {
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a block of this class as used; gives an idle one if there is any.
     fn take(&self, class: usize) -> Option<NonNull<Block>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = idle.classes[class].pop()?;
-        // SAFETY: an idle block is alive and has no other reference.
-        idle.bytes -= unsafe { block.as_ref() }.capacity;
-        Some(block)
+        let mut idle = self.idle();
+        let block = idle.classes[class].pop();
+        match block {
+            Some(_) => idle.bytes -= capacity_of(class),
+            None => idle.make_room(capacity_of(class)),
+        }
+        idle.used += capacity_of(class);
+        block
     }
 
     /// Whether the block was kept.
     fn keep(&self, block: NonNull<Block>) -> bool {
         // SAFETY: the caller holds the only reference to a live block.
         let capacity = unsafe { block.as_ref() }.capacity;
-        let Some(class) = class_of(capacity).filter(|_| capacity.is_power_of_two()) else {
-            return false;
-        };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.bytes + capacity > self.idle_max_bytes {
+        let class = class_of(capacity).expect("a block of a pool has its class");
+        let mut idle = self.idle();
+        idle.used -= capacity;
+        let is_too_much = idle.bytes + capacity > self.idle_max_bytes
+            || idle.bytes + idle.used + capacity > idle.whole_max;
+        if is_too_much {
             return false;
         }
         idle.bytes += capacity;

@@ -48,6 +48,29 @@ fn a_pool_keeps_no_more_than_it_may() {
 }
 
 #[test]
+fn a_pool_with_a_limit_keeps_room_for_what_is_used() {
+    // Idle memory goes where it would make more than the limit with that which is in use, whether
+    // more is used, less is idle, or the limit is lowered.
+    let pool = BufferPool::new(1 << 20);
+    let idle = || pool.shared.idle.lock().unwrap().bytes;
+    drop([pool.get(8192), pool.get(4096)]);
+    assert_eq!(idle(), 12288);
+    pool.limit(16384);
+    assert_eq!(idle(), 12288);
+    let large = pool.get(16384);
+    assert_eq!((idle(), large.footprint()), (0, 16384));
+    drop(pool.get(4096));
+    assert_eq!(idle(), 0, "all that may be is in use");
+    drop(large);
+    assert_eq!(idle(), 16384);
+    pool.limit(16383);
+    assert_eq!(idle(), 0);
+    assert_eq!(BufferPool::footprint(5000), pool.get(5000).footprint());
+    assert_eq!(BufferPool::footprint(65 << 20), 65 << 20, "not pooled");
+    assert_eq!(BufferPool::footprint(0), pool.get(0).footprint());
+}
+
+#[test]
 #[should_panic(expected = "only parts of one buffer")]
 fn strangers_do_not_join() {
     // Joining what was never one buffer is our own bug.

@@ -189,18 +189,30 @@ pub struct Outbox {
     /// How much of the first message has been sent.
     sent: usize,
     bytes: usize,
+    memory: usize,
+}
+
+/// What a message keeps from others until all of it has been sent, in bytes.
+fn memory_of(payload: &Buffer) -> usize {
+    size_of::<(HeadBytes, Buffer)>() + payload.footprint()
 }
 
 impl Outbox {
     /// Appends a message.
     pub fn push(&mut self, head: HeadBytes, payload: Buffer) {
         self.bytes += head.as_slice().len() + payload.len();
+        self.memory += memory_of(&payload);
         self.messages.push_back((head, payload));
     }
 
     /// The number of bytes that wait.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The memory that they take, in bytes.
+    pub fn memory(&self) -> usize {
+        self.memory
     }
 
     /// Whether all has been sent.
@@ -215,6 +227,7 @@ impl Outbox {
         }
         self.sent = 0;
         self.bytes = 0;
+        self.memory = 0;
     }
 
     /// Sends as much as the socket takes.
@@ -273,6 +286,7 @@ impl Outbox {
             }
             self.sent -= whole;
             if let Some((_, payload)) = self.messages.pop_front() {
+                self.memory -= memory_of(&payload);
                 sent(payload);
             }
         }

@@ -1,6 +1,7 @@
 //! One connection from its greeting to its end, on its own thread.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use block::nbd::{Expect, Inbox, Received, Wait};
@@ -10,6 +11,7 @@ use rustix::net::sockopt::{
 };
 use rustix::net::{SendFlags, send};
 
+use super::memory::Shared;
 use super::server::Secrecy;
 use super::session::Session;
 use super::{Agreed, Exports, Handshake, Limits, Progress, Tls};
@@ -33,7 +35,7 @@ const KEEP_COUNT: u32 = 6;
 pub(super) fn serve(
     socket: BorrowedFd<'_>,
     exports: Exports,
-    limits: Limits,
+    (limits, memory): (Limits, &Arc<Shared>),
     secrecy: Option<&Secrecy>,
 ) -> Result<()> {
     // It fails for unix sockets, which do not need it. TCP finds the size of its buffers itself.
@@ -55,7 +57,7 @@ pub(super) fn serve(
         Shaken::Left => Ok(()),
         Shaken::Agreed(agreed) => {
             set_timeouts(socket, None)?;
-            Session::new(socket, inbox, *agreed, limits)?.run()
+            Session::new(socket, inbox, *agreed, limits, memory)?.run()
         }
         Shaken::Secure => {
             let secrecy = secrecy.expect("it was offered");
@@ -68,7 +70,7 @@ pub(super) fn serve(
             let own = own.map_err(|error| Error::io("cannot duplicate a socket", error))?;
             let (plain, relay) = secrecy.security.accept(own, deadline)?;
             handshake.secured();
-            let result = serve_secured(plain.as_fd(), &mut handshake, limits, deadline);
+            let result = serve_secured(plain.as_fd(), &mut handshake, (limits, memory), deadline);
             drop(plain);
             // What was answered still leaves; a client that does not take it is cut off with the
             // server's end, or its own.
@@ -82,14 +84,14 @@ pub(super) fn serve(
 fn serve_secured(
     socket: BorrowedFd<'_>,
     handshake: &mut Handshake,
-    limits: Limits,
+    (limits, memory): (Limits, &Arc<Shared>),
     deadline: Instant,
 ) -> Result<()> {
     let mut inbox = Inbox::default();
     match shake_hands(socket, &mut inbox, handshake, Vec::new(), deadline)? {
         Shaken::Agreed(agreed) => {
             set_timeouts(socket, None)?;
-            Session::new(socket, inbox, *agreed, limits)?.run()
+            Session::new(socket, inbox, *agreed, limits, memory)?.run()
         }
         Shaken::Left | Shaken::Secure => Ok(()),
     }

@@ -26,6 +26,7 @@ mod connection;
 mod exports;
 mod handshake;
 mod listener;
+mod memory;
 mod replies;
 mod server;
 mod session;

@@ -36,9 +36,9 @@ impl Replies {
         }
     }
 
-    /// How many bytes wait.
-    pub(super) fn bytes(&self) -> usize {
-        self.outbox.bytes()
+    /// The memory that they take, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.outbox.memory()
     }
 
     /// Whether all has been sent.

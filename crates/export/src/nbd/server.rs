@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketFlags, accept_with, getpeername, shutdown};
 
 use super::listener::State as ListenerState;
-use super::{Exports, Listener, Tls, connection};
+use super::{Exports, Listener, Tls, connection, memory};
 use block::tls::{Peers, Security};
 use block::{Error, Kind, Result};
 
@@ -37,6 +37,11 @@ pub struct Limits {
     pub requests: usize,
     /// Bytes in flight per connection, exceeded by at most one request (32 MiB).
     pub bytes: usize,
+    /// Bytes in flight and of replies that clients do not fetch that all connections share, beside
+    /// 2 MiB that each may always have.
+    pub shared_bytes: usize,
+    /// How long a request waits for memory that other connections have before it is refused.
+    pub memory_wait: Duration,
     /// How long a connection stays awake for its client's next request, if the last one came as
     /// quickly; zero: it sleeps at once.
     pub spin_max: Duration,
@@ -50,6 +55,8 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             requests: 512,
             bytes: 32 << 20,
+            shared_bytes: 512 << 20,
+            memory_wait: Duration::from_secs(10),
             spin_max: Duration::ZERO,
         }
     }
@@ -86,6 +93,7 @@ pub struct Server {
 struct Shared {
     exports: Exports,
     limits: Limits,
+    memory: Arc<memory::Shared>,
     secrecy: Option<Secrecy>,
     /// Readable once the server ends.
     stop: OwnedFd,
@@ -132,6 +140,7 @@ impl Server {
             shared: Arc::new(Shared {
                 exports,
                 limits,
+                memory: memory::Shared::new(limits.shared_bytes),
                 secrecy,
                 stop,
                 connections: Mutex::default(),
@@ -300,7 +309,7 @@ impl Shared {
                 let _ = connection::serve(
                     socket.as_fd(),
                     shared.exports.clone(),
-                    shared.limits,
+                    (shared.limits, &shared.memory),
                     shared.secrecy.as_ref(),
                 );
                 let _ = shutdown(&socket, Shutdown::Both);

@@ -17,26 +17,30 @@
 //! requests while the client reads, or each of the two stands idle while the other works.
 //!
 //! What one connection may hold is bounded: requests, their bytes, and replies that the client
-//! does not fetch. At the bound it stops receiving, and the client's own sends wait. A turn takes
-//! in a few requests, so that the first replies leave before the last request is read.
+//! does not fetch. At the bound it stops receiving, and the client's own sends wait. So it does
+//! where other clients hold the memory that a request needs (see `memory.rs`); one that cannot be
+//! given it for ten seconds, while the connection itself holds none, is answered with ENOMEM. A
+//! turn takes in a few requests, so that the first replies leave before the last request is read.
 //!
 //! Ends when the client says so, or hangs up, or the server shuts its side of the socket for
 //! reading; requests that came before are answered first.
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use block::nbd::constants::{
     CMD_BLOCK_STATUS, CMD_CACHE, CMD_DISC, CMD_FLAG_FUA, CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN,
-    CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE, PAYLOAD_LEN_MAX,
+    CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE, ENOMEM, PAYLOAD_LEN_MAX,
 };
 use block::nbd::{Expect, Inbox, Received, RequestHeader, RequestStyle, Wait};
 use block::{
-    Buffer, BufferPool, Completion, Driver, Durability, Extent, Interest, Operation, Queue, Range,
-    Readiness, Request, Unmap,
+    BLOCK_ALIGN, Buffer, BufferPool, Completion, Driver, Durability, Extent, Interest, Operation,
+    Queue, Range, Readiness, Request, Unmap,
 };
 
 use super::check::{Refusal, check};
+use super::memory::{Share, Shared};
 use super::replies::Replies;
 use super::slots::{Slot, Slots, Stage};
 use super::status::{self, StatusWorker, Wanted};
@@ -50,8 +54,8 @@ const TURN_BYTES: usize = 128 << 10;
 const TURN_REQUESTS: usize = 8;
 /// How long a client that is behind with its replies may take to read them.
 const CATCH_UP_MAX: Duration = Duration::from_micros(200);
-/// Bytes of replies that wait for the client before its requests have to.
-const OUTBOX_BYTES_MAX: usize = 256 << 10;
+/// Memory of replies that wait for the client before its requests have to, in bytes.
+const OUTBOX_MAX: usize = 256 << 10;
 /// Idle memory that a connection keeps for its next requests.
 const POOL_BYTES: usize = 16 << 20;
 /// A write of this many bytes or more makes the inbox leave payloads alone.
@@ -62,6 +66,8 @@ const SKIP_MAX: u64 = 4 * PAYLOAD_LEN_MAX as u64;
 const CACHE_LEN_MAX: u64 = PAYLOAD_LEN_MAX as u64;
 /// Piece of a read-ahead, in bytes.
 const CACHE_PIECE: u64 = 1 << 20;
+/// How often to ask again for memory that others have.
+const SHORT_RETRY: Duration = Duration::from_millis(2);
 
 /// What the next received bytes are.
 enum Incoming {
@@ -87,6 +93,18 @@ enum Taken {
     Turn,
     /// A limit is reached; answers or the client have to come first.
     Limit,
+    /// Other clients have the memory that the next one needs.
+    Short,
+}
+
+/// Whether there is memory for a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Made,
+    /// Others have it.
+    Awaited,
+    /// Others have had it for too long.
+    Refused,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,6 +125,9 @@ pub(super) struct Session<'a> {
     agreed: Agreed,
     /// The device may grow; this is checked again before a request is refused for it.
     size: u64,
+    share: Share,
+    /// Since when the next request waits for memory.
+    short_since: Option<Instant>,
     pool: BufferPool,
     inbox: Inbox,
     incoming: Incoming,
@@ -127,7 +148,11 @@ impl<'a> Session<'a> {
         inbox: Inbox,
         agreed: Agreed,
         limits: Limits,
+        memory: &Arc<Shared>,
     ) -> Result<Self> {
+        let pool = BufferPool::new(POOL_BYTES);
+        let share = Share::of(memory);
+        pool.limit(share.size());
         let driver = Driver::new()?;
         let queue = agreed.export.device.open_queue(&driver)?;
         Ok(Self {
@@ -140,7 +165,9 @@ impl<'a> Session<'a> {
             size: agreed.info.size,
             replies: Replies::new(agreed.replies),
             agreed,
-            pool: BufferPool::new(POOL_BYTES),
+            share,
+            short_since: None,
+            pool,
             inbox,
             incoming: Incoming::Header,
             expect: Expect::Short,
@@ -171,6 +198,7 @@ impl<'a> Session<'a> {
                 if !device_took_time {
                     self.let_catch_up()?;
                 }
+                self.make_room_for(self.held());
                 self.receive_idle()?;
             } else {
                 self.receive_or_wait(taken)?;
@@ -196,10 +224,14 @@ impl<'a> Session<'a> {
                     let Some(header) = RequestHeader::decode(style, self.inbox.bytes())? else {
                         return Ok(Taken::All);
                     };
+                    let room = self.room_for(&header);
+                    if room == Room::Awaited {
+                        return Ok(Taken::Short);
+                    }
                     self.inbox.consume(style.header_len());
                     let cost = header.len.min(u64::from(PAYLOAD_LEN_MAX)) as usize;
                     budget = budget.saturating_sub(cost.max(TURN_BYTES / TURN_REQUESTS));
-                    self.begin(header)?;
+                    self.begin(header, room)?;
                 }
                 Incoming::Data(data) => {
                     data.filled += self.inbox.drain_to(&mut data.buffer[data.filled..]);
@@ -224,14 +256,61 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The memory that the connection uses, in bytes.
+    fn held(&self) -> usize {
+        let incoming = match &self.incoming {
+            Incoming::Data(data) => data.buffer.footprint(),
+            Incoming::Header | Incoming::Skip(_) => 0,
+        };
+        self.slots.charged() + self.replies.memory() + incoming
+    }
+
+    /// Whether there is memory for a request beside that.
+    fn room_for(&mut self, header: &RequestHeader) -> Room {
+        let held = self.held();
+        if self.make_room_for(held + self.cost(header)) {
+            self.short_since = None;
+            return Room::Made;
+        }
+        let since = *self.short_since.get_or_insert_with(Instant::now);
+        if held == 0 && since.elapsed() >= self.limits.memory_wait {
+            self.short_since = None;
+            return Room::Refused;
+        }
+        Room::Awaited
+    }
+
+    /// Whether the connection may hold `bytes` in all.
+    fn make_room_for(&mut self, bytes: usize) -> bool {
+        let before = self.share.size();
+        let is_there = self.share.ask(bytes);
+        if self.share.size() != before {
+            self.pool.limit(self.share.size());
+        }
+        is_there
+    }
+
+    /// The memory that a request takes until its reply has left, in bytes.
+    fn cost(&self, header: &RequestHeader) -> usize {
+        // More is refused.
+        let len = header.len.min(u64::from(PAYLOAD_LEN_MAX));
+        match header.command {
+            CMD_READ => BufferPool::footprint(self.whole_blocks(header.offset, len).1),
+            CMD_WRITE => BufferPool::footprint(len as usize),
+            CMD_CACHE => CACHE_PIECE as usize,
+            CMD_BLOCK_STATUS => status::ANSWER_MAX,
+            _ => BLOCK_ALIGN,
+        }
+    }
+
     fn is_full(&self) -> bool {
         self.slots.len() >= self.limits.requests
             || self.slots.charged() >= self.limits.bytes
-            || self.replies.bytes() >= OUTBOX_BYTES_MAX
+            || self.replies.memory() >= OUTBOX_MAX
     }
 
     /// Starts a request whose header has been read.
-    fn begin(&mut self, header: RequestHeader) -> Result<()> {
+    fn begin(&mut self, header: RequestHeader, room: Room) -> Result<()> {
         if header.command == CMD_DISC {
             self.intake = Intake::Ended;
             self.inbox.clear();
@@ -240,7 +319,14 @@ impl<'a> Session<'a> {
         let extended = self.agreed.requests == RequestStyle::Extended;
         let has_payload =
             header.command == CMD_WRITE || (extended && header.flags & CMD_FLAG_PAYLOAD_LEN != 0);
-        match self.check(&header) {
+        let checked = match room {
+            Room::Refused => Err((
+                ENOMEM,
+                "other clients have the server's memory; try it again",
+            )),
+            Room::Made | Room::Awaited => self.check(&header),
+        };
+        match checked {
             Err((code, words)) => {
                 if has_payload {
                     if header.len > SKIP_MAX {
@@ -320,24 +406,29 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn submit_read(&mut self, header: RequestHeader, range: Range) {
+    /// The whole blocks of a range: the first byte, and how many bytes.
+    fn whole_blocks(&self, offset: u64, len: u64) -> (u64, usize) {
         let block = u64::from(self.agreed.info.logical_block);
-        let start = range.start() / block * block;
-        let len = (range.end().next_multiple_of(block) - start) as usize;
+        let cut = offset % block;
+        (offset - cut, (cut + len).next_multiple_of(block) as usize)
+    }
+
+    fn submit_read(&mut self, header: RequestHeader, range: Range) {
+        let (start, len) = self.whole_blocks(range.start(), range.len());
         let cut = (range.start() - start) as u32;
         let stage = if cut == 0 {
             Stage::Last
         } else {
             Stage::Cut(cut)
         };
-        let tag = self.keep(header, len, stage);
         let buffer = self.pool.get(len);
+        let tag = self.keep(header, buffer.footprint(), stage);
         self.queue.submit(Request::read(tag, start, buffer));
     }
 
     fn submit_write(&mut self, data: Data) {
         let Data { header, buffer, .. } = data;
-        let tag = self.keep(header, buffer.len(), Stage::Last);
+        let tag = self.keep(header, buffer.footprint(), Stage::Last);
         let durability = durability(&header);
         self.queue
             .submit(Request::write(tag, header.offset, durability, buffer));
@@ -485,6 +576,7 @@ impl<'a> Session<'a> {
     }
 
     fn receive_or_wait(&mut self, taken: Taken) -> Result<()> {
+        let limit = (taken == Taken::Short).then_some(SHORT_RETRY);
         let may_receive = self.intake == Intake::Open && taken == Taken::All;
         if may_receive && self.receive(Wait::No)? {
             return Ok(());
@@ -494,10 +586,10 @@ impl<'a> Session<'a> {
             (true, true) => Readiness::Both,
             (true, false) => Readiness::Readable,
             (false, true) => Readiness::Writable,
-            (false, false) => return self.driver.wait(&mut [], None),
+            (false, false) => return self.driver.wait(&mut [], limit),
         };
         let interest = Interest::new(self.socket, readiness);
-        self.driver.wait(&mut [interest], None)
+        self.driver.wait(&mut [interest], limit)
     }
 
     /// Whether something came, or the end.

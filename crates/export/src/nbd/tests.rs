@@ -11,9 +11,9 @@ use block::memory::MemoryDevice;
 use block::nbd::constants::{
     BASE_ALLOCATION, CMD_BLOCK_STATUS, CMD_CACHE, CMD_DISC, CMD_FLAG_FAST_ZERO, CMD_FLAG_FUA,
     CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE,
-    CMD_WRITE_ZEROES, EINVAL, ENOSPC, ENOTSUP, EPERM, FLAG_READ_ONLY, OPT_ABORT, OPT_EXPORT_NAME,
-    OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST, OPT_SET_META_CONTEXT, OPT_STARTTLS,
-    OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_INVALID, REP_ERR_POLICY, REP_ERR_TOO_BIG,
+    CMD_WRITE_ZEROES, EINVAL, ENOMEM, ENOSPC, ENOTSUP, EPERM, FLAG_READ_ONLY, OPT_ABORT,
+    OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST, OPT_SET_META_CONTEXT,
+    OPT_STARTTLS, OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_INVALID, REP_ERR_POLICY, REP_ERR_TOO_BIG,
     REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT, REP_SERVER,
     REPLY_TYPE_BLOCK_STATUS_EXT, REPLY_TYPE_ERROR, REPLY_TYPE_NONE, REPLY_TYPE_OFFSET_DATA,
 };
@@ -552,6 +552,54 @@ fn answers_about_extents_count_for_what_a_client_may_hold() {
             }
         }
         assert_eq!(device.was_first.get(), Some(&expected), "{bytes}");
+    }
+}
+
+#[test]
+fn clients_share_their_memory() {
+    // Proves: once clients that read nothing hold what clients share, requests of the usual sizes
+    // are answered all the same; a larger one waits, and is refused alone when that takes too
+    // long; it is answered when somebody has read.
+    const LARGE: u64 = 4 << 20;
+    for memory_wait in [Duration::from_millis(200), Duration::from_mins(5)] {
+        let limits = Limits {
+            shared_bytes: 16 << 20,
+            memory_wait,
+            ..limits()
+        };
+        let server = Server::with_limits(exports(&["a"]), limits).unwrap();
+        let mut clients = |count| -> Vec<Client> {
+            let ask = |_| {
+                let mut client = Client::transmitting(&server, ReplyStyle::Simple);
+                client.send(CMD_READ, 0, 1, 0, LARGE, b"");
+                client
+            };
+            let mut asked: Vec<Client> = (0..count).map(ask).collect();
+            for client in &mut asked {
+                // The first byte says that the rest waits in the server.
+                let _: [u8; 1] = client.read();
+            }
+            asked
+        };
+        let mut greedy = clients(5);
+        let mut other = Client::transmitting(&server, ReplyStyle::Simple);
+        other.send(CMD_READ, 0, 2, 512, 1 << 20, b"");
+        let (.., code, read) = other.reply(1 << 20);
+        assert_eq!((code, read[0]), (0, 1), "a usual request");
+        if memory_wait < Duration::from_secs(1) {
+            for (command, payload) in [(CMD_READ, vec![]), (CMD_WRITE, vec![7; LARGE as usize])] {
+                other.send(command, 0, 3, 0, LARGE, &payload);
+                assert_eq!(other.reply(0).2, ENOMEM);
+            }
+            assert_eq!(other.code(CMD_READ, 0, 0, 512), 0, "it goes on");
+        } else {
+            other.send(CMD_READ, 0, 4, 512, LARGE, b"");
+            let mut first = greedy.remove(0);
+            let mut rest = vec![0; 15 + LARGE as usize];
+            first.socket.read_exact(&mut rest).unwrap();
+            let (.., code, read) = other.reply(LARGE as usize);
+            assert_eq!((code, read[0]), (0, 1), "it waited");
+        }
     }
 }
 
