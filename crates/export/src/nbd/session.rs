@@ -624,3 +624,6 @@ fn durability(header: &RequestHeader) -> Durability {
         Durability::Fua
     }
 }
+
+#[cfg(test)]
+mod tests;

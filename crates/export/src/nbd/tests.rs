@@ -56,7 +56,7 @@ fn limits() -> Limits {
 }
 
 /// A client that sends what it is told.
-struct Client {
+pub(super) struct Client {
     socket: UnixStream,
     requests: RequestStyle,
     replies: ReplyStyle,
@@ -79,7 +79,7 @@ impl Client {
         client
     }
 
-    fn transmitting(server: &Server, replies: ReplyStyle) -> Self {
+    pub(super) fn transmitting(server: &Server, replies: ReplyStyle) -> Self {
         let mut client = Self::connect(server);
         if replies != ReplyStyle::Simple {
             assert_eq!(client.option(OPT_STRUCTURED_REPLY, b"")[0].0, REP_ACK);
@@ -135,7 +135,19 @@ impl Client {
         }
     }
 
-    fn send(&mut self, command: u16, flags: u16, cookie: u64, offset: u64, len: u64, data: &[u8]) {
+    pub(super) fn send_bytes(&mut self, bytes: &[u8]) {
+        self.socket.write_all(bytes).unwrap();
+    }
+
+    pub(super) fn send(
+        &mut self,
+        command: u16,
+        flags: u16,
+        cookie: u64,
+        offset: u64,
+        len: u64,
+        data: &[u8],
+    ) {
         let header = RequestHeader {
             flags,
             command,
@@ -149,7 +161,7 @@ impl Client {
     }
 
     /// The next reply: cookie, kind, error code and payload, whatever its form.
-    fn reply(&mut self, read_len: usize) -> (u64, u16, u32, Vec<u8>) {
+    pub(super) fn reply(&mut self, read_len: usize) -> (u64, u16, u32, Vec<u8>) {
         let mut bytes = Vec::new();
         let header = loop {
             if let Some((header, _)) = ReplyHeader::decode(self.replies, &bytes).unwrap() {
@@ -178,7 +190,7 @@ impl Client {
     }
 
     /// Sends a request without data and returns its error code.
-    fn code(&mut self, command: u16, flags: u16, offset: u64, len: u64) -> u32 {
+    pub(super) fn code(&mut self, command: u16, flags: u16, offset: u64, len: u64) -> u32 {
         self.send(command, flags, 77, offset, len, b"");
         let (cookie, _, code, _) = self.reply(if command == CMD_READ { len as usize } else { 0 });
         assert_eq!(cookie, 77);
@@ -568,7 +580,7 @@ fn clients_share_their_memory() {
             ..limits()
         };
         let server = Server::with_limits(exports(&["a"]), limits).unwrap();
-        let mut clients = |count| -> Vec<Client> {
+        let clients = |count| -> Vec<Client> {
             let ask = |_| {
                 let mut client = Client::transmitting(&server, ReplyStyle::Simple);
                 client.send(CMD_READ, 0, 1, 0, LARGE, b"");
