@@ -102,7 +102,7 @@ pub fn require_device() -> Result<()> {
     require(Path::new(DEVICE))
 }
 
-fn require(device: &Path) -> Result<()> {
+pub(super) fn require(device: &Path) -> Result<()> {
     let Err(errno) = rustix::fs::access(device, Rights::READ_OK | Rights::WRITE_OK) else {
         return Ok(());
     };

@@ -6,19 +6,19 @@
 use std::fs::{File, OpenOptions};
 use std::io::IoSlice;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use block::memory::MemoryDevice;
 use block::sim::{Image, SimDevice};
-use block::{Device, Range};
+use block::{Device, Driver, Extent, ExtentKind, Info, Queue, Range};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
-use rustix::io::{ReadWriteFlags, pwritev2};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 
-use super::{Access, FuseFile, Options};
+use super::{Access, FuseFile, Mount, Options};
 use crate::loop_device::{LoopDevice, Use, usage};
 
 pub(crate) static ALONE: Mutex<()> = Mutex::new(());
@@ -68,6 +68,10 @@ impl<D: Device + 'static> Served<D> {
 impl<D: Device + 'static> Drop for Served<D> {
     fn drop(&mut self) {
         self.file.take().unwrap().stop().unwrap();
+        if !std::thread::panicking() {
+            let users = Arc::strong_count(&self.device);
+            assert_eq!(users, 1, "its threads have ended");
+        }
         assert_eq!(
             std::fs::metadata(&self.path).unwrap().len(),
             0,
@@ -235,6 +239,81 @@ fn a_loop_device_stands_on_it() {
     assert_eq!(served.device.snapshot()[4096..12288], [9; 8192]);
     drop(file);
     until("it is free", || usage(node.path()).unwrap() == Use::Free);
+}
+
+#[test]
+fn a_mount_goes_when_it_is_told() {
+    // What is mounted is mounted no more when `remove` returns, and a second time is no error.
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = std::env::temp_dir().join(format!("ashlar-fuse-mount-{}", std::process::id()));
+    File::create(&path).unwrap();
+    let is_mounted = || {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(path.to_str().unwrap())
+    };
+    let (mut mount, channel) = Mount::new(&path, Access::ReadOnly).unwrap();
+    assert!(is_mounted());
+    mount.remove().unwrap();
+    assert!(!is_mounted());
+    mount.remove().unwrap();
+    drop(channel);
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// A device that says of itself that it holds nothing.
+struct Empty(MemoryDevice);
+
+impl Device for Empty {
+    fn info(&self) -> Info {
+        self.0.info()
+    }
+
+    fn open_queue(&self, driver: &Driver) -> block::Result<Box<dyn Queue>> {
+        self.0.open_queue(driver)
+    }
+
+    fn extents(&self, range: Range, _: usize) -> block::Result<Vec<Extent>> {
+        let (len, kind) = (range.len(), ExtentKind::Hole);
+        Ok(vec![Extent { len, kind }])
+    }
+}
+
+#[test]
+fn there_is_no_data_behind_the_last() {
+    // Who looks for data where only holes follow is told that there is none.
+    let served = Served::of(Empty(MemoryDevice::new("empty", 8192)), Access::ReadWrite);
+    let file = served.open();
+    assert_eq!(seek(&file, SeekFrom::Data(0)), Err(Errno::NXIO));
+    assert_eq!(seek(&file, SeekFrom::Hole(4096)), Ok(4096));
+    assert_eq!(seek(&file, SeekFrom::Hole(8193)), Err(Errno::NXIO));
+}
+
+#[test]
+fn nobody_works_for_nothing() {
+    // Threads that have no requests sleep: they use next to no processor time.
+    let served = Served::new(4096, Access::ReadWrite);
+    served.open().sync_all().unwrap();
+    let ticks = || -> u64 {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        let of_fuse = stats.filter_map(|stat| {
+            let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            let number = |at: usize| fields[at].parse::<u64>().unwrap();
+            name.starts_with("fuse").then(|| number(11) + number(12))
+        });
+        of_fuse.sum()
+    };
+    let before = ticks();
+    std::thread::sleep(Duration::from_millis(500));
+    // Each is 10 ms; two threads that are awake use a hundred on two free processors.
+    assert!(ticks() - before < 10, "{} ticks", ticks() - before);
+}
+
+#[test]
+fn a_missing_device_is_named_with_its_remedy() {
+    let error = super::mount::require(Path::new("/nowhere/fuse")).unwrap_err();
+    assert!(error.to_string().contains("modprobe fuse"), "{error}");
 }
 
 /// Waits until something is so.
