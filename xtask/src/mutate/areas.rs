@@ -18,13 +18,15 @@ pub(super) struct Area {
 /// Tests that are asked for what unit tests let live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Later {
+    /// The unit tests of another package, which stands on this one, whose names begin so.
+    Unit(&'static str, &'static str),
     /// Those of the package in its `tests` folder.
     Integration(&'static str),
     /// End-to-end tests whose names begin so.
     EndToEnd(&'static str),
 }
 
-use Later::{EndToEnd, Integration};
+use Later::{EndToEnd, Integration, Unit};
 
 /// The part of the crash campaign that takes seconds only.
 const CUTS: &str = "explore::tests::cuts";
@@ -135,6 +137,7 @@ pub(super) const AREAS: &[Area] = &[
         files: &["crates/block/src/nbd_client/**/*.rs"],
         tests: &["nbd_client::"],
         later: &[
+            Unit("export", "nbd::client_tests::"),
             Integration("block"),
             EndToEnd("network::"),
             EndToEnd("handover::"),
@@ -164,6 +167,7 @@ pub(super) fn area(name: &str) -> Option<&'static Area> {
 impl std::fmt::Display for Later {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Unit(package, names) => write!(f, "the unit tests {names} of {package}"),
             Integration(package) => write!(f, "the integration tests of {package}"),
             EndToEnd(names) => write!(f, "the end-to-end tests {names}"),
         }

@@ -1,7 +1,7 @@
-//! Asks integration and end-to-end tests for the mutants that unit tests let live.
+//! Asks other tests for the mutants that the unit tests of their package let live.
 //!
 //! Each mutant is made once more, from the patch that cargo-mutants prints, and only the program
-//! (for integration tests their package) is built: the end-to-end tests were built before from
+//! (for unit and integration tests their package) is built: the end-to-end tests were built before from
 //! what is right, and are given the program by its path. They run in namespaces of their own, so
 //! that no server outlives them, and end with the first failure.
 //!
@@ -154,10 +154,14 @@ impl<'a> Bench<'a> {
     }
 
     fn first_to_find(&self, asked: &[Later]) -> Result<Option<(Later, Answer)>, String> {
-        if !self.build_program()? {
-            return Ok(Some((asked[0], Answer::NotBuilt)));
-        }
+        let mut is_built = false;
         for later in asked {
+            if matches!(later, Later::EndToEnd(_)) && !is_built {
+                is_built = self.build_program()?;
+                if !is_built {
+                    return Ok(Some((*later, Answer::NotBuilt)));
+                }
+            }
             let answer = self.certain(*later)?;
             if answer != Answer::Passed {
                 return Ok(Some((*later, answer)));
@@ -176,8 +180,8 @@ impl<'a> Bench<'a> {
                 return Ok(answer);
             };
             let alone = ["--exact".to_owned(), test.clone()];
-            // An integration test is built from what is in the tree.
-            let is_right = matches!(later, Later::Integration(_))
+            // Others are built from what is in the tree.
+            let is_right = !matches!(later, Later::EndToEnd(_))
                 || self.answer(later, Source::Right, &alone, limit)? == Answer::Passed;
             if is_right && self.answer(later, Source::Mutant, &alone, limit)? != Answer::Passed {
                 return Ok(answer);
@@ -215,26 +219,25 @@ impl<'a> Bench<'a> {
         let output = output.map_err(|error| format!("{} is not made: {error}", log.display()))?;
         let errors = output.try_clone();
         let errors = errors.map_err(|error| format!("{} is not made: {error}", log.display()))?;
-        let mut command = match later {
-            Later::Integration(package) => {
-                let mut build = self.integration(package);
-                let built = build.arg("--no-run").stderr(Stdio::null()).status();
-                if !built.is_ok_and(|status| status.success()) {
-                    return Ok(Answer::NotBuilt);
-                }
-                let mut command = self.integration(package);
-                command.arg(self.tree.cargo_runner(limit)).arg("--");
-                command
-            }
-            Later::EndToEnd(names) => {
+        let command = match later {
+            Later::Unit(package, _) => self.cargo_test(package, "--lib", limit)?,
+            Later::Integration(package) => self.cargo_test(package, "--test=*", limit)?,
+            Later::EndToEnd(_) => {
                 let mut command = self.end_to_end(limit);
                 command.env("ASHLAR_BIN", self.program(source));
-                // A test that runs alone has a whole name.
-                let is_alone = arguments.first().is_some_and(|first| first == "--exact");
-                command.args((!is_alone).then_some(names));
-                command
+                Some(command)
             }
         };
+        let Some(mut command) = command else {
+            return Ok(Answer::NotBuilt);
+        };
+        // A test that runs alone has a whole name.
+        let is_alone = arguments.first().is_some_and(|first| first == "--exact");
+        if let Later::Unit(_, names) | Later::EndToEnd(names) = later
+            && !is_alone
+        {
+            command.arg(names);
+        }
         command.args(arguments);
         let child = command.stdout(output).stderr(errors).spawn();
         let mut child = child.map_err(|error| format!("{later} cannot be run: {error}"))?;
@@ -259,10 +262,23 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn integration(&self, package: &str) -> Command {
-        let mut command = self.tree.cargo();
-        command.args(["test", "--locked", "--package", package, "--test=*"]);
-        command
+    /// Tests of a package that cargo builds; `None` if they do not compile.
+    fn cargo_test(
+        &self,
+        package: &str,
+        which: &str,
+        limit: Duration,
+    ) -> Result<Option<Command>, String> {
+        let test = || {
+            let mut command = self.tree.cargo();
+            command.args(["test", "--locked", "--package", package, which]);
+            command
+        };
+        let built = test().arg("--no-run").stderr(Stdio::null()).status();
+        let built = built.map_err(|error| format!("cargo cannot be run: {error}"))?;
+        let mut command = test();
+        command.arg(self.tree.cargo_runner(limit)).arg("--");
+        Ok(built.success().then_some(command))
     }
 
     /// The end-to-end tests, with nobody left when they end: the first process of their world, a
