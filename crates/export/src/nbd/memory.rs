@@ -7,7 +7,8 @@
 //! A client always gets a little, so that nobody keeps it from requests of the usual sizes. What it
 //! needs beyond that it takes from what they share, as long as it has at most a quarter of what
 //! would be left without it: the first ones get what they ask for, and the more is taken, the less
-//! goes to each. Nobody stands in line, and nobody is thrown out: who is refused asks again.
+//! goes to each, also to the first ones. Nobody stands in line, and nobody is thrown out: who is
+//! refused asks again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,39 +62,40 @@ impl Share {
         OWN + self.taken
     }
 
-    /// Takes what is missing for a use of `bytes` in all; whether that was there. Gives back what
-    /// is more than that, where others may need it.
-    pub(super) fn ask(&mut self, bytes: usize) -> bool {
-        let wanted = bytes.saturating_sub(OWN);
-        if wanted <= self.taken {
-            if wanted < self.taken && self.shared.is_scarce() {
-                self.give_back(self.taken - wanted);
-            }
+    /// Takes what is missing for `more` bytes beside the `held` ones; whether that is there. Where
+    /// it is scarce, gives back what is not used, and refuses the ones that have most: else those
+    /// who came first would go on, and who came later would get nothing.
+    pub(super) fn ask(&mut self, held: usize, more: usize) -> bool {
+        let beyond = |bytes: usize| bytes.saturating_sub(OWN);
+        let (used, wanted, mine) = (beyond(held), beyond(held + more), self.taken);
+        let is_scarce = self.shared.is_scarce();
+        if wanted <= mine && (mine == 0 || !is_scarce) {
             return true;
         }
-        let more = wanted - self.taken;
-        let take = |left: usize| (wanted <= (left + self.taken) / PART).then(|| left - more);
+        let mut is_granted = false;
+        let divide = |left: usize| {
+            is_granted = wanted == 0 || wanted <= (left + mine) / PART;
+            self.taken = match is_granted {
+                true => wanted,
+                false if is_scarce => used.min(mine),
+                false => mine,
+            };
+            Some(left + mine - self.taken)
+        };
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-        let taken = self.shared.left.fetch_update(success, failure, take);
-        if taken.is_ok() {
-            self.taken = wanted;
-        }
-        taken.is_ok()
-    }
-
-    fn give_back(&mut self, bytes: usize) {
-        self.taken -= bytes;
-        let left = self.shared.left.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        debug_assert!(
-            left <= self.shared.size,
-            "no more comes back than was there"
-        );
+        let divided = self.shared.left.fetch_update(success, failure, divide);
+        debug_assert!(divided.is_ok(), "it is always divided somehow");
+        is_granted
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.give_back(self.taken);
+        let left = self.shared.left.fetch_add(self.taken, Ordering::Relaxed) + self.taken;
+        debug_assert!(
+            left <= self.shared.size,
+            "no more comes back than was there"
+        );
     }
 }
 

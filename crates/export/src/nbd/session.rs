@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
                 if !device_took_time {
                     self.let_catch_up()?;
                 }
-                self.make_room_for(self.held());
+                self.make_room_for(self.held(), 0);
                 self.receive_idle()?;
             } else {
                 self.receive_or_wait(taken)?;
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
     /// Whether there is memory for a request beside that.
     fn room_for(&mut self, header: &RequestHeader) -> Room {
         let held = self.held();
-        if self.make_room_for(held + self.cost(header)) {
+        if self.make_room_for(held, self.cost(header)) {
             self.short_since = None;
             return Room::Made;
         }
@@ -280,10 +280,10 @@ impl<'a> Session<'a> {
         Room::Awaited
     }
 
-    /// Whether the connection may hold `bytes` in all.
-    fn make_room_for(&mut self, bytes: usize) -> bool {
+    /// Whether the connection, which holds `held` bytes, may hold as many `more`.
+    fn make_room_for(&mut self, held: usize, more: usize) -> bool {
         let before = self.share.size();
-        let is_there = self.share.ask(bytes);
+        let is_there = self.share.ask(held, more);
         if self.share.size() != before {
             self.pool.limit(self.share.size());
         }

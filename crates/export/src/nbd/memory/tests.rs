@@ -17,10 +17,10 @@ fn everybody_has_a_little_and_nobody_has_all() {
     // ones less; all comes back.
     let shared = Shared::new(64 * MIB);
     let mut greedy = Share::of(&shared);
-    assert!(greedy.ask(OWN));
+    assert!(greedy.ask(0, OWN));
     assert_eq!(left(&shared), 64 * MIB, "that is not shared");
-    assert!(greedy.ask(OWN + 64 * MIB / PART));
-    assert!(!greedy.ask(OWN + 64 * MIB / PART + 1));
+    assert!(greedy.ask(0, OWN + 64 * MIB / PART));
+    assert!(!greedy.ask(0, OWN + 64 * MIB / PART + 1));
     assert_eq!(greedy.size(), OWN + 16 * MIB, "it keeps what it had");
     let mut others: Vec<Share> = (0..100).map(|_| Share::of(&shared)).collect();
     let mut before = greedy.size();
@@ -28,7 +28,7 @@ fn everybody_has_a_little_and_nobody_has_all() {
         let most = (0..=before)
             .rev()
             .step_by(MIB / 8)
-            .find(|most| other.ask(*most));
+            .find(|most| other.ask(0, *most));
         let most = most.expect("a little is never refused");
         assert!((OWN - MIB / 8..=before).contains(&most), "{most}");
         before = most.max(OWN);
@@ -40,20 +40,26 @@ fn everybody_has_a_little_and_nobody_has_all() {
 
 #[test]
 fn what_is_not_used_goes_to_others_when_it_is_scarce() {
-    // Proves: while much is left a client keeps what it took; once half is taken its next question
-    // gives back what it does not use.
+    // Proves: while much is left a client keeps what it took; once more than half is taken its next
+    // question gives back what it does not use, and it is refused where it has more than others
+    // could get, until it uses less.
     let shared = Shared::new(64 * MIB);
     let mut first = Share::of(&shared);
-    assert!(first.ask(OWN + 16 * MIB));
-    assert!(first.ask(MIB));
+    assert!(first.ask(0, OWN + 16 * MIB));
+    assert!(first.ask(0, MIB));
     assert_eq!(first.size(), OWN + 16 * MIB);
     let mut others: Vec<Share> = (0..2).map(|_| Share::of(&shared)).collect();
     for (other, wanted) in others.iter_mut().zip([12 * MIB, 9 * MIB]) {
-        assert!(other.ask(OWN + wanted));
+        assert!(other.ask(0, OWN + wanted));
     }
-    assert!(first.ask(OWN + MIB));
-    assert_eq!(first.size(), OWN + MIB);
-    assert_eq!(left(&shared), 42 * MIB);
+    assert!(!first.ask(OWN + 13 * MIB, 2 * MIB));
+    assert_eq!(first.size(), OWN + 13 * MIB, "that is in use");
+    assert_eq!(left(&shared), 30 * MIB);
+    assert!(first.ask(OWN + 8 * MIB, 2 * MIB));
+    assert_eq!(first.size(), OWN + 10 * MIB);
+    assert!(first.ask(0, 0));
+    assert_eq!(first.size(), OWN + 10 * MIB, "half is left again");
+    assert_eq!(left(&shared), 33 * MIB);
 }
 
 #[test]
@@ -66,7 +72,8 @@ fn nothing_is_given_twice() {
             scope.spawn(move || {
                 let mut share = Share::of(&shared);
                 for turn in 0..10_000 {
-                    share.ask(OWN + (turn * 7919 + thread * 104_729) % (4 * MIB));
+                    let bytes = (turn * 7919 + thread * 104_729) % (4 * MIB);
+                    share.ask(OWN + bytes / 2, bytes);
                     assert!(left(&shared) + share.taken <= 8 * MIB);
                 }
             });
