@@ -1,8 +1,13 @@
 //! Locks exclude each other, end, and say who holds them.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::thread::yield_now;
+use std::time::{Duration, Instant};
 
 use block::file::LockMode::{Exclusive, Shared};
 use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
@@ -10,9 +15,10 @@ use block::file::{LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 use super::holder::{
     HeldLock, are_shared_by, ashlars, byte_holders, has_lock, held, is_open_elsewhere,
 };
+use super::interrupt::Waiting;
 use super::{
-    FileId, HeldTarget, ImageUse, LockByte, OwnedGroup, StockName, claim_record, is_same,
-    lock_images, lock_pvs, lock_stock,
+    FileId, HeldTarget, ImageUse, Interrupt, LockByte, OwnedGroup, StockName, Turns, claim_record,
+    is_same, lock_images, lock_pvs, lock_stock, with_turns,
 };
 use crate::Kind;
 use crate::tests::fixture::Folder;
@@ -27,6 +33,38 @@ fn open(folder: &Folder, name: &str) -> File {
         .truncate(false)
         .clone();
     options.open(folder.path(name)).expect("opens")
+}
+
+/// Locks that wait for no clock: they are counted, and each pause is left to a function.
+struct Pauses<F> {
+    tries: Cell<u32>,
+    pause: F,
+}
+
+impl<F: Fn() -> bool> Pauses<F> {
+    fn new(pause: F) -> Rc<Self> {
+        let tries = Cell::default();
+        Rc::new(Self { tries, pause })
+    }
+}
+
+impl<F: Fn() -> bool> Turns for Pauses<F> {
+    fn tries(&self) {
+        self.tries.set(self.tries.get() + 1);
+    }
+
+    fn waits(&self) -> bool {
+        (self.pause)()
+    }
+}
+
+/// The limit of a wait is over at its first pause; nobody asks again then.
+fn no_pause() -> Rc<Pauses<impl Fn() -> bool>> {
+    let is_over = Cell::new(false);
+    Pauses::new(move || {
+        assert!(!is_over.replace(true), "the limit is over");
+        false
+    })
 }
 
 /// A byte is locked per open file, all or none, and given back.
@@ -441,4 +479,137 @@ fn targets_are_held() {
     let error = HeldTarget::open(&folder.path("")).expect_err("is a folder");
     let text = error.to_string();
     assert!(text.starts_with("Could not open "), "{text}");
+}
+
+/// A block device is a disk, held alone like the file that lies below it.
+#[test]
+fn targets_may_be_disks() {
+    let folder = Folder::new();
+    let image = folder.path("disk");
+    open(&folder, "disk").set_len(1 << 20).expect("has a size");
+    let losetup = |options: &[&str], path| {
+        let made = Command::new("losetup").args(options).arg(path).output();
+        let made = made.expect("losetup runs");
+        assert!(
+            made.status.success(),
+            "a loop device: run the tests as root"
+        );
+        String::from_utf8(made.stdout).expect("a path")
+    };
+    let node = losetup(&["--find", "--show"], &image);
+    let node = Path::new(node.trim());
+    let held = HeldTarget::open(node);
+    // As long as it is held it stays.
+    losetup(&["--detach"], &node.to_owned());
+    let held = held.expect("is free");
+    assert!(held.is_disk());
+    let open = |path| with_turns(no_pause(), || HeldTarget::open(path));
+    let error = open(node).expect_err("is held");
+    assert_eq!(error.kind(), Kind::Device, "{error}");
+    let error = open(&image).expect_err("is held, too");
+    assert_eq!(error.kind(), Kind::Locked, "{error}");
+    drop(held);
+    open(&image).map(drop).expect("is free again");
+}
+
+/// Who has just a look at an image is waited for.
+#[test]
+fn images_are_waited_for() {
+    let folder = Folder::new();
+    let ours = [("i", open(&folder, "i"))];
+    let of_qemu = open(&folder, "i");
+    let held = lock_byte(&of_qemu, 101, Shared).expect("is tried");
+    assert_eq!(held, LockOutcome::Held);
+    let end = Pauses::new(move || unlock_byte(&of_qemu, 101).is_ok());
+    let locks = with_turns(end, || lock_images(&ours, ImageUse::Writing));
+    locks.map(drop).expect("is given back meanwhile");
+}
+
+/// Where somebody has a byte alone that is to be shared, the image is not had, nor any byte of it,
+/// though nobody says what would be in the way.
+#[test]
+fn bytes_of_images_have_to_be_shared() {
+    let folder = Folder::new();
+    let ours = [("i", open(&folder, "i"))];
+    let theirs = open(&folder, "i");
+    for (usage, alone) in [
+        (ImageUse::Reading, 100),
+        (ImageUse::Writing, 100),
+        (ImageUse::Writing, 203),
+    ] {
+        let held = lock_byte(&theirs, alone, Exclusive).expect("is tried");
+        assert_eq!(held, LockOutcome::Held);
+        let locks = with_turns(no_pause(), || lock_images(&ours, usage));
+        let error = locks.map(drop).expect_err("is not to be had");
+        assert_eq!(error.kind(), Kind::Locked, "{error}");
+        let is_locked = |byte| is_byte_locked(&theirs, byte).expect("is tested");
+        let mut bytes = (100..104).chain(200..204);
+        assert_eq!(bytes.find(|byte| is_locked(*byte)), None, "{usage:?}");
+        unlock_byte(&theirs, alone).expect("is given back");
+    }
+}
+
+/// Whoever decides which thread goes on is asked at each lock, the one of the queue included.
+#[test]
+fn each_lock_is_a_turn() {
+    let folder = Folder::new();
+    let files = ["a", "b"].map(|name| (name, open(&folder, name)));
+    let group = StockName::Group("vg0".to_owned());
+    let turns = no_pause();
+    with_turns(turns.clone(), || {
+        let stock = |mode| lock_stock(&folder.path("locks"), &group, mode, SHORT).map(drop);
+        stock(Exclusive).expect("is free");
+        assert_eq!(turns.tries.take(), 2);
+        stock(Shared).expect("is free");
+        assert_eq!(turns.tries.take(), 1);
+        let owner = lock_pvs(&files, LockByte::Owner, Exclusive, SHORT);
+        owner.map(drop).expect("is free");
+        assert_eq!(turns.tries.take(), 2);
+        let images = lock_images(&files, ImageUse::Writing);
+        images.map(drop).expect("is free");
+        assert_eq!(turns.tries.take(), 2);
+    });
+}
+
+/// Who locks a file that was removed before he had it takes the one that is there now: two who do
+/// nothing else never have it both.
+#[test]
+fn removed_files_are_not_locked() {
+    let folder = Folder::new();
+    let (dir, path) = (folder.path("locks"), folder.path("locks/V_vg0"));
+    let name = StockName::Group("vg0".to_owned());
+    let rounds = || {
+        let pauses = Pauses::new(|| {
+            yield_now();
+            true
+        });
+        with_turns(pauses, || {
+            for round in 0..500 {
+                let held = lock_stock(&dir, &name, Exclusive, SHORT).expect("is waited for");
+                assert!(path.exists(), "round {round}");
+                drop(held);
+            }
+        });
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(rounds);
+        scope.spawn(rounds);
+    });
+}
+
+/// While somebody waits for a lock no signal ends the process by itself, and then it may again.
+#[test]
+fn signals_end_who_does_not_wait() {
+    let may_die = || Interrupt::of_process().may_die().load(Ordering::SeqCst);
+    let is_kept = || {
+        let _waiting = Waiting::begin();
+        !may_die()
+    };
+    // Other tests wait at the same time, and stop.
+    assert!((0..1000).any(|_| is_kept()));
+    let start = Instant::now();
+    while !may_die() {
+        assert!(start.elapsed() < Duration::from_mins(1), "somebody waits");
+        yield_now();
+    }
 }
