@@ -1,9 +1,9 @@
 //! Asks other tests for the mutants that the unit tests of their package let live.
 //!
 //! Each mutant is made once more, from the patch that cargo-mutants prints, and only the program
-//! (for unit and integration tests their package) is built: the end-to-end tests were built before from
-//! what is right, and are given the program by its path. They run in namespaces of their own, so
-//! that no server outlives them, and end with the first failure.
+//! (for unit and integration tests their package) is built: the end-to-end tests were built before
+//! from what is right, and are given the program by its path. They run in namespaces of their own,
+//! so that no server outlives them, and end with the first failure.
 //!
 //! Before, all that will be asked is run without a mutant: it has to pass, and the time it takes
 //! says how long a mutant may take. A test that fails is run again alone, without the mutant and
