@@ -482,6 +482,9 @@ fn nobody_writes_while_a_tool_works() {
                 "in use",
             ),
             (&["attach", "--file", &file, "vg0/u"], "already attached"),
+            (&["detach", "vg0/u"], "in use"),
+            (&["lvrename", "vg0/u", "vg0/v"], "in use"),
+            (&["lvchange", "-pr", "vg0/u"], "in use"),
             (&["lvreduce", "-r", "-y", "-L", "32m", "vg0/u"], "in use"),
         ] {
             says(&group.ashlar().args(words).exit(5), &["vg0/u", why]);

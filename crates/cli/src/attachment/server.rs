@@ -150,7 +150,8 @@ impl Server {
         loop {
             if is_let_go() {
                 refused = true;
-                match after_glances(|| self.check_unused()) {
+                // Whoever just looks is waited for as well.
+                match self.check_unused() {
                     Err(error) if !std::mem::replace(&mut told, true) => {
                         eprintln!("ashlar: {error} (it is detached then)");
                     }

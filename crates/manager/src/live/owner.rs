@@ -74,6 +74,13 @@ struct HeldPv {
     lock: Arc<(ImageLocks, PvLocks)>,
 }
 
+impl Active {
+    /// Whether nobody else may use it now, nor give it another name.
+    pub(super) fn is_kept_alone(&self) -> bool {
+        self.alone.strong_count() > 0
+    }
+}
+
 impl Owner {
     /// Takes the group called `name`, which may also be a UUID. Fails where another process has
     /// it, or a physical volume that is there cannot be written.
@@ -217,7 +224,7 @@ impl Owner {
         };
         if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
             let active = &self.active[place];
-            if active.alone.strong_count() > 0 {
+            if active.is_kept_alone() {
                 return Err(kept_alone(&format!("{}/{name}", self.group()?.name)));
             }
             if let [gap, ..] = &active.gaps[..]
@@ -265,7 +272,7 @@ impl Owner {
             let what = format!("Logical volume {whole} is not in use");
             return Err(Error::new(Kind::NotFound, what));
         };
-        if active.alone.strong_count() > 0 {
+        if active.is_kept_alone() {
             return Err(kept_alone(&whole));
         }
         if active.users > 1 {

@@ -143,6 +143,16 @@ impl Owner {
             let Some(new) = vg.lv_by_uuid(&active.lv) else {
                 return refuse(name, "stop that first");
             };
+            let identity = |vg: &VolumeGroup, lv: LvId| {
+                let volume = vg.lv(lv);
+                let names = (vg.name.clone(), volume.name().to_owned());
+                (names, volume.is_writable())
+            };
+            if active.is_kept_alone() && identity(&group.model, old) != identity(vg, new) {
+                // Whoever keeps it changes it by its name, and writes to it.
+                let why = "a command resizes the file system in it; wait for its end";
+                return refuse(name, why);
+            }
             if vg.flags.has(VgFlag::Exported) {
                 return refuse(name, "stop that before the group is exported");
             }

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use export::loop_device::is_over;
 use lvm::Uuid;
 use manager::live::Client;
 use rustix::fs::{OFlags, major, minor};
@@ -74,9 +75,43 @@ pub(super) fn find(name: &str, group: Uuid) -> Result<Place, Error> {
     Ok(place)
 }
 
-/// Lets nobody else use the attached volume `name` of the group `group` until what this gives is
-/// closed, here and in every process that is started from now on.
-pub(super) fn keep_alone(name: &str, group: Uuid) -> Result<OwnedFd, Error> {
+/// A volume that nobody else uses, at a node that stays its own, until this is closed, here and in
+/// every process that was started meanwhile.
+pub(super) struct Alone {
+    /// Without it the node could go, and its number become another volume's.
+    _node: File,
+    _promise: OwnedFd,
+}
+
+/// Keeps the volume `name` of the group `group`, attached at `node`, alone.
+pub(super) fn keep_alone(name: &str, group: Uuid, node: &Path) -> Result<Alone, Error> {
+    let open = File::open(node)?;
+    let promise = promise(name, group)?;
+    for file in [open.as_fd(), promise.as_fd()] {
+        fcntl_setfd(file, FdFlags::empty()).map_err(std::io::Error::from)?;
+    }
+    // It may have been detached, and be used otherwise, since it was looked for.
+    let attachments = Runtime::open().and_then(|runtime| runtime.attachments());
+    let attachments = attachments.map_err(|error| Error::failed(error.to_string()))?;
+    let is_there = attachments.iter().any(|one| {
+        let record = &one.record;
+        let is_at = match &record.node {
+            Some(own) => own == node && is_over(node, &record.file),
+            None => node.canonicalize().is_ok_and(|node| node == record.file),
+        };
+        record.volume == name && one.state == State::Served && is_at
+    });
+    if !is_there {
+        let what = format!("{name} was detached meanwhile; run the command again.");
+        return Err(Error::failed(what));
+    }
+    Ok(Alone {
+        _node: open,
+        _promise: promise,
+    })
+}
+
+fn promise(name: &str, group: Uuid) -> Result<OwnedFd, Error> {
     let failed = |error: manager::Error| Error::failed(error.to_string());
     let owner = Client::find(group).map_err(failed)?;
     let owner = owner.ok_or_else(|| {
@@ -85,10 +120,7 @@ pub(super) fn keep_alone(name: &str, group: Uuid) -> Result<OwnedFd, Error> {
         ))
     })?;
     let lv = name.rsplit('/').next().unwrap_or(name);
-    let alone = owner.keep_alone(lv).map_err(failed)?;
-    let inherited = fcntl_setfd(&alone, FdFlags::empty());
-    inherited.map_err(std::io::Error::from)?;
-    Ok(alone)
+    owner.keep_alone(lv).map_err(failed)
 }
 
 fn in_use(name: &str, pid: u32) -> Error {

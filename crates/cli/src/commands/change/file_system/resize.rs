@@ -3,11 +3,12 @@
 //!
 //! A volume that nobody has attached is attached for as long as this takes, as `run` does: its
 //! server owns the group, and it detaches the volume whatever ends this process. Wherever it is
-//! attached, its owner lets nobody else use it meanwhile: others could write to it where a tool
-//! moves what is in it. The tools have that promise as an open file, so that it lasts as long as
-//! they do, even where this process was killed. The size of the volume is changed by the plain
-//! command, without `--resizefs` and with the number of extents that was planned at first; it runs
-//! in that server, or whoever owns the group, which looks again whether a file system is cut.
+//! attached, its owner lets nobody else use or rename it meanwhile: others could write to it where
+//! a tool moves what is in it. The tools have that promise, and the node, as open files, so that
+//! both last as long as they do, even where this process was killed. The size of the volume is
+//! changed by the plain command, without `--resizefs` and with the number of extents that was
+//! planned at first; it runs in that server, or whoever owns the group, which looks again whether a
+//! file system is cut.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -214,7 +215,7 @@ pub(in crate::commands::change) fn resize(
     };
     let path = held.as_ref().map(|held| PathBuf::from(&held.path));
     let node = place.node.clone().or(path).unwrap_or_default();
-    let alone = place::keep_alone(&goal.name, goal.group)?;
+    let alone = place::keep_alone(&goal.name, goal.group, &node)?;
     let job = Job::new(&goal, &decision, &place, node)?;
     let outcome = job.run(arguments, session, &mut asks);
     drop((job, alone));
