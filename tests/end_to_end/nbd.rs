@@ -235,9 +235,9 @@ fn the_server_outlives_clients_and_ends_cleanly() {
 #[test]
 fn many_greedy_clients_leave_room_for_others() {
     const SIZE: u64 = 36 << 20;
-    // 512 MiB that they share, 2 MiB for each, and the program.
+    // 512 MiB that they share, 4 MiB for each, and the program.
     const CLIENTS: usize = 120;
-    const MEMORY_KIB_MAX: u64 = 1 << 20;
+    const MEMORY_KIB_MAX: u64 = 1280 << 10;
     let group = Group::new("nbd-greedy", 1, 64 << 20);
     group.create("data", &["-L36m"]);
     let socket = group.join("socket");

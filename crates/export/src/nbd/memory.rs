@@ -1,7 +1,7 @@
 //! The memory of all clients of a server together.
 //!
 //! ```text
-//!   [ 2 MiB of each client ][ what is shared: taken ██████░░░░░░░░░░░░ left ]
+//!   [ 4 MiB of each client ][ what is shared: taken ██████░░░░░░░░░░░░ left ]
 //! ```
 //!
 //! A client always gets a little, so that nobody keeps it from requests of the usual sizes. What it
@@ -13,9 +13,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What every client may have, in bytes. Linux's client sends requests of 1.25 MiB at most, unless
-/// it is told otherwise.
-pub(super) const OWN: usize = 2 << 20;
+/// What every client may have, in bytes: the longest request that Linux makes of its own accord.
+pub(super) const OWN: usize = 4 << 20;
 /// A client has at most this part of what is left without it.
 const PART: usize = 4;
 
@@ -86,6 +85,17 @@ impl Share {
         let divided = self.shared.left.fetch_update(success, failure, divide);
         debug_assert!(divided.is_ok(), "it is always divided somehow");
         is_granted
+    }
+
+    /// Gives back what is not used beside the `held` bytes, unless nobody else has any.
+    pub(super) fn settle(&mut self, held: usize) {
+        let used = held.saturating_sub(OWN).min(self.taken);
+        let left = self.shared.left.load(Ordering::Relaxed);
+        if used < self.taken && left + self.taken < self.shared.size {
+            let unused = self.taken - used;
+            self.shared.left.fetch_add(unused, Ordering::Relaxed);
+            self.taken = used;
+        }
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Limits {
     /// Bytes in flight per connection, exceeded by at most one request (32 MiB).
     pub bytes: usize,
     /// Bytes in flight and of replies that clients do not fetch that all connections share, beside
-    /// 2 MiB that each may always have.
+    /// 4 MiB that each may always have.
     pub shared_bytes: usize,
     /// How long a request waits for memory that other connections have before it is refused.
     pub memory_wait: Duration,
@@ -56,7 +56,7 @@ impl Default for Limits {
             requests: 512,
             bytes: 32 << 20,
             shared_bytes: 512 << 20,
-            memory_wait: Duration::from_secs(10),
+            memory_wait: Duration::from_mins(1),
             spin_max: Duration::ZERO,
         }
     }

@@ -19,7 +19,7 @@
 //! What one connection may hold is bounded: requests, their bytes, and replies that the client
 //! does not fetch. At the bound it stops receiving, and the client's own sends wait. So it does
 //! where other clients hold the memory that a request needs (see `memory.rs`); one that cannot be
-//! given it for ten seconds, while the connection itself holds none, is answered with ENOMEM. A
+//! given it for a minute, while the connection itself holds none, is answered with ENOMEM. A
 //! turn takes in a few requests, so that the first replies leave before the last request is read.
 //!
 //! Ends when the client says so, or hangs up, or the server shuts its side of the socket for
@@ -198,7 +198,11 @@ impl<'a> Session<'a> {
                 if !device_took_time {
                     self.let_catch_up()?;
                 }
-                self.make_room_for(self.held(), 0);
+                let before = self.share.size();
+                self.share.settle(self.held());
+                if self.share.size() != before {
+                    self.pool.limit(self.share.size());
+                }
                 self.receive_idle()?;
             } else {
                 self.receive_or_wait(taken)?;
@@ -272,8 +276,11 @@ impl<'a> Session<'a> {
             self.short_since = None;
             return Room::Made;
         }
+        if held > 0 {
+            return Room::Awaited;
+        }
         let since = *self.short_since.get_or_insert_with(Instant::now);
-        if held == 0 && since.elapsed() >= self.limits.memory_wait {
+        if since.elapsed() >= self.limits.memory_wait {
             self.short_since = None;
             return Room::Refused;
         }

@@ -572,10 +572,10 @@ fn clients_share_their_memory() {
     // Proves: once clients that read nothing hold what clients share, requests of the usual sizes
     // are answered all the same; a larger one waits, and is refused alone when that takes too
     // long; it is answered when somebody has read.
-    const LARGE: u64 = 4 << 20;
+    const LARGE: u64 = SIZE;
     for memory_wait in [Duration::from_millis(200), Duration::from_mins(5)] {
         let limits = Limits {
-            shared_bytes: 16 << 20,
+            shared_bytes: 32 << 20,
             memory_wait,
             ..limits()
         };
@@ -605,12 +605,12 @@ fn clients_share_their_memory() {
             }
             assert_eq!(other.code(CMD_READ, 0, 0, 512), 0, "it goes on");
         } else {
-            other.send(CMD_READ, 0, 4, 512, LARGE, b"");
+            other.send(CMD_READ, 0, 4, 0, LARGE, b"");
             let mut first = greedy.remove(0);
             let mut rest = vec![0; 15 + LARGE as usize];
             first.socket.read_exact(&mut rest).unwrap();
             let (.., code, read) = other.reply(LARGE as usize);
-            assert_eq!((code, read[0]), (0, 1), "it waited");
+            assert_eq!((code, read[512]), (0, 1), "it waited");
         }
     }
 }

@@ -81,3 +81,20 @@ fn nothing_is_given_twice() {
     });
     assert_eq!(left(&shared), 8 * MIB);
 }
+
+#[test]
+fn who_rests_keeps_nothing_from_others() {
+    // Proves: a client that has nothing to do gives back what it does not use as soon as anybody
+    // else has something; alone it may keep it.
+    let shared = Shared::new(64 * MIB);
+    let mut first = Share::of(&shared);
+    assert!(first.ask(0, OWN + 8 * MIB));
+    first.settle(0);
+    assert_eq!(first.size(), OWN + 8 * MIB);
+    let mut second = Share::of(&shared);
+    assert!(second.ask(0, OWN + MIB));
+    first.settle(OWN + 3 * MIB);
+    assert_eq!((first.size(), left(&shared)), (OWN + 3 * MIB, 60 * MIB));
+    first.settle(MIB);
+    assert_eq!((first.size(), left(&shared)), (OWN, 63 * MIB));
+}
