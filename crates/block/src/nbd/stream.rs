@@ -188,7 +188,6 @@ pub struct Outbox {
     messages: VecDeque<(HeadBytes, Buffer)>,
     /// How much of the first message has been sent.
     sent: usize,
-    bytes: usize,
     memory: usize,
 }
 
@@ -200,17 +199,11 @@ fn memory_of(payload: &Buffer) -> usize {
 impl Outbox {
     /// Appends a message.
     pub fn push(&mut self, head: HeadBytes, payload: Buffer) {
-        self.bytes += head.as_slice().len() + payload.len();
         self.memory += memory_of(&payload);
         self.messages.push_back((head, payload));
     }
 
-    /// The number of bytes that wait.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The memory that they take, in bytes.
+    /// The memory that those that wait take, in bytes.
     pub fn memory(&self) -> usize {
         self.memory
     }
@@ -226,7 +219,6 @@ impl Outbox {
             unsent(payload);
         }
         self.sent = 0;
-        self.bytes = 0;
         self.memory = 0;
     }
 
@@ -277,7 +269,6 @@ impl Outbox {
     }
 
     fn forget(&mut self, len: usize, sent: &mut impl FnMut(Buffer)) {
-        self.bytes -= len;
         self.sent += len;
         while let Some((head, payload)) = self.messages.front() {
             let whole = head.as_slice().len() + payload.len();

@@ -47,6 +47,14 @@ pub(super) struct Smaller {
     pub(super) notes: Vec<String>,
 }
 
+impl Smaller {
+    /// Notes why a volume keeps its size.
+    fn keep(&mut self, name: &str, why: &str) {
+        let note = format!("Logical volume {name} keeps its size: {why}.");
+        self.notes.push(note);
+    }
+}
+
 /// What `image` has as its `run`.
 pub(super) fn minimise(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if !arguments.has(&RESIZE_FS) {
@@ -201,8 +209,7 @@ pub(super) fn look(
             None
         };
         if let Some(why) = kept {
-            let note = format!("Logical volume {name} keeps its size: {why}.");
-            smaller.notes.push(note);
+            smaller.keep(&name, why);
             continue;
         }
         let content = read_volume(scan, work.host(), group, lv).map_err(|error| failed(&error))?;
@@ -211,10 +218,7 @@ pub(super) fn look(
             .and_then(Sectors::to_bytes)
             .unwrap_or(Bytes(u64::MAX));
         match file_system::least(&name, size, &content, &options)? {
-            Least::Kept(why) => {
-                let note = format!("Logical volume {name} keeps its size: {why}.");
-                smaller.notes.push(note);
-            }
+            Least::Kept(why) => smaller.keep(&name, &why),
             Least::Size(size) => {
                 let extents = needed(size, vg);
                 if extents < volume.extents() {
