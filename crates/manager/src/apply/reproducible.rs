@@ -103,14 +103,7 @@ fn groups_ever(scan: &Scan) -> Result<BTreeMap<Uuid, u64>> {
 /// becomes `--devices=a.img,b.img`.
 pub(super) fn without_folders(line: &str) -> String {
     let is_end = |c: char| matches!(c, ' ' | ',' | '=' | ':');
-    let words = line.split_inclusive(is_end).map(|word| {
-        let (path, end) = match word.chars().next_back() {
-            Some(last) if is_end(last) => word.split_at(word.len() - last.len_utf8()),
-            _ => (word, ""),
-        };
-        format!("{}{end}", file_name(path))
-    });
-    words.collect()
+    line.split_inclusive(is_end).map(file_name).collect()
 }
 
 /// The last part of an absolute path; anything else as it is.
