@@ -1,8 +1,9 @@
 //! Changes of image files.
 
 use block::file::LockMode;
+use lvm::Bytes;
 use lvm::model::{PvFlag, from_text};
-use lvm::ondisk::PvUse;
+use lvm::ondisk::{Label, PvUse};
 use lvm::plan::Level;
 use lvm::plan::group::{GroupAttribute, change_group};
 use lvm::plan::logical::{Along, remove_volumes};
@@ -10,8 +11,8 @@ use lvm::text::parse;
 
 use super::bench::{Bench, in_group};
 use crate::apply::{
-    Answer, Planned, Quiet, Request, TestMode, Tolerated, find_device, require_no_member,
-    update_metadata,
+    Answer, Planned, Quiet, Request, TestMode, Tolerated, find_device, find_signatures,
+    require_no_member, update_metadata,
 };
 use crate::lock::{LockByte, StockName, lock_pvs, lock_stock};
 use crate::scan::Scan;
@@ -131,6 +132,27 @@ fn signatures_are_wiped_after_a_question() {
         yes.messages[0].text,
         "Wiping xfs signature on /dev/vg0/data."
     );
+}
+
+/// What people agreed to lose is recognised by nobody any more: the bytes that tell it are zeros,
+/// at either end of the disk, and those around them are as they were.
+#[test]
+fn wiped_signatures_are_gone() {
+    let bench = Bench::new();
+    let end = (96 << 20) - 0x10000;
+    let signatures: [(u64, &[u8]); 2] = [(0x438, &[0x53, 0xef]), (end, &[0xfc, 0x4e, 0x2b, 0xa9])];
+    for (at, bytes) in signatures {
+        bench.folder.write("disks/a.img", at - 2, &[9; 8]);
+        bench.folder.write("disks/a.img", at, bytes);
+    }
+    bench.create_pvs(&mut Quiet::yes()).expect("are made");
+    let disk = std::fs::read(bench.folder.path("disks/a.img")).expect("is read");
+    let found = find_signatures(Bytes(disk.len() as u64), |at, length| {
+        Some(disk[at.0 as usize..][..length].to_vec())
+    });
+    let names = found.iter().map(|found| found.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["LVM2_member"]);
+    assert_eq!(disk[end as usize - 2..][..8], [9, 9, 0, 0, 0, 0, 9, 9]);
 }
 
 /// What may not be changed is refused with what to do.
@@ -305,6 +327,29 @@ fn the_next_change_repairs_labels() {
         .create_volume(&in_group("lvcreate"), &mut Quiet::yes())
         .expect("is made");
     assert_eq!(usages(), [PvUse::Used; 2]);
+}
+
+/// A label says that its disk is used, and its group is not to be seen here: it goes on saying so
+/// when the physical volumes beside it come into a group.
+#[test]
+fn labels_of_lost_groups_are_left_alone() {
+    let bench = Bench::new();
+    bench.folder.disk("disks/c.img", &[]);
+    let disks = ["disks/a.img", "disks/b.img", "disks/c.img"];
+    bench
+        .create_pvs_of(&disks, &mut Quiet::yes())
+        .expect("are made");
+    let head = std::fs::read(bench.folder.path("disks/c.img")).expect("is read");
+    let mut label = Label::scan(&head[..2048]).label.expect("is there");
+    label.pv.set_usage(PvUse::Used);
+    let sector = label.encode().expect("fits");
+    bench.folder.write("disks/c.img", 512, &sector);
+    bench.create_group_of_pvs();
+    let scan = bench.scan();
+    let pvs = scan.physical_volumes.iter();
+    let found = pvs.map(|pv| (pv.group.is_some(), pv.header.usage()));
+    let used = [true, true, false].map(|is_member| (is_member, PvUse::Used));
+    assert_eq!(found.collect::<Vec<_>>(), used);
 }
 
 /// With `devices/issue_discards` what a removed volume had is discarded, and nothing else is;
