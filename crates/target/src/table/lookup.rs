@@ -77,11 +77,6 @@ impl Table {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The tree it was compiled from.
-    pub fn layout(&self) -> &Arc<Layout> {
-        &self.layout
-    }
-
     /// The devices that [`Leaf::Device`] counts.
     pub fn devices(&self) -> &[Arc<dyn Device>] {
         &self.devices

@@ -1,7 +1,7 @@
 //! How a volume is put together, and how a byte of it is found.
 //!
 //! ```text
-//!   layout (a tree, kept for reports)          table (flat, for the data path)
+//!   layout (a tree)                            table (flat, for the data path)
 //!
 //!   home                                       ends      segments
 //!    ├ linear  of disk a, from 1 MiB           4 MiB     disk a + 1 MiB
@@ -17,7 +17,6 @@
 //! device like any other here.
 
 mod compile;
-mod describe;
 mod layout;
 mod lookup;
 mod place;

@@ -274,7 +274,6 @@ fn doubling_layouts_are_bounded() {
     let error = Table::compile(&layout).unwrap_err();
     assert_eq!(error.kind(), Kind::TooComplex);
     assert!(error.to_string().contains(&PIECES_MAX.to_string()));
-    assert!(layout.describe().lines().count() <= 10_001);
 }
 
 /// Stripes over stripes multiply; that is counted too.
@@ -353,22 +352,4 @@ impl Device for LargeBlocks {
     fn open_queue(&self, _driver: &Driver) -> block::Result<Box<dyn Queue>> {
         unreachable!("only its description is used")
     }
-}
-
-/// The description names every area, indented under its piece.
-#[test]
-fn descriptions_show_the_tree() {
-    let disk = &disks()[0];
-    let inner = Layout::new("inner", vec![Piece::linear(4096, Arc::clone(disk), 512)]).unwrap();
-    let legs = vec![Area::layout(inner, 0), Area::missing("pv1")];
-    let pieces = vec![Piece::striped(8192, 4096, legs), Piece::zero(512)];
-    let text = Layout::new("top", pieces).unwrap().describe();
-    let wanted = "top: 8704 bytes\n  \
-         0+8192 striped 2 x 4096\n    \
-           layout inner+0\n      \
-             0+4096 linear\n        \
-               a+512\n    \
-           missing pv1\n  \
-         8192+512 zero\n";
-    assert_eq!(text, wanted);
 }

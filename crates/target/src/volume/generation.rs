@@ -119,7 +119,7 @@ fn alignment_offset(table: &Table, infos: &[Info], physical_block: u32) -> u32 {
     match table.lookup(0, &mut Hint::default()).leaf {
         Leaf::Device { device, offset } => {
             let block = u64::from(physical_block);
-            let begins = u64::from(infos[device].alignment_offset) % block + block;
+            let begins = u64::from(infos[device].alignment_offset) + block;
             ((begins - offset % block) % block) as u32
         }
         Leaf::Zero | Leaf::Error { .. } => 0,

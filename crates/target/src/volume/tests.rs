@@ -474,6 +474,9 @@ fn info_is_combined() {
         .result
         .unwrap();
     assert_eq!((fine.log().len(), coarse.log().len()), (1, 0));
+    let first = Range::new(0, 4096);
+    let answer = ask(&mut queue, Request::bare(2, Operation::Discard, first));
+    assert!(answer.result.is_ok() && coarse.log().is_empty());
 }
 
 /// Extents follow the table; a device is asked once per extent of its own, not per chunk.
@@ -490,6 +493,20 @@ fn extents_follow_the_table() {
     assert_eq!(volume.extents(all, 1).unwrap().len(), 1);
     let outside = volume.extents(Range::new(2 * DISK, 8192), 1);
     assert_eq!(outside.unwrap_err().kind(), Kind::InvalidRequest);
+}
+
+/// Answers end where the question does, and no device is asked for more.
+#[test]
+fn extents_end_with_the_question() {
+    let probe = Probe::new("probe");
+    let volume = volume(vec![linear(&probe, 8192), Piece::zero(8192)]);
+    let page = |at| volume.extents(Range::new(at, 4096), 10).unwrap();
+    for at in [0, 4096, 8192] {
+        let len: u64 = page(at).iter().map(|extent| extent.len).sum();
+        assert_eq!(len, 4096);
+    }
+    let asked = probe.log().into_iter().map(|(_, range, _)| range);
+    assert!(asked.eq([0, 4096].map(|at| Range::new(at, 4096))));
 }
 
 /// Growth is seen at once, with requests in flight, and nothing is asked twice.
@@ -566,6 +583,21 @@ fn suspension_waits_for_all_parts() {
         assert_eq!(suspension.is_drained(), is_drained);
     }
     assert_eq!(done.len(), 2);
+}
+
+/// A suspension waits for the queues that are left, and for those only.
+#[test]
+fn suspension_forgets_closed_queues() {
+    let probe = Probe::new("probe");
+    let volume = volume(vec![linear(&probe, 8192)]);
+    let ((_driver, mut left), (_other, closed)) = (queue(&volume), queue(&volume));
+    drop(closed);
+    probe.hold(true);
+    left.submit(Request::read(1, 0, Buffer::zeroed(8192)));
+    let suspension = volume.suspend().unwrap();
+    assert!(!suspension.is_drained());
+    drop(left);
+    assert!(suspension.is_drained());
 }
 
 /// A longer table over the same bytes is growth, and one over other bytes is none.

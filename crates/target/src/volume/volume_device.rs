@@ -57,11 +57,6 @@ impl Volume {
     pub fn generation(&self) -> u64 {
         self.shared.current().number
     }
-
-    /// The tree that the present table was made from, in words.
-    pub fn describe(&self) -> String {
-        self.shared.current().table.layout().describe()
-    }
 }
 
 impl Device for Volume {
