@@ -495,6 +495,22 @@ fn extents_follow_the_table() {
     assert_eq!(outside.unwrap_err().kind(), Kind::InvalidRequest);
 }
 
+/// A piece is cut where its device says that other bytes begin, wherever the question starts.
+#[test]
+fn extents_follow_the_device() {
+    let probe = Probe::new("probe");
+    let volume = volume(vec![linear(&probe, DISK)]);
+    for start in [0, 4096, DISK / 2 - 4096] {
+        let extents = volume.extents(Range::new(start, DISK - start), 10);
+        let wanted = [
+            (DISK / 2 - start, ExtentKind::Data),
+            (DISK / 2, ExtentKind::Hole),
+        ];
+        let wanted = wanted.map(|(len, kind)| Extent { len, kind });
+        assert_eq!(extents.unwrap(), wanted);
+    }
+}
+
 /// Answers end where the question does, and no device is asked for more.
 #[test]
 fn extents_end_with_the_question() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use block::{Buffer, Durability, Request};
+use block::{Buffer, Durability, Error, Kind, Operation, Range, Request};
 
 use super::{KIB, header};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -20,15 +20,17 @@ struct Hand {
     asked: Vec<(usize, Request)>,
     /// The tags of requests that were answered.
     done: Vec<u64>,
+    now: Duration,
+    /// Which timers are wanted, and when.
+    timers: Vec<(Duration, u64)>,
 }
 
 impl Hand {
-    /// Two images that are in sync, and a log that is claimed.
-    fn new(regions: u64) -> Self {
-        let size = regions * REGION;
+    /// Two images, and a log in memory or on a disk. It has just been told to start.
+    fn start(size: u64, region_size: u64, log: LogPlace) -> Self {
         let images = vec![MirrorImage::present(10, 0), MirrorImage::present(11, 1)];
-        let mut config = MirrorConfig::new("mirror", size, REGION, images);
-        config.log = LogPlace::Disk(LOG);
+        let mut config = MirrorConfig::new("mirror", size, region_size, images);
+        config.log = log;
         let infos = [("a", size), ("b", size), ("log", 64 * KIB)];
         let infos = infos.map(|(name, size)| block::Info::new(name, size));
         let mut hand = Self {
@@ -36,11 +38,19 @@ impl Hand {
             steps: Steps::default(),
             asked: Vec::new(),
             done: Vec::new(),
+            now: Duration::ZERO,
+            timers: Vec::new(),
         };
         hand.tell(Event::Start);
+        hand
+    }
+
+    /// Two images that are in sync, and a log that is claimed.
+    fn new(regions: u64) -> Self {
+        let mut hand = Self::start(regions * REGION, REGION, LogPlace::Disk(LOG));
         while let Some(at) = hand.asked.iter().position(|(leg, _)| *leg == LOG) {
             let request = &mut hand.asked[at].1;
-            if request.operation == block::Operation::Read {
+            if request.operation == Operation::Read {
                 request.buffer.fill(0xff);
                 request.buffer[..1024].copy_from_slice(&header(regions, &[])[..1024]);
             }
@@ -51,11 +61,12 @@ impl Hand {
     }
 
     fn tell(&mut self, event: Event) {
-        self.mirror.event(event, Duration::ZERO, &mut self.steps);
+        self.mirror.event(event, self.now, &mut self.steps);
         while let Some(step) = self.steps.pop() {
             match step {
                 Step::Sub { leg, request } => self.asked.push((leg, request)),
                 Step::Done(answer) => self.done.push(answer.tag),
+                Step::Timer { at, key } => self.timers.push((at, key)),
                 _ => {}
             }
         }
@@ -63,14 +74,40 @@ impl Hand {
 
     /// The request at this place is done.
     fn answer(&mut self, at: usize) {
+        self.answer_with(at, Ok(()));
+    }
+
+    /// The request at this place cannot be done.
+    fn fail(&mut self, at: usize) {
+        self.answer_with(at, Err(Error::new(Kind::Io, "a bad place")));
+    }
+
+    fn answer_with(&mut self, at: usize, result: block::Result<()>) {
         let (leg, request) = self.asked.remove(at);
-        let answer = request.complete(Ok(()));
+        let answer = request.complete(result);
         self.tell(Event::Answer { leg, answer });
     }
 
+    /// Nothing happens until the next timer.
+    fn wait(&mut self) {
+        let next = (0..self.timers.len()).min_by_key(|place| self.timers[*place]);
+        let (at, key) = self.timers.remove(next.expect("it waits for a time"));
+        self.now = self.now.max(at);
+        self.tell(Event::Timer(key));
+    }
+
     fn write(&mut self, tag: u64, start: u64) {
-        let buffer = Buffer::zeroed(512);
+        self.write_long(tag, start, 512);
+    }
+
+    fn write_long(&mut self, tag: u64, start: u64, len: u64) {
+        let buffer = Buffer::zeroed(len as usize);
         let request = Request::write(tag, start, Durability::Volatile, buffer);
+        self.tell(Event::Request(request));
+    }
+
+    fn read(&mut self, tag: u64, start: u64) {
+        let request = Request::read(tag, start, Buffer::zeroed(512));
         self.tell(Event::Request(request));
     }
 
@@ -120,14 +157,12 @@ fn a_region_that_is_written_is_read_from_one_image() {
     );
     hand.asked.clear();
     for tag in 2..6 {
-        let read = Request::read(tag, 4096, Buffer::zeroed(512));
-        hand.tell(Event::Request(read));
+        hand.read(tag, 4096);
     }
     assert_eq!(hand.legs(), [0; 4]);
     hand.asked.clear();
     for tag in 6..10 {
-        let read = Request::read(tag, 2 * REGION, Buffer::zeroed(512));
-        hand.tell(Event::Request(read));
+        hand.read(tag, 2 * REGION);
     }
     assert!(hand.legs().contains(&1), "elsewhere they are shared");
     assert!(hand.done.is_empty());
@@ -139,4 +174,58 @@ fn clean_mirrors_are_suspended_at_once() {
     let mut hand = Hand::new(4);
     hand.tell(Event::Suspend);
     assert!(hand.asked.is_empty(), "{:?} are asked", hand.legs());
+}
+
+/// An image that could not read something is asked last, though the other one has more to do.
+#[test]
+fn images_that_fail_are_read_last() {
+    let mut hand = Hand::new(4);
+    hand.read(1, 0);
+    assert_eq!(hand.legs(), [0]);
+    hand.fail(0);
+    assert_eq!(hand.legs(), [1]);
+    hand.answer(0);
+    assert_eq!(hand.done, [1]);
+    for tag in 2..6 {
+        hand.read(tag, 2 * REGION);
+    }
+    assert_eq!(hand.legs(), [1; 4]);
+}
+
+/// A region is copied in pieces; the last one ends where the mirror does.
+#[test]
+fn copies_end_with_the_mirror() {
+    let mut hand = Hand::start(300 * KIB, 512 * KIB, LogPlace::Core);
+    let mut copied = Vec::new();
+    while let Some((leg, request)) = hand.asked.first() {
+        copied.push((*leg, request.operation, request.range));
+        hand.answer(0);
+    }
+    let pieces = [(0, 256 * KIB), (256 * KIB, 44 * KIB)];
+    let wanted = pieces.map(|(start, len)| {
+        let range = Range::new(start, len);
+        [(0, Operation::Read, range), (1, Operation::Write, range)]
+    });
+    assert_eq!(copied, wanted.concat());
+}
+
+/// Regions that are being written are passed over, however many they are: a free one behind them
+/// is found although nothing else happens.
+#[test]
+fn copies_go_on_behind_long_writes() {
+    let mut hand = Hand::start(80 * REGION, REGION, LogPlace::Core);
+    while !hand.asked.is_empty() {
+        // So that all rest, and none is copied at first.
+        hand.fail(0);
+    }
+    hand.write_long(1, 0, 75 * REGION);
+    let write = std::mem::take(&mut hand.asked);
+    assert_eq!(write.len(), 2);
+    while hand.asked.is_empty() {
+        hand.wait();
+    }
+    let (leg, copy) = &hand.asked[0];
+    assert_eq!((*leg, copy.operation), (0, Operation::Read));
+    assert_eq!(copy.range, Range::new(75 * REGION, REGION));
+    assert!(hand.done.is_empty(), "the write goes on");
 }
