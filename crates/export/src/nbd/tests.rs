@@ -481,6 +481,24 @@ fn bad_clients_harm_only_themselves() {
 }
 
 #[test]
+fn an_ending_server_waits_for_its_clients() {
+    // Proves: who has not read all of its answer when the server ends gets it all the same.
+    let server = Server::with_limits(exports(&["a"]), limits()).unwrap();
+    let mut client = Client::transmitting(&server, ReplyStyle::Simple);
+    client.send(CMD_READ, 0, 1, 0, SIZE, b"");
+    let _: [u8; 1] = client.read();
+    std::thread::scope(|scope| {
+        let ending = scope.spawn(|| server.stop(limits().handshake));
+        // A server that does not wait is over by then.
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!ending.is_finished());
+        let rest = client.read_vec(15 + SIZE as usize);
+        assert_eq!(rest[15 + 512], 1);
+    });
+    assert!(client.is_closed());
+}
+
+#[test]
 fn a_client_that_says_nothing_is_dropped() {
     // Enough for a client that speaks, on a machine that has much else to do.
     const HANDSHAKE: Duration = Duration::from_secs(4);

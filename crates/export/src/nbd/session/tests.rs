@@ -1,15 +1,18 @@
 //! What reaches the device of a request, and what keeps a connection going.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use block::nbd::constants::{
-    CMD_BLOCK_STATUS, CMD_FLAG_FUA, CMD_FLAG_REQ_ONE, CMD_READ, CMD_TRIM, CMD_WRITE, EINVAL,
+    CMD_BLOCK_STATUS, CMD_CACHE, CMD_FLAG_DF, CMD_FLAG_FUA, CMD_FLAG_NO_HOLE, CMD_FLAG_REQ_ONE,
+    CMD_READ, CMD_TRIM, CMD_WRITE, CMD_WRITE_ZEROES, EINVAL,
 };
 use block::nbd::{ReplyStyle, RequestHeader, RequestStyle};
 use block::{
     Completion, Device, Driver, Durability, Extent, ExtentKind, Info, Operation, Queue, Range,
-    Request, Result,
+    Request, Result, Unmap, Waker,
 };
 
 use block::memory::MemoryDevice;
@@ -22,16 +25,27 @@ const SIZE: u64 = 1 << 20;
 /// What a device was asked to do.
 type Asked = Arc<Mutex<Vec<(Operation, Durability)>>>;
 
-/// A device that grows when it is told to, is data and holes by turns, and notes what it is asked.
+/// A device that grows when it is told to, is data and holes by turns, and notes what it is asked;
+/// answers wait while they are held.
 struct Noting {
     inner: MemoryDevice,
     size: AtomicU64,
     asked: Asked,
+    holds: Arc<AtomicBool>,
+    wakers: Mutex<Vec<Waker>>,
 }
 
 struct NotingQueue {
     inner: Box<dyn Queue>,
     asked: Asked,
+    holds: Arc<AtomicBool>,
+}
+
+impl Noting {
+    fn hold(&self, holds: bool) {
+        self.holds.store(holds, Ordering::Relaxed);
+        self.wakers.lock().unwrap().iter().for_each(Waker::wake);
+    }
 }
 
 impl Device for Noting {
@@ -43,17 +57,20 @@ impl Device for Noting {
     }
 
     fn open_queue(&self, driver: &Driver) -> Result<Box<dyn Queue>> {
+        self.wakers.lock().unwrap().push(driver.waker());
         Ok(Box::new(NotingQueue {
             inner: self.inner.open_queue(driver)?,
             asked: Arc::clone(&self.asked),
+            holds: Arc::clone(&self.holds),
         }))
     }
 
+    /// The last extent goes on behind the range.
     fn extents(&self, range: Range, count_max: usize) -> Result<Vec<Extent>> {
         let kinds = [ExtentKind::Data, ExtentKind::Hole].into_iter().cycle();
         let extents = kinds.map(|kind| Extent { len: 512, kind });
         Ok(extents
-            .take(count_max.min((range.len() / 512) as usize))
+            .take(count_max.min((range.len() / 512) as usize + 1))
             .collect())
     }
 }
@@ -67,7 +84,9 @@ impl Queue for NotingQueue {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.inner.poll(done);
+        if !self.holds.load(Ordering::Relaxed) {
+            self.inner.poll(done);
+        }
     }
 
     fn in_flight(&self) -> usize {
@@ -80,6 +99,8 @@ fn serve(limits: Limits) -> (Server, Arc<Noting>) {
         inner: MemoryDevice::new("noting", 2 * SIZE),
         size: AtomicU64::new(SIZE),
         asked: Asked::default(),
+        holds: Arc::default(),
+        wakers: Mutex::default(),
     });
     let exports = Exports::new();
     let added = exports.add(Export {
@@ -115,6 +136,37 @@ fn only_what_is_to_be_durable_is() {
 }
 
 #[test]
+fn holes_are_made_where_they_may_be() {
+    // Proves: zeros may become holes unless the client says no, whatever else it says.
+    let (server, device) = serve(Limits::default());
+    let mut client = Client::transmitting(&server, ReplyStyle::Simple);
+    for (flags, unmap) in [
+        (0, Unmap::Allowed),
+        (CMD_FLAG_FUA, Unmap::Allowed),
+        (CMD_FLAG_NO_HOLE, Unmap::Forbidden),
+        (CMD_FLAG_NO_HOLE | CMD_FLAG_FUA, Unmap::Forbidden),
+    ] {
+        assert_eq!(client.code(CMD_WRITE_ZEROES, flags, 0, 512), 0);
+        let asked = device.asked.lock().unwrap().pop().map(|(what, _)| what);
+        assert_eq!(asked, Some(Operation::WriteZeroes(unmap)), "{flags}");
+    }
+}
+
+#[test]
+fn reads_may_be_wanted_in_one_piece() {
+    // Proves: the flag for that is taken where replies could come in pieces, and nowhere else.
+    let (server, _device) = serve(Limits::default());
+    for (style, code) in [
+        (ReplyStyle::Simple, EINVAL),
+        (ReplyStyle::Structured, 0),
+        (ReplyStyle::Extended, 0),
+    ] {
+        let mut client = Client::transmitting(&server, style);
+        assert_eq!(client.code(CMD_READ, CMD_FLAG_DF, 0, 512), code);
+    }
+}
+
+#[test]
 fn what_has_grown_is_served_whole() {
     // Proves: what lies behind the old end is refused before the device grows, and served as soon
     // as it has grown, to a client that is connected already.
@@ -127,7 +179,8 @@ fn what_has_grown_is_served_whole() {
 
 #[test]
 fn as_many_extents_come_as_are_wanted() {
-    // Proves: a client that wants one extent gets one, and others get all.
+    // Proves: a client that wants one extent gets one, and others get all of the range, and nothing
+    // behind it though the device says more.
     let (server, _device) = serve(Limits::default());
     let mut client = Client::transmitting(&server, ReplyStyle::Structured);
     for (flags, count) in [(0, 4), (CMD_FLAG_REQ_ONE, 1)] {
@@ -159,5 +212,40 @@ fn a_limit_that_is_reached_at_once_stops_nobody() {
     for cookie in 0..100 {
         let (answered, _, code, _) = client.reply(512);
         assert_eq!((answered, code), (cookie, 0));
+    }
+}
+
+#[test]
+fn a_client_has_what_it_may_have_and_no_more() {
+    // Proves: what the device has not answered counts, so the request that would be too much waits
+    // for it, a read-ahead like a read; then it is answered.
+    const HALF: u64 = SIZE / 2;
+    for command in [CMD_READ, CMD_CACHE] {
+        let (server, device) = serve(Limits {
+            shared_bytes: 0,
+            ..Limits::default()
+        });
+        let asked = || device.asked.lock().unwrap().len();
+        let mut client = Client::transmitting(&server, ReplyStyle::Structured);
+        device.hold(true);
+        // Of the 4 MiB that each client has, half a one is left.
+        for cookie in 0..7 {
+            client.send(CMD_READ, 0, cookie, 0, HALF, b"");
+        }
+        client.send(command, 0, 7, 0, SIZE, b"");
+        let start = Instant::now();
+        while asked() < 7 && start.elapsed() < Duration::from_secs(20) {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(50));
+        let at_first = asked();
+        device.hold(false);
+        assert_eq!(at_first, 7, "{command}");
+        let answered = (0..8).map(|_| client.reply(0));
+        let answered: Vec<_> = answered
+            .map(|(cookie, _, code, _)| (cookie, code))
+            .collect();
+        assert!(answered.iter().all(|(_, code)| *code == 0));
+        assert_eq!(answered[7].0, 7);
     }
 }
