@@ -34,4 +34,6 @@ pub use device::NbdDevice;
 pub use reconnecting::ReconnectingDevice;
 
 #[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod tests;

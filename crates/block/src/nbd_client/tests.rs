@@ -5,12 +5,16 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::fake::{Disk, Fake, USUAL, finish};
 use super::{Address, NbdDevice};
 use crate::nbd::constants::{
-    FLAG_HAS_FLAGS, FLAG_SEND_FLUSH, OPT_GO, OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_UNSUP, REP_INFO,
+    FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, OPT_GO,
+    OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_UNSUP, REP_INFO,
 };
-use crate::nbd::{ExportInfo, HeadBytes, OptionHeader, OptionReply, ReplyStyle, encode_greeting};
-use crate::{BlockingDevice, Buffer, Device, Driver, Kind, Request};
+use crate::nbd::{
+    ExportInfo, HeadBytes, OptionHeader, OptionReply, ReplyStyle, Sizes, encode_greeting,
+};
+use crate::{BlockingDevice, Buffer, Device, Driver, Durability, Kind, Request};
 
 #[test]
 fn addresses_are_read_and_written() {
@@ -180,4 +184,58 @@ fn what_is_lost_stays_lost() {
     }
     let _ = std::fs::remove_file(&path);
     assert!(NbdDevice::connect(Address::unix(&path, "")).is_err());
+}
+
+/// Only one queue writes, unless a flush covers what came over all connections.
+#[test]
+fn queues_are_as_many_as_flushes_cover() {
+    for (flags, is_alone) in [
+        (USUAL, true),
+        (USUAL | FLAG_CAN_MULTI_CONN, false),
+        (USUAL | FLAG_READ_ONLY, false),
+    ] {
+        let fake = Fake::start(flags);
+        let device = NbdDevice::connect(Address::unix(&fake.path, "")).unwrap();
+        let driver = Driver::new().unwrap();
+        let _first = device.open_queue(&driver).unwrap();
+        let second = device.open_queue(&driver).map(drop);
+        assert_eq!(second.is_err(), is_alone, "{flags:#x}");
+    }
+}
+
+/// No request is longer than the server takes, nor ends within one of its blocks.
+#[test]
+fn requests_are_cut_for_the_server() {
+    let fake = Fake::start(USUAL);
+    fake.lock().sizes = Some(Sizes {
+        minimum: 512,
+        preferred: 4096,
+        maximum: 4096 + 100,
+    });
+    let device = NbdDevice::connect(Address::unix(&fake.path, "")).unwrap();
+    let mut io = BlockingDevice::open(&device).unwrap();
+    io.write_at(&[4; 10_240], 512).unwrap();
+    let seen = |disk: &Disk| (disk.longest, disk.write_count);
+    assert_eq!(seen(&fake.lock()), (4096, 3));
+    let mut bytes = vec![0; 10_240];
+    io.read_at(&mut bytes, 512).unwrap();
+    assert_eq!(bytes, [4; 10_240]);
+}
+
+/// Writes that have to be durable are, also where the server knows only flushes.
+#[test]
+fn durable_writes_are_flushed_where_they_must_be() {
+    for (flags, flushes) in [(USUAL, 0), (USUAL & !FLAG_SEND_FUA, 1)] {
+        let fake = Fake::start(flags);
+        let device = NbdDevice::connect(Address::unix(&fake.path, "")).unwrap();
+        let driver = Driver::new().unwrap();
+        let mut queue = device.open_queue(&driver).unwrap();
+        for (round, durability) in [(1, Durability::Volatile), (2, Durability::Fua)] {
+            let data = Buffer::copy_of(&[round; 512]);
+            queue.submit(Request::write(0, 0, durability, data));
+            finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
+        }
+        let disk = fake.lock();
+        assert_eq!((disk.flush_count, disk.medium[0]), (flushes, 2));
+    }
 }

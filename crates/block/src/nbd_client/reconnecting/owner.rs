@@ -230,7 +230,11 @@ impl Owner {
             }
             None => {}
         }
-        if self.flush_for_journal() || (!self.unsent.is_empty() && !self.leaving) {
+        debug_assert!(
+            self.unsent.is_empty() || self.leaving,
+            "all is sent at once"
+        );
+        if self.flush_for_journal() {
             return Some(Duration::ZERO);
         }
         if idle {

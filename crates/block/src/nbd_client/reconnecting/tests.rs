@@ -1,12 +1,6 @@
 //! The journal against a plain array, and servers that crash, forget, change, and keep silent.
 
-use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::os::unix::net::UnixListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,250 +8,17 @@ use proptest::prelude::{Strategy, any, prop, proptest};
 
 use super::ReconnectingDevice;
 use super::journal::{Content, Journal};
-use crate::nbd::constants::{
-    CMD_DISC, CMD_FLAG_FUA, CMD_FLUSH, CMD_READ, CMD_WRITE, CMD_WRITE_ZEROES, ESHUTDOWN,
-    FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA,
-    FLAG_SEND_WRITE_ZEROES, OPT_GO, REP_ACK, REP_ERR_UNSUP, REP_INFO,
-};
-use crate::nbd::{
-    ExportInfo, OptionHeader, OptionReply, RequestHeader, RequestStyle, encode_greeting,
-};
+use crate::nbd::constants::{FLAG_CAN_MULTI_CONN, FLAG_READ_ONLY, FLAG_SEND_FLUSH};
 use crate::nbd_client::Address;
+use crate::nbd_client::fake::{Disk, Fake, PATIENCE, SIZE, USUAL, finish};
 use crate::{
-    BlockingDevice, Buffer, Completion, Device, Driver, Durability, Error, ExtentKind, Kind,
-    Operation, Queue, Range, Request, Unmap,
+    BlockingDevice, Buffer, Device, Driver, Durability, Error, ExtentKind, Kind, Operation, Range,
+    Request, Unmap,
 };
 
-const SIZE: u64 = 1 << 20;
-const PATIENCE: Duration = Duration::from_mins(1);
 /// For tests in which it passes: longer than a living server's thread waits for its turn on a
 /// machine that has much else to do.
 const AWAY_MAX: Duration = Duration::from_secs(2);
-
-/// What a server has: a medium, a cache in front of it, and habits.
-struct Disk {
-    medium: Vec<u8>,
-    cache: BTreeMap<u64, Vec<u8>>,
-    flags: u16,
-    flush_count: usize,
-    write_count: usize,
-    /// How many more requests it answers before it crashes and forgets its cache.
-    crash_after: Option<u64>,
-    /// Requests are read and never answered.
-    silent: bool,
-    shutting_down: bool,
-    /// Writes are refused.
-    full: bool,
-    sockets: Vec<UnixStream>,
-}
-
-impl Disk {
-    fn read(&self, start: u64, len: usize) -> Vec<u8> {
-        let mut bytes = self.medium[start as usize..start as usize + len].to_vec();
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            if let Some(sector) = self.cache.get(&((start + at as u64) & !511)) {
-                *byte = sector[(start as usize + at) & 511];
-            }
-        }
-        bytes
-    }
-
-    fn write(&mut self, start: u64, data: &[u8]) {
-        for (sector, data) in (start / 512..).zip(data.chunks(512)) {
-            self.cache.insert(sector * 512, data.to_vec());
-        }
-    }
-
-    fn flush(&mut self) {
-        for (start, data) in std::mem::take(&mut self.cache) {
-            self.medium[start as usize..start as usize + data.len()].copy_from_slice(&data);
-        }
-    }
-}
-
-/// A server in this process, on a unix socket.
-struct Fake {
-    path: PathBuf,
-    disk: Arc<Mutex<Disk>>,
-}
-
-impl Fake {
-    fn start(flags: u16) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("ashlar-fake-{}-{number}.sock", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let disk = Disk {
-            medium: vec![0; SIZE as usize],
-            cache: BTreeMap::new(),
-            flags: FLAG_HAS_FLAGS | flags,
-            flush_count: 0,
-            write_count: 0,
-            crash_after: None,
-            silent: false,
-            shutting_down: false,
-            full: false,
-            sockets: Vec::new(),
-        };
-        let fake = Self {
-            path,
-            disk: Arc::new(Mutex::new(disk)),
-        };
-        fake.listen();
-        fake
-    }
-
-    /// Takes clients, until the socket is removed.
-    fn listen(&self) {
-        let listener = UnixListener::bind(&self.path).unwrap();
-        let (disk, path) = (Arc::clone(&self.disk), self.path.clone());
-        thread::spawn(move || {
-            while let Ok((socket, _)) = listener.accept() {
-                if !path.exists() {
-                    return;
-                }
-                let disk = Arc::clone(&disk);
-                disk.lock()
-                    .unwrap()
-                    .sockets
-                    .push(socket.try_clone().unwrap());
-                thread::spawn(move || serve(socket, &disk));
-            }
-        });
-    }
-
-    /// No server is there any more; what was not flushed is forgotten.
-    fn kill(&self) {
-        let wake = UnixStream::connect(&self.path);
-        std::fs::remove_file(&self.path).unwrap();
-        drop((wake, UnixStream::connect(&self.path)));
-        let mut disk = self.lock();
-        disk.cache.clear();
-        for socket in disk.sockets.drain(..) {
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Disk> {
-        self.disk.lock().unwrap()
-    }
-
-    fn open(&self, timeout: Duration) -> ReconnectingDevice {
-        ReconnectingDevice::open(Address::unix(&self.path, ""), timeout).unwrap()
-    }
-}
-
-impl Drop for Fake {
-    fn drop(&mut self) {
-        if self.path.exists() {
-            self.kill();
-        }
-    }
-}
-
-const USUAL: u16 = FLAG_SEND_FLUSH | FLAG_SEND_FUA | FLAG_SEND_WRITE_ZEROES;
-
-fn serve(mut socket: UnixStream, disk: &Mutex<Disk>) -> Option<()> {
-    shake_hands(&mut socket, disk)?;
-    loop {
-        let mut header = [0; 28];
-        socket.read_exact(&mut header).ok()?;
-        let header = RequestHeader::decode(RequestStyle::Compact, &header).unwrap()?;
-        let mut data = vec![0; header.len as usize];
-        if header.command == CMD_WRITE {
-            socket.read_exact(&mut data).ok()?;
-        }
-        let mut disk = disk.lock().unwrap();
-        if header.command == CMD_DISC {
-            return None;
-        }
-        if disk.silent {
-            continue;
-        }
-        let mut code = 0;
-        let mut reply = Vec::new();
-        match header.command {
-            _ if disk.shutting_down => code = ESHUTDOWN,
-            CMD_READ => reply = disk.read(header.offset, header.len as usize),
-            CMD_WRITE | CMD_WRITE_ZEROES if disk.full => code = 28,
-            CMD_WRITE | CMD_WRITE_ZEROES => {
-                disk.write_count += 1;
-                disk.write(header.offset, &data);
-                if header.flags & CMD_FLAG_FUA != 0 {
-                    disk.flush();
-                }
-            }
-            CMD_FLUSH => {
-                disk.flush_count += 1;
-                disk.flush();
-            }
-            _ => code = 22,
-        }
-        if let Some(rest) = &mut disk.crash_after {
-            let Some(less) = rest.checked_sub(1) else {
-                disk.crash_after = None;
-                disk.cache.clear();
-                for socket in disk.sockets.drain(..) {
-                    let _ = socket.shutdown(Shutdown::Both);
-                }
-                return None;
-            };
-            *rest = less;
-        }
-        let mut bytes = 0x6744_6698_u32.to_be_bytes().to_vec();
-        bytes.extend(code.to_be_bytes());
-        bytes.extend(header.cookie.to_be_bytes());
-        bytes.extend(reply);
-        socket.write_all(&bytes).ok()?;
-        drop(disk);
-    }
-}
-
-fn shake_hands(socket: &mut UnixStream, disk: &Mutex<Disk>) -> Option<()> {
-    socket.write_all(&encode_greeting(3)).ok()?;
-    socket.read_exact(&mut [0; 4]).ok()?;
-    loop {
-        let mut header = [0; OptionHeader::LEN];
-        socket.read_exact(&mut header).ok()?;
-        let header = OptionHeader::decode(&header).unwrap();
-        socket.read_exact(&mut vec![0; header.len as usize]).ok()?;
-        let mut out = Vec::new();
-        let is_last = header.option == OPT_GO;
-        if is_last {
-            let disk = disk.lock().unwrap();
-            let size = disk.medium.len() as u64;
-            let info = ExportInfo::Export {
-                size,
-                flags: disk.flags,
-            };
-            OptionReply::encode(&mut out, OPT_GO, REP_INFO, &info.encode());
-        }
-        let answer = if is_last { REP_ACK } else { REP_ERR_UNSUP };
-        OptionReply::encode(&mut out, header.option, answer, b"");
-        socket.write_all(&out).ok()?;
-        if is_last {
-            return Some(());
-        }
-    }
-}
-
-/// Answers `count` requests, whatever happens first.
-fn finish(queue: &mut dyn Queue, driver: &Driver, count: usize) -> Vec<Completion> {
-    let mut done = Vec::new();
-    let end = Instant::now() + PATIENCE;
-    while done.len() < count {
-        queue.poll(&mut done);
-        assert!(
-            Instant::now() < end,
-            "{} of {count} answers came",
-            done.len()
-        );
-        if done.len() < count {
-            driver.wait(&mut [], Some(Duration::from_secs(1))).unwrap();
-        }
-    }
-    done
-}
 
 fn error_of(result: crate::Result<()>, words: &str) -> Error {
     let error = result.expect_err(words);
@@ -538,6 +299,66 @@ fn goodbyes_are_understood_and_repetition_ends() {
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(fake.lock().medium[..512], [3; 512]);
+}
+
+/// What was sent and never answered may have been done: a server that comes back with it is known
+/// again.
+#[test]
+fn unanswered_writes_may_be_there() {
+    let fake = Fake::start(USUAL);
+    let device = fake.open(Duration::from_millis(300));
+    device.mark(0, vec![0; 512], "it is not known again");
+    let mut io = BlockingDevice::open(&device).unwrap();
+    fake.lock().shutting_down = true;
+    error_of(io.write_at(&[3; 512], 0), "has been away for");
+    let mut disk = fake.lock();
+    disk.medium[..512].fill(3);
+    disk.shutting_down = false;
+    drop(disk);
+    let end = Instant::now() + PATIENCE;
+    let mut bytes = [0; 512];
+    while let Err(error) = io.read_at(&mut bytes, 0) {
+        let text = error.to_string();
+        assert!(text.contains("away") && Instant::now() < end, "{text}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(bytes, [3; 512]);
+}
+
+/// A loss during the flush that makes room in the journal is a loss like any other: the writes
+/// are repeated and the flush, too.
+#[test]
+fn lost_flushes_of_its_own_are_repeated() {
+    const COUNT: u64 = 16;
+    let fake = Fake::start(USUAL);
+    fake.lock().medium.resize((COUNT as usize) << 20, 0);
+    let device = fake.open(PATIENCE);
+    let driver = Driver::new().unwrap();
+    let mut queue = device.open_queue(&driver).unwrap();
+    // So many make it a flush, which is not answered.
+    fake.lock().crash_after = Some(COUNT);
+    for index in 0..COUNT {
+        let data = Buffer::copy_of(&[index as u8; 1 << 20]);
+        queue.submit(Request::write(
+            index,
+            index << 20,
+            Durability::Volatile,
+            data,
+        ));
+    }
+    for answer in finish(&mut *queue, &driver, COUNT as usize) {
+        answer.result.unwrap();
+    }
+    let end = Instant::now() + PATIENCE;
+    while fake.lock().crash_after.is_some() {
+        assert!(Instant::now() < end, "a flush is made");
+        thread::sleep(Duration::from_millis(1));
+    }
+    queue.submit(Request::flush(COUNT));
+    finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
+    let disk = fake.lock();
+    let holds = |index| disk.medium[(index << 20) as usize] == index as u8;
+    assert!((0..COUNT).all(holds));
 }
 
 /// What cannot be repeated fails the flush, and every later one.
