@@ -28,6 +28,11 @@ fn files_are_what_holds_them() {
 
     let named = Named::new("held", 8192);
     let device = FileDevice::open(&named.path, Access::ReadWrite).expect("opens");
+    for (access, discards) in [(Access::ReadWrite, true), (Access::ReadOnly, false)] {
+        let info = FileDevice::open(&named.path, access).expect("opens").info();
+        assert_eq!(info.discard_granularity > 0, discards);
+        assert_eq!(info.discard_zeroes, discards);
+    }
     let stat = stat(&device);
     let disk = format!(
         "/sys/dev/block/{}:{}",

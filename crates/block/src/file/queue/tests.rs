@@ -38,8 +38,12 @@ fn what_is_in_flight_is_counted() {
             driver.wait(&mut [], None).expect("they are answered");
         }
     }
-    let number = queue.number.expect("it has asked the engine");
+    queue.read = Path::Inline;
     queue.submit(read(3));
+    assert_eq!(queue.in_flight(), 1, "it is done, and not handed out");
+    queue.read = Path::Engine;
+    let number = queue.number.expect("it has asked the engine");
+    queue.submit(read(4));
     drop(queue);
     let next = driver.open_queue().expect("there is an engine");
     assert_eq!(next, number, "the place is free");

@@ -63,6 +63,23 @@ fn transfers_go_on_where_they_stopped() {
     assert!(error.to_string().contains("at byte 8192"), "{error}");
 }
 
+/// Past the page cache a transfer goes on at whole blocks only.
+#[test]
+fn direct_transfers_stop_within_a_block() {
+    let mut shared = shared();
+    std::sync::Arc::get_mut(&mut shared).unwrap().read = crate::file::probe::Path::Engine;
+    assert!(shared.is_direct());
+    let whole = [(Action::Write, 4096), (Action::Write, 4096)];
+    play(&shared, write(Durability::Volatile), &whole).unwrap();
+    let error = play(
+        &shared,
+        write(Durability::Volatile),
+        &[(Action::Write, 100)],
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("at byte 4196"), "{error}");
+}
+
 #[test]
 fn durable_writes_without_the_flag_are_flushed() {
     // A file that knows no durable write gets a write and a sync, and is not asked again.
