@@ -1,5 +1,6 @@
 //! Runs cargo-mutants over an area, and counts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -73,14 +74,19 @@ pub(super) fn run(
     let output = tree.output(area.name)?;
     let mut command = tree.cargo();
     command.args(["mutants", "--in-place", "--package", area.package]);
-    for file in area.files {
-        command.args(["--file", file]);
-    }
     if let Some(names) = only {
+        // Mutants that leave out a field come whatever is asked for; not from other files.
+        let file = |name: &String| name.split(':').next().map(str::to_owned);
+        for file in names.iter().filter_map(file).collect::<BTreeSet<_>>() {
+            command.args(["--file", &file]);
+        }
         for name in names {
             command.args(["--re", &exactly(name)]);
         }
     } else {
+        for file in area.files {
+            command.args(["--file", file]);
+        }
         let shard = format!("{}/{}", part.number - 1, part.of);
         command.args(["--shard", &shard, "--sharding", "round-robin"]);
     }
