@@ -10,6 +10,8 @@ use block::file::{Access, Caching, Claim, FileDevice, FileOptions};
 use block::{BlockingDevice, Buffer, Device, Driver, EngineKind, Kind, Range, Request, Unmap};
 
 const SIZE: u64 = 8 << 20;
+/// A sector more: whole sectors, and no whole blocks of 4096 bytes.
+const TAIL_SIZE: u64 = SIZE + 512;
 
 /// A loop device that goes when this is dropped.
 struct Loop {
@@ -21,7 +23,7 @@ impl Loop {
     /// `None` where loop devices cannot be made.
     fn attach(name: &str, arguments: &[&str]) -> Option<Self> {
         let image = std::env::temp_dir().join(format!("ashlar-{name}-{}", std::process::id()));
-        File::create(&image).unwrap().set_len(SIZE).unwrap();
+        File::create(&image).unwrap().set_len(TAIL_SIZE).unwrap();
         let losetup = Command::new("losetup")
             .args(["--find", "--show"])
             .args(arguments)
@@ -65,9 +67,13 @@ fn disks_of_both_block_sizes() {
         };
         let device = open(&disk.path, Access::ReadWrite, Claim::Shared).unwrap();
         let info = device.info();
-        assert_eq!((info.size, info.logical_block as usize), (SIZE, block));
+        // The rest that is no whole block is none of the disk's.
+        let size = TAIL_SIZE / block as u64 * block as u64;
+        assert_eq!((info.size, info.logical_block as usize), (size, block));
         assert!(info.physical_block >= info.logical_block);
         assert!(info.discard_granularity > 0 && info.durable && !info.read_only);
+        let read_only = open(&disk.path, Access::ReadOnly, Claim::Shared).unwrap();
+        assert_eq!(read_only.info().discard_granularity, 0);
         let mut drivers = vec![Driver::with_engine(EngineKind::Threads).unwrap()];
         drivers.extend(Driver::with_engine(EngineKind::Uring));
         for driver in drivers {
