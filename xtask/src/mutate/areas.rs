@@ -116,7 +116,6 @@ pub(super) const AREAS: &[Area] = &[
             Integration("block"),
             EndToEnd("durability::"),
             EndToEnd("attach::"),
-            EndToEnd("mishaps::"),
         ],
     },
     Area {
