@@ -38,6 +38,8 @@ pub(super) struct Disk {
     pub(super) longest: u64,
     /// What it says of the sizes that it takes.
     pub(super) sizes: Option<Sizes>,
+    /// Its answer to whoever chooses the export, if it refuses: `REP_ERR_…`.
+    pub(super) refusal: Option<u32>,
     /// How many more requests it answers before it crashes and forgets its cache.
     pub(super) crash_after: Option<u64>,
     /// Requests are read and never answered.
@@ -92,6 +94,7 @@ impl Fake {
             write_count: 0,
             longest: 0,
             sizes: None,
+            refusal: None,
             crash_after: None,
             silent: false,
             shutting_down: false,
@@ -223,8 +226,10 @@ fn shake_hands(socket: &mut UnixStream, disk: &Mutex<Disk>) -> Option<()> {
         socket.read_exact(&mut vec![0; header.len as usize]).ok()?;
         let mut out = Vec::new();
         let is_last = header.option == OPT_GO;
+        let mut answer = if is_last { REP_ACK } else { REP_ERR_UNSUP };
         if is_last {
             let disk = disk.lock().unwrap();
+            answer = disk.refusal.unwrap_or(answer);
             let size = disk.medium.len() as u64;
             let info = ExportInfo::Export {
                 size,
@@ -236,7 +241,6 @@ fn shake_hands(socket: &mut UnixStream, disk: &Mutex<Disk>) -> Option<()> {
                 OptionReply::encode(&mut out, OPT_GO, REP_INFO, &info);
             }
         }
-        let answer = if is_last { REP_ACK } else { REP_ERR_UNSUP };
         OptionReply::encode(&mut out, header.option, answer, b"");
         socket.write_all(&out).ok()?;
         if is_last {

@@ -5,11 +5,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::fake::{Disk, Fake, USUAL, finish};
+use super::fake::{Disk, Fake, SIZE, USUAL, finish};
 use super::{Address, NbdDevice};
 use crate::nbd::constants::{
     FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, OPT_GO,
-    OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_UNSUP, REP_INFO,
+    OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_TLS_REQD, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO,
 };
 use crate::nbd::{
     ExportInfo, HeadBytes, OptionHeader, OptionReply, ReplyStyle, Sizes, encode_greeting,
@@ -140,6 +140,27 @@ fn honest_replies_are_understood() {
     chunks.extend_from_slice(&256_u32.to_be_bytes());
     let read = read_from(ReplyStyle::Structured, chunks).unwrap();
     assert_eq!((&read[..256], &read[256..]), (&[0; 256][..], &[7; 256][..]));
+    // Data, and a chunk that says no more than that this was all.
+    let mut chunks = data(0, 512);
+    chunks[5] = 0;
+    chunks.extend_from_slice(&data(0, 0));
+    let read = read_from(ReplyStyle::Structured, chunks);
+    assert_eq!(read.unwrap(), [7; 512]);
+}
+
+/// A long read comes in pieces, each of which goes where it belongs.
+#[test]
+fn long_reads_come_in_pieces() {
+    let fake = Fake::start(USUAL);
+    let bytes: Vec<u8> = (0..SIZE).map(|at| (at % 251) as u8).collect();
+    fake.lock().medium.clone_from(&bytes);
+    let device = NbdDevice::connect(Address::unix(&fake.path, "")).unwrap();
+    let driver = Driver::new().unwrap();
+    let mut queue = device.open_queue(&driver).unwrap();
+    queue.submit(Request::read(1, 0, Buffer::zeroed(bytes.len())));
+    let answer = finish(&mut *queue, &driver, 1).remove(0);
+    answer.result.unwrap();
+    assert!(answer.buffer[..] == bytes);
 }
 
 #[test]
@@ -168,6 +189,10 @@ fn lies_end_the_connection_and_nothing_else() {
     let mut stranger = data(0, 512);
     stranger[15] = 9;
     assert_eq!(kind(stranger), Kind::Gone, "a cookie that nobody has");
+    let mut unfinished = data(0, 0);
+    unfinished[5] = 0;
+    let error = read_from(ReplyStyle::Structured, unfinished).unwrap_err();
+    assert!(error.to_string().contains("a chunk of kind 0"), "{error}");
     let none = HeadBytes::done(ReplyStyle::Extended, 0, 0);
     assert_eq!(kind(none.as_slice().to_vec()), Kind::Gone);
 }
@@ -184,6 +209,19 @@ fn what_is_lost_stays_lost() {
     }
     let _ = std::fs::remove_file(&path);
     assert!(NbdDevice::connect(Address::unix(&path, "")).is_err());
+}
+
+/// Who is refused because of TLS is told how to ask for it; of any other reason that is no part.
+#[test]
+fn refusals_of_the_export_name_their_remedy() {
+    for (code, wants_tls) in [(REP_ERR_TLS_REQD, true), (REP_ERR_UNKNOWN, false)] {
+        let fake = Fake::start(USUAL);
+        fake.lock().refusal = Some(code);
+        let error = NbdDevice::connect(Address::unix(&fake.path, "")).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("the server refuses"), "{text}");
+        assert_eq!(text.contains("write nbds://"), wants_tls, "{text}");
+    }
 }
 
 /// Only one queue writes, unless a flush covers what came over all connections.

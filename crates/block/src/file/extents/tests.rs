@@ -50,6 +50,21 @@ fn files_that_do_not_tell_are_data() {
     assert_eq!(found[0].kind, ExtentKind::Data);
 }
 
+/// Each extent has a byte at least, also where a file contradicts itself: `/dev/zero` says that its
+/// first byte begins both data and a hole.
+#[test]
+fn contradictions_are_passed_over() {
+    let mut shared = {
+        let device = device();
+        device.shared()
+    };
+    let zero = std::fs::File::open("/dev/zero").expect("every machine has it");
+    Arc::get_mut(&mut shared).expect("the device is gone").file = zero.into();
+    let found = extents(&shared, Range::new(0, 8192), 8).expect("is inside");
+    let (len, kind) = (8, ExtentKind::Data);
+    assert_eq!(found, [Extent { len, kind }]);
+}
+
 /// Neighbours of one kind become one, of which nothing is lost.
 #[test]
 fn neighbours_are_merged() {

@@ -57,6 +57,25 @@ fn the_largest_block_below_counts() {
     assert_eq!(disk(&mapped, DEPTH_MAX), UNKNOWN, "it ends");
 }
 
+/// What lies at the bottom of a stack of devices counts, as long as the stack is no deeper than any
+/// that somebody builds; of a deeper one nothing is known.
+#[test]
+fn stacks_have_a_bottom() {
+    let sysfs = Sysfs::new("stack");
+    let mut top = sysfs.disk("sda", &[(QUEUE, "16384\n")]);
+    let mut found = Vec::new();
+    for height in 0..=DEPTH_MAX {
+        let over = sysfs.disk(&format!("dm-{height}"), &[(QUEUE, "512\n")]);
+        std::fs::create_dir(over.join("slaves")).expect("a directory");
+        std::os::unix::fs::symlink(&top, over.join("slaves/below")).expect("a link");
+        found.push(disk(&over, 0));
+        top = over;
+    }
+    let unknown = found.pop();
+    assert!(found.iter().all(|&block| block == 16384), "{found:?}");
+    assert_eq!(unknown, Some(UNKNOWN));
+}
+
 /// A file has the block of its file system or of the disk, whichever is larger; a file system that
 /// says nothing, or nonsense, has the usual one.
 #[test]

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags};
 
-use super::{Backing, Path, Probed, choose_direct, number};
+use super::{Backing, Path, Probed, choose_direct, describe_disk, number};
 use crate::file::tests::Named;
 use crate::file::{Access, Caching, FileDevice};
 use crate::{BLOCK_ALIGN, Device, Info};
@@ -13,6 +13,18 @@ use crate::{BLOCK_ALIGN, Device, Info};
 fn stat(file: impl AsFd) -> Statx {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
     rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, wanted).expect("it is open")
+}
+
+/// What is known before anything was asked.
+fn probed(backing: Backing, size: u64) -> Probed {
+    Probed {
+        info: Info::new("probed", size),
+        backing,
+        read: Path::CacheFirst,
+        write: Path::Engine,
+        memory_align: 1,
+        tail: 0,
+    }
 }
 
 /// A file in memory is not durable, and no call for it waits; on a disk it is as the disk says.
@@ -47,6 +59,20 @@ fn files_are_what_holds_them() {
     }
 }
 
+/// Only whole blocks of a disk are used.
+#[test]
+fn disks_end_with_a_whole_block() {
+    // A file in place of the disk: it knows no blocks of its own, so they are sectors.
+    let named = Named::new("disk", 0);
+    let file = named.open();
+    let mut stat = stat(&file);
+    (stat.stx_rdev_major, stat.stx_rdev_minor) = (4095, 1_048_575);
+    let mut probed = probed(Backing::Disk, 10_000);
+    describe_disk(file.as_fd(), &stat, &mut probed).expect("may be written to");
+    assert_eq!((probed.info.size, probed.info.logical_block), (9728, 512));
+    assert_eq!(probed.info.discard_granularity, 0);
+}
+
 /// Numbers of sysfs are read from the device or, for a partition, from its disk.
 #[test]
 fn numbers_are_read() {
@@ -78,14 +104,7 @@ fn direct_io_is_chosen_where_it_fits() {
             stat.stx_mask & !dioalign
         };
         (stat.stx_dio_mem_align, stat.stx_dio_offset_align) = (memory, offset);
-        let mut probed = Probed {
-            info: Info::new("chosen", 64 << 10),
-            backing: Backing::File,
-            read: Path::CacheFirst,
-            write: Path::Engine,
-            memory_align: 1,
-            tail: 0,
-        };
+        let mut probed = probed(Backing::File, 64 << 10);
         choose_direct(file.as_fd(), &stat, caching, &mut probed).expect("it is open");
         let flags = rustix::fs::fcntl_getfl(&file).expect("it is open");
         let is_direct = probed.read == Path::Engine;

@@ -81,3 +81,19 @@ fn the_cache_is_asked_first_while_it_answers() {
     };
     assert_eq!(queue.read, wanted);
 }
+
+/// A file that knows no reads from the page cache alone, such as those of `/proc`, is asked for one
+/// only once.
+#[test]
+fn who_cannot_answer_from_the_cache_is_not_asked_again() {
+    let named = Named::new("refusing", 8192);
+    let mut shared = shared(&named);
+    let refusing = std::fs::File::open("/proc/self/status").expect("every process has it");
+    Arc::get_mut(&mut shared).expect("the device is gone").file = refusing.into();
+    let driver = Driver::new().expect("an engine");
+    let mut queue = FileQueue::new(shared, &driver);
+    queue.read = Path::CacheFirst;
+    queue.submit(read(1));
+    assert_eq!(queue.read, Path::Engine);
+    assert_eq!(queue.in_flight(), 1, "the engine reads it");
+}

@@ -205,6 +205,7 @@ fn another_disk_is_not_written_to() {
         io.write_at(&[5; 512], 4096).unwrap();
         io.flush().unwrap();
         io.write_at(&[6; 512], 8192).unwrap();
+        assert!(device.is_usable());
         fake.kill();
         let other = if is_older {
             before
@@ -338,7 +339,8 @@ fn lost_flushes_of_its_own_are_repeated() {
     // So many make it a flush, which is not answered.
     fake.lock().crash_after = Some(COUNT);
     for index in 0..COUNT {
-        let data = Buffer::copy_of(&[index as u8; 1 << 20]);
+        let mut data = Buffer::zeroed(1 << 20);
+        data.fill(index as u8);
         queue.submit(Request::write(
             index,
             index << 20,
