@@ -103,6 +103,7 @@ fn groups_ever(scan: &Scan) -> Result<BTreeMap<Uuid, u64>> {
 /// becomes `--devices=a.img,b.img`.
 pub(super) fn without_folders(line: &str) -> String {
     let is_end = |c: char| matches!(c, ' ' | ',' | '=' | ':');
+    // What ends a word is no slash: it stays with the last part.
     line.split_inclusive(is_end).map(file_name).collect()
 }
 

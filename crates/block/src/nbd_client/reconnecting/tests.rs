@@ -12,8 +12,8 @@ use crate::nbd::constants::{FLAG_CAN_MULTI_CONN, FLAG_READ_ONLY, FLAG_SEND_FLUSH
 use crate::nbd_client::Address;
 use crate::nbd_client::fake::{Disk, Fake, PATIENCE, SIZE, USUAL, finish};
 use crate::{
-    BlockingDevice, Buffer, Device, Driver, Durability, Error, ExtentKind, Kind, Operation, Range,
-    Request, Unmap,
+    BlockingDevice, Buffer, Device, Driver, Durability, Error, ExtentKind, Kind, Operation, Queue,
+    Range, Request, Unmap,
 };
 
 /// For tests in which it passes: longer than a living server's thread waits for its turn on a
@@ -24,6 +24,32 @@ fn error_of(result: crate::Result<()>, words: &str) -> Error {
     let error = result.expect_err(words);
     assert!(error.to_string().contains(words), "{error}");
     error
+}
+
+/// Writes `count` pieces of 1 MiB, each full of its number, and waits for all.
+fn write_pieces(queue: &mut dyn Queue, driver: &Driver, count: u64) {
+    for index in 0..count {
+        let mut data = Buffer::zeroed(1 << 20);
+        data.fill(index as u8);
+        let (start, volatile) = (index << 20, Durability::Volatile);
+        queue.submit(Request::write(index, start, volatile, data));
+    }
+    for answer in finish(queue, driver, count as usize) {
+        answer.result.unwrap();
+        assert_eq!(answer.buffer.len(), 1 << 20);
+    }
+}
+
+/// The medium has all of them.
+fn assert_pieces(fake: &Fake, count: u64) {
+    let disk = fake.lock();
+    assert_eq!(disk.medium.len() as u64, count << 20);
+    for (index, piece) in disk.medium.chunks(1 << 20).enumerate() {
+        assert!(
+            piece.iter().all(|byte| *byte == index as u8),
+            "piece {index}"
+        );
+    }
 }
 
 /// The next number of a sequence that looks random.
@@ -338,19 +364,7 @@ fn lost_flushes_of_its_own_are_repeated() {
     let mut queue = device.open_queue(&driver).unwrap();
     // So many make it a flush, which is not answered.
     fake.lock().crash_after = Some(COUNT);
-    for index in 0..COUNT {
-        let mut data = Buffer::zeroed(1 << 20);
-        data.fill(index as u8);
-        queue.submit(Request::write(
-            index,
-            index << 20,
-            Durability::Volatile,
-            data,
-        ));
-    }
-    for answer in finish(&mut *queue, &driver, COUNT as usize) {
-        answer.result.unwrap();
-    }
+    write_pieces(&mut *queue, &driver, COUNT);
     let end = Instant::now() + PATIENCE;
     while fake.lock().crash_after.is_some() {
         assert!(Instant::now() < end, "a flush is made");
@@ -358,9 +372,7 @@ fn lost_flushes_of_its_own_are_repeated() {
     }
     queue.submit(Request::flush(COUNT));
     finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
-    let disk = fake.lock();
-    let holds = |index| disk.medium[(index << 20) as usize] == index as u8;
-    assert!((0..COUNT).all(holds));
+    assert_pieces(&fake, COUNT);
 }
 
 /// What cannot be repeated fails the flush, and every later one.
@@ -407,27 +419,13 @@ fn memory_is_bounded() {
     let device = fake.open(PATIENCE);
     let driver = Driver::new().unwrap();
     let mut queue = device.open_queue(&driver).unwrap();
-    for index in 0..80 {
-        let mut buffer = Buffer::zeroed(1 << 20);
-        buffer.fill(index as u8);
-        queue.submit(Request::write(
-            index,
-            index << 20,
-            Durability::Volatile,
-            buffer,
-        ));
-    }
-    for answer in finish(&mut *queue, &driver, 80) {
-        answer.result.unwrap();
-        assert_eq!(answer.buffer.len(), 1 << 20);
-    }
+    write_pieces(&mut *queue, &driver, 80);
     assert!(fake.lock().flush_count >= 2, "the journal holds 32 MiB");
     fake.kill();
     fake.listen();
     queue.submit(Request::flush(0));
     finish(&mut *queue, &driver, 1).remove(0).result.unwrap();
-    let disk = fake.lock();
-    assert!((0..80).all(|index| disk.medium[(index << 20) + 77] == index as u8));
+    assert_pieces(&fake, 80);
 }
 
 /// Several threads share one connection; each gets its own answers.

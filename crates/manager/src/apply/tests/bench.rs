@@ -88,6 +88,15 @@ impl Bench {
         self.create_pvs_of(&["disks/a.img", "disks/b.img"], prompt)
     }
 
+    /// Adds a third disk, and makes a physical volume of each; the disks.
+    pub(super) fn create_three_pvs(&self) -> [&'static str; 3] {
+        self.folder.disk("disks/c.img", &[]);
+        let disks = ["disks/a.img", "disks/b.img", "disks/c.img"];
+        let made = self.create_pvs_of(&disks, &mut Quiet::yes());
+        made.expect("are made");
+        disks
+    }
+
     pub(super) fn create_pvs_of(&self, disks: &[&str], prompt: &mut Quiet) -> Result<Outcome> {
         let request = Request {
             changes_pvs: true,

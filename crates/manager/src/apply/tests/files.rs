@@ -334,11 +334,7 @@ fn the_next_change_repairs_labels() {
 #[test]
 fn labels_of_lost_groups_are_left_alone() {
     let bench = Bench::new();
-    bench.folder.disk("disks/c.img", &[]);
-    let disks = ["disks/a.img", "disks/b.img", "disks/c.img"];
-    bench
-        .create_pvs_of(&disks, &mut Quiet::yes())
-        .expect("are made");
+    bench.create_three_pvs();
     let head = std::fs::read(bench.folder.path("disks/c.img")).expect("is read");
     let mut label = Label::scan(&head[..2048]).label.expect("is there");
     label.pv.set_usage(PvUse::Used);

@@ -64,11 +64,7 @@ fn who_serves_a_group_changes_what_it_holds() {
 #[test]
 fn clones_are_not_changed_while_one_is_served() {
     let bench = Bench::new();
-    bench.folder.disk("disks/c.img", &[]);
-    let disks = ["disks/a.img", "disks/b.img", "disks/c.img"];
-    bench
-        .create_pvs_of(&disks, &mut Quiet::yes())
-        .expect("are made");
+    let disks = bench.create_three_pvs();
     bench.create_group_of("vg0", &disks[..2]);
     bench.create_group_of("vg1", &disks[2..]);
     let scan = bench.scan();
