@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use lvm::plan::group::{NewGroup, create_group, extend_group, reduce_group, rename_group};
-use lvm::plan::initialise::{AreaCount, NewPv};
-use lvm::plan::logical::{
-    Along, NewKind, NewVolume, Resize, Stripes, create_volume, remove_volumes, rename_volume,
-    resize_volume,
-};
-use lvm::plan::size::{ResizeTo, SizeArgument};
-use lvm::plan::{Author, Change};
-use manager::apply::{
+use ashlar::apply::{
     Disks, HostDisks, NewLabel, Planned, Quiet, Request, Session, area_states, find_device,
     find_pv, free_member, plan_device,
 };
-use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
-use manager::scan::{FoundVg, Options, Scan};
+use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
+use ashlar::scan::{FoundVg, Options, Scan};
+use lvm2::plan::group::{NewGroup, create_group, extend_group, reduce_group, rename_group};
+use lvm2::plan::initialise::{AreaCount, NewPv};
+use lvm2::plan::logical::{
+    Along, NewKind, NewVolume, Resize, Stripes, create_volume, remove_volumes, rename_volume,
+    resize_volume,
+};
+use lvm2::plan::size::{ResizeTo, SizeArgument};
+use lvm2::plan::{Author, Change};
 use tests::{Access, LoopDevice, Scratch, Stock};
 
 /// Three images that we and stock work on in turn.
@@ -65,7 +65,7 @@ impl Table {
     fn change(
         &self,
         request: &Request,
-        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
+        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> ashlar::Result<Planned>,
     ) {
         let disks = self.disks();
         let mut prompt = Quiet::yes();
@@ -79,7 +79,7 @@ impl Table {
         &self,
         group: &str,
         command: &str,
-        mut plan: impl FnMut(&Scan, &FoundVg, &mut Author<'_>) -> lvm::Result<Change>,
+        mut plan: impl FnMut(&Scan, &FoundVg, &mut Author<'_>) -> lvm2::Result<Change>,
     ) {
         let request = Request {
             groups: vec![group.to_owned()],

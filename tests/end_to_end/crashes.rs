@@ -5,8 +5,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use ashlar::explore::{Example, examples};
 use block::sim::Image;
-use manager::explore::{Example, examples};
 use tests::{Access, Finished, LoopDevice, Scratch, Stock};
 
 /// Kinds of findings that stock has a word for; the others are not wrong in its eyes.

@@ -3,17 +3,17 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use lvm::model::{self, VolumeGroup};
-use lvm::ondisk::Label;
-use lvm::plan::initialise::{AreaCount, Device, NewPv, Topology};
-use lvm::plan::logical::{
+use lvm2::model::{self, VolumeGroup};
+use lvm2::ondisk::Label;
+use lvm2::plan::initialise::{AreaCount, Device, NewPv, Topology};
+use lvm2::plan::logical::{
     Conversion, Initial, MirrorLog, MirrorOptions, MirrorState, NewKind, NewVolume, Stripes,
     convert_mirrors, create_volume,
 };
-use lvm::plan::size::{SizeArgument, parse_size};
-use lvm::plan::{Author, Change};
-use lvm::text::{Style, parse};
-use lvm::{Bytes, Result, Sectors, Uuid};
+use lvm2::plan::size::{SizeArgument, parse_size};
+use lvm2::plan::{Author, Change};
+use lvm2::text::{Style, parse};
+use lvm2::{Bytes, Result, Sectors, Uuid};
 use tests::{Access, LoopDevice, Scratch, Stock};
 
 const SIZE: u64 = 256 << 20;

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 
-use lvm::model::{self, Header, VolumeGroup};
-use lvm::text::Style;
-use manager::apply::{Disks, HostDisks};
-use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
-use manager::scan::Options;
+use ashlar::apply::{Disks, HostDisks};
+use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
+use ashlar::scan::Options;
+use lvm2::model::{self, Header, VolumeGroup};
+use lvm2::text::Style;
 use tests::{Access, Finished, LIMIT, LoopDevice, Scratch, Stock, Tool, ashlar};
 
 /// Lines of stock's that are about itself, about the machine, or about how to find help.

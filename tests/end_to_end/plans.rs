@@ -12,8 +12,8 @@ mod words;
 
 use std::fs;
 
-use lvm::model::{self, Header, VolumeGroup};
-use lvm::text::{Style, parse};
+use lvm2::model::{self, Header, VolumeGroup};
+use lvm2::text::{Style, parse};
 use tests::{Access, LoopDevice, Scratch, Stock};
 
 use words::{Machine, Said};

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use lvm::Bytes;
-use lvm::model;
-use lvm::ondisk::{AreaHeader, Label, RawLocation, Ring, Standing, Version, versions};
-use lvm::text::{Style, parse};
+use lvm2::Bytes;
+use lvm2::model;
+use lvm2::ondisk::{AreaHeader, Label, RawLocation, Ring, Standing, Version, versions};
+use lvm2::text::{Style, parse};
 use tests::{Access, Golden, LoopDevice, Stock};
 
 /// The disks were written by 44 commands, and no ring went round.

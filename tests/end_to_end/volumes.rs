@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use ashlar::lock::{LockByte, lock_pvs};
 use block::file::LockMode;
-use manager::lock::{LockByte, lock_pvs};
 use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar, sha256};
 
 /// The volumes whose types are served.

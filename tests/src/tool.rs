@@ -94,7 +94,7 @@ fn built() -> PathBuf {
             "--quiet",
             "--locked",
             "-p",
-            "cli",
+            "ashlar-cli",
             "--manifest-path",
             manifest,
         ])

@@ -17,9 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use block::file::{Access, Caching, FileDevice};
-use block::memory::MemoryDevice;
-use block::{Buffer, BufferPool, Completion, Device, Driver, EngineKind, Queue, Request, Result};
+use ashlar_block::file::{Access, Caching, FileDevice};
+use ashlar_block::memory::MemoryDevice;
+use ashlar_block::{
+    Buffer, BufferPool, Completion, Device, Driver, EngineKind, Queue, Request, Result,
+};
 
 const FILE_BYTES: u64 = 256 << 20;
 const MEMORY_BYTES: u64 = 64 << 20;

@@ -6,9 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use block::file::{Access, Caching, FileDevice};
-use block::memory::MemoryDevice;
-use block::{
+use ashlar_block::file::{Access, Caching, FileDevice};
+use ashlar_block::memory::MemoryDevice;
+use ashlar_block::{
     Buffer, BufferPool, Completion, Device, Driver, Durability, EngineKind, Operation, Queue,
     Range, Request, Unmap,
 };

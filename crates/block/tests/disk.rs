@@ -6,8 +6,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use block::file::{Access, Caching, Claim, FileDevice, FileOptions};
-use block::{BlockingDevice, Buffer, Device, Driver, EngineKind, Kind, Range, Request, Unmap};
+use ashlar_block::file::{Access, Caching, Claim, FileDevice, FileOptions};
+use ashlar_block::{
+    BlockingDevice, Buffer, Device, Driver, EngineKind, Kind, Range, Request, Unmap,
+};
 
 const SIZE: u64 = 8 << 20;
 /// A sector more: whole sectors, and no whole blocks of 4096 bytes.
@@ -51,7 +53,7 @@ impl Drop for Loop {
     }
 }
 
-fn open(path: &Path, access: Access, claim: Claim) -> block::Result<FileDevice> {
+fn open(path: &Path, access: Access, claim: Claim) -> ashlar_block::Result<FileDevice> {
     let mut options = FileOptions::new(access);
     options.claim = claim;
     FileDevice::open_with(path, options)

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar_export::nbd::{Access, Export, Exports, Limits, Listener, Server};
 use block::Device;
 use block::file::{Access as FileAccess, FileDevice};
 use block::memory::MemoryDevice;
-use export::nbd::{Access, Export, Exports, Limits, Listener, Server};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

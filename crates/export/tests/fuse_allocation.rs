@@ -9,9 +9,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use ashlar_export::fuse::{Access, FuseFile, Options};
+use ashlar_export::oom::{Outcome, protect};
 use block::memory::MemoryDevice;
-use export::fuse::{Access, FuseFile, Options};
-use export::oom::{Outcome, protect};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use counting::allocations;

@@ -9,10 +9,10 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar_export::nbd::{Access, Export, Exports, Server};
 use block::memory::MemoryDevice;
 use block::nbd_client::{Address, NbdDevice};
 use block::{BufferPool, Device, Driver, Durability, Operation, Range, Request, Unmap};
-use export::nbd::{Access, Export, Exports, Server};
 
 use counting::allocations;
 

@@ -2,14 +2,14 @@
 //!
 //! `cargo run --release -p lab --example files -- [MEMORY_MIB]…`
 
-use lab::component::Component;
-use lab::disk::catalog;
-use lab::filesystem::Options;
-use lab::filesystem::postmark::Outcome;
-use lab::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
-use lab::predict::files::{FilePrediction, Files, emulate};
-use lab::stats::median;
-use lab::workload::postmark::Settings;
+use ashlar_lab::component::Component;
+use ashlar_lab::disk::catalog;
+use ashlar_lab::filesystem::Options;
+use ashlar_lab::filesystem::postmark::Outcome;
+use ashlar_lab::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
+use ashlar_lab::predict::files::{FilePrediction, Files, emulate};
+use ashlar_lab::stats::median;
+use ashlar_lab::workload::postmark::Settings;
 
 const GIB: u64 = 1 << 30;
 

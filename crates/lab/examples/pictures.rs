@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use lab::experiment::{find, read};
-use lab::report::{Drawing, picture};
+use ashlar_lab::experiment::{find, read};
+use ashlar_lab::report::{Drawing, picture};
 
 /// File, experiment, what is drawn, of which arms, and the title.
 type Chart = (

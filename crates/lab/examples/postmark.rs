@@ -10,16 +10,16 @@
 
 use std::collections::BTreeMap;
 
-use lab::component::Component;
-use lab::disk::catalog;
-use lab::disk::drive::Model;
-use lab::filesystem::postmark::{self, Outcome};
-use lab::filesystem::{
+use ashlar_lab::component::Component;
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::drive::Model;
+use ashlar_lab::filesystem::postmark::{self, Outcome};
+use ashlar_lab::filesystem::{
     AccessTime, BLOCK, Barrier, Elevator, FileSystem, Index, Journaling, LogPlace, Options,
 };
-use lab::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
-use lab::stack;
-use lab::workload::postmark::Settings;
+use ashlar_lab::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
+use ashlar_lab::stack;
+use ashlar_lab::workload::postmark::Settings;
 
 const GIB: u64 = 1 << 30;
 /// Where an LV's first extent begins on its PV, as lvm2 of 2008 had it.

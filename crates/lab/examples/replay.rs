@@ -10,10 +10,10 @@
 use std::error::Error;
 use std::path::Path;
 
-use lab::disk::drive::{Drive, Operation};
-use lab::disk::import::{self, Files};
-use lab::disk::replay::{self, Comparison, Outcome, Request};
-use lab::disk::rotation::Angle;
+use ashlar_lab::disk::drive::{Drive, Operation};
+use ashlar_lab::disk::import::{self, Files};
+use ashlar_lab::disk::replay::{self, Comparison, Outcome, Request};
+use ashlar_lab::disk::rotation::Angle;
 
 #[path = "shared/fixtures.rs"]
 mod fixtures;

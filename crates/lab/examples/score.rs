@@ -9,10 +9,10 @@ use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 
-use lab::disk::profile::Profile;
-use lab::predict::cases::{self, Case};
-use lab::predict::emulate::{self, Outcome};
-use lab::predict::{Arrivals, Load, Medium, predict};
+use ashlar_lab::disk::profile::Profile;
+use ashlar_lab::predict::cases::{self, Case};
+use ashlar_lab::predict::emulate::{self, Outcome};
+use ashlar_lab::predict::{Arrivals, Load, Medium, predict};
 
 #[path = "shared/fixtures.rs"]
 mod fixtures;

@@ -1,8 +1,8 @@
 //! Prints how many requests per second of wall time an emulated drive serves, on one core, with
 //! 32 outstanding.
 
-use lab::disk::catalog;
-use lab::disk::profile::Scheduler;
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::profile::Scheduler;
 
 #[path = "shared/outstanding.rs"]
 mod outstanding;

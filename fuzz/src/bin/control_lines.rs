@@ -2,8 +2,8 @@
 //! what is understood can be said again and means the same.
 #![no_main]
 
+use ashlar::live::wire::{LINE_MAX, Reply, decode_reply, decode_request};
 use libfuzzer_sys::fuzz_target;
-use manager::live::wire::{LINE_MAX, Reply, decode_reply, decode_request};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(request) = decode_request(bytes) {

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lvm::ondisk::{LABEL_SCAN_SIZE, Label, checksum};
+use lvm2::ondisk::{LABEL_SCAN_SIZE, Label, checksum};
 
 const SECTOR: usize = 512;
 

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use libfuzzer_sys::fuzz_target;
-use lvm::Bytes;
-use lvm::ondisk::{AreaHeader, RawLocation, Ring, Span, checksum, versions};
+use lvm2::Bytes;
+use lvm2::ondisk::{AreaHeader, RawLocation, Ring, Span, checksum, versions};
 
 const START: u64 = 4096;
 const DEVICE: Bytes = Bytes(1 << 40);

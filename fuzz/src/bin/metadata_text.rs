@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lvm::text::{Printer, Style, parse};
+use lvm2::text::{Printer, Style, parse};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(root) = parse(bytes) else { return };

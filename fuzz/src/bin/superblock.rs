@@ -2,9 +2,9 @@
 //! none, soon; what is found needs something, and is cut by a volume without it.
 #![no_main]
 
+use ashlar::filesystem::{End, file_systems};
 use libfuzzer_sys::fuzz_target;
-use lvm::Bytes;
-use manager::filesystem::{End, file_systems};
+use lvm2::Bytes;
 
 fuzz_target!(|bytes: &[u8]| {
     let size = Bytes(bytes.len() as u64);

@@ -4,14 +4,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use lvm::Bytes;
-use lvm::model::{Area, LvId, Segment};
-use lvm::plan::pieces;
-use manager::activate::{self, Activator};
-use manager::apply::{Disks, HostDisks};
-use manager::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
-use manager::scan::{Options, Scan};
-use target::volume::{Access, Volume};
+use ashlar::activate::{self, Activator};
+use ashlar::apply::{Disks, HostDisks};
+use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
+use ashlar::scan::{Options, Scan};
+use dm::volume::{Access, Volume};
+use lvm2::Bytes;
+use lvm2::model::{Area, LvId, Segment};
+use lvm2::plan::pieces;
 use tests::{Scratch, Tool, ashlar};
 
 /// A group on images, and where it is.

@@ -1,19 +1,19 @@
 //! Command lines for both: stock gets the words, we get the arguments that they mean.
 
-use lvm::model::{AllocationPolicy, PvId, VolumeGroup};
-use lvm::ondisk::{AreaUse, Label};
-use lvm::plan::group::{
+use lvm2::model::{AllocationPolicy, PvId, VolumeGroup};
+use lvm2::ondisk::{AreaUse, Label};
+use lvm2::plan::group::{
     AreaState, GroupAttribute, Member, Resizing, change_group, extend_group, reduce_group,
 };
-use lvm::plan::logical::{
+use lvm2::plan::logical::{
     Along, AttributeChange, Autoactivation, NewKind, NewVolume, Permission, Resize, Skip, Start,
     Stripes, Zeroing, change_volume, create_volume, remove_volumes, rename_volume, resize_volume,
 };
-use lvm::plan::physical::{Allocatable, PvAttribute, PvSize, change_pv, resize_pv};
-use lvm::plan::places::Places;
-use lvm::plan::size::{ResizeTo, SizeArgument, parse_size};
-use lvm::plan::{Author, Change, Level};
-use lvm::{Result, Sectors, Uuid};
+use lvm2::plan::physical::{Allocatable, PvAttribute, PvSize, change_pv, resize_pv};
+use lvm2::plan::places::Places;
+use lvm2::plan::size::{ResizeTo, SizeArgument, parse_size};
+use lvm2::plan::{Author, Change, Level};
+use lvm2::{Result, Sectors, Uuid};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use tests::LoopDevice;
@@ -336,7 +336,7 @@ fn member(path: &str) -> Member {
 }
 
 fn areas(vg: &VolumeGroup) -> Vec<AreaState> {
-    let state = |pv: &lvm::model::PhysicalVolume| AreaState {
+    let state = |pv: &lvm2::model::PhysicalVolume| AreaState {
         pv: pv.uuid,
         area: 0,
         usage: AreaUse::Used,

@@ -175,7 +175,14 @@ fn built() -> Result<PathBuf, String> {
     }
     let status = Command::new("cargo")
         .current_dir(root())
-        .args(["build", "--quiet", "--locked", "--release", "-p", "cli"])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--release",
+            "-p",
+            "ashlar-cli",
+        ])
         .status()
         .map_err(|error| format!("cargo cannot be run: {error}"))?;
     if status.success() {

@@ -1,8 +1,8 @@
 //! Metadata: every command over one to three disks with one and two areas, cut at every moment.
 
+use ashlar::commit::{FlushPoint, FlushPolicy};
+use ashlar::explore::{CASES, Campaign, Case, Patience, Report, Rings, explore_faults};
 use block::sim::Random;
-use manager::commit::{FlushPoint, FlushPolicy};
-use manager::explore::{CASES, Campaign, Case, Patience, Report, Rings, explore_faults};
 
 use super::arguments::Arguments;
 

@@ -1,6 +1,6 @@
 //! Mirrors: data that was promised to be there, after cuts and without legs.
 
-use target::mirror::explore::{Campaign, Report, SeededFault};
+use dm::mirror::explore::{Campaign, Report, SeededFault};
 
 use super::arguments::Arguments;
 

@@ -1,6 +1,6 @@
 //! Two commands at the same time: every pair, in many orders, and every cut of each.
 
-use manager::explore::{Effort, RaceReport, Races, SeededFault};
+use ashlar::explore::{Effort, RaceReport, Races, SeededFault};
 
 use super::arguments::Arguments;
 

@@ -25,7 +25,7 @@ pub(super) fn build(size_max: u64) -> Result<PathBuf, String> {
     };
     let status = Command::new("cargo")
         .current_dir(root())
-        .args(["build", "--locked", "--profile", "dist", "-p", "cli"])
+        .args(["build", "--locked", "--profile", "dist", "-p", "ashlar-cli"])
         .args(["--target", target])
         .env("RUSTFLAGS", flags)
         .env("CC_x86_64_unknown_linux_musl", "cc")

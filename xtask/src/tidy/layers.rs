@@ -1,23 +1,23 @@
 //! The invariants of the architecture, and the picture of the crates.
 //!
 //! ```text
-//!   pure-lvm      lvm does no I/O: no files, sockets, processes, threads, clocks, randomness
-//!   no-lvm-words  block and target never mention a PV, VG or LV
+//!   pure-lvm      lvm2 does no I/O: no files, sockets, processes, threads, clocks, randomness
+//!   no-lvm-words  block and dm never mention a PV, VG or LV
 //!   engines-add   a target has no engine of its own: no file there is called *_uring.rs
-//!   one-writer    outside lvm only manager's commit makes bytes of metadata
+//!   one-writer    outside lvm2 only ashlar's commit makes bytes of metadata
 //!   direction     a crate depends only on crates below it in the picture
 //!   unsafe        stands only where a rule of the machine needs it
 //! ```
 //!
 //! `one-writer` works on names: what turns metadata into bytes that belong on a disk is called
-//! `encode` in `lvm::ondisk`, and its ring plans `RingWrite`s. In the crates that know `lvm`, only
-//! `manager/src/commit` and tests may use these words. To ask the compiler would take one crate
-//! more.
+//! `encode` in `lvm2::ondisk`, and its ring plans `RingWrite`s. In the crates that know `lvm2`,
+//! only `ashlar/src/commit` and tests may use these words. To ask the compiler would take one
+//! crate more.
 
 use super::finding::Finding;
 use super::source::{Source, words};
 
-/// Paths that `lvm` may not name, and why they would be I/O.
+/// Paths that `lvm2` may not name, and why they would be I/O.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::net",
@@ -45,34 +45,31 @@ const ENCODERS: &[&str] = &["encode", "RingWrite"];
 /// The picture: a crate and every crate below it.
 const BELOW: &[(&str, &[&str])] = &[
     ("block", &[]),
-    ("lvm", &[]),
-    ("target", &["block"]),
+    ("lvm2", &[]),
+    ("dm", &["block"]),
     ("export", &["block"]),
-    ("manager", &["block", "target", "lvm"]),
-    ("lab", &["block", "target", "export", "lvm", "manager"]),
-    (
-        "cli",
-        &["block", "target", "export", "lvm", "manager", "lab"],
-    ),
+    ("ashlar", &["block", "dm", "lvm2"]),
+    ("lab", &["block", "dm", "export", "lvm2", "ashlar"]),
+    ("cli", &["block", "dm", "export", "lvm2", "ashlar", "lab"]),
 ];
 
 /// Where `unsafe` may stand.
 const UNSAFE_PLACES: &[&str] = &[
     "crates/block/",
     "crates/export/",
-    "crates/target/src/raid/parity",
+    "crates/dm/src/raid/parity",
     // An allocator that counts cannot be written without it.
-    "crates/target/tests/allocation.rs",
+    "crates/dm/tests/allocation.rs",
 ];
 
 pub(crate) fn check(source: &Source, findings: &mut Vec<Finding>) {
-    if source.path.starts_with("crates/lvm/src/") && !source.is_test() {
+    if source.path.starts_with("crates/lvm2/src/") && !source.is_test() {
         check_pure(source, findings);
     }
-    if source.path.starts_with("crates/block/") || source.path.starts_with("crates/target/") {
+    if source.path.starts_with("crates/block/") || source.path.starts_with("crates/dm/") {
         check_lvm_words(source, findings);
     }
-    if source.path.starts_with("crates/target/") && source.path.contains("uring") {
+    if source.path.starts_with("crates/dm/") && source.path.contains("uring") {
         let message = "a target has no engine of its own: steps out, completions in";
         findings.push(Finding::new(&source.path, 1, "engines-add", message));
     }
@@ -90,7 +87,7 @@ fn check_pure(source: &Source, findings: &mut Vec<Finding>) {
                     .is_some_and(|rest| rest.starts_with("::"))
         });
         if let Some(bad) = hit {
-            let message = format!("lvm does no I/O: {bad} belongs to manager or block");
+            let message = format!("lvm2 does no I/O: {bad} belongs to ashlar or block");
             findings.push(Finding::new(&source.path, line, "pure-lvm", message));
         }
     }
@@ -162,8 +159,8 @@ fn mentions_lvm(word: &str) -> bool {
 }
 
 fn check_one_writer(source: &Source, findings: &mut Vec<Finding>) {
-    let knows_lvm = ["crates/manager/", "crates/lab/", "crates/cli/"];
-    let is_writer = source.path.starts_with("crates/manager/src/commit");
+    let knows_lvm = ["crates/ashlar/", "crates/lab/", "crates/cli/"];
+    let is_writer = source.path.starts_with("crates/ashlar/src/commit");
     if source.is_test() || is_writer || !knows_lvm.iter().any(|c| source.path.starts_with(c)) {
         return;
     }
@@ -174,7 +171,7 @@ fn check_one_writer(source: &Source, findings: &mut Vec<Finding>) {
     {
         let line = source.line_of(word.start);
         let message = format!(
-            "'{}': metadata is written by manager::commit only",
+            "'{}': metadata is written by ashlar::commit only",
             word.text
         );
         findings.push(Finding::new(&source.path, line, "one-writer", message));

@@ -3,7 +3,7 @@
 //! Names, letters and value kinds are LVM2's; the sentences are ours. A command names the flags
 //! and the groups of flags that it takes; the groups at the end are those that several share.
 
-use lvm::model::name::{NameOf, validate};
+use lvm2::model::name::{NameOf, validate};
 
 use super::table::Flag;
 use super::{Arguments, Error};

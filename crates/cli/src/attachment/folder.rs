@@ -8,10 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ashlar::lock::claim_record;
 use block::{Error, Kind, Result};
 use export::{fuse, loop_device};
-use lvm::model::{LvId, VolumeGroup};
-use manager::lock::claim_record;
+use lvm2::model::{LvId, VolumeGroup};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -72,7 +72,7 @@ pub(crate) struct HeldRecord {
 impl Runtime {
     /// Finds the runtime folder, and makes it if it is not there.
     pub(crate) fn open() -> Result<Self> {
-        let base = manager::live::runtime_folder();
+        let base = ashlar::live::runtime_folder();
         let base = base.map_err(|error| Error::new(Kind::Open, error.to_string()))?;
         let attached = base.join("attached");
         let mut builder = DirBuilder::new();
@@ -87,7 +87,7 @@ impl Runtime {
     /// The runtime directory, if anything was ever attached by this user since the machine started:
     /// for those who only look.
     pub(crate) fn if_there() -> Option<Self> {
-        let attached = manager::live::runtime_folder_if_there()?.join("attached");
+        let attached = ashlar::live::runtime_folder_if_there()?.join("attached");
         attached.is_dir().then_some(Self { attached })
     }
 

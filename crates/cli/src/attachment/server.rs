@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar::activate::MissingPolicy;
+use ashlar::live::wire::{Export, Way};
+use ashlar::live::{Client, Heard, Use};
 use block::trace::{Trace, Traced};
 use block::{Device, Error, Kind, Result};
 use export::fuse::{Access, FuseFile, Mount, Options};
 use export::loop_device::{self, LoopDevice, Resizer, usage};
-use manager::activate::MissingPolicy;
-use manager::live::wire::{Export, Way};
-use manager::live::{Client, Heard, Use};
 use signal_hook::iterator::Signals;
 
 use super::folder::{HeldRecord, Record, Runtime, is_mounted};
@@ -185,7 +185,7 @@ impl Server {
         };
         match client
             .heard(WATCH_INTERVAL)
-            .map_err(|error| of_manager(&error))?
+            .map_err(|error| of_library(&error))?
         {
             Heard::Nothing => Ok(()),
             Heard::Changed(volume) => {
@@ -196,7 +196,7 @@ impl Server {
                 if let Some(node) = &self.node {
                     let _ = node.resizer().refresh();
                 }
-                client.seen().map_err(|error| of_manager(&error))
+                client.seen().map_err(|error| of_library(&error))
             }
             Heard::Gone => {
                 let what = format!("{}: the process that served it has ended", self.what.volume);
@@ -248,7 +248,7 @@ impl Served {
                     way: Way::Fuse,
                 };
                 let served = client.export(&wanted, &[channel.as_fd()]);
-                let served = served.map_err(|error| of_manager(&error))?;
+                let served = served.map_err(|error| of_library(&error))?;
                 let block = served.first().map_or(0, |volume| volume.block);
                 Ok((Self::Remote(mount, client), block))
             }
@@ -269,20 +269,20 @@ impl Served {
             Self::Local(file, used) => {
                 let stopped = file.stop();
                 let closed = used.map_or(Ok(()), Use::close);
-                stopped.and(closed.map_err(|error| of_manager(&error)))
+                stopped.and(closed.map_err(|error| of_library(&error)))
             }
             Self::Remote(mut mount, mut client) => {
                 let removed = mount.remove();
                 client
                     .end()
-                    .map_err(|error| of_manager(&error))
+                    .map_err(|error| of_library(&error))
                     .and(removed)
             }
         }
     }
 }
 
-fn of_manager(error: &manager::Error) -> Error {
+fn of_library(error: &ashlar::Error) -> Error {
     Error::new(Kind::Io, error.to_string())
 }
 

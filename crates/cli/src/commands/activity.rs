@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use lvm::Uuid;
-use lvm::model::LvId;
-use manager::live::{SURVEY_MAX, Surveyed, survey};
+use ashlar::live::{SURVEY_MAX, Surveyed, survey};
+use lvm2::Uuid;
+use lvm2::model::LvId;
 
 use crate::attachment::{Attachment, Record, Runtime, State};
 use crate::output::{Active, Group, Live, Place, View};

@@ -12,16 +12,16 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
+use ashlar::apply::HostDisks;
+use ashlar::live::Client;
+use ashlar::scan;
+use dm::volume::Access as VolumeAccess;
 use export::fuse::{self, Access};
 use export::oom;
-use lvm::model::dm_name;
-use manager::apply::HostDisks;
-use manager::live::Client;
-use manager::scan;
+use lvm2::model::dm_name;
 use rustix::event::{PollFd, PollFlags};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use target::volume::Access as VolumeAccess;
 
 use super::Session;
 use super::interrupt::Beginning;
@@ -235,7 +235,7 @@ struct Found {
 }
 
 fn find(arguments: &Arguments, name: &str, session: &mut Session) -> Result<Found, Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let disks = session.disks(arguments)?;
     let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
     let volume = group.model.lv(lv);

@@ -1,6 +1,6 @@
 //! `ashlar cat`: the content of logical volumes, to standard output.
 
-use target::volume::Access;
+use dm::volume::Access;
 
 use super::Session;
 use super::cp::{Bar, Job, Outcome, RETRIES, Target};

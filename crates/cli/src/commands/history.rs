@@ -1,8 +1,8 @@
 //! `ashlar history`: the versions of a volume group's metadata that are still on its disks.
 
-use lvm::ondisk::Standing;
-use manager::history::{Newest, Version, history, past};
-use manager::scan::Scan;
+use ashlar::history::{Newest, Version, history, past};
+use ashlar::scan::Scan;
+use lvm2::ondisk::Standing;
 
 use super::Session;
 use super::display::Values;
@@ -50,8 +50,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let found = match scan.find_group(name) {
         Ok(group) => history(&scan, group),
         Err(error) => {
-            let failed = |error: manager::Error| Error::failed(error.to_string());
-            let is_absent = error.kind() == manager::Kind::NotFound;
+            let failed = |error: ashlar::Error| Error::failed(error.to_string());
+            let is_absent = error.kind() == ashlar::Kind::NotFound;
             let plain = name.strip_prefix("/dev/").unwrap_or(name);
             let past = if is_absent {
                 past(&scan, plain).map_err(failed)?
@@ -121,8 +121,8 @@ fn list(session: &mut Session, scan: &Scan, versions: &[Version]) -> Result<(), 
     Ok(())
 }
 
-fn visible(group: &lvm::model::VolumeGroup) -> usize {
-    let relations = lvm::model::Relations::of(group);
+fn visible(group: &lvm2::model::VolumeGroup) -> usize {
+    let relations = lvm2::model::Relations::of(group);
     group
         .lvs()
         .filter(|(lv, _)| relations.is_visible(group, *lv))

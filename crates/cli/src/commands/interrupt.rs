@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
-use manager::lock::Interrupt;
+use ashlar::lock::Interrupt;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_default};

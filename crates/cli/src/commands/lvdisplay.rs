@@ -1,6 +1,6 @@
 //! `lvdisplay`: each logical volume as a list of labels and values, or one line of colons.
 
-use lvm::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, SegmentType};
+use lvm2::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, SegmentType};
 
 use super::Session;
 use super::display::{Values, write_access};
@@ -71,7 +71,7 @@ fn colons(group: &Group, lv: LvId) -> String {
     let volume = group.vg.lv(lv);
     let access = if volume.is_writable() { 3 } else { 1 };
     let policy = volume.allocation.map_or(0, |policy| {
-        use lvm::model::AllocationPolicy as Policy;
+        use lvm2::model::AllocationPolicy as Policy;
         // Stock prints the number that it uses itself.
         match policy {
             Policy::Contiguous => 2,

@@ -1,6 +1,6 @@
 //! `lvscan`: one line for each logical volume: its path, size and state.
 
-use lvm::model::{AllocationPolicy, LvId};
+use lvm2::model::{AllocationPolicy, LvId};
 
 use super::Session;
 use super::display::Values;

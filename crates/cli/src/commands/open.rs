@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use manager::activate::{Activator, MissingPolicy, Options};
-use target::table::Layout;
-use target::volume::{Access, Volume};
+use ashlar::activate::{Activator, MissingPolicy, Options};
+use dm::table::Layout;
+use dm::volume::{Access, Volume};
 
 use super::Session;
 use super::session::Disks;
@@ -95,10 +95,10 @@ impl<'a> Opener<'a> {
 }
 
 /// Why something cannot be written, and what can be done all the same.
-pub(super) fn unwritable(error: &manager::Error) -> Error {
+pub(super) fn unwritable(error: &ashlar::Error) -> Error {
     Error::failed(format!("{error} (--readonly only reads)"))
 }
 
-fn failed(error: &manager::Error) -> Error {
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

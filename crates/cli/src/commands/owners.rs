@@ -1,6 +1,6 @@
 //! `owners`: which processes serve which volumes.
 
-use manager::live::{MirrorStatus, SURVEY_MAX, Surveyed, VolumeStatus, survey};
+use ashlar::live::{MirrorStatus, SURVEY_MAX, Surveyed, VolumeStatus, survey};
 
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, flags};

@@ -3,10 +3,10 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use lvm::Bytes;
-use lvm::ondisk::{AreaHeader, Ring, Span, Version, versions};
-use manager::host::Location;
-use manager::scan::Source;
+use ashlar::host::Location;
+use ashlar::scan::Source;
+use lvm2::Bytes;
+use lvm2::ondisk::{AreaHeader, Ring, Span, Version, versions};
 
 use super::Session;
 use super::report::wrong_word;
@@ -308,7 +308,7 @@ fn save(path: &str, bytes: &[u8]) -> Result<(), Error> {
 
 /// `metadata text at 708608 crc 0xc27d44fc # vgname vg0 seqno 44`
 fn describe_text(at: u64, text: &[u8]) -> String {
-    let crc = lvm::ondisk::checksum(text);
+    let crc = lvm2::ondisk::checksum(text);
     let shown = String::from_utf8_lossy(text);
     let name = shown
         .lines()

@@ -1,8 +1,8 @@
 //! `pvdisplay`: each physical volume as a list of labels and values, or in one line.
 
-use lvm::Extents;
-use lvm::model::{PvFlag, PvId, VgFlag};
-use manager::scan::PvIndex;
+use ashlar::scan::PvIndex;
+use lvm2::Extents;
+use lvm2::model::{PvFlag, PvId, VgFlag};
 
 use super::Session;
 use super::display::Values;

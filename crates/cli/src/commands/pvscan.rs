@@ -1,6 +1,6 @@
 //! `pvscan`: one line for each physical volume, and the sums.
 
-use lvm::model::VgFlag;
+use lvm2::model::VgFlag;
 
 use super::Session;
 use super::display::Values;
@@ -135,7 +135,7 @@ fn line(view: &View, chosen: &Chosen<'_>) -> Option<Line> {
                     Place::Group(name)
                 },
                 size: group.sectors(model.pe_count),
-                free: group.sectors(lvm::Extents(free)),
+                free: group.sectors(lvm2::Extents(free)),
             })
         }
         Chosen::Label(found) => {

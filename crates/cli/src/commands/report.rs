@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ptr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lvm::model::LvId;
+use lvm2::model::LvId;
 
 use super::Session;
 use crate::args::{Arguments, Error, flags, meant};

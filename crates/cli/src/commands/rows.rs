@@ -3,8 +3,8 @@
 use std::io;
 use std::mem::ManuallyDrop;
 
-use lvm::model::{LvId, PvId};
-use manager::scan::{Content, Duplicate, FoundDevice, PvIndex};
+use ashlar::scan::{Content, Duplicate, FoundDevice, PvIndex};
+use lvm2::model::{LvId, PvId};
 
 use super::Session;
 use super::report::{Plan, Subject};

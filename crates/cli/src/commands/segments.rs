@@ -1,6 +1,6 @@
 //! The segments of a volume in words, for `lvdisplay -m`.
 
-use lvm::model::{
+use lvm2::model::{
     Area, Discards, LvId, Mirror, Part, Raid, RaidFamily, Segment, SegmentType, Striped, ThinPool,
     ZeroNewBlocks,
 };
@@ -204,7 +204,7 @@ fn show_raid(session: &mut Session, place: Place<'_>, raid: &Raid) -> Result<(),
         session.line(&format!("  Raid Data LV {index}"))?;
         let area = Area::Lv {
             lv: image.data,
-            start: lvm::Extents(0),
+            start: lvm2::Extents(0),
         };
         show_area(session, place, area, length, "    ")?;
     }
@@ -326,7 +326,7 @@ const VDO_SETTINGS: &[(&str, &str, Shown)] = &[
 
 fn show_vdo_pool(session: &mut Session, place: Place<'_>, values: &Values) -> Result<(), Error> {
     if let Some(extents) = place.segment.extra.number("virtual_extents") {
-        let size = values.size(place.group.sectors(lvm::Extents(extents)));
+        let size = values.size(place.group.sectors(lvm2::Extents(extents)));
         session.line(&format!("  Virtual size\t{size}"))?;
     }
     for (label, field, shown) in VDO_SETTINGS {

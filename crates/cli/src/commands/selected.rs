@@ -3,8 +3,8 @@
 //! No operand means everything. A name that does not exist is told and makes the command fail at
 //! its end; the others are still shown.
 
-use lvm::model::{LvId, PvId, VgFlag};
-use manager::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
+use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
+use lvm2::model::{LvId, PvId, VgFlag};
 
 use super::Session;
 use super::rows::{is_unchosen, label_of, volumes};

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::io::{self, BufWriter, Stderr, Stdout, Write};
 use std::path::Path;
 
-use manager::host::{DeviceSource, Host};
-use manager::scan::{Options, Scan, Severity, scan};
+use ashlar::host::{DeviceSource, Host};
+use ashlar::scan::{Options, Scan, Severity, scan};
 
 use super::activity;
 use super::warnings::summed_up;
@@ -196,7 +196,7 @@ impl Session {
     }
 }
 
-/// What the manager could not do, as a failure of the command.
-fn failed(error: &manager::Error) -> Error {
+/// What the library could not do, as a failure of the command.
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use manager::live::{Client, SURVEY_MAX, Surveyed, survey};
+use ashlar::live::{Client, SURVEY_MAX, Surveyed, survey};
 
 use super::Session;
 use super::detach::detach;
@@ -97,6 +97,6 @@ fn stop(owner: &Surveyed) -> Result<(), Error> {
     Ok(())
 }
 
-fn failed(error: &manager::Error) -> Error {
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

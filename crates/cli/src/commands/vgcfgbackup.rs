@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use lvm::model::{Header, VolumeGroup, to_text};
-use lvm::text::Style;
-use manager::apply::header_now;
-use manager::host::Config;
-use manager::{Readers, replace_file};
+use ashlar::apply::header_now;
+use ashlar::host::Config;
+use ashlar::{Readers, replace_file};
+use lvm2::model::{Header, VolumeGroup, to_text};
+use lvm2::text::Style;
 
 use super::Session;
 use super::selected::{self, Groups};

@@ -1,6 +1,6 @@
 //! `vgck`: whether the metadata of volume groups is in order.
 
-use lvm::model::{Severity, VgFlag, check};
+use lvm2::model::{Severity, VgFlag, check};
 
 use super::Session;
 use super::change::vgck::KEEP;

@@ -1,7 +1,7 @@
 //! `vgdisplay`: each volume group as a list of labels and values, or in one line.
 
-use lvm::Extents;
-use lvm::model::{VgFlag, VolumeGroup};
+use lvm2::Extents;
+use lvm2::model::{VgFlag, VolumeGroup};
 
 use super::Session;
 use super::display::{Values, write_access};

@@ -1,6 +1,6 @@
 //! `vgscan`: one line for each volume group.
 
-use lvm::model::VgFlag;
+use lvm2::model::VgFlag;
 
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, flags};

@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use lvm::Uuid;
-use manager::scan::{Finding, FindingKind, Scan, Severity};
+use ashlar::scan::{Finding, FindingKind, Scan, Severity};
+use lvm2::Uuid;
 
 /// How many warnings of one kind and group are said in full where there are more.
 const FULL_MAX: usize = 2;

@@ -13,7 +13,7 @@ mod svg;
 
 use std::fmt::Write as _;
 
-use lvm::model::{AllocationMap, LvId, Relations, Run, VolumeGroup};
+use lvm2::model::{AllocationMap, LvId, Relations, Run, VolumeGroup};
 
 use super::story::Paint;
 pub(super) use svg::escaped;

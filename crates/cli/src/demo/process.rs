@@ -30,7 +30,7 @@ pub(super) fn this_program(runtime: &Path) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("ashlar")
-        .env(manager::live::RUNTIME_VARIABLE, runtime);
+        .env(ashlar::live::RUNTIME_VARIABLE, runtime);
     command
 }
 

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 
+use ashlar::activate::{Activator, Options};
 use block::{Device, Holes, Piece, Range, read_stream};
-use manager::activate::{Activator, Options};
+use dm::volume::Volume;
 use sha2::{Digest, Sha256};
-use target::volume::Volume;
 
 use super::disks::{self, GROUP, Known};
 use super::interrupt::Interrupt;
@@ -22,7 +22,7 @@ const MIB: u64 = 1 << 20;
 const SUM_SHOWN: usize = 16;
 
 /// Opens the volume of this name.
-pub(super) fn open(disks: &Disks, name: &str) -> manager::Result<Volume> {
+pub(super) fn open(disks: &Disks, name: &str) -> ashlar::Result<Volume> {
     let (group, lv) = disks.scan.find_volume(&format!("{GROUP}/{name}"))?;
     let activated =
         Activator::new(&disks.scan, &disks.host).activate(group, lv, Options::default())?;
@@ -45,7 +45,7 @@ pub(super) fn compare_all(
     for known in disks::known() {
         let volume = match open(disks, known.name) {
             Ok(volume) => volume,
-            Err(error) if error.kind() == manager::Kind::Unsupported => {
+            Err(error) if error.kind() == ashlar::Kind::Unsupported => {
                 waiting.push(known.name);
                 continue;
             }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use manager::Kind;
-use manager::host::DEVICES_VARIABLE;
-use manager::live::Client;
+use ashlar::Kind;
+use ashlar::host::DEVICES_VARIABLE;
+use ashlar::live::Client;
 
 use crate::args::{Arguments, Error, flags, source_date};
 use crate::commands::Terminal;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use manager::apply::HostDisks;
-use manager::host::Host;
-use manager::live::{Client, LiveGroup, Record, Server};
-use manager::scan::FoundVg;
-use manager::{Kind, Result};
+use ashlar::apply::HostDisks;
+use ashlar::host::Host;
+use ashlar::live::{Client, LiveGroup, Record, Server};
+use ashlar::scan::FoundVg;
+use ashlar::{Kind, Result};
 
 use super::service::Exporter;
 use crate::output::harmless;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar::live::wire::{Export, Exported, Way};
+use ashlar::live::{Console, LiveGroup, Notifier, Served, Service, Stream, Use};
+use ashlar::{Error, Kind, Result};
 use block::Device;
 use export::fuse::{self, FuseFile};
 use export::nbd;
 use export::oom;
-use manager::live::wire::{Export, Exported, Way};
-use manager::live::{Console, LiveGroup, Notifier, Served, Service, Stream, Use};
-use manager::{Error, Kind, Result};
 
 use super::add_export;
 use crate::commands::{Caller, perform};

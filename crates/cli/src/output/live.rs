@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use lvm::model::{LvId, Part, VolumeGroup};
-use manager::live::{ImageState, MirrorStatus, VolumeStatus};
+use ashlar::live::{ImageState, MirrorStatus, VolumeStatus};
+use lvm2::model::{LvId, Part, VolumeGroup};
 
 /// What is known of the volumes of a group.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use manager::log::{Level, Log, start};
+use ashlar::log::{Level, Log, start};
 
 use super::harmless;
 use crate::args::{Arguments, flags};

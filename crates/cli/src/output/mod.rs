@@ -1,7 +1,7 @@
 //! What the reader sees: sizes, tables, JSON.
 //!
 //! ```text
-//!   manager::scan  ──▶  view.rs     what was found, each volume group parsed and related once
+//!   ashlar::scan  ──▶  view.rs     what was found, each volume group parsed and related once
 //!   owners         ──▶  live.rs     which volumes are active
 //!                        │ row.rs   what one line of a report is about
 //!                        ▼

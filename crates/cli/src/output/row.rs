@@ -1,7 +1,7 @@
 //! What one line of a report is about.
 
-use lvm::model::{LogicalVolume, LvId, PhysicalVolume, PvId, Segment};
-use manager::scan::{FoundDevice, FoundPv, PvIndex};
+use ashlar::scan::{FoundDevice, FoundPv, PvIndex};
+use lvm2::model::{LogicalVolume, LvId, PhysicalVolume, PvId, Segment};
 
 use super::report::Zone;
 use super::units::{Form, Units};

@@ -8,9 +8,9 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use lvm::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup};
-use lvm::{Extents, Sectors};
-use manager::scan::{PvIndex, Scan};
+use ashlar::scan::{PvIndex, Scan};
+use lvm2::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup};
+use lvm2::{Extents, Sectors};
 
 use super::live::{Live, State};
 use super::row::PvSegment;
@@ -83,7 +83,7 @@ impl Group {
         let visible_count = visible.iter().filter(|visible| **visible).count();
         let holders = vg
             .lvs()
-            .filter(|(id, _)| lvm::model::is_snapshot_holder(&vg, *id));
+            .filter(|(id, _)| lvm2::model::is_snapshot_holder(&vg, *id));
         let snapshot_count = holders.count();
         let order = stock_order(&vg);
         let partial = partial(&vg, &relations, &usable);
@@ -236,7 +236,7 @@ impl Group {
 fn stock_order(vg: &VolumeGroup) -> Vec<LvId> {
     let shown = vg
         .lvs()
-        .filter(|(id, _)| !lvm::model::is_snapshot_holder(vg, *id));
+        .filter(|(id, _)| !lvm2::model::is_snapshot_holder(vg, *id));
     let (mut pools, others): (Vec<LvId>, Vec<LvId>) = shown
         .map(|(id, _)| id)
         .partition(|id| matches!(vg.lv(*id).first(), Some(SegmentType::ThinPool(_))));

@@ -21,10 +21,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use ashlar_export::fuse::{FuseFile, Options};
+use ashlar_export::nbd::{Access, Export, Exports, Listener, Server};
 use block::nbd_client::{Address, NbdDevice, ReconnectingDevice};
 use block::sim::Random;
-use export::fuse::{FuseFile, Options};
-use export::nbd::{Access, Export, Exports, Listener, Server};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{ReadWriteFlags, pwritev2};
 
@@ -200,7 +200,7 @@ fn programs_lose_nothing_that_was_promised() {
     let (world, model, path) = (World::blank(7), Model::new(), path());
     File::create(&path).unwrap();
     let options = Options {
-        access: export::fuse::Access::ReadWrite,
+        access: ashlar_export::fuse::Access::ReadWrite,
         threads: 2,
     };
     let file = FuseFile::serve(Arc::new(world.volume.clone()), &path, &options).unwrap();

@@ -13,8 +13,8 @@ use std::time::Duration;
 use block::clock::Clock;
 use block::sim::{Disk, Faults, Image, Random, SimDevice};
 use block::{BlockingDevice, Device};
-use target::table::{Area, Layout, Piece, Table};
-use target::volume::{Access, Volume};
+use dm::table::{Area, Layout, Piece, Table};
+use dm::volume::{Access, Volume};
 
 /// Bytes of a slot: each write is one. It lies on both disks where the volume is striped.
 pub(crate) const SLOT: u64 = 4096;

@@ -1,13 +1,13 @@
 //! Calibrating emulated disks: how far off what comes back is.
 
+use ashlar_lab::calibrate::{Calibration, Options, Writes, calibrate};
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::device::DiskDevice;
+use ashlar_lab::disk::drive::Drive;
+use ashlar_lab::disk::profile::Profile;
+use ashlar_lab::disk::rotation::Angle;
+use ashlar_lab::disk::seek::Arm;
 use block::clock::Clock;
-use lab::calibrate::{Calibration, Options, Writes, calibrate};
-use lab::disk::catalog;
-use lab::disk::device::DiskDevice;
-use lab::disk::drive::Drive;
-use lab::disk::profile::Profile;
-use lab::disk::rotation::Angle;
-use lab::disk::seek::Arm;
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row, worse};

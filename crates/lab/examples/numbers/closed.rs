@@ -1,9 +1,9 @@
 //! The drive model against closed forms.
 
-use lab::disk::catalog;
-use lab::disk::drive::{Command, Drive, Model, Operation, Spent};
-use lab::disk::profile::{Cache, Profile};
-use lab::disk::rotation::{Angle, SLACK_NS};
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::drive::{Command, Drive, Model, Operation, Spent};
+use ashlar_lab::disk::profile::{Cache, Profile};
+use ashlar_lab::disk::rotation::{Angle, SLACK_NS};
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row, worse};

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use lab::experiment::{self, Options, Record};
-use lab::layout;
-use lab::stack::{self, Plan};
-use lab::workload::fio;
+use ashlar_lab::experiment::{self, Options, Record};
+use ashlar_lab::layout;
+use ashlar_lab::stack::{self, Plan};
+use ashlar_lab::workload::fio;
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row};

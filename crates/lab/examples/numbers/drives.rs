@@ -1,9 +1,9 @@
 //! The drive model against measured drives.
 
-use lab::disk::drive::Drive;
-use lab::disk::import::{self, Files};
-use lab::disk::replay;
-use lab::disk::rotation::Angle;
+use ashlar_lab::disk::drive::Drive;
+use ashlar_lab::disk::import::{self, Files};
+use ashlar_lab::disk::replay;
+use ashlar_lab::disk::rotation::Angle;
 
 use super::row::{Effort, Goal, Unit, row};
 use super::{Result, fixtures};

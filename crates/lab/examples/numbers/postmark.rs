@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use lab::experiment::{self, Options, Record};
-use lab::workload::postmark::{Counts, Settings, Stream};
+use ashlar_lab::experiment::{self, Options, Record};
+use ashlar_lab::workload::postmark::{Counts, Settings, Stream};
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row};

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use lab::disk::profile::Profile;
-use lab::predict::{Arrivals, cases, emulate, predict};
+use ashlar_lab::disk::profile::Profile;
+use ashlar_lab::predict::{Arrivals, cases, emulate, predict};
 
 use super::Result;
 use super::library::library;
@@ -48,7 +48,7 @@ pub(crate) fn rows(effort: Effort) -> Result<()> {
 
 /// The error of a case: of the response under an open load, of the throughput under a closed one.
 /// A case whose arrivals are more than the volume can do has none.
-fn error(seed: u64, library: &[Profile]) -> lab::error::Result<f64> {
+fn error(seed: u64, library: &[Profile]) -> ashlar_lab::error::Result<f64> {
     let case = cases::case(seed, library)?;
     let mut load = case.load;
     if let Some(share) = case.open {

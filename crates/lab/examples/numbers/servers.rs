@@ -1,10 +1,10 @@
 //! Disks as servers: closed networks against the formula, and against a simulation that knows
 //! nothing of disks.
 
+use ashlar_lab::layout;
+use ashlar_lab::stack::{self, Outcome, Plan};
+use ashlar_lab::workload::fio;
 use block::sim::Random;
-use lab::layout;
-use lab::stack::{self, Outcome, Plan};
-use lab::workload::fio;
 
 use super::Result;
 use super::row::{Effort, Goal, Unit, row, worse};

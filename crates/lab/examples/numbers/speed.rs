@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use lab::disk::catalog;
-use lab::disk::profile::Scheduler;
-use lab::layout;
-use lab::stack::{self, Plan};
-use lab::workload::fio;
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::profile::Scheduler;
+use ashlar_lab::layout;
+use ashlar_lab::stack::{self, Plan};
+use ashlar_lab::workload::fio;
 
 use super::row::{Effort, Goal, Unit, row};
 use super::{Result, outstanding};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use lab::error::{Error, Result};
+use ashlar_lab::error::{Error, Result};
 
 /// The drives of the fixtures: name, and the demerit figure that `DiskSim` publishes, in
 /// milliseconds.

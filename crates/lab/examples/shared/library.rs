@@ -1,9 +1,9 @@
 //! The drives that random cases choose from.
 
-use lab::disk::catalog;
-use lab::disk::import::{self, Files};
-use lab::disk::profile::Profile;
-use lab::error::Result;
+use ashlar_lab::disk::catalog;
+use ashlar_lab::disk::import::{self, Files};
+use ashlar_lab::disk::profile::Profile;
+use ashlar_lab::error::Result;
 
 use crate::fixtures;
 

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use lab::disk::drive::{Command, Drive, Operation};
-use lab::disk::profile::{Profile, Scheduler};
-use lab::disk::rotation::Angle;
-use lab::error::Result;
+use ashlar_lab::disk::drive::{Command, Drive, Operation};
+use ashlar_lab::disk::profile::{Profile, Scheduler};
+use ashlar_lab::disk::rotation::Angle;
+use ashlar_lab::error::Result;
 
 /// Keeps `depth` random requests of 8 blocks outstanding, half of them writes, until `count` are
 /// answered; emulated and wall seconds.

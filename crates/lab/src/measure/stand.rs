@@ -19,16 +19,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ashlar::activate::{Activator, MissingPolicy, Options};
+use ashlar::host::{DeviceSource, Host};
+use ashlar::scan;
 use block::file::{Access as FileAccess, FileDevice};
 use block::nbd_client::NbdDevice;
 use block::{Device, Driver, Queue};
+use dm::volume::Access as VolumeAccess;
 use export::fuse::{self, FuseFile};
 use export::loop_device::LoopDevice;
 use export::nbd::{Access, Export, Exports, Listener, Server};
-use manager::activate::{Activator, MissingPolicy, Options};
-use manager::host::{DeviceSource, Host};
-use manager::scan;
-use target::volume::Access as VolumeAccess;
 
 use super::folder::{ATTACHED, Folder};
 use super::loader::{Asking, ask, failed};

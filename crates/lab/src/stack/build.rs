@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use block::{Device, Driver, Info, Queue};
-use target::table::{Area as At, Layout as Tree, Piece, Table};
+use dm::table::{Area as At, Layout as Tree, Piece, Table};
 
 use super::copies::Copies;
 use super::loops::Looped;
@@ -66,7 +66,7 @@ fn table(
     seed: u64,
     disks: &[Box<dyn Model>],
 ) -> Result<(Table, Vec<Leaf>, Vec<Copies>)> {
-    let refused = |error: target::Error| Error::new(Kind::Impossible, error.to_string());
+    let refused = |error: dm::Error| Error::new(Kind::Impossible, error.to_string());
     let stub = |name: String, size| -> Arc<dyn Device> { Arc::new(Stub { name, size }) };
     let stubs = disks.iter().enumerate();
     let mut known: Vec<(Arc<dyn Device>, Leaf)> = stubs

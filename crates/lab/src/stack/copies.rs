@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use block::{Buffer, Durability, Info, Range, Request};
-use target::machine::{Event, Machine, Step, Steps};
-use target::mirror::{Mirror, MirrorConfig, MirrorImage, Sync};
+use dm::machine::{Event, Machine, Step, Steps};
+use dm::mirror::{Mirror, MirrorConfig, MirrorImage, Sync};
 
 use crate::disk::drive::{Command, Operation};
 use crate::layout::Area;
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Copies {
 
 impl Copies {
     /// A mirror of `len` bytes on `legs`.
-    pub(super) fn new(len: u64, region: u64, legs: Vec<Area>) -> target::Result<Self> {
+    pub(super) fn new(len: u64, region: u64, legs: Vec<Area>) -> dm::Result<Self> {
         let members = (0..legs.len()).map(|leg| MirrorImage::present(leg as u64, leg));
         let mut config = MirrorConfig::new("mirror", len, region, members.collect());
         config.sync = Sync::Assumed;

@@ -7,8 +7,8 @@
 //!                    └ mirrors
 //! ```
 //!
-//! What maps is what serves users: a volume compiles its segments to a `target::table::Table` and
-//! looks each request up in it; a mirror is `target::mirror`'s machine, told the events of virtual
+//! What maps is what serves users: a volume compiles its segments to a `dm::table::Table` and
+//! looks each request up in it; a mirror is `dm::mirror`'s machine, told the events of virtual
 //! time. So a mistake of the data path shows here, and a layout that the data path would merge is
 //! merged here.
 //!

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use target::table::{Hint, Leaf as Found, Table};
+use dm::table::{Hint, Leaf as Found, Table};
 
 use super::copies::{Asked, Copies};
 use crate::disk::drive::{Answer, Command, Model, Operation, Served, Spent};

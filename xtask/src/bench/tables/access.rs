@@ -60,7 +60,7 @@ struct Field {
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let program = example("manager", "load")?;
+    let program = example("ashlar", "load")?;
     let mut rows = Vec::new();
     let disk = Field::on(bench, &program, Place::Disk)?;
     let (reads, writes) = (SMALL, SMALL.writing());

@@ -23,7 +23,7 @@ pub(super) const TABLE: Table = Table {
 const TIME_MAX: Duration = Duration::from_mins(20);
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let mut tool = Tool::new(example("lab", "numbers")?).limit(TIME_MAX);
+    let mut tool = Tool::new(example("ashlar-lab", "numbers")?).limit(TIME_MAX);
     if bench.effort == Effort::Smoke {
         tool = tool.arg("--quick");
     }

@@ -11,7 +11,7 @@ fn rules(path: &str, text: &str) -> Vec<&'static str> {
 
 #[test]
 fn lvm_may_not_touch_the_world() {
-    let path = "crates/lvm/src/a.rs";
+    let path = "crates/lvm2/src/a.rs";
     assert_eq!(rules(path, "use std::fs::File;"), ["pure-lvm"]);
     assert_eq!(
         rules(path, "use std::{\n  fmt,\n  time::{Duration, Instant},\n};").len(),
@@ -20,24 +20,21 @@ fn lvm_may_not_touch_the_world() {
     assert_eq!(rules(path, "let t = std::thread::spawn(f);"), ["pure-lvm"]);
     assert_eq!(rules(path, "use rand::random;"), ["pure-lvm"]);
     assert!(rules(path, "use std::fmt; // not std::fs").is_empty());
-    assert!(rules("crates/lvm/src/a/tests.rs", "use std::fs;").is_empty());
+    assert!(rules("crates/lvm2/src/a/tests.rs", "use std::fs;").is_empty());
 }
 
 #[test]
-fn block_and_target_do_not_know_lvm() {
+fn block_and_dm_do_not_know_lvm() {
     assert_eq!(
         rules("crates/block/src/a.rs", "struct PhysicalVolume;"),
         ["no-lvm-words"]
     );
     assert_eq!(
-        rules("crates/target/src/a.rs", "let lv_size = 1;"),
+        rules("crates/dm/src/a.rs", "let lv_size = 1;"),
         ["no-lvm-words"]
     );
-    assert_eq!(
-        rules("crates/target/src/a.rs", "// one LV"),
-        ["no-lvm-words"]
-    );
-    assert!(rules("crates/manager/src/a.rs", "let lv_size = 1;").is_empty());
+    assert_eq!(rules("crates/dm/src/a.rs", "// one LV"), ["no-lvm-words"]);
+    assert!(rules("crates/ashlar/src/a.rs", "let lv_size = 1;").is_empty());
     for good in ["lvalue", "improve", "Solve", "vgpr", "Device", "recv"] {
         assert!(!mentions_lvm(good), "{good}");
     }
@@ -49,7 +46,7 @@ fn block_and_target_do_not_know_lvm() {
 #[test]
 fn a_target_has_no_engine() {
     assert_eq!(
-        rules("crates/target/src/raid/read_uring.rs", ""),
+        rules("crates/dm/src/raid/read_uring.rs", ""),
         ["engines-add"]
     );
     assert!(rules("crates/block/src/file/uring.rs", "").is_empty());
@@ -63,11 +60,11 @@ fn only_commit_encodes_metadata() {
         ["one-writer"]
     );
     assert_eq!(
-        rules("crates/manager/src/scan.rs", "use lvm::ondisk::RingWrite;"),
+        rules("crates/ashlar/src/scan.rs", "use lvm2::ondisk::RingWrite;"),
         ["one-writer"]
     );
-    assert!(rules("crates/manager/src/commit/write.rs", text).is_empty());
-    assert!(rules("crates/manager/src/scan/tests.rs", text).is_empty());
+    assert!(rules("crates/ashlar/src/commit/write.rs", text).is_empty());
+    assert!(rules("crates/ashlar/src/scan/tests.rs", text).is_empty());
     assert!(rules("crates/export/src/nbd.rs", text).is_empty());
 }
 
@@ -85,12 +82,12 @@ fn crates_depend_downwards() {
         check_manifest(path, text, &mut findings);
         findings.len()
     };
-    let up = "[dependencies]\nmanager = { workspace = true }\n";
-    assert_eq!(check("crates/target/Cargo.toml", up), 1);
+    let up = "[dependencies]\nashlar = { workspace = true }\n";
+    assert_eq!(check("crates/dm/Cargo.toml", up), 1);
     assert_eq!(
         check(
-            "crates/target/Cargo.toml",
-            "[dependencies]\nmanager.workspace = true"
+            "crates/dm/Cargo.toml",
+            "[dependencies]\nashlar.workspace = true"
         ),
         1
     );
@@ -98,16 +95,13 @@ fn crates_depend_downwards() {
     assert_eq!(check("crates/novel/Cargo.toml", ""), 1);
     assert_eq!(
         check(
-            "crates/lvm/Cargo.toml",
+            "crates/lvm2/Cargo.toml",
             "[build-dependencies]\nblock = {}\n"
         ),
         1
     );
     assert_eq!(
-        check(
-            "crates/export/Cargo.toml",
-            "[dev-dependencies]\ntarget = {}\n"
-        ),
+        check("crates/export/Cargo.toml", "[dev-dependencies]\ndm = {}\n"),
         0
     );
 }

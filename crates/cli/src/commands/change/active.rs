@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use lvm::model::{LogicalVolume, Relations, SegmentType};
-use lvm::plan::group::losses;
-use manager::live::{Client, SURVEY_MAX, survey};
-use manager::scan::{FoundVg, Restriction};
+use ashlar::live::{Client, SURVEY_MAX, survey};
+use ashlar::scan::{FoundVg, Restriction};
+use lvm2::model::{LogicalVolume, Relations, SegmentType};
+use lvm2::plan::group::losses;
 
 use super::arguments::{Choice, invalid};
 use super::work::{Work, failed};

@@ -1,12 +1,12 @@
 //! Options that several commands share, and what their values mean.
 
-use lvm::model::name::validate_tag;
-use lvm::ondisk::AreaUse;
-use lvm::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
-use lvm::plan::size::parse_size;
-use lvm::{Sectors, UUID_LEN, Uuid};
+use lvm2::model::name::validate_tag;
+use lvm2::ondisk::AreaUse;
+use lvm2::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
+use lvm2::plan::size::parse_size;
+use lvm2::{Sectors, UUID_LEN, Uuid};
 
-use manager::apply::FileSystems;
+use ashlar::apply::FileSystems;
 
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag, flags};

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use lvm::model::{VolumeGroup, from_text};
-use lvm::text::{TEXT_SIZE_MAX, parse};
+use lvm2::model::{VolumeGroup, from_text};
+use lvm2::text::{TEXT_SIZE_MAX, parse};
 
 use crate::args::Error;
 

@@ -4,10 +4,10 @@
 //! was added. A mirror with its log in memory is copied as a whole at each of its starts. How long
 //! that takes depends on the disks and is not guessed.
 
-use lvm::Bytes;
-use lvm::model::{LvFlag, LvId, Mirror, SegmentType, VolumeGroup};
-use lvm::plan::{Before, Change, GroupChange, pieces};
-use manager::scan::Scan;
+use ashlar::scan::Scan;
+use lvm2::Bytes;
+use lvm2::model::{LvFlag, LvId, Mirror, SegmentType, VolumeGroup};
+use lvm2::plan::{Before, Change, GroupChange, pieces};
 
 /// A mirror that is to be copied.
 pub(super) struct Copying {
@@ -60,7 +60,7 @@ fn mirror(vg: &VolumeGroup, lv: LvId) -> Option<&Mirror> {
 
 fn size(vg: &VolumeGroup, lv: LvId) -> u64 {
     let size = vg.lv(lv).size(vg.extent_size);
-    size.and_then(lvm::Sectors::to_bytes)
+    size.and_then(lvm2::Sectors::to_bytes)
         .map_or(0, |bytes| bytes.0)
 }
 
@@ -97,7 +97,7 @@ fn is_filled_with_zeros(vg: &VolumeGroup, log: LvId, before: &[Before]) -> bool 
     let Ok(first) = pieces(vg, log, Bytes::ZERO, Bytes(1)) else {
         return false;
     };
-    let is_first = |piece: &lvm::plan::Piece| {
+    let is_first = |piece: &lvm2::plan::Piece| {
         let mut all = first.iter();
         all.any(|one| (one.pv, one.start) == (piece.pv, piece.start))
     };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use lvm::model::PvId;
-use manager::scan::{FoundVg, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::scan::{FoundVg, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::PvId;
 
 use super::selection::{About, Asked, asked};
 use super::work::{Finder, Work};
@@ -129,7 +129,7 @@ pub(super) fn members(
     group: &FoundVg,
     finder: &Finder,
     names: &[String],
-) -> manager::Result<BTreeSet<PvId>> {
+) -> ashlar::Result<BTreeSet<PvId>> {
     let member = |name: &String| {
         finder.member(scan, group, name).ok_or_else(|| {
             let what = format!("Physical volume {name} not in volume group {}", group.name);

@@ -11,15 +11,15 @@
 //!
 //! Does not: other programs' formats such as qcow2, block devices, and groups that are in use.
 
-use lvm::Sectors;
-use lvm::model::{PvId, VolumeGroup};
-use lvm::plan::physical::{pack_pv, shorten_pv};
-use lvm::plan::{Author, Change, Message};
-use manager::apply::{Cut, Planned, Preview, Question, Request, foresee_cut};
-use manager::live::Client;
-use manager::lock::ImageUse;
-use manager::scan::{DeviceIndex, FoundDevice, FoundPv, FoundVg, Member, PvIndex, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Cut, Planned, Preview, Question, Request, foresee_cut};
+use ashlar::live::Client;
+use ashlar::lock::ImageUse;
+use ashlar::scan::{DeviceIndex, FoundDevice, FoundPv, FoundVg, Member, PvIndex, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::Sectors;
+use lvm2::model::{PvId, VolumeGroup};
+use lvm2::plan::physical::{pack_pv, shorten_pv};
+use lvm2::plan::{Author, Change, Message};
 
 use super::arguments::{CHANGE, RESIZE_FS, pv_min_size};
 use super::shrink::{self, Smaller};
@@ -269,7 +269,7 @@ impl Image<'_> {
     }
 
     /// The physical volume of the image; of several the one that lies last.
-    fn find<'s>(&self, scan: &'s Scan) -> manager::Result<Found<'s>> {
+    fn find<'s>(&self, scan: &'s Scan) -> ashlar::Result<Found<'s>> {
         let named = self.finder.device(scan, self.name)?;
         let place = &scan.device(named).location;
         let is_in = |pv: &FoundPv| {
@@ -308,7 +308,7 @@ impl Image<'_> {
         found: &Found<'_>,
         smaller: &Smaller,
         author: &mut Author<'_>,
-    ) -> manager::Result<Outlook> {
+    ) -> ashlar::Result<Outlook> {
         let reduce = shrink::plan(&found.group.model, smaller, author)?;
         let reduced = reduce.last().and_then(Change::vg);
         let vg = reduced.unwrap_or(&found.group.model);
@@ -401,7 +401,7 @@ fn request(work: &Work<'_>, group: &FoundVg) -> Request {
 }
 
 /// Fails where anybody uses volumes of the group: who serves it has its disks open.
-fn require_unused(work: &Work<'_>, group: &FoundVg) -> manager::Result<()> {
+fn require_unused(work: &Work<'_>, group: &FoundVg) -> ashlar::Result<()> {
     let pid = match Client::find(group.uuid)? {
         Some(client) => client.pid(),
         None if work.is_owner_of(group.uuid) => std::process::id(),

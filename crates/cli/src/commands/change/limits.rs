@@ -3,9 +3,9 @@
 //! They are refused when they are read, in stock's words and with its exit status, before anything
 //! is looked for: what is out of range would be written, and no kernel could activate it.
 
-use lvm::Sectors;
-use lvm::plan::logical::AttributeChange;
-use lvm::plan::size::parse_size;
+use lvm2::Sectors;
+use lvm2::plan::logical::AttributeChange;
+use lvm2::plan::size::parse_size;
 
 use super::arguments::{Choice, choice, invalid, number};
 use super::volumes::{MAJOR, MINOR, PERSISTENT, REGION_SIZE};

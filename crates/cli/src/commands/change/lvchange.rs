@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lvm::plan::logical::{AttributeChange, change_volume, resync_mirror};
-use manager::apply::Tolerated;
+use ashlar::apply::Tolerated;
+use lvm2::plan::logical::{AttributeChange, change_volume, resync_mirror};
 
 use super::active::{
     Act, active, in_use, point_to_attach, refusals, require_usable, served, served_if_told,
@@ -214,7 +214,7 @@ fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
         let name = found.model.lv(id).name();
         if served.contains(&volume.uuid) {
             let what = format!("Can't resync open logical volume {}/{name}.", found.name);
-            return Err(manager::Error::new(manager::Kind::Refused, what));
+            return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
         }
         state(scan, &host, found, id)?;
         planned(resync_mirror(&found.model, name, author))

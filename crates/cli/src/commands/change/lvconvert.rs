@@ -1,13 +1,13 @@
 //! `lvconvert`: from a linear volume to a mirror and back, more or fewer copies, another log.
 
-use lvm::model::{LvId, SegmentType};
-use lvm::plan::logical::{
+use ashlar::activate::{MirrorFacts, current_images, mirror_facts};
+use ashlar::apply::{Planned, Question, Tolerated};
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::model::{LvId, SegmentType};
+use lvm2::plan::logical::{
     Conversion, ImageStates, Initial, MirrorState, Split, convert_mirrors, repair_volume,
     split_mirror,
 };
-use manager::activate::{MirrorFacts, current_images, mirror_facts};
-use manager::apply::{Planned, Question, Tolerated};
-use manager::scan::{FoundVg, Scan};
 
 use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse};
 use super::limits::region_size;
@@ -295,10 +295,10 @@ fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
 /// Whether the copies of a mirror are the same. What must not happen in any case is refused.
 pub(super) fn state(
     scan: &Scan,
-    host: &manager::host::Host,
+    host: &ashlar::host::Host,
     group: &FoundVg,
     id: LvId,
-) -> manager::Result<MirrorState> {
+) -> ashlar::Result<MirrorState> {
     if !matches!(group.model.lv(id).first(), Some(SegmentType::Mirror(_))) {
         return Ok(MirrorState::Unknown);
     }
@@ -312,7 +312,7 @@ pub(super) fn state(
                 group.name,
                 group.model.lv(id).name()
             );
-            Err(manager::Error::new(manager::Kind::Refused, what))
+            Err(ashlar::Error::new(ashlar::Kind::Refused, what))
         }
     }
 }

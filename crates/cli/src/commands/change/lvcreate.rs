@@ -1,9 +1,9 @@
 //! `lvcreate`: a new logical volume.
 
-use lvm::Sectors;
-use lvm::model::ReadAhead;
-use lvm::plan::display_size;
-use lvm::plan::logical::{
+use lvm2::Sectors;
+use lvm2::model::ReadAhead;
+use lvm2::plan::display_size;
+use lvm2::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewVolume, Permission, Skip, Start,
     Stripes, Zeroing, create_volume,
 };

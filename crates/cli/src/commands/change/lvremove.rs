@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use lvm::model::Relations;
-use lvm::plan::logical::{Along, remove_volumes};
-use lvm::plan::undo;
-use manager::apply::{Question, Tolerated};
+use ashlar::apply::{Question, Tolerated};
+use lvm2::model::Relations;
+use lvm2::plan::logical::{Along, remove_volumes};
+use lvm2::plan::undo;
 
 use super::arguments::{CHANGE, FORCE};
 use super::run::run;
@@ -83,7 +83,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 /// What was removed with one change.
 struct Removed {
     /// All volumes that went.
-    volumes: Vec<lvm::Uuid>,
+    volumes: Vec<lvm2::Uuid>,
     way_back: Option<WayBack>,
 }
 

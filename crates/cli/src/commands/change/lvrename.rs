@@ -1,6 +1,6 @@
 //! `lvrename`: another name for a volume.
 
-use lvm::plan::logical::rename_volume;
+use lvm2::plan::logical::rename_volume;
 
 use super::arguments::CHANGE;
 use super::run::run;

@@ -1,7 +1,7 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
-use lvm::plan::logical::{NewExtents, Resize, resize_volume};
-use lvm::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
+use lvm2::plan::logical::{NewExtents, Resize, resize_volume};
+use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
 use super::arguments::{
     ALLOC, CHANGE, FORCE, FS_MODE, FS_RESIZE, NO_FSCK, RESIZE_FS, number, size as size_of,
@@ -214,7 +214,7 @@ pub(super) fn change_size(
             && asked + 1 != copies(&found.model, id)
         {
             let what = format!("Cannot change number of mirrors in LV {}.", volume.lv);
-            return Err(manager::Error::new(manager::Kind::Request, what));
+            return Err(ashlar::Error::new(ashlar::Kind::Request, what));
         }
         let places = places(scan, found, &finder, words)?;
         let resize = Resize {

@@ -1,7 +1,7 @@
 //! The commands that change metadata, and what they have in common.
 //!
 //! ```text
-//!   words ──▶ Arguments ──▶ handler(&Arguments, &mut Work) ──▶ manager::apply ──▶ disks
+//!   words ──▶ Arguments ──▶ handler(&Arguments, &mut Work) ──▶ ashlar::apply ──▶ disks
 //!                                        │
 //!                                        ├── Console     where lines go and answers come from
 //!                                        └── Caller      who runs it: this process, or an owner

@@ -1,11 +1,11 @@
 //! `pvchange`: properties of physical volumes.
 
-use lvm::ondisk::{AreaUse, PvUse};
-use lvm::plan::physical::{Allocatable, PvAttribute, change_pv};
-use lvm::plan::{Author, Change, HeaderEdit, Message};
-use manager::apply::{Planned, area_states};
-use manager::scan::{FoundPv, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Planned, area_states};
+use ashlar::scan::{FoundPv, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::ondisk::{AreaUse, PvUse};
+use lvm2::plan::physical::{Allocatable, PvAttribute, change_pv};
+use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
 use super::groups::require_no_names;
@@ -122,7 +122,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 
 /// Fails where a physical volume belongs to a group that is not to be seen, or went on without it:
 /// what is changed here would not be changed there.
-fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> manager::Result<()> {
+fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> ashlar::Result<()> {
     let name = &scan.device(pv.device).name;
     if scan.group_of(pv).is_some() || force >= 2 {
         return Ok(());
@@ -183,7 +183,7 @@ fn plan(
     pv: &FoundPv,
     attributes: &[PvAttribute<'_>],
     author: &mut Author<'_>,
-) -> manager::Result<Planned> {
+) -> ashlar::Result<Planned> {
     let name = &scan.device(pv.device).name;
     let Some(group) = scan.group_of(pv) else {
         return orphan(pv, name, attributes, author);
@@ -202,7 +202,7 @@ fn orphan(
     name: &str,
     attributes: &[PvAttribute<'_>],
     author: &mut Author<'_>,
-) -> manager::Result<Planned> {
+) -> ashlar::Result<Planned> {
     let refused = |what: String| {
         let what = format!("{what}\nPhysical volume {name} not changed");
         Err(Failure::new(Kind::Refused, what))

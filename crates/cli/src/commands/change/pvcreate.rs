@@ -1,12 +1,12 @@
 //! `pvcreate`: devices become physical volumes.
 
-use lvm::model::VolumeGroup;
-use lvm::plan::Message;
-use lvm::plan::initialise::NewPv;
-use lvm::{Sectors, Uuid};
-use manager::apply::{NewLabel, Planned, Question, Request, plan_device};
-use manager::scan::{Content, DeviceIndex, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{NewLabel, Planned, Question, Request, plan_device};
+use ashlar::scan::{Content, DeviceIndex, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::VolumeGroup;
+use lvm2::plan::Message;
+use lvm2::plan::initialise::NewPv;
+use lvm2::{Sectors, Uuid};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
 use super::backup_file::read;
@@ -127,7 +127,7 @@ fn as_in_backup(
 }
 
 /// A device that becomes a physical volume, and the sentence that says so.
-pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::Result<NewLabel> {
+pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Result<NewLabel> {
     require_allowed(scan, device)?;
     let name = &scan.device(device).name;
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
@@ -142,7 +142,7 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> manager::R
 }
 
 /// Fails where a device must not be used at all.
-pub(super) fn require_allowed(scan: &Scan, device: DeviceIndex) -> manager::Result<()> {
+pub(super) fn require_allowed(scan: &Scan, device: DeviceIndex) -> ashlar::Result<()> {
     let device = scan.device(device);
     match &device.content {
         Content::Skipped(reason) => {
@@ -159,7 +159,7 @@ pub(super) fn permit(
     scan: &Scan,
     device: DeviceIndex,
     force: usize,
-) -> manager::Result<Option<Question>> {
+) -> ashlar::Result<Option<Question>> {
     let name = &scan.device(device).name;
     let Some(pv) = scan.physical_volumes.iter().find(|pv| pv.device == device) else {
         return Ok(None);
@@ -183,7 +183,7 @@ pub(super) fn permit(
             refusal,
         }));
     }
-    if pv.header.usage() == lvm::ondisk::PvUse::Used {
+    if pv.header.usage() == lvm2::ondisk::PvUse::Used {
         if force < 2 {
             let what = format!(
                 "PV {name} is used by a VG but its metadata is missing.\nCan't initialize PV \
@@ -203,7 +203,7 @@ pub(super) fn permit(
 }
 
 /// An identity must not be given to two.
-fn require_unused(scan: &Scan, device: DeviceIndex, uuid: Uuid) -> manager::Result<()> {
+fn require_unused(scan: &Scan, device: DeviceIndex, uuid: Uuid) -> ashlar::Result<()> {
     let mut others = scan.physical_volumes.iter();
     match others.find(|pv| pv.uuid == uuid && pv.device != device) {
         None => Ok(()),

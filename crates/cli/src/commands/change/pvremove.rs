@@ -1,11 +1,11 @@
 //! `pvremove`: devices are no physical volumes any more.
 
-use lvm::ondisk::Label;
-use lvm::plan::Message;
-use lvm::plan::physical::{Force, erase_label};
-use manager::apply::{Planned, Question, Request};
-use manager::scan::Scan;
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Planned, Question, Request};
+use ashlar::scan::Scan;
+use ashlar::{Error as Failure, Kind};
+use lvm2::ondisk::Label;
+use lvm2::plan::Message;
+use lvm2::plan::physical::{Force, erase_label};
 
 use super::arguments::{CHANGE, FORCE};
 use super::pvcreate::require_allowed;
@@ -53,7 +53,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
-fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> manager::Result<Planned> {
+fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Result<Planned> {
     let device = finder.device(scan, name)?;
     let name = &scan.device(device).name;
     require_allowed(scan, device)?;

@@ -1,11 +1,11 @@
 //! `pvresize`: physical volumes follow their devices.
 
-use lvm::plan::physical::{PvSize, resize_pv};
-use lvm::plan::{Change, HeaderChange, HeaderEdit, Message, When, display_size};
-use lvm::{Sectors, Uuid};
-use manager::apply::{Planned, Question, Request};
-use manager::scan::{FoundPv, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Planned, Question, Request};
+use ashlar::scan::{FoundPv, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::plan::physical::{PvSize, resize_pv};
+use lvm2::plan::{Change, HeaderChange, HeaderEdit, Message, When, display_size};
+use lvm2::{Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
 use super::pvcreate::require_allowed;
@@ -116,7 +116,7 @@ fn question(name: &str, size: PvSize) -> Option<Question> {
 }
 
 /// A physical volume without a group: only its header says how large it is.
-fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> manager::Result<Planned> {
+fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> ashlar::Result<Planned> {
     let new = size.asked.unwrap_or(size.device);
     let areas = pv.header.data_areas.first();
     let pe_start = areas.map_or(Sectors::ZERO, |data| data.offset.whole_sectors());

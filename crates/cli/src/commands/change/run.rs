@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use manager::apply::Ownership;
-use manager::commit::Hooks;
-use manager::live::{Console, Stream};
+use ashlar::apply::Ownership;
+use ashlar::commit::Hooks;
+use ashlar::live::{Console, Stream};
 
 use super::table::find;
 use super::terminal::Terminal;

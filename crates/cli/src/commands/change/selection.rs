@@ -5,8 +5,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lvm::Uuid;
-use manager::scan::{PvIndex, Scan};
+use ashlar::scan::{PvIndex, Scan};
+use lvm2::Uuid;
 
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lvm::model::{Area, VolumeGroup};
-use lvm::plan::{Before, GroupChange, HeaderEdit, Piece};
-use lvm::{Extents, Uuid};
-use manager::apply::{Cut, ImageLengths, Preview};
-use manager::scan::Scan;
+use ashlar::apply::{Cut, ImageLengths, Preview};
+use ashlar::scan::Scan;
+use lvm2::model::{Area, VolumeGroup};
+use lvm2::plan::{Before, GroupChange, HeaderEdit, Piece};
+use lvm2::{Extents, Uuid};
 
 use super::copies::{Copying, copying};
 use crate::output::report::quoted;

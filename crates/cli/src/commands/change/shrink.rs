@@ -12,16 +12,16 @@
 //! `lvreduce -r`. A tool that has made a file system smaller may say that less is enough; it is
 //! asked until it does not.
 
-use lvm::model::{Area, LvFlag, PvId, Segment, VolumeGroup};
-use lvm::plan::logical::{Resize, resize_volume};
-use lvm::plan::physical::movable_volumes;
-use lvm::plan::size::{Amount, ResizeTo, Sign, SizeArgument};
-use lvm::plan::{Author, Change};
-use lvm::{Bytes, Extents, Sectors};
-use manager::apply::{Answer, read_volume};
-use manager::host::DEVICES_VARIABLE;
-use manager::live::Console;
-use manager::scan::{FoundVg, Scan};
+use ashlar::apply::{Answer, read_volume};
+use ashlar::host::DEVICES_VARIABLE;
+use ashlar::live::Console;
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::model::{Area, LvFlag, PvId, Segment, VolumeGroup};
+use lvm2::plan::logical::{Resize, resize_volume};
+use lvm2::plan::physical::movable_volumes;
+use lvm2::plan::size::{Amount, ResizeTo, Sign, SizeArgument};
+use lvm2::plan::{Author, Change};
+use lvm2::{Bytes, Extents, Sectors};
 
 use super::arguments::{CHANGE, FS_MODE, RESIZE_FS};
 use super::file_system::{self, Asks, Least};
@@ -240,7 +240,7 @@ pub(super) fn plan(
     vg: &VolumeGroup,
     smaller: &Smaller,
     author: &mut Author<'_>,
-) -> manager::Result<Vec<Change>> {
+) -> ashlar::Result<Vec<Change>> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, extents) in &smaller.volumes {
         let size = SizeArgument {

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, Write};
 
-use manager::apply::Answer;
-use manager::live::{Console, Stream};
+use ashlar::apply::Answer;
+use ashlar::live::{Console, Stream};
 
 /// The terminal, or whatever stands in its place: standard input, output and error.
 #[derive(Debug, Clone, Copy, Default)]

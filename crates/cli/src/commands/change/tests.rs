@@ -1,6 +1,6 @@
 //! What holds for all commands that change metadata.
 
-use manager::explore::Case;
+use ashlar::explore::Case;
 
 use super::COMMANDS;
 
@@ -10,5 +10,5 @@ fn every_command_is_explored() {
     let explored = Case::explored();
     let names = COMMANDS.iter().map(|command| command.name);
     let forgotten: Vec<&str> = names.filter(|name| !explored.contains(name)).collect();
-    assert_eq!(forgotten, [""; 0], "add them to crates/manager/src/explore");
+    assert_eq!(forgotten, [""; 0], "add them to crates/ashlar/src/explore");
 }

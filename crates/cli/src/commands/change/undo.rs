@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use lvm::model::VolumeGroup;
-use lvm::ondisk::Standing;
-use lvm::plan::{Message, revive, undo};
-use manager::apply::{Question, Request};
-use manager::history::{Newest, Past, Version, history, past};
-use manager::scan::{Duplicate, FoundVg, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Question, Request};
+use ashlar::history::{Newest, Past, Version, history, past};
+use ashlar::scan::{Duplicate, FoundVg, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::VolumeGroup;
+use lvm2::ondisk::Standing;
+use lvm2::plan::{Message, revive, undo};
 
 use super::arguments::{CHANGE, FORCE, FS};
 use super::groups::plain;
@@ -69,7 +69,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         let mut planned = planned(undo(&versions, author))?;
         let is_doubtful = planned
             .change
-            .texts(lvm::plan::Level::Warning)
+            .texts(lvm2::plan::Level::Warning)
             .next()
             .is_some();
         if is_doubtful {
@@ -144,7 +144,7 @@ fn unknown(found: &Past, last: u32) -> u32 {
 }
 
 /// All versions from the wanted one, or else the newest, to the newest that is known.
-fn past_versions(found: &Past, name: &str, to: Option<u32>) -> manager::Result<Vec<VolumeGroup>> {
+fn past_versions(found: &Past, name: &str, to: Option<u32>) -> ashlar::Result<Vec<VolumeGroup>> {
     let good = found
         .history
         .versions
@@ -162,7 +162,7 @@ fn past_versions(found: &Past, name: &str, to: Option<u32>) -> manager::Result<V
 }
 
 /// Fails where a physical volume of the group is not there, or was something else's meanwhile.
-fn require_free(scan: &Scan, found: &Past, versions: &[VolumeGroup]) -> manager::Result<()> {
+fn require_free(scan: &Scan, found: &Past, versions: &[VolumeGroup]) -> ashlar::Result<()> {
     let refused = |what: String| Err(Failure::new(Kind::Refused, what));
     let (Some(target), Some(last)) = (versions.first(), versions.last()) else {
         return Ok(());
@@ -198,7 +198,7 @@ fn require_free(scan: &Scan, found: &Past, versions: &[VolumeGroup]) -> manager:
 }
 
 /// All versions from the wanted one to the present one, the oldest first.
-fn versions(scan: &Scan, group: &FoundVg, to: Option<u32>) -> manager::Result<Vec<VolumeGroup>> {
+fn versions(scan: &Scan, group: &FoundVg, to: Option<u32>) -> ashlar::Result<Vec<VolumeGroup>> {
     let refused = |what: String| Err(Failure::new(Kind::Refused, what));
     let Some(to) = to.or(group.seqno.checked_sub(1)) else {
         return refused(format!("VG {} has no older version", group.name));
@@ -220,7 +220,7 @@ fn known(
     found: &[Version],
     numbers: RangeInclusive<u32>,
     name: &str,
-) -> manager::Result<Vec<VolumeGroup>> {
+) -> ashlar::Result<Vec<VolumeGroup>> {
     let refused = |what: String| Err(Failure::new(Kind::Refused, what));
     let mut versions = Vec::new();
     for seqno in numbers {
@@ -248,7 +248,7 @@ fn known(
     Ok(versions)
 }
 
-fn model(version: &Version, name: &str) -> manager::Result<VolumeGroup> {
+fn model(version: &Version, name: &str) -> ashlar::Result<VolumeGroup> {
     match &version.group {
         Ok(group) => Ok((**group).clone()),
         Err(error) => {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lvm::Uuid;
-use lvm::plan::group::{Insistence, restore_group};
-use manager::apply::{Request, Tolerated};
-use manager::scan::{Duplicate, Scan};
-use manager::{Error as Failure, Kind};
+use ashlar::apply::{Request, Tolerated};
+use ashlar::scan::{Duplicate, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::Uuid;
+use lvm2::plan::group::{Insistence, restore_group};
 
 use super::arguments::{CHANGE, FORCE, FS};
 use super::backup_file::read;
@@ -133,7 +133,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 }
 
 /// The physical volumes that a restored group may use: those of no other group.
-fn present(scan: &Scan, own: &[Uuid]) -> manager::Result<BTreeSet<Uuid>> {
+fn present(scan: &Scan, own: &[Uuid]) -> ashlar::Result<BTreeSet<Uuid>> {
     let mut present = BTreeSet::new();
     for pv in &scan.physical_volumes {
         let is_ours = pv.group.is_none_or(|group| own.contains(&group));

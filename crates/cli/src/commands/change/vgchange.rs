@@ -1,9 +1,9 @@
 //! `vgchange`: properties of groups.
 
-use lvm::plan::group::{GroupAttribute, Resizing, change_group};
-use lvm::plan::logical::Autoactivation;
-use manager::apply::{Planned, Question, Request, Tolerated, area_states};
-use manager::scan::FoundVg;
+use ashlar::apply::{Planned, Question, Request, Tolerated, area_states};
+use ashlar::scan::FoundVg;
+use lvm2::plan::group::{GroupAttribute, Resizing, change_group};
+use lvm2::plan::logical::Autoactivation;
 
 use super::active::{Act, active, in_use, point_to_attach, refusals, require_usable, served};
 use super::arguments::{

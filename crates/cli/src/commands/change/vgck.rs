@@ -1,6 +1,6 @@
 //! `vgck --updatemetadata`: the same group once more on every area.
 
-use manager::apply::{Request, Tolerated, update_metadata};
+use ashlar::apply::{Request, Tolerated, update_metadata};
 
 use super::groups::{Unnamed, each, named};
 use super::work::Work;
@@ -31,9 +31,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             let planned = update_metadata(scan, group, keep, author);
             planned.map_err(|error| {
                 // The library does not know what the option is called.
-                if keep.is_none() && error.kind() == manager::Kind::Ambiguous {
+                if keep.is_none() && error.kind() == ashlar::Kind::Ambiguous {
                     let what = format!("{error}, with --keep");
-                    return manager::Error::new(error.kind(), what);
+                    return ashlar::Error::new(error.kind(), what);
                 }
                 error
             })

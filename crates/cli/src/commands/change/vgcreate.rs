@@ -1,15 +1,15 @@
 //! `vgcreate`: physical volumes become a group.
 
-use lvm::model::AllocationPolicy;
-use lvm::model::name::{NameOf, validate};
-use lvm::plan::Author;
-use lvm::plan::group::{Member, MetadataCopies, NewGroup, create_group};
-use lvm::plan::initialise::NewPv;
-use lvm::plan::logical::Autoactivation;
-use lvm::{Sectors, Uuid};
-use manager::Error as Failure;
-use manager::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
-use manager::scan::{DeviceIndex, PvIndex, Scan};
+use ashlar::Error as Failure;
+use ashlar::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
+use ashlar::scan::{DeviceIndex, PvIndex, Scan};
+use lvm2::model::AllocationPolicy;
+use lvm2::model::name::{NameOf, validate};
+use lvm2::plan::Author;
+use lvm2::plan::group::{Member, MetadataCopies, NewGroup, create_group};
+use lvm2::plan::initialise::NewPv;
+use lvm2::plan::logical::Autoactivation;
+use lvm2::{Sectors, Uuid};
 
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
@@ -194,7 +194,7 @@ pub(super) fn joining(
     names: &[String],
     (new_pv, force): (&NewPv, usize),
     author: &mut Author<'_>,
-) -> manager::Result<Joining> {
+) -> ashlar::Result<Joining> {
     let mut joining = Joining {
         members: Vec::new(),
         new: Vec::new(),

@@ -1,8 +1,8 @@
 //! `vgexport` and `vgimport`: a group that nobody uses until another machine takes it in.
 
-use lvm::model::VgFlag;
-use lvm::plan::group::{export_group, import_group};
-use manager::apply::{Request, Tolerated};
+use ashlar::apply::{Request, Tolerated};
+use lvm2::model::VgFlag;
+use lvm2::plan::group::{export_group, import_group};
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{ALL, Unnamed, each, named};

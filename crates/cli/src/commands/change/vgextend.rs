@@ -1,7 +1,7 @@
 //! `vgextend`: more physical volumes for a group.
 
-use lvm::plan::group::{extend_group, restore_missing};
-use manager::apply::{Planned, Request, Tolerated, area_states};
+use ashlar::apply::{Planned, Request, Tolerated, area_states};
+use lvm2::plan::group::{extend_group, restore_missing};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv};
 use super::groups::{members, plain};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use lvm::model::{PvFlag, PvId};
-use lvm::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial, unused};
-use lvm::plan::logical::ImageStates;
-use manager::activate::current_images;
-use manager::apply::{Planned, Request, Tolerated, area_states};
-use manager::scan::FoundVg;
-use manager::{Error as Failure, Kind};
+use ashlar::activate::current_images;
+use ashlar::apply::{Planned, Request, Tolerated, area_states};
+use ashlar::scan::FoundVg;
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::{PvFlag, PvId};
+use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial, unused};
+use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::plain;

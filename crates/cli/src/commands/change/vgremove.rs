@@ -1,8 +1,8 @@
 //! `vgremove`: a group is gone; its physical volumes stay.
 
-use lvm::model::Relations;
-use lvm::plan::group::{VolumesOf, remove_group};
-use manager::apply::{Planned, Question, Request, Tolerated, clearing_outdated};
+use ashlar::apply::{Planned, Question, Request, Tolerated, clearing_outdated};
+use lvm2::model::Relations;
+use lvm2::plan::group::{VolumesOf, remove_group};
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{Unnamed, each, named};

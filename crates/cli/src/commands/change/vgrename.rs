@@ -1,7 +1,7 @@
 //! `vgrename`: another name for a group.
 
-use lvm::plan::group::rename_group;
-use manager::apply::{Request, Tolerated};
+use ashlar::apply::{Request, Tolerated};
+use lvm2::plan::group::rename_group;
 
 use super::arguments::{CHANGE, FORCE};
 use super::groups::plain;

@@ -1,8 +1,8 @@
 //! `vgsplit` and `vgmerge`: one group becomes two, two become one.
 
-use lvm::model::name::{NameOf, validate};
-use lvm::plan::group::{SplitInto, SplitOff, merge_groups, split_group};
-use manager::apply::Request;
+use ashlar::apply::Request;
+use lvm2::model::name::{NameOf, validate};
+use lvm2::plan::group::{SplitInto, SplitOff, merge_groups, split_group};
 
 use super::arguments::{ALLOC, CHANGE, refuse};
 use super::groups::{members, plain};

@@ -1,11 +1,11 @@
 //! Logical volumes as the command line names them, and the options that their commands share.
 
-use lvm::Uuid;
-use lvm::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name};
-use lvm::plan::logical::{Autoactivation, Permission, Skip};
-use lvm::plan::places::Places;
-use lvm::plan::size::{Amount, Sign, SizeArgument};
-use manager::scan::{FoundVg, Scan};
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::Uuid;
+use lvm2::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name};
+use lvm2::plan::logical::{Autoactivation, Permission, Skip};
+use lvm2::plan::places::Places;
+use lvm2::plan::size::{Amount, Sign, SizeArgument};
 
 use super::arguments::{ALLOC, Choice, choice, invalid};
 use super::selection::{About, Asked, asked};
@@ -162,7 +162,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Group and volume in what is found under the locks.
-    pub(super) fn find<'s>(&self, scan: &'s Scan) -> manager::Result<(&'s FoundVg, LvId)> {
+    pub(super) fn find<'s>(&self, scan: &'s Scan) -> ashlar::Result<(&'s FoundVg, LvId)> {
         let group = scan.find_group(&self.group)?;
         let found = group.model.lvs().find(|(_, lv)| lv.uuid == self.uuid);
         let (id, _) = found.ok_or_else(|| missing(&self.group, &self.name))?;
@@ -171,9 +171,9 @@ impl Chosen {
 }
 
 /// Stock's sentence about a volume that is not there.
-pub(super) fn missing(group: &str, name: &str) -> manager::Error {
+pub(super) fn missing(group: &str, name: &str) -> ashlar::Error {
     let what = format!("Failed to find logical volume \"{group}/{name}\"");
-    manager::Error::new(manager::Kind::NotFound, what)
+    ashlar::Error::new(ashlar::Kind::NotFound, what)
 }
 
 /// The volumes that the operands name: `VG`, `VG/LV`, `@tag`. What is not there is told, and makes
@@ -219,7 +219,7 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
     Ok(all)
 }
 
-fn named(scan: &Scan, group: &str, name: &str) -> manager::Result<Vec<Chosen>> {
+fn named(scan: &Scan, group: &str, name: &str) -> ashlar::Result<Vec<Chosen>> {
     let found = scan.find_group(group)?;
     let id = found.model.lv_by_name(name);
     let id = id.ok_or_else(|| missing(group, name))?;
@@ -357,7 +357,7 @@ pub(super) fn read_ahead(
         Some("none") => Ok(Some(ReadAhead::None)),
         Some(text) => {
             // A plain number counts sectors.
-            let size = lvm::plan::size::parse_size(text, 's');
+            let size = lvm2::plan::size::parse_size(text, 's');
             let size = size.map_err(|_| {
                 let why = invalid(&READ_AHEAD, text);
                 Error::usage(format!("Size requires number argument.\n{why}"))
@@ -461,7 +461,7 @@ pub(super) fn places(
     group: &FoundVg,
     finder: &Finder,
     words: &[String],
-) -> manager::Result<Option<Places>> {
+) -> ashlar::Result<Option<Places>> {
     if words.is_empty() {
         return Ok(None);
     }
@@ -482,7 +482,7 @@ pub(super) fn cling_tags(work: &Work<'_>) -> Vec<String> {
 /// The copies of a volume: 1 where it is no mirror.
 pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
     match vg.lv(id).first() {
-        Some(lvm::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
+        Some(lvm2::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
         _ => 1,
     }
 }

@@ -7,17 +7,17 @@
 
 use std::path::{Path, PathBuf};
 
-use lvm::Uuid;
-use lvm::model::PvId;
-use lvm::plan::{Author, Change, Level, Message};
-use manager::apply::{
+use ashlar::apply::{
     Agreement, Answer, Begins, Disks, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
     Preview, Prompt, Request, Session, TestMode,
 };
-use manager::host::{DeviceSource, Host, Sysfs};
-use manager::live::{Client, Console, Stream};
-use manager::log;
-use manager::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
+use ashlar::host::{DeviceSource, Host, Sysfs};
+use ashlar::live::{Client, Console, Stream};
+use ashlar::log;
+use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
+use lvm2::Uuid;
+use lvm2::model::PvId;
+use lvm2::plan::{Author, Change, Level, Message};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::pvcreate::require_allowed;
@@ -221,7 +221,7 @@ impl<'a> Work<'a> {
     pub(super) fn change(
         &mut self,
         request: &Request,
-        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
+        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> ashlar::Result<Planned>,
     ) -> Result<Option<Outcome>, Error> {
         if self.purpose == Purpose::Change {
             self.require_here(request)?;
@@ -255,7 +255,7 @@ impl<'a> Work<'a> {
     pub(super) fn foresee(
         &mut self,
         request: &Request,
-        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> manager::Result<Planned>,
+        mut plan: impl FnMut(&Scan, &mut Author<'_>) -> ashlar::Result<Planned>,
     ) -> Result<Preview, Error> {
         let mut prompt = CommandPrompt {
             console: &mut *self.caller.console,
@@ -282,7 +282,7 @@ impl<'a> Work<'a> {
         if self.delegated.is_some() {
             return Err(Error::reported());
         }
-        if matches!(self.caller.ownership, Ownership::Ours(_)) || !manager::live::any_owner() {
+        if matches!(self.caller.ownership, Ownership::Ours(_)) || !ashlar::live::any_owner() {
             return Ok(());
         }
         let scan = self.scan()?;
@@ -438,12 +438,12 @@ pub(super) struct Finder {
 
 impl Finder {
     /// The device that `name` means.
-    pub(super) fn device(&self, scan: &Scan, name: &str) -> manager::Result<DeviceIndex> {
+    pub(super) fn device(&self, scan: &Scan, name: &str) -> ashlar::Result<DeviceIndex> {
         find_device(scan, self.folder.as_deref(), name)
     }
 
     /// The physical volume on the device that `name` means.
-    pub(super) fn pv(&self, scan: &Scan, name: &str) -> manager::Result<PvIndex> {
+    pub(super) fn pv(&self, scan: &Scan, name: &str) -> ashlar::Result<PvIndex> {
         find_pv(scan, self.folder.as_deref(), name)
     }
 
@@ -543,20 +543,20 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
     Ok(host)
 }
 
-fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<DeviceIndex> {
+fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<DeviceIndex> {
     scan.find_device(name, folder).ok_or_else(|| {
         let what = format!(
             "No device found for {name}. Name it with --devices if it is an image, and see \
              whether a filter hides it."
         );
-        manager::Error::new(manager::Kind::NotFound, what)
+        ashlar::Error::new(ashlar::Kind::NotFound, what)
     })
 }
 
-fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> manager::Result<PvIndex> {
+fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<PvIndex> {
     let missing = || {
         let what = format!("Failed to find physical volume \"{name}\".");
-        manager::Error::new(manager::Kind::NotFound, what)
+        ashlar::Error::new(ashlar::Kind::NotFound, what)
     };
     let device = find_device(scan, folder, name).map_err(|_| missing())?;
     require_allowed(scan, device)?;
@@ -573,7 +573,7 @@ fn from_folder(folder: &Path, text: &str) -> String {
 }
 
 /// Fails where the kernel has volumes of a group active: it would not notice what changes.
-pub(super) fn inactive(sysfs: &Sysfs, group: &FoundVg) -> manager::Result<()> {
+pub(super) fn inactive(sysfs: &Sysfs, group: &FoundVg) -> ashlar::Result<()> {
     let active = sysfs.kernel_lvs();
     let Some(one) = active.iter().find(|active| active.group == group.uuid) else {
         return Ok(());
@@ -582,26 +582,26 @@ pub(super) fn inactive(sysfs: &Sysfs, group: &FoundVg) -> manager::Result<()> {
         "Volume group \"{}\" has active logical volumes: the kernel has one as {}",
         group.name, one.kernel_name
     );
-    Err(manager::Error::new(manager::Kind::Refused, what))
+    Err(ashlar::Error::new(ashlar::Kind::Refused, what))
 }
 
-/// A plan's answer as the manager's.
-pub(super) fn planned(change: lvm::Result<Change>) -> manager::Result<Planned> {
+/// A plan's answer as the library's.
+pub(super) fn planned(change: lvm2::Result<Change>) -> ashlar::Result<Planned> {
     change.map(Planned::from).map_err(refusal)
 }
 
 /// Why there is no plan.
-pub(super) fn refusal(error: lvm::Error) -> manager::Error {
+pub(super) fn refusal(error: lvm2::Error) -> ashlar::Error {
     let kind = match error.kind {
-        lvm::Kind::Space => manager::Kind::Space,
-        lvm::Kind::Request => manager::Kind::Request,
-        _ => manager::Kind::Refused,
+        lvm2::Kind::Space => ashlar::Kind::Space,
+        lvm2::Kind::Request => ashlar::Kind::Request,
+        _ => ashlar::Kind::Refused,
     };
-    manager::Error::new(kind, error.context)
+    ashlar::Error::new(kind, error.context)
 }
 
 /// A failure of a request; where its group is not there, with stock's second sentence.
-fn named_in(request: &Request, error: &manager::Error) -> Error {
+fn named_in(request: &Request, error: &ashlar::Error) -> Error {
     let text = error.to_string();
     let mut groups = request.groups.iter();
     match groups.find(|name| text.starts_with(&format!("Volume group \"{name}\" not"))) {
@@ -611,8 +611,8 @@ fn named_in(request: &Request, error: &manager::Error) -> Error {
 }
 
 /// Why a group is not found; where it is not there, with stock's second sentence.
-pub(super) fn missing(name: &str, error: &manager::Error) -> Error {
-    if error.kind() != manager::Kind::NotFound {
+pub(super) fn missing(name: &str, error: &ashlar::Error) -> Error {
+    if error.kind() != ashlar::Kind::NotFound {
         return failed(error);
     }
     Error::failed(format!(
@@ -621,7 +621,7 @@ pub(super) fn missing(name: &str, error: &manager::Error) -> Error {
     ))
 }
 
-/// What the manager could not do, as a failure of the command.
-pub(super) fn failed(error: &manager::Error) -> Error {
+/// What the library could not do, as a failure of the command.
+pub(super) fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use ashlar::apply::HostDisks;
+use ashlar::live::LiveGroup;
+use ashlar::scan::Options;
 use block::salvage::Map;
 use block::{Device, Piece};
-use manager::apply::HostDisks;
-use manager::live::LiveGroup;
-use manager::scan::Options;
-use target::volume::Access;
+use dm::volume::Access;
 
 use super::bar::Bar;
 use super::journal::{Identity, Journal};
@@ -166,7 +166,7 @@ fn journal(
     copy: Option<&Path>,
 ) -> Result<(Option<Journal>, Map), Error> {
     let opened = job.opened();
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let (group, lv) = disks.scan.find_volume(&opened.name).map_err(failed)?;
     let identity = Identity {
         name: &opened.name,
@@ -207,7 +207,7 @@ fn into_volume(
     source: Place<'_>,
     name: &str,
 ) -> Result<(), Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let (group, id) = disks.scan.find_volume(name).map_err(failed)?;
     if let Place::Volume(other) = source {
         let other = disks.scan.find_volume(other).map_err(failed)?;

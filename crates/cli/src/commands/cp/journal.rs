@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ashlar::{Readers, replace_file};
 use block::salvage::{Map, Status};
-use manager::{Readers, replace_file};
 
 use crate::args::Error;
 use crate::output::harmless;

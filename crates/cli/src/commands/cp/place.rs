@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use manager::host::{DeviceSource, DeviceSpec, Host};
-use manager::scan::{Content, FoundDevice, Options, Scan, scan};
+use ashlar::host::{DeviceSource, DeviceSpec, Host};
+use ashlar::scan::{Content, FoundDevice, Options, Scan, scan};
 
 use crate::args::Error;
 
@@ -55,7 +55,7 @@ fn is_path(word: &str) -> bool {
 /// Refuses to overwrite a file or a disk that is a physical volume, or has one in a partition,
 /// whatever devices the command was given.
 pub(super) fn require_no_disk(path: &Path, host: &Host) -> Result<(), Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let source = DeviceSource::Listed(vec![DeviceSpec {
         path: path.to_owned(),
     }]);

@@ -1,8 +1,8 @@
 //! Which disks hold the bytes of a volume that could not be read, in words.
 
+use ashlar::scan::{FoundVg, Presence, Scan};
 use block::salvage::{Map, Status};
-use lvm::model::{Area, LvId, PvId, SegmentType, VolumeGroup};
-use manager::scan::{FoundVg, Presence, Scan};
+use lvm2::model::{Area, LvId, PvId, SegmentType, VolumeGroup};
 
 /// Volumes below volumes that are looked through.
 const DEPTH_MAX: usize = 32;
@@ -94,12 +94,12 @@ fn place(group: &VolumeGroup, lv: LvId, at: u64, depth: usize) -> Option<(Vec<(P
     if depth > DEPTH_MAX {
         return None;
     }
-    let bytes = |extents: lvm::Extents| {
+    let bytes = |extents: lvm2::Extents| {
         let sectors = extents.to_sectors(group.extent_size)?;
         Some(sectors.to_bytes()?.0)
     };
     let segments = &group.lv(lv).segments;
-    let holds = |segment: &&lvm::model::Segment| bytes(segment.end()).is_some_and(|end| at < end);
+    let holds = |segment: &&lvm2::model::Segment| bytes(segment.end()).is_some_and(|end| at < end);
     let segment = segments.iter().find(holds)?;
     let within = at.checked_sub(bytes(segment.start)?)?;
     let left = bytes(segment.end())? - at;

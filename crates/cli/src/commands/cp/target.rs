@@ -5,11 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
+use ashlar::host::Host;
+use ashlar::lock::HeldTarget;
 use block::{BlockingDevice, Device, Range, Unmap};
-use manager::host::Host;
-use manager::lock::HeldTarget;
+use dm::volume::Volume;
 use rustix::fs::{FallocateFlags, fallocate};
-use target::volume::Volume;
 
 use super::place::require_no_disk;
 use crate::args::Error;

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 
+use ashlar::activate::MissingPolicy;
 use block::salvage::{
     Direction, Map, OnError, Options, Rescuer, Status, salvage, salvage_in_order,
 };
 use block::{Device, Piece, Range};
-use manager::activate::MissingPolicy;
-use target::table::{Hint, Leaf, Table};
-use target::volume::Access;
+use dm::table::{Hint, Leaf, Table};
+use dm::volume::Access;
 
 use super::bar::Bar;
 use super::journal::Journal;

@@ -10,8 +10,8 @@
 use std::collections::HashMap;
 
 use lab::layout::{Area, Segment};
-use lvm::Extents;
-use lvm::model::{self, LvId, Mirror, PvId, SegmentType, Striped, VolumeGroup};
+use lvm2::Extents;
+use lvm2::model::{self, LvId, Mirror, PvId, SegmentType, Striped, VolumeGroup};
 
 use crate::args::Error;
 
@@ -72,7 +72,7 @@ impl Walk<'_> {
 
     fn bytes(&self, lv: LvId, extents: Extents) -> Result<u64, Error> {
         let sectors = extents.to_sectors(self.model.extent_size);
-        let bytes = sectors.and_then(lvm::Sectors::to_bytes);
+        let bytes = sectors.and_then(lvm2::Sectors::to_bytes);
         let bytes = bytes.filter(|bytes| bytes.0 < 1 << 62);
         bytes
             .map(|bytes| bytes.0)
@@ -209,7 +209,7 @@ impl Walk<'_> {
                     .model
                     .pv(pv)
                     .extent_start(start, self.model.extent_size)
-                    .and_then(lvm::Sectors::to_bytes)
+                    .and_then(lvm2::Sectors::to_bytes)
                     .filter(|first| first.0 < 1 << 62)
                     .ok_or_else(|| self.refused(lv, "it uses extents past any disk's end"))?;
                 let disk = self.number(pv);

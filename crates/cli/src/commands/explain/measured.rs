@@ -5,13 +5,13 @@
 
 use std::io::{IsTerminal, Write};
 
+use ashlar::apply::HostDisks;
+use ashlar::live::LiveGroup;
+use ashlar::scan;
 use block::Device;
+use dm::volume::Access;
 use lab::measure::{self, JobMeasured};
 use lab::workload::fio::{Job, Mix};
-use manager::apply::HostDisks;
-use manager::live::LiveGroup;
-use manager::scan;
-use target::volume::Access;
 
 use super::command::SECONDS;
 use crate::args::{Arguments, Error, flags};

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use ashlar::activate::decide;
+use ashlar::scan::{FoundVg, Scan};
+use dm::volume::Access;
 use lab::layout::{Buses, Disk, Layout};
 use lab::workload::short;
-use lvm::model::PvId;
-use manager::activate::decide;
-use manager::scan::{FoundVg, Scan};
-use target::volume::Access;
+use lvm2::model::PvId;
 
 use super::mapping::Mapping;
 use crate::args::Error;
@@ -90,13 +90,13 @@ impl Known {
         let device = member.map(|index| scan.device(scan.pv(index).device));
         let extents = model
             .extent_start(model.pe_count, group.model.extent_size)
-            .and_then(lvm::Sectors::to_bytes)
+            .and_then(lvm2::Sectors::to_bytes)
             .map_or(0, |bytes| bytes.0);
         let (name, bytes) = if let Some(device) = device {
             (device.name.clone(), device.size.0)
         } else {
             // It is missing: what the metadata says of it has to do.
-            let size = model.dev_size.and_then(lvm::Sectors::to_bytes);
+            let size = model.dev_size.and_then(lvm2::Sectors::to_bytes);
             let name = model.device.clone();
             (
                 name.unwrap_or_else(|| model.uuid.to_string()),

@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ashlar::apply::HostDisks;
+use ashlar::live::Use;
+use ashlar::scan;
 use block::trace::Trace as Layer;
 use block::{BlockingDevice, Device};
+use dm::volume::Access as VolumeAccess;
 use export::fuse::Access;
 use export::oom;
 use lab::trace::label::{Labels, Map};
 use lab::trace::{Header, Trace, from_layer, write};
-use lvm::model::dm_name;
-use manager::apply::HostDisks;
-use manager::live::Use;
-use manager::scan;
+use lvm2::model::dm_name;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use target::volume::Access as VolumeAccess;
 
 use super::command::{OUTPUT, failed};
 use super::trace::{places, save, summary};

@@ -1,11 +1,11 @@
 //! The headers of a device as they stand there, value by value, whatever they say.
 //!
-//! The decoders of `lvm` refuse what is damaged; this prints it. Lists are followed no further
+//! The decoders of `lvm2` refuse what is damaged; this prints it. Lists are followed no further
 //! than the sector that they must fit into.
 
-use lvm::Bytes;
-use lvm::ondisk::{AreaHeader, AreaUse, RawLocation, Span, checksum};
-use manager::scan::Source;
+use ashlar::scan::Source;
+use lvm2::Bytes;
+use lvm2::ondisk::{AreaHeader, AreaUse, RawLocation, Span, checksum};
 
 use super::blank_header;
 
@@ -64,7 +64,7 @@ impl Area {
 
 impl Headers {
     /// Reads the label and the areas that it names.
-    pub(super) fn read(source: &Source) -> manager::Result<Self> {
+    pub(super) fn read(source: &Source) -> ashlar::Result<Self> {
         let len = source.size().min(4 * SECTOR as u64) as usize;
         let head = source.read(0, len)?;
         let sectors = head.chunks_exact(SECTOR).enumerate();

@@ -1,7 +1,7 @@
 //! `--settings`: where to look instead of where the headers say.
 
-use lvm::Bytes;
-use lvm::ondisk::Span;
+use lvm2::Bytes;
+use lvm2::ondisk::Span;
 
 use crate::args::Error;
 

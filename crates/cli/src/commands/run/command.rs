@@ -4,14 +4,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command as Process, ExitStatus};
 
+use ashlar::apply::HostDisks;
+use ashlar::live::LiveGroup;
+use ashlar::scan::Options;
+use dm::volume::Access;
 use export::fuse;
-use manager::apply::HostDisks;
-use manager::live::LiveGroup;
-use manager::scan::Options;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
-use target::volume::Access;
 
 use super::held::Held;
 use super::image::{Piece, piece};
@@ -81,7 +81,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         let lv = group.model.lv(id);
         let size = lv
             .size(group.model.extent_size)
-            .and_then(lvm::Sectors::to_bytes);
+            .and_then(lvm2::Sectors::to_bytes);
         let name = (group.name.clone(), lv.name().to_owned());
         if volumes.iter().any(|(other, _)| *other == name) {
             return Err(Error::usage(format!(
@@ -145,7 +145,7 @@ fn lock(
     names: &[String],
     session: &mut Session,
 ) -> Result<Vec<LiveGroup>, Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let mut groups = Vec::new();
     let mut opener = Opener::new(disks, arguments, Access::ReadOnly)?;
     for name in names {
@@ -168,7 +168,7 @@ fn lock(
         source: disks.source.clone(),
         options: Options::default(),
     };
-    let take = |uuid: &lvm::Uuid| LiveGroup::take(&disks.host, &all, &uuid.to_string());
+    let take = |uuid: &lvm2::Uuid| LiveGroup::take(&disks.host, &all, &uuid.to_string());
     groups
         .iter()
         .map(|uuid| take(uuid).map_err(failed))

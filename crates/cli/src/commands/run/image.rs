@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use lvm::model::{Area, LvId, SegmentType};
-use manager::scan::{FoundVg, Scan};
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::model::{Area, LvId, SegmentType};
 
 use crate::args::Error;
 
@@ -37,8 +37,8 @@ pub(super) fn piece(scan: &Scan, group: &FoundVg, id: LvId) -> Result<Piece, Err
         let found = member.and_then(|member| member.presence.found());
         let found = found.ok_or_else(|| refused("lies on a missing disk"))?;
         let extent_size = group.model.extent_size;
-        let bytes = |sectors: Option<lvm::Sectors>| {
-            let bytes = sectors.and_then(lvm::Sectors::to_bytes);
+        let bytes = |sectors: Option<lvm2::Sectors>| {
+            let bytes = sectors.and_then(lvm2::Sectors::to_bytes);
             bytes.ok_or_else(|| refused("is too large"))
         };
         let begin = bytes(group.model.pv(*pv).extent_start(*start, extent_size))?.0;

@@ -7,11 +7,11 @@
 use std::path::Path;
 use std::process::Command as Process;
 
+use dm::volume::Access as VolumeAccess;
 use export::nbd::{Listener, Secrecy};
-use lvm::model::{LvFlag, Relations, Role};
+use lvm2::model::{LvFlag, Relations, Role};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use target::volume::Access as VolumeAccess;
 
 use super::offer::Offer;
 use super::secrecy::{TLS, VERIFY_PEER, secrecy, warn_of_port};

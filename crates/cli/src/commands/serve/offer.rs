@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use ashlar::activate::MissingPolicy;
+use ashlar::apply::HostDisks;
+use ashlar::live::wire::{Export as WireExport, Way};
+use ashlar::live::{Client, Use};
+use ashlar::scan::{self, FoundVg};
+use dm::volume::Access as VolumeAccess;
 use export::nbd::{Access, Export, Exports, Listener, Secrecy};
-use lvm::Uuid;
-use manager::activate::MissingPolicy;
-use manager::apply::HostDisks;
-use manager::live::wire::{Export as WireExport, Way};
-use manager::live::{Client, Use};
-use manager::scan::{self, FoundVg};
-use target::volume::Access as VolumeAccess;
+use lvm2::Uuid;
 
 use super::serving::Serving;
 use crate::args::{Arguments, Error};
@@ -227,6 +227,6 @@ impl Gathering<'_> {
     }
 }
 
-fn failed(error: &manager::Error) -> Error {
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

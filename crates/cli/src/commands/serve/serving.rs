@@ -3,9 +3,9 @@
 use std::process::Child;
 use std::time::Duration;
 
+use ashlar::live::wire::Export;
+use ashlar::live::{Client, Heard, Use};
 use export::nbd::{Exports, Limits, Listener, Secrecy, Server};
-use manager::live::wire::Export;
-use manager::live::{Client, Heard, Use};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -159,6 +159,6 @@ impl Serving {
     }
 }
 
-fn failed(error: &manager::Error) -> Error {
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }

@@ -1,7 +1,7 @@
 //! Repeated warnings.
 
-use lvm::Uuid;
-use manager::scan::{Finding, FindingKind, Scan, Severity};
+use ashlar::scan::{Finding, FindingKind, Scan, Severity};
+use lvm2::Uuid;
 
 use super::summed_up;
 

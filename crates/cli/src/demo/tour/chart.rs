@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use block::memory::MemoryDevice;
 use block::{BlockingDevice, Device};
-use target::delay::{Delay, Slowness};
-use target::home::Home;
-use target::table::{Area, Layout, Piece, Table};
-use target::volume::{Access, Volume};
+use dm::delay::{Delay, Slowness};
+use dm::home::Home;
+use dm::table::{Area, Layout, Piece, Table};
+use dm::volume::{Access, Volume};
 
 use super::world::World;
 use crate::args::Error;
@@ -74,7 +74,7 @@ pub(super) fn chart(story: &mut Story<'_>, world: &World<'_>) -> Result<Vec<Bar>
 
 /// A volume of `size` bytes over so many slow disks.
 fn volume(name: &str, disks: u64, is_striped: bool, size: u64) -> Result<Volume, Error> {
-    let failed = |error: target::Error| Error::failed(error.to_string());
+    let failed = |error: dm::Error| Error::failed(error.to_string());
     let share = size / disks;
     let slowness = Slowness {
         read: LATENCY,

@@ -3,9 +3,9 @@
 //! This is the checker of the project itself, on some of its cases: the real commands over disks
 //! that remember what was flushed.
 
-use lvm::plan::initialise::AreaCount;
-use manager::commit::FlushPolicy;
-use manager::explore::{Campaign, Case, Patience, Report};
+use ashlar::commit::FlushPolicy;
+use ashlar::explore::{Campaign, Case, Patience, Report};
+use lvm2::plan::initialise::AreaCount;
 
 use super::world::World;
 use crate::args::Error;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use ashlar::activate::{Activator, Options};
+use ashlar::host::{DeviceSource, Host};
+use ashlar::scan::{self, Scan};
 use block::Device;
-use manager::activate::{Activator, Options};
-use manager::host::{DeviceSource, Host};
-use manager::scan::{self, Scan};
 
 use crate::args::Error;
 use crate::demo::interrupt::Interrupt;
@@ -97,7 +97,7 @@ impl World<'_> {
     pub(super) fn look(&self, disks: &[String]) -> Result<(Host, Scan), Error> {
         let mut host = Host::from_environment().map_err(|error| failed(&error))?;
         // What the machine's own configuration hides does not concern our files.
-        host.config = manager::host::Config::empty();
+        host.config = ashlar::host::Config::empty();
         let paths = disks.iter().map(|name| self.disks.join(name));
         let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
         let source = DeviceSource::from_environment(&paths).map_err(|error| failed(&error))?;
@@ -116,7 +116,7 @@ impl World<'_> {
     }
 }
 
-fn failed(error: &manager::Error) -> Error {
+fn failed(error: &ashlar::Error) -> Error {
     Error::failed(error.to_string())
 }
 

@@ -4,8 +4,8 @@
 //! serves or attaches a volume makes it active and open; what only a running target can tell is
 //! told by the owner of its group, or stays `-`.
 
-use lvm::model::{LvId, PvFlag, SegmentType, VgFlag, policy_letter};
-use manager::scan::{Duplicate, FoundPv};
+use ashlar::scan::{Duplicate, FoundPv};
+use lvm2::model::{LvId, PvFlag, SegmentType, VgFlag, policy_letter};
 
 use super::catalogue::fields;
 use crate::output::report::{FieldKind, Value};
@@ -25,7 +25,7 @@ fn lv_attr_field(row: &Row<'_>, _: &Style) -> Value {
 
 /// The letters of a logical volume.
 pub(crate) fn lv_attr(group: &Group, lv: LvId) -> String {
-    let mut letters = lvm::model::lv_attr(&group.vg, &group.relations, lv);
+    let mut letters = lvm2::model::lv_attr(&group.vg, &group.relations, lv);
     let is_mirror = matches!(group.vg.lv(lv).first(), Some(SegmentType::Mirror(_)));
     match group.state(lv) {
         State::Inactive => {}

@@ -1,7 +1,7 @@
 //! What is known of an active volume: by whoever serves it, where stock would ask the kernel. Of an
 //! inactive one, nothing.
 
-use lvm::model::{LvFlag, SegmentType};
+use lvm2::model::{LvFlag, SegmentType};
 
 use super::catalogue::fields;
 use super::constant::{binary, blank, minus_one, no_list, no_number, not_known};

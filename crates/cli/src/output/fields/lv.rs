@@ -1,6 +1,6 @@
 //! Fields of logical volumes: what their own metadata says. Who belongs to whom is next door.
 
-use lvm::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, Segment, SegmentType, dm_name};
+use lvm2::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, Segment, SegmentType, dm_name};
 
 use super::catalogue::fields;
 use super::constant::{binary, blank, minus_one, no_number, not_set, optional, size, sorted_list};
@@ -267,7 +267,7 @@ fn segment_count(row: &Row<'_>, _: &Style) -> Value {
     )
 }
 
-fn raid_setting(row: &Row<'_>, read: impl FnOnce(&lvm::model::Raid) -> Option<u32>) -> Value {
+fn raid_setting(row: &Row<'_>, read: impl FnOnce(&lvm2::model::Raid) -> Option<u32>) -> Value {
     match row.volume().and_then(|(_, _, lv)| lv.first()) {
         Some(SegmentType::Raid(raid)) => match read(raid).filter(|setting| *setting > 0) {
             Some(setting) => Value::number(setting),

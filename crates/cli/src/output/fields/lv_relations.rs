@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use lvm::model::{
+use lvm2::model::{
     Area, LogicalVolume, LvFlag, LvId, Part, Relations, SegmentType, SnapshotState, VolumeGroup,
 };
 
@@ -177,7 +177,7 @@ pub(super) fn mirror_log_uuid(row: &Row<'_>, _: &Style) -> Value {
 }
 
 /// The first disk that a move takes from.
-fn moved_from(volume: &LogicalVolume) -> Option<lvm::model::PvId> {
+fn moved_from(volume: &LogicalVolume) -> Option<lvm2::model::PvId> {
     if !volume.flags.has(LvFlag::Pvmove) {
         return None;
     }
@@ -217,7 +217,7 @@ pub(super) fn move_pv_uuid(row: &Row<'_>, _: &Style) -> Value {
 pub(super) fn merging(row: &Row<'_>, style: &Style) -> Value {
     let set = row.volume().is_some_and(|(group, lv, volume)| {
         let relations = &group.relations;
-        let is_merging = |s: &lvm::model::Snapshot| s.state == SnapshotState::Merging;
+        let is_merging = |s: &lvm2::model::Snapshot| s.state == SnapshotState::Merging;
         relations
             .snapshot_of_cow(&group.vg, lv)
             .is_some_and(is_merging)
@@ -329,11 +329,11 @@ pub(super) fn full_descendants(row: &Row<'_>, style: &Style) -> Value {
 }
 
 pub(super) fn layout(row: &Row<'_>, _: &Style) -> Value {
-    words(row, lvm::model::lv_layout)
+    words(row, lvm2::model::lv_layout)
 }
 
 pub(super) fn role(row: &Row<'_>, _: &Style) -> Value {
-    words(row, lvm::model::lv_roles)
+    words(row, lvm2::model::lv_roles)
 }
 
 fn words(row: &Row<'_>, say: fn(&VolumeGroup, &Relations, LvId) -> Vec<&'static str>) -> Value {

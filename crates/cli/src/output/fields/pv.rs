@@ -1,9 +1,9 @@
 //! Fields of physical volumes: what the label says, what the group says, runs of extents.
 
-use lvm::model::{PvFlag, VgFlag};
-use lvm::ondisk::PvUse;
-use manager::host::DeviceNumber;
-use manager::scan::{Duplicate, FoundPv};
+use ashlar::host::DeviceNumber;
+use ashlar::scan::{Duplicate, FoundPv};
+use lvm2::model::{PvFlag, VgFlag};
+use lvm2::ondisk::PvUse;
 
 use super::attr::pv_attr;
 use super::catalogue::fields;
@@ -142,7 +142,7 @@ pub(super) fn sizes(row: &Row<'_>) -> (u64, u64, u64) {
     if let Some((group, pv, model)) = row.physical() {
         let used = group.allocated(pv);
         let free = model.pe_count.0.saturating_sub(used);
-        let sectors = |extents| group.sectors(lvm::Extents(extents));
+        let sectors = |extents| group.sectors(lvm2::Extents(extents));
         (sectors(model.pe_count.0), sectors(free), sectors(used))
     } else {
         let device = row.found_device().map_or(0, |device| device.size.0 / 512);

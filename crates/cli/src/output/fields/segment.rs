@@ -1,6 +1,6 @@
 //! Fields of the segments of logical volumes.
 
-use lvm::model::{
+use lvm2::model::{
     Area, Discards, LvId, Part, RaidFamily, Segment, SegmentType, TypeFlag, ZeroNewBlocks,
 };
 
@@ -141,7 +141,7 @@ fn reshape(row: &Row<'_>) -> Option<(u64, u64)> {
         _ => 1,
     };
     let extents = segment.reshape.0.saturating_mul(images);
-    applies.then(|| (extents, group.sectors(lvm::Extents(extents))))
+    applies.then(|| (extents, group.sectors(lvm2::Extents(extents))))
 }
 
 fn reshape_size(row: &Row<'_>, style: &Style) -> Value {
@@ -233,7 +233,7 @@ fn cache_policy(row: &Row<'_>, _: &Style) -> Value {
 
 /// Settings of a writecache stand in its segment, beside what it is made of.
 fn writecache_settings(row: &Row<'_>) -> Option<Vec<String>> {
-    use lvm::text::{Node, Value as Setting};
+    use lvm2::text::{Node, Value as Setting};
     let (_, _, segment) = row.lv_segment()?;
     if !matches!(segment.kind, SegmentType::Writecache(_)) {
         return None;
@@ -249,7 +249,7 @@ fn writecache_settings(row: &Row<'_>) -> Option<Vec<String>> {
 }
 
 fn cache_settings(row: &Row<'_>, _: &Style) -> Value {
-    use lvm::text::{Node, Value as Setting};
+    use lvm2::text::{Node, Value as Setting};
     let Some(segment) = cache(row) else {
         return Value::list(writecache_settings(row).unwrap_or_default());
     };
@@ -274,7 +274,7 @@ fn cache_settings(row: &Row<'_>, _: &Style) -> Value {
 }
 
 /// The pool of a thin pool or thin volume.
-fn thin_pool<'a>(row: &Row<'a>) -> Option<&'a lvm::model::ThinPool> {
+fn thin_pool<'a>(row: &Row<'a>) -> Option<&'a lvm2::model::ThinPool> {
     let (group, _, segment) = row.lv_segment()?;
     let pool = match &segment.kind {
         SegmentType::ThinPool(pool) => return Some(pool),
@@ -344,7 +344,7 @@ fn start(row: &Row<'_>, style: &Style) -> Value {
 fn seg_size(row: &Row<'_>, style: &Style) -> Value {
     let sectors = match (row.lv_segment(), row.group, free(row)) {
         (Some((group, _, segment)), ..) => group.sectors(segment.length),
-        (None, Some(group), Some(length)) => group.sectors(lvm::Extents(length)),
+        (None, Some(group), Some(length)) => group.sectors(lvm2::Extents(length)),
         _ => 0,
     };
     size(style, sectors)
@@ -367,7 +367,7 @@ fn tags(row: &Row<'_>, _: &Style) -> Value {
 fn legs(segment: &Segment) -> Vec<Area> {
     let whole = |lv: LvId| Area::Lv {
         lv,
-        start: lvm::Extents(0),
+        start: lvm2::Extents(0),
     };
     match &segment.kind {
         SegmentType::Raid(raid) => raid.images.iter().map(|image| whole(image.data)).collect(),

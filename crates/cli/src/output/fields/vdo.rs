@@ -1,6 +1,6 @@
 //! Fields of VDO pools. Their settings are carried as the text has them; other segments have none.
 
-use lvm::model::{Segment, SegmentType};
+use lvm2::model::{Segment, SegmentType};
 
 use super::catalogue::fields;
 use super::constant::{binary, not_set, size};

@@ -1,7 +1,7 @@
 //! Fields of volume groups.
 
-use lvm::model::VgFlag;
-use manager::scan::{Duplicate, FoundPv, FoundVg};
+use ashlar::scan::{Duplicate, FoundPv, FoundVg};
+use lvm2::model::VgFlag;
 
 use super::attr::vg_attr;
 use super::catalogue::fields;
@@ -44,7 +44,7 @@ fields! { FIELDS of Vg {
         |row, style| sectors(row, style, |group| group.sectors(group.vg.extent_count())),
         "Size of all extents.";
     "vg_free" "VFree" SIZE, 0,
-        |row, style| sectors(row, style, |group| group.sectors(lvm::Extents(free(group)))),
+        |row, style| sectors(row, style, |group| group.sectors(lvm2::Extents(free(group)))),
         "Size of the extents that are free.";
     "vg_sysid" "SYS ID" TEXT, 0, system_id, "The host that owns it.";
     "vg_systemid" "System ID" TEXT, 0, system_id, "The host that owns it.";

@@ -66,7 +66,7 @@ struct Field {
 }
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("manager", "load")?);
+    let own = Client::Own(example("ashlar", "load")?);
     let memory = Scratch::within(Path::new(TMPFS), "nbd");
     let field = Field::on(bench, memory, reading(Caching::Cached))?;
     let mut rows = vec![
@@ -119,7 +119,7 @@ fn reading(caching: Caching) -> Mode {
 }
 
 fn run_writes(bench: &Bench) -> Result<Vec<Row>, String> {
-    let own = Client::Own(example("manager", "load")?);
+    let own = Client::Own(example("ashlar", "load")?);
     let mode = |caching| Mode {
         caching,
         access: Access::ReadWrite,

@@ -16,9 +16,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use lvm::Bytes;
-use lvm::plan::display_size;
-use manager::filesystem::{Content, End, FileSystem};
+use ashlar::filesystem::{Content, End, FileSystem};
+use lvm2::Bytes;
+use lvm2::plan::display_size;
 
 use crate::args::Error;
 

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use lvm::Bytes;
-use manager::filesystem::{Content, End};
+use ashlar::filesystem::{Content, End};
+use lvm2::Bytes;
 
 use super::decide::{Step, Word, e2fsck, e2fsprogs, plain};
 use super::tools;

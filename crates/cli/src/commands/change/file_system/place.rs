@@ -8,9 +8,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ashlar::live::Client;
 use export::loop_device::is_over;
-use lvm::Uuid;
-use manager::live::Client;
+use lvm2::Uuid;
 use rustix::fs::{OFlags, major, minor};
 use rustix::io::{FdFlags, fcntl_setfd};
 
@@ -112,7 +112,7 @@ pub(super) fn keep_alone(name: &str, group: Uuid, node: &Path) -> Result<Alone, 
 }
 
 fn promise(name: &str, group: Uuid) -> Result<OwnedFd, Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let owner = Client::find(group).map_err(failed)?;
     let owner = owner.ok_or_else(|| {
         Error::failed(format!(
@@ -132,7 +132,7 @@ fn in_use(name: &str, pid: u32) -> Error {
 
 /// Who serves the volume for writing, and to how many.
 fn users(name: &str, group: Uuid) -> Result<Option<(u32, u64)>, Error> {
-    let failed = |error: manager::Error| Error::failed(error.to_string());
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let Some(mut client) = Client::find(group).map_err(failed)? else {
         return Ok(None);
     };

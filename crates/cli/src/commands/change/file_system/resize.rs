@@ -14,13 +14,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use lvm::plan::logical::is_of_that_size;
-use lvm::plan::size::ResizeTo;
-use lvm::{Bytes, Sectors, Uuid};
-use manager::apply::{Answer, read_volume, source_date};
-use manager::filesystem::{Content, End, content};
-use manager::live::Console;
-use manager::scan::Scan;
+use ashlar::apply::{Answer, read_volume, source_date};
+use ashlar::filesystem::{Content, End, content};
+use ashlar::live::Console;
+use ashlar::scan::Scan;
+use lvm2::plan::logical::is_of_that_size;
+use lvm2::plan::size::ResizeTo;
+use lvm2::{Bytes, Sectors, Uuid};
 
 use super::decide::{Check, Decision, Mounts, Situation, Step, decide, shown};
 use super::place::{self, Place};

@@ -1,8 +1,8 @@
 //! Mappings of made-up groups, sound and hostile.
 
 use lab::layout::{Area, Segment as Run};
-use lvm::model::{self, LogicalVolume, LvId, Segment, SegmentType, Striped, VolumeGroup};
-use lvm::{Extents, Sectors, Uuid};
+use lvm2::model::{self, LogicalVolume, LvId, Segment, SegmentType, Striped, VolumeGroup};
+use lvm2::{Extents, Sectors, Uuid};
 
 use super::Mapping;
 

@@ -7,7 +7,7 @@ use crate::output::report::Zone;
 use crate::output::report::columns::{Fields, Lookup};
 use crate::output::report::field::Field;
 use crate::output::report::value::{Key, Value};
-use manager::host::Regex;
+use ashlar::host::Regex;
 
 /// Criteria of `-S`.
 #[derive(Debug)]

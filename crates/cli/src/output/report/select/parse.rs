@@ -9,7 +9,7 @@ use crate::output::report::Zone;
 use crate::output::report::columns::Lookup;
 use crate::output::report::field::{Field, FieldKind};
 use crate::output::report::value::{AUTO, UNDEFINED};
-use manager::host::Regex;
+use ashlar::host::Regex;
 
 /// Parentheses recurse; nobody needs more.
 const DEPTH_MAX: usize = 64;

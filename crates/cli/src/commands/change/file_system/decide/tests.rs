@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use lvm::Bytes;
-use manager::filesystem::{Btrfs, Content, End, FileSystem, Swap};
+use ashlar::filesystem::{Btrfs, Content, End, FileSystem, Swap};
+use lvm2::Bytes;
 
 use super::{Check, Decision, Mount, Mounts, Situation, Step, Word, decide};
 

@@ -1,0 +1,255 @@
+//! Whether a volume may be read or written, as its group's metadata alone decides it.
+//!
+//! The volume and everything that it stands on are walked; what is found at each is a list of
+//! [`Condition`]s, and the first one that refuses decides. Nothing of the machine is asked: what
+//! the kernel has active, what is missing, and whose the group is, comes later.
+//!
+//! Of the volumes below, only what changes their content counts: that one is an image of the
+//! volume which was asked for is no reason against it.
+
+use dm::volume::Access;
+use lvm2::model::{
+    Area, Flag, LvFlag, LvId, Part, Place, PvId, Relations, Role, Segment, SegmentType,
+    SnapshotState, VolumeGroup, is_virtual_origin,
+};
+
+use super::condition::{Condition, Ruling};
+use crate::{Error, Kind, Result};
+
+/// Fails where the metadata does not allow `access` to a volume. `group` is the name by which
+/// people know it.
+pub fn decide(vg: &VolumeGroup, group: &str, lv: LvId, access: Access) -> Result<()> {
+    let name = |lv: LvId| format!("{group}/{}", vg.lv(lv).name());
+    for (at, conditions) in conditions(vg, lv) {
+        for condition in conditions {
+            let rule = condition.rule();
+            if rule.read.kind().is_some() {
+                return Err(unread(vg, group, (lv, at), rule.read));
+            }
+            if let (Access::ReadWrite, Ruling::Refused(why)) = (access, rule.write) {
+                let of_part = if at == lv {
+                    String::new()
+                } else {
+                    format!("of {}, on which it stands, ", name(at))
+                };
+                let what = format!(
+                    "{} is not opened for writing: {of_part}{why}; it can be read",
+                    name(lv)
+                );
+                return Err(Error::new(Kind::Refused, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is found at a volume and at each one that it stands on, the volume first.
+pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition>)> {
+    let relations = Relations::of(vg);
+    let mut found = Vec::new();
+    for at in stack(vg, lv) {
+        let mut all = Vec::new();
+        of_content(vg, at, &mut all);
+        of_uses(vg, &relations, at, &mut all);
+        of_flags(vg, &relations, at, &mut all);
+        if at != lv {
+            all.retain(|condition| changes_content(*condition));
+        }
+        found.push((at, all));
+    }
+    found
+}
+
+/// The volume and everything that it stands on, each once.
+pub(in crate::activate) fn stack(vg: &VolumeGroup, lv: LvId) -> Vec<LvId> {
+    let mut seen = vec![false; vg.lv_slots()];
+    let mut open = vec![lv];
+    let mut all = Vec::new();
+    while let Some(lv) = open.pop() {
+        if !std::mem::replace(&mut seen[lv.index()], true) {
+            all.push(lv);
+            for segment in &vg.lv(lv).segments {
+                segment.for_each_reference(|below, _| open.push(below));
+            }
+        }
+    }
+    all
+}
+
+/// Whether it matters of a volume that another one stands on.
+fn changes_content(condition: Condition) -> bool {
+    let rule = condition.rule();
+    // A part is not written by people, and by what it is a part of all the same.
+    let is_use = matches!(
+        condition,
+        Condition::CacheOrigin | Condition::WritecacheOrigin | Condition::IntegrityOrigin
+    );
+    let is_locked = matches!(
+        condition,
+        Condition::Locked | Condition::PvmoveFlag | Condition::Move
+    );
+    !is_use && (rule.read.kind().is_some() || is_locked)
+}
+
+fn of_content(vg: &VolumeGroup, lv: LvId, all: &mut Vec<Condition>) {
+    for segment in &vg.lv(lv).segments {
+        let condition = of_type(vg, lv, segment);
+        let is_served = condition.rule().read.kind().is_none();
+        all.push(condition);
+        if is_served && !segment.type_flags.is_empty() {
+            all.push(Condition::TypeSuffix);
+        }
+        if is_served && segment.reshape.0 > 0 {
+            all.push(Condition::Reshape);
+        }
+        for area in segment.areas() {
+            if let Area::Pv { pv, .. } = area
+                && has_unknown_status(vg, *pv)
+            {
+                all.push(Condition::UnknownStatus);
+            }
+        }
+    }
+}
+
+fn has_unknown_status(vg: &VolumeGroup, pv: PvId) -> bool {
+    vg.pv(pv).flags.unknown(Place::Status).next().is_some()
+}
+
+fn of_type(vg: &VolumeGroup, lv: LvId, segment: &Segment) -> Condition {
+    match &segment.kind {
+        SegmentType::Striped(striped) if striped.areas.len() == 1 => Condition::Linear,
+        SegmentType::Striped(_) => Condition::Striped,
+        SegmentType::Zero => Condition::Zero,
+        SegmentType::Error => Condition::ErrorSegment,
+        SegmentType::Mirror(mirror) => {
+            let is_on_pvs = mirror
+                .images
+                .iter()
+                .any(|image| matches!(image, Area::Pv { .. }));
+            let is_move = vg.lv(lv).flags.has(LvFlag::Pvmove);
+            match (is_on_pvs, is_move) {
+                (false, _) => Condition::Mirror,
+                (true, true) => Condition::Move,
+                (true, false) => Condition::MirrorOnPvs,
+            }
+        }
+        SegmentType::Raid(_) => Condition::Raid,
+        SegmentType::Snapshot(_) => Condition::SnapshotSegment,
+        SegmentType::ThinPool(_) => Condition::ThinPool,
+        SegmentType::Thin(thin) if thin.merge.is_some() => Condition::ThinMerging,
+        SegmentType::Thin(_) => Condition::Thin,
+        SegmentType::CachePool(_) => Condition::CachePool,
+        SegmentType::Cache(_) => Condition::Cache,
+        SegmentType::Writecache(_) => Condition::Writecache,
+        SegmentType::Integrity(_) => Condition::Integrity,
+        SegmentType::VdoPool(_) => Condition::VdoPool,
+        SegmentType::Vdo(_) => Condition::Vdo,
+        SegmentType::Unknown(_) => Condition::UnknownType,
+    }
+}
+
+fn of_uses(vg: &VolumeGroup, relations: &Relations, lv: LvId, all: &mut Vec<Condition>) {
+    for used in relations.used_by(lv) {
+        let by = &vg.lv(used.by).segments[used.segment].kind;
+        let is_merging = matches!(by, SegmentType::Snapshot(snapshot)
+            if snapshot.state == SnapshotState::Merging);
+        all.push(match used.part {
+            Part::SnapshotOrigin if is_merging => Condition::MergingOrigin,
+            Part::SnapshotOrigin => Condition::Origin,
+            Part::SnapshotCow if is_merging => Condition::MergingCow,
+            Part::SnapshotCow => Condition::Cow,
+            Part::ThinMerge => Condition::ThinMergeTarget,
+            Part::ThinExternalOrigin => Condition::ExternalOrigin,
+            Part::ThinPool | Part::ThinOrigin | Part::ThinMessage | Part::VdoPool => {
+                Condition::TypeDecides
+            }
+            Part::Area => Condition::AreaOf,
+            Part::MirrorImage => Condition::MirrorImage,
+            Part::MirrorLog => Condition::MirrorLog,
+            Part::RaidImage(_) => Condition::RaidImage,
+            Part::RaidMeta(_) => Condition::RaidMeta,
+            Part::ThinPoolData
+            | Part::ThinPoolMetadata
+            | Part::CachePoolData
+            | Part::CachePoolMetadata
+            | Part::IntegrityMetadata
+            | Part::VdoPoolData => Condition::PoolPart,
+            Part::CachePool | Part::Writecache => Condition::CacheOf,
+            Part::CacheOrigin => Condition::CacheOrigin,
+            Part::WritecacheOrigin => Condition::WritecacheOrigin,
+            Part::IntegrityOrigin => Condition::IntegrityOrigin,
+        });
+    }
+    if is_virtual_origin(vg, lv) {
+        all.push(Condition::VirtualOrigin);
+    }
+    if relations.role(vg, lv) == Role::Spare {
+        all.push(Condition::Spare);
+    }
+}
+
+fn of_flags(vg: &VolumeGroup, relations: &Relations, lv: LvId, all: &mut Vec<Condition>) {
+    let volume = vg.lv(lv);
+    for flag in LvFlag::ALL {
+        let has = volume.flags.has(*flag);
+        let condition = match flag {
+            LvFlag::Read => (!has).then_some(Condition::NoRead),
+            LvFlag::Write => (!volume.is_writable()).then_some(Condition::NoWrite),
+            LvFlag::WriteLocked => has.then_some(Condition::WriteLocked),
+            LvFlag::FixedMinor => has.then_some(Condition::FixedMinor),
+            LvFlag::Visible => {
+                let is_nobodys = relations.role(vg, lv) == Role::Whole;
+                (!has && is_nobodys && relations.used_by(lv).is_empty())
+                    .then_some(Condition::Hidden)
+            }
+            LvFlag::Pvmove => has.then_some(Condition::PvmoveFlag),
+            LvFlag::Locked => has.then_some(Condition::Locked),
+            LvFlag::NotSynced => has.then_some(Condition::NotSynced),
+            LvFlag::Rebuild => has.then_some(Condition::Rebuild),
+            LvFlag::WriteMostly => has.then_some(Condition::WriteMostly),
+            LvFlag::ActivationSkip => has.then_some(Condition::ActivationSkip),
+            LvFlag::NoAutoactivate => has.then_some(Condition::NoAutoactivate),
+            LvFlag::ErrorWhenFull => has.then_some(Condition::ErrorWhenFull),
+            LvFlag::CacheVol => has.then_some(Condition::Cachevol),
+        };
+        all.extend(condition);
+    }
+    let is_unknown = volume.flags.unknown(Place::Status).next().is_some()
+        || vg.flags.unknown(Place::Status).next().is_some();
+    if is_unknown {
+        all.push(Condition::UnknownStatus);
+    }
+    if volume.flags.unknown(Place::Compatible).next().is_some() {
+        all.push(Condition::UnknownFlag);
+    }
+}
+
+/// Why a volume is not even read, because of what was found at `at`.
+fn unread(vg: &VolumeGroup, group: &str, (lv, at): (LvId, LvId), ruling: Ruling) -> Error {
+    let name = |lv: LvId| format!("{group}/{}", vg.lv(lv).name());
+    if let Ruling::Refused(why) = ruling {
+        let stands = if at == lv {
+            String::new()
+        } else {
+            format!("it stands on {}, and of that ", name(at))
+        };
+        let what = format!("{} is not served: {stands}{why}", name(lv));
+        return Error::new(Kind::Refused, what);
+    }
+    let volume = vg.lv(at);
+    let is_refused = |segment: &&Segment| of_type(vg, at, segment).rule().read.kind().is_some();
+    let segment = volume.segments.iter().find(is_refused);
+    // The store of a snapshot has a type of its own, and the snapshot's name.
+    let type_name = segment.map_or("snapshot", Segment::type_name);
+    not_yet(&name(at), type_name)
+}
+
+/// A volume has a type that no code here reads.
+pub(in crate::activate) fn not_yet(name: &str, type_name: &str) -> Error {
+    let what = format!(
+        "{name} has the type {type_name}, which is not served yet; linear, striped, mirror, zero \
+         and error are"
+    );
+    Error::new(Kind::Unsupported, what)
+}

@@ -1,0 +1,231 @@
+//! The one that activates.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use block::file::Caching;
+use dm::home::Home;
+use dm::table::{Layout, Table};
+use dm::volume::{Access, Volume};
+use lvm2::Uuid;
+use lvm2::model::LvId;
+
+use super::access::decide;
+use super::devices::PvDevices;
+use super::layout::Builder;
+use super::order::MetadataUpdater;
+use super::permit::permit;
+use crate::host::Host;
+use crate::scan::{FoundVg, Scan};
+use crate::{Error, Kind, Result, log};
+
+/// What happens where a volume needs a physical volume that is missing (`--activationmode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum MissingPolicy {
+    /// It is not activated.
+    Complete,
+    /// It is, if redundancy makes up for what is missing.
+    #[default]
+    Degraded,
+    /// It is; what is missing fails when it is read.
+    Partial,
+}
+
+impl MissingPolicy {
+    /// As people and programs say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Degraded => "degraded",
+            Self::Partial => "partial",
+        }
+    }
+
+    /// What a word means, if it means one of them.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Complete, Self::Degraded, Self::Partial];
+        all.into_iter().find(|policy| policy.word() == word)
+    }
+}
+
+/// How a volume is activated.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Whether writes are taken.
+    pub access: Access,
+    /// What may be missing.
+    pub missing: MissingPolicy,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            access: Access::ReadOnly,
+            missing: MissingPolicy::default(),
+        }
+    }
+}
+
+/// How mirrors begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MirrorStart {
+    /// By themselves.
+    Now,
+    /// Standby, until [`dm::mirror::ACTIVATE`]: in the place of one that is suspended, of which
+    /// it was known that so many regions, from the first on, are in sync.
+    InPlace { in_sync: u64 },
+}
+
+/// A volume that can be used.
+pub struct Activated {
+    /// The device. Clones share it.
+    pub volume: Volume,
+    /// What it is made of, for reports.
+    pub layout: Arc<Layout>,
+    /// What is missing of it, one sentence each; empty unless the policy allowed it.
+    pub gaps: Vec<String>,
+    /// The mirrors in it.
+    pub(crate) mirrors: Vec<RunningMirror>,
+}
+
+/// A mirror at work: what it is, and where it is asked.
+#[derive(Clone)]
+pub(crate) struct RunningMirror {
+    /// The volume that is the mirror.
+    pub(crate) lv: Uuid,
+    /// Its images, in the mirror's own order.
+    pub(crate) images: Vec<Uuid>,
+    /// Its thread.
+    pub(crate) home: Home,
+}
+
+/// A table with what it is made of.
+pub(crate) struct Compiled {
+    pub(crate) table: Table,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) gaps: Vec<String>,
+    pub(crate) mirrors: Vec<RunningMirror>,
+}
+
+impl std::fmt::Debug for Activated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Activated({}, {} gaps)",
+            self.layout.name(),
+            self.gaps.len()
+        )
+    }
+}
+
+/// Activates volumes of one scan. Devices stay open as long as a volume or this uses them.
+pub struct Activator<'a> {
+    scan: &'a Scan,
+    host: &'a Host,
+    devices: PvDevices,
+    mirrors: MirrorStart,
+    updater: Option<Arc<dyn MetadataUpdater>>,
+}
+
+impl std::fmt::Debug for Activator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Activator")
+    }
+}
+
+impl<'a> Activator<'a> {
+    /// One that has opened nothing yet.
+    pub fn new(scan: &'a Scan, host: &'a Host) -> Self {
+        Self::over(scan, host, PvDevices::default())
+    }
+
+    /// One that has opened these devices, perhaps for another scan.
+    pub(crate) fn over(scan: &'a Scan, host: &'a Host, devices: PvDevices) -> Self {
+        Self {
+            scan,
+            host,
+            devices,
+            mirrors: MirrorStart::Now,
+            updater: None,
+        }
+    }
+
+    /// The mirrors that it makes begin like this.
+    pub(crate) fn starting(mut self, mirrors: MirrorStart) -> Self {
+        self.mirrors = mirrors;
+        self
+    }
+
+    /// `updater` writes down in which order the copies of mirrors come. Without one, a mirror that
+    /// lost its first copy is not written.
+    pub(crate) fn with_updater(mut self, updater: Option<Arc<dyn MetadataUpdater>>) -> Self {
+        self.updater = updater;
+        self
+    }
+
+    /// The devices that it has opened.
+    pub(crate) fn into_devices(self) -> PvDevices {
+        self.devices
+    }
+
+    /// Reads go through the page cache, where nothing is written: for what is read once, in order.
+    pub fn through_page_cache(mut self) -> Self {
+        self.devices.caching = Caching::PageCache;
+        self
+    }
+
+    /// Makes a device of a logical volume.
+    pub fn activate(&mut self, group: &FoundVg, lv: LvId, options: Options) -> Result<Activated> {
+        permit(group, lv, options.access, self.host)?;
+        let compiled = self.compile(group, lv, options)?;
+        let name = compiled.layout.name().to_owned();
+        log::verbose(|| {
+            let how = match options.access {
+                Access::ReadOnly => "reading",
+                Access::ReadWrite => "reading and writing",
+            };
+            let gaps = compiled.gaps.len();
+            format!("LV {name} is activated for {how}; {gaps} of its parts are missing.")
+        });
+        Ok(Activated {
+            volume: Volume::new(name, options.access, compiled.table),
+            layout: compiled.layout,
+            gaps: compiled.gaps,
+            mirrors: compiled.mirrors,
+        })
+    }
+
+    /// The table of a logical volume, whose mirrors are started.
+    pub(crate) fn compile(
+        &mut self,
+        group: &FoundVg,
+        lv: LvId,
+        options: Options,
+    ) -> Result<Compiled> {
+        decide(&group.model, &group.name, lv, options.access)?;
+        let mut builder = Builder {
+            scan: self.scan,
+            group,
+            devices: &mut self.devices,
+            updater: self.updater.clone(),
+            access: options.access,
+            missing: options.missing,
+            mirrors: self.mirrors,
+            made: HashMap::new(),
+            gaps: Vec::new(),
+            running: Vec::new(),
+        };
+        let layout = builder.layout(lv, 0)?;
+        let (gaps, mirrors) = (builder.gaps, builder.running);
+        let table = Table::compile(&layout).map_err(|error| {
+            let what = format!("{} cannot be used", layout.name());
+            Error::new(Kind::Damaged, what).because(error)
+        })?;
+        Ok(Compiled {
+            table,
+            layout,
+            gaps,
+            mirrors,
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! Mirrors: each image becomes a device, the log another one, and a machine at home serves them.
+//!
+//! An image that cannot be had is a missing image; that the others suffice is for the mirror to
+//! say, which knows from its log what they hold. Without its log nothing is known of the images, so
+//! such a mirror is read from its first leg and not written: a log that came back later would not
+//! know what had changed.
+//!
+//! A segment whose images lie on physical volumes is a part of a move that is under way. Until it
+//! is committed as moved its first area is right, so that one is read; it is not written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::Device;
+use dm::home::Home;
+use dm::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Start, Sync};
+use dm::table::{self, Layout, Piece, Table};
+use dm::volume::{Access, Volume};
+use lvm2::Uuid;
+use lvm2::model::{Area, LvFlag, LvId, Mirror, Segment};
+
+use super::activator::{MirrorStart, MissingPolicy, RunningMirror};
+use super::layout::Builder;
+use super::order::handler;
+use crate::{Error, Kind, Result};
+
+/// How long a mirror's log may take to be read.
+const START_MAX: Duration = Duration::from_mins(1);
+
+impl Builder<'_> {
+    /// A mirrored segment of `len` bytes.
+    pub(super) fn mirror(
+        &mut self,
+        lv: LvId,
+        segment: &Segment,
+        mirror: &Mirror,
+        len: u64,
+        depth: u32,
+    ) -> Result<Piece> {
+        if let Some(moved) = self.moved(lv, segment, mirror)? {
+            let len_moved = self.bytes(lv, segment.length)?;
+            return Ok(Piece::of(len, self.area(lv, moved, len_moved, depth)?));
+        }
+        let mut devices: Vec<Arc<dyn Device>> = Vec::new();
+        let (mut legs, mut images) = (Vec::new(), Vec::new());
+        let mut absent = None;
+        for image in &mirror.images {
+            let uuid = self.image_uuid(lv, *image)?;
+            images.push(uuid);
+            let id = identity(uuid);
+            match self.image(lv, *image, len, depth) {
+                Ok(device) => {
+                    legs.push(MirrorImage::present(id, devices.len()));
+                    devices.push(device);
+                }
+                Err(error) if self.may_miss(&error) => {
+                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
+                    legs.push(MirrorImage::missing(id));
+                    absent = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(error) = absent.filter(|_| devices.is_empty()) {
+            return Err(error);
+        }
+        let region = mirror.region_size.to_bytes().map_or(0, |bytes| bytes.0);
+        let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
+        config.access = match self.access {
+            Access::ReadOnly => mirror::Access::ReadOnly,
+            Access::ReadWrite => mirror::Access::ReadWrite,
+        };
+        if let MirrorStart::InPlace { in_sync } = self.mirrors {
+            config.start = Start::Standby;
+            config.kept = in_sync;
+        }
+        if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
+            config.sync = Sync::Assumed;
+        }
+        config.primary = match config.sync {
+            Sync::Assumed if mirror.log.is_none() => Primary::All,
+            _ => Primary::Image(0),
+        };
+        if let Some(log) = mirror.log
+            && let Some(device) = self.log(lv, log, depth)?
+        {
+            config.log = LogPlace::Disk(devices.len());
+            devices.push(device);
+        }
+        let home = self.home(lv, config, devices, images.clone())?;
+        self.running.push(RunningMirror {
+            lv: self.group.model.lv(lv).uuid,
+            images,
+            home: home.clone(),
+        });
+        Ok(Piece::linear(len, Arc::new(home), 0))
+    }
+
+    fn home(
+        &self,
+        lv: LvId,
+        config: MirrorConfig,
+        devices: Vec<Arc<dyn Device>>,
+        images: Vec<Uuid>,
+    ) -> Result<Home> {
+        let name = self.name(lv);
+        let uuid = self.group.model.lv(lv).uuid;
+        let named = |uuid: Uuid| {
+            let mut all = self.group.model.lvs();
+            let found = all.find(|(_, volume)| volume.uuid == uuid);
+            let image = found.map(|(_, volume)| volume.name().to_owned());
+            (uuid, image.unwrap_or_else(|| uuid.to_string()))
+        };
+        let images = images.into_iter().map(named).collect();
+        let handler = handler(self.updater.clone(), uuid, name.clone(), images);
+        let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        mirror::Mirror::new(config, &infos)
+            .and_then(|machine| {
+                Home::start_with_notices(&*name, Box::new(machine), devices, START_MAX, handler)
+            })
+            .map_err(|error| {
+                let what = format!("{name} cannot be used");
+                Error::new(Kind::Device, what).because(error)
+            })
+    }
+
+    /// The area that is right, if the segment is being moved.
+    fn moved(&self, lv: LvId, segment: &Segment, mirror: &Mirror) -> Result<Option<Area>> {
+        let on_disks = |area: &Area| matches!(area, Area::Pv { .. });
+        if !mirror.images.iter().any(on_disks) {
+            return Ok(None);
+        }
+        let done = mirror.extents_moved == Some(segment.length);
+        let area = mirror.images.get(usize::from(done));
+        let area = area.ok_or_else(|| self.damaged(lv, "it is moved from or to nowhere"))?;
+        Ok(Some(*area))
+    }
+
+    /// What tells a leg from all that the mirror ever had.
+    fn image_uuid(&self, lv: LvId, image: Area) -> Result<Uuid> {
+        let Area::Lv { lv: image, .. } = image else {
+            return Err(self.damaged(lv, "an image of its mirror is no volume"));
+        };
+        Ok(self.group.model.lv(image).uuid)
+    }
+
+    fn image(&mut self, lv: LvId, image: Area, len: u64, depth: u32) -> Result<Arc<dyn Device>> {
+        let Area::Lv { lv: below, start } = image else {
+            return Err(self.damaged(lv, "an image of its mirror is no volume"));
+        };
+        let start = self.bytes(lv, start)?;
+        let layout = self.whole(below, depth)?;
+        let piece = Piece::of(len, table::Area::layout(layout, start.0));
+        let layout = Layout::new(self.name(below), vec![piece]);
+        self.device(below, &layout.map_err(|error| self.unfit(lv, error))?)
+    }
+
+    /// The log's device; `None`: it is missing, and need not be there to read.
+    fn log(&mut self, lv: LvId, log: LvId, depth: u32) -> Result<Option<Arc<dyn Device>>> {
+        match self.whole(log, depth) {
+            Ok(layout) => self.device(log, &layout).map(Some),
+            Err(error) if self.may_miss(&error) && self.access == Access::ReadOnly => {
+                self.gap(format!("{} lacks its log: {error}", self.name(lv)));
+                Ok(None)
+            }
+            Err(error) if error.kind() == Kind::Missing => {
+                let what = format!(
+                    "{} lacks its log; bring it back, or read only",
+                    self.name(lv)
+                );
+                Err(Error::new(Kind::Missing, what).because(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The layout of a volume of which nothing is missing.
+    fn whole(&mut self, lv: LvId, depth: u32) -> Result<Arc<Layout>> {
+        let policy = std::mem::replace(&mut self.missing, MissingPolicy::Complete);
+        let layout = self.layout(lv, depth + 1);
+        self.missing = policy;
+        if layout
+            .as_ref()
+            .is_err_and(|error| error.kind() == Kind::Missing)
+        {
+            // Not a loop if it is met again.
+            self.made.remove(&lv);
+        }
+        layout
+    }
+
+    fn device(&self, lv: LvId, layout: &Arc<Layout>) -> Result<Arc<dyn Device>> {
+        let table = Table::compile(layout).map_err(|error| self.unfit(lv, error))?;
+        Ok(Arc::new(Volume::new(self.name(lv), self.access, table)))
+    }
+
+    /// Whether it may be done without what is missing.
+    fn may_miss(&self, error: &Error) -> bool {
+        error.kind() == Kind::Missing && self.missing != MissingPolicy::Complete
+    }
+
+    fn gap(&mut self, gap: String) {
+        if !self.gaps.contains(&gap) {
+            self.gaps.push(gap);
+        }
+    }
+}
+
+/// What the log calls a leg.
+pub(super) fn identity(image: lvm2::Uuid) -> u64 {
+    let bytes = image.as_bytes().iter();
+    // FNV-1a; what matters is that it stays the same.
+    bytes.fold(0xcbf2_9ce4_8422_2325, |id: u64, byte| {
+        (id ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! What the machine knows against writing a volume; what the volume's own metadata says is in
+//! `access`. Both are in the table of `docs/format.md`.
+//!
+//! | found | read | write |
+//! |---|---|---|
+//! | another host's, shared, clustered or exported group | yes | no |
+//! | a group whose metadata is read-only, contradicts itself or disagrees | yes | no |
+//! | a physical volume on two devices | yes | no |
+//! | a volume, or part of one, that the kernel has active | yes | no |
+
+use dm::volume::Access;
+use lvm2::model::LvId;
+
+use super::access::stack;
+use crate::host::Host;
+use crate::scan::{FoundVg, Restriction};
+use crate::{Error, Kind, Result};
+
+/// Fails where `access` to the volume is not allowed.
+pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> Result<()> {
+    if access == Access::ReadOnly {
+        return Ok(());
+    }
+    let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+    let refuse = |why: String| {
+        let what = format!("{name} is not opened for writing: {why}; it can be read");
+        Err(Error::new(Kind::Refused, what))
+    };
+    if let Some(why) = group.restrictions.iter().find_map(reason) {
+        return refuse(why);
+    }
+    let active = host.sysfs.kernel_lvs();
+    let needed = stack(&group.model, lv);
+    let held = active.iter().find(|active| {
+        let volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
+        active.group == group.uuid && volumes.into_iter().any(|uuid| uuid == active.volume)
+    });
+    match held {
+        Some(active) => refuse(format!(
+            "the kernel has it active as {}",
+            active.kernel_name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Why a restriction forbids writing, if it does.
+fn reason(restriction: &Restriction) -> Option<String> {
+    Some(match restriction {
+        Restriction::Foreign { system_id } => {
+            format!("its group belongs to the host with system ID {system_id}")
+        }
+        Restriction::Shared { lock_type } => {
+            format!("its group is shared by several hosts through {lock_type}")
+        }
+        Restriction::Clustered => "its group is clustered".to_owned(),
+        Restriction::Exported => "its group is exported (vgimport takes it in)".to_owned(),
+        Restriction::ReadOnly => "its group is read-only".to_owned(),
+        Restriction::Unsound(problem) => format!("its group's metadata is not sound: {problem}"),
+        Restriction::Disagreement => {
+            "its group's metadata areas disagree (vgck --updatemetadata)".to_owned()
+        }
+        Restriction::DuplicatePvs => {
+            "a physical volume of its group is on more than one device".to_owned()
+        }
+        Restriction::DuplicateVgid => {
+            "another group has the same VGID, as of a clone (vgchange --uuid)".to_owned()
+        }
+        Restriction::AmbiguousName | Restriction::Partial => return None,
+    })
+}

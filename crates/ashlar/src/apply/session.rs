@@ -1,0 +1,560 @@
+//! Making a change: the one order in which everything happens.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use block::file::{Claim, LockMode};
+use block::{BlockingDevice, Range};
+use lvm2::model::{PvFlag, VolumeGroup};
+use lvm2::plan::unfinished::is_unfinished;
+use lvm2::plan::{Author, Change, GroupChange, HeaderEdit, Level, Message, When};
+use lvm2::{Bytes, Uuid};
+
+use super::author::{after, before, host_author, random_uuid};
+use super::backup;
+use super::checks::{label_releases, label_repairs, require_areas};
+use super::cut::cut;
+use super::disks::Disks;
+use super::listing::Listing;
+use super::losses::{
+    InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
+};
+use super::open::{Claimed, Open};
+use super::outdated::require_none;
+use super::permit::{permit, permit_active};
+use super::prompt::{Answer, Prompt};
+use super::reproducible::{Drawer, forget_places, source_date};
+use super::request::{Outcome, Ownership, Planned, Request, TestMode, Tolerated};
+use super::signatures::{Signature, find_signatures};
+use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
+use super::unfinished::{Unfinished, find_unfinished};
+use crate::commit::{
+    Disk, FlushPoint, FlushPolicy, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
+    initialise, remove_label, write_group,
+};
+use crate::host::Host;
+use crate::live::{Client, any_owner};
+use crate::lock::{StockLock, StockName, lock_stock};
+use crate::scan::{Duplicate, FoundPv, FoundVg, Presence, PvIndex, Restriction, Scan};
+use crate::{Error, Kind, Result};
+
+/// How long somebody else's lock is waited for.
+pub(super) const LOCK_WAIT: Duration = Duration::from_mins(1);
+/// How often a change begins anew because somebody else was faster.
+const TRIES_MAX: usize = 5;
+const CHANGED_BY_OTHERS: &str =
+    "the metadata was changed by others again and again; run the command again";
+
+/// Everything that changes have in common.
+pub struct Session<'a> {
+    /// The machine and its configuration.
+    pub host: &'a Host,
+    /// The devices.
+    pub disks: &'a dyn Disks,
+    /// Whom to ask and tell.
+    pub prompt: &'a mut dyn Prompt,
+    /// Who is told when tables change.
+    pub hooks: Option<&'a mut dyn Hooks>,
+    /// The devices file, where the command keeps it; then it holds the global lock, too.
+    pub listing: Option<&'a mut Listing>,
+    /// Which flushes are made.
+    pub flush_policy: FlushPolicy,
+    /// Where new UUIDs come from; the kernel's random numbers if `None`.
+    pub uuids: Option<&'a mut dyn FnMut() -> Uuid>,
+    /// The time of the change, in seconds since 1970 began; the machine's if `None`.
+    pub time: Option<u64>,
+    /// Whether stock's locks and the backup files are used; not for disks that are no files.
+    pub environment: Environment,
+}
+
+/// Whether there is a machine around the disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Environment {
+    /// Stock's locks are taken, backups and archives are written.
+    Machine,
+    /// Stock's locks are taken; there is nowhere to write: simulations of several commands.
+    Locks,
+    /// There is nobody else, and nowhere to write: tests and simulations.
+    Nothing,
+}
+
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("flush_policy", &self.flush_policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A plan: a function of what was found.
+pub type Plan<'p> = dyn FnMut(&Scan, &mut Author<'_>) -> Result<Planned> + 'p;
+
+/// Whether a change waits until what was left half done is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unended {
+    Stop,
+    Ignore,
+}
+
+/// What came of trying.
+enum Attempt {
+    Done(Box<Outcome>),
+    /// Nothing was done yet: this comes first.
+    Unfinished(Unfinished),
+}
+
+impl<'a> Session<'a> {
+    /// A session of real commands.
+    pub fn new(host: &'a Host, disks: &'a dyn Disks, prompt: &'a mut dyn Prompt) -> Self {
+        Self {
+            host,
+            disks,
+            prompt,
+            hooks: None,
+            listing: None,
+            flush_policy: FlushPolicy::Strict,
+            uuids: None,
+            time: None,
+            environment: Environment::Machine,
+        }
+    }
+
+    /// Makes a change. What an interrupted command left half done on the groups is ended first.
+    pub fn change(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Outcome> {
+        for _ in 0..TRIES_MAX {
+            match self.attempt(request, plan, Unended::Stop)? {
+                Attempt::Done(outcome) => return Ok(*outcome),
+                Attempt::Unfinished(left) => {
+                    let mut rest = |scan: &Scan, author: &mut Author<'_>| left.plan(scan, author);
+                    self.attempt(&left.request, &mut rest, Unended::Ignore)?;
+                }
+            }
+        }
+        Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
+    }
+
+    fn attempt(
+        &mut self,
+        request: &Request,
+        plan: &mut Plan<'_>,
+        unended: Unended,
+    ) -> Result<Attempt> {
+        let _stock = self.stock_locks(request)?;
+        let mut asked = BTreeSet::new();
+        for _ in 0..TRIES_MAX {
+            let scan = self.disks.scan(self.host)?;
+            if unended == Unended::Stop
+                && let Some(left) = find_unfinished(&scan, request)?
+            {
+                return Ok(Attempt::Unfinished(left));
+            }
+            let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
+            if let Some(hooks) = &mut self.hooks {
+                hooks.permit(&planned.change)?;
+            }
+            self.tell(&planned, Level::Warning);
+            self.ask(&planned, &mut asked)?;
+            if request.test == TestMode::On {
+                self.tell(&planned, Level::Note);
+                return Ok(Attempt::done(planned));
+            }
+            let alone = Claim::Exclusive;
+            let open = Open::of(self, &scan, request, &groups, &planned, alone)?;
+            if let Some(hooks) = &mut self.hooks {
+                let mut places = open.places();
+                places.try_for_each(|(name, location)| hooks.permit_disk(&scan, name, location))?;
+            }
+            let new = open.new_devices()?;
+            let Some(mut disks) = open.claim(self.flush_policy)? else {
+                continue;
+            };
+            if self.lost_name(request)? {
+                continue;
+            }
+            let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
+            let wipes = ask_for_wipes(&planned.change, &mut read, self.prompt)?;
+            self.ask_for_devices(new)?;
+            for group in &groups {
+                self.archive(&group.model, request);
+            }
+            self.act(&mut disks, &planned, &wipes)?;
+            if let Some(listing) = &mut self.listing {
+                listing.note(self.host, &scan, &planned);
+            }
+            self.finish(&mut disks, &planned, request);
+            return Ok(Attempt::done(planned));
+        }
+        Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
+    }
+
+    /// The groups that are changed, and the plan, if all of that may be done.
+    pub(super) fn permitted_plan<'s>(
+        &mut self,
+        scan: &'s Scan,
+        request: &Request,
+        plan: &mut Plan<'_>,
+    ) -> Result<(Vec<&'s FoundVg>, Planned)> {
+        let groups = permitted(scan, request)?;
+        let mut planned = self.planned(scan, request, plan)?;
+        if request.tolerated.contains(&Tolerated::Absent) {
+            note_absent(&groups, &mut planned.change);
+        }
+        require_none(scan, &groups, &planned.change)?;
+        for group in &groups {
+            permit_active(&group.name, group.uuid, &planned.change, self.host)?;
+        }
+        let losses = losses(&groups, &planned.change);
+        if !losses.is_empty() {
+            let in_use = self.in_use(&groups)?;
+            require_unused(&losses, &in_use)?;
+            if self.environment == Environment::Machine {
+                require_whole_file_systems(&losses, request, scan, self.host)?;
+            }
+            let (questions, messages) = confirm_losses(&losses, &in_use, request);
+            planned.questions.extend(questions);
+            planned.change.messages.splice(0..0, messages);
+        }
+        Ok((groups, planned))
+    }
+
+    /// The volumes that this process serves, or the one that owns the groups.
+    fn in_use(&self, groups: &[&FoundVg]) -> Result<InUse> {
+        if let Some(hooks) = &self.hooks {
+            return Ok(InUse {
+                pid: std::process::id(),
+                volumes: hooks.in_use(),
+            });
+        }
+        let mut in_use = InUse::default();
+        if self.environment != Environment::Machine || !any_owner() {
+            return Ok(in_use);
+        }
+        for group in groups {
+            let Some(mut client) = Client::find(group.uuid)? else {
+                continue;
+            };
+            in_use.pid = client.pid();
+            for volume in client.status()?.into_iter().flatten() {
+                let lv = volume.find(&group.model);
+                in_use.volumes.extend(lv.map(|lv| group.model.lv(lv).uuid));
+            }
+        }
+        Ok(in_use)
+    }
+
+    /// Whether another group has got the name of the new one since the plan was made. That group's
+    /// disks need not be among those of this change, which were held against the plan; but whoever
+    /// makes a group locks all disks that are free, so that nobody else does it now.
+    fn lost_name(&self, request: &Request) -> Result<bool> {
+        let Some(name) = &request.new_group else {
+            return Ok(false);
+        };
+        let scan = self.disks.scan(self.host)?;
+        Ok(scan.groups_named(name).next().is_some())
+    }
+
+    fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {
+        for question in &planned.questions {
+            if asked.insert(question.text.clone()) && self.prompt.ask(&question.text) == Answer::No
+            {
+                return Err(Error::new(Kind::Request, question.refusal.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn stock_locks(&self, request: &Request) -> Result<Vec<StockLock>> {
+        let mut held = Vec::new();
+        if self.environment == Environment::Nothing {
+            return Ok(held);
+        }
+        let dir = self.host.config.locking_dir();
+        let mut names = Vec::new();
+        if request.changes_pvs && self.listing.is_none() {
+            names.push(StockName::Global);
+        }
+        let groups: BTreeSet<&String> = request.groups.iter().chain(&request.new_group).collect();
+        // A UUID is no file name that stock would use, and does no harm.
+        let groups = groups.into_iter().map(|name| {
+            let plain = name.strip_prefix("/dev/").unwrap_or(name);
+            plain.replace('/', "_")
+        });
+        // What this process serves it has locked already, for as long as it serves it.
+        let others = groups.filter(|name| match &request.ownership {
+            Ownership::Nobody => true,
+            Ownership::Ours(owned) => !owned.holds_stock(name),
+        });
+        names.extend(others.map(StockName::Group));
+        for name in names {
+            held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
+        }
+        Ok(held)
+    }
+
+    fn planned(&mut self, scan: &Scan, request: &Request, plan: &mut Plan<'_>) -> Result<Planned> {
+        let config = &self.host.config;
+        let mut fresh: Box<dyn FnMut() -> Uuid> = match config.string("ashlar/uuid_seed") {
+            Some(seed) => {
+                let mut drawer = Drawer::new(seed, scan)?;
+                Box::new(move || drawer.draw())
+            }
+            None => Box::new(random_uuid),
+        };
+        let uuids: &mut dyn FnMut() -> Uuid = match &mut self.uuids {
+            Some(uuids) => &mut **uuids,
+            None => &mut *fresh,
+        };
+        let mut author = host_author(config, &request.command, uuids);
+        author.time = self.time.unwrap_or(author.time);
+        let mut planned = plan(scan, &mut author)?;
+        if source_date(config).is_some() {
+            forget_places(&mut planned.change);
+        }
+        Ok(planned)
+    }
+
+    fn tell(&mut self, planned: &Planned, level: Level) {
+        let messages = planned.new.iter().flat_map(|new| &new.layout.messages);
+        for message in messages.chain(&planned.change.messages) {
+            if message.level == level {
+                self.prompt.tell(message);
+            }
+        }
+    }
+
+    /// Asks whether what is on devices that become physical volumes may go.
+    pub(super) fn ask_for_devices(&mut self, new: Vec<(String, BlockingDevice)>) -> Result<()> {
+        for (name, mut io) in new {
+            let found = strangers(Bytes(io.info().size), |range| io.read(range).ok());
+            for signature in &found {
+                if confirm(&name, signature, self.prompt) == Answer::No {
+                    let what = format!(
+                        "Aborted wiping of {}.\n1 existing signature left on the device.",
+                        signature.name
+                    );
+                    return Err(Error::new(Kind::Request, what));
+                }
+                let text = format!("Wiping {} signature on {name}.", signature.name);
+                self.prompt.tell(&Message::note(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is written, in its order.
+    fn act(&mut self, disks: &mut Claimed, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
+        let flush_policy = self.flush_policy;
+        let change = &planned.change;
+        require_areas(&disks.pvs, &planned.new, change)?;
+        adopt(&mut disks.pvs, flush_policy)?;
+        for (label, mut disk) in disks.new.drain(..) {
+            let writes = label.layout.writes()?;
+            wipe_device(&mut disk)?;
+            initialise(&mut disk, &writes, flush_policy)?;
+            disks.pvs.push(OpenPv::open(disk)?);
+        }
+        prepare(&mut disks.pvs, change, wipes, flush_policy, self.prompt)?;
+        let edits = |when| -> Vec<(Uuid, HeaderEdit)> {
+            let headers = change.headers.iter().filter(|header| header.when == when);
+            headers.map(|header| (header.pv, header.edit)).collect()
+        };
+        let pvs = &mut disks.pvs;
+        edit_labels(
+            pvs,
+            &edits(When::BeforeCommit),
+            flush_policy,
+            FlushPoint::LabelsBefore,
+        )?;
+        let mut erased = Vec::new();
+        for (index, group) in change.groups.iter().enumerate() {
+            if index == 1 {
+                let between = edits(When::BetweenCommits);
+                edit_labels(pvs, &between, flush_policy, FlushPoint::LabelsBetween)?;
+            }
+            match group {
+                GroupChange::Erase(vg) => erased.extend(erase(pvs, vg.uuid, flush_policy)?),
+                GroupChange::Commit(vg) => {
+                    let areas = &change.areas;
+                    match &mut self.hooks {
+                        Some(hooks) => write_group(pvs, vg, areas, flush_policy, &mut **hooks)?,
+                        None => write_group(pvs, vg, areas, flush_policy, &mut NoHooks)?,
+                    }
+                }
+            }
+        }
+        for vg in committed(change) {
+            clear(
+                pvs,
+                vg.uuid,
+                |pv| vg.pv_by_uuid(&pv).is_some(),
+                flush_policy,
+            )?;
+        }
+        let mut after = edits(When::AfterCommit);
+        let members: Vec<&VolumeGroup> = committed(change).collect();
+        after.extend(label_repairs(pvs, &members));
+        after.extend(label_releases(pvs, &members, &erased));
+        edit_labels(pvs, &after, flush_policy, FlushPoint::LabelsAfter)?;
+        for disk in &mut disks.removed {
+            remove_label(disk, flush_policy)?;
+        }
+        for one in &disks.cuts {
+            cut(one.file.as_fd(), &one.name, one.window, one.end)?;
+        }
+        Ok(())
+    }
+
+    /// What comes after success, and cannot undo it.
+    fn finish(&mut self, disks: &mut Claimed, planned: &Planned, request: &Request) {
+        if self.host.config.flag("devices/issue_discards", false) {
+            discard(&mut disks.pvs, &planned.change);
+        }
+        if self.environment == Environment::Machine {
+            for group in &planned.change.groups {
+                let config = &self.host.config;
+                let message = match group {
+                    GroupChange::Commit(vg) if is_unfinished(vg) => None,
+                    GroupChange::Commit(vg) => {
+                        backup::backup(config, vg, after(config, &request.command))
+                    }
+                    GroupChange::Erase(vg) => {
+                        backup::forget(config, &vg.name);
+                        None
+                    }
+                };
+                if let Some(message) = message {
+                    self.prompt.tell(&message);
+                }
+            }
+        }
+        self.tell(planned, Level::Note);
+    }
+
+    fn archive(&mut self, vg: &VolumeGroup, request: &Request) {
+        if self.environment == Environment::Machine {
+            let message = backup::archive(&self.host.config, vg, before(&request.command));
+            if let Some(message) = message {
+                self.prompt.tell(&message);
+            }
+        }
+    }
+}
+
+/// The groups that the request names, if they may be changed.
+fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> {
+    let mut groups: Vec<&FoundVg> = Vec::new();
+    for name in &request.groups {
+        let group = scan.find_group(name)?;
+        permit(group, &request.tolerated)?;
+        require_own_uuid(group, &request.ownership)?;
+        if groups.iter().all(|other| other.uuid != group.uuid) {
+            groups.push(group);
+        }
+    }
+    if let Some(name) = &request.new_group
+        && scan.groups_named(name).next().is_some()
+    {
+        let what = format!("A volume group called {name} already exists.");
+        return Err(Error::new(Kind::Refused, what));
+    }
+    Ok(groups)
+}
+
+/// Calls the members missing that are not there, as stock does in every text that it writes.
+fn note_absent(groups: &[&FoundVg], change: &mut Change) {
+    for committed in &mut change.groups {
+        let GroupChange::Commit(vg) = committed else {
+            continue;
+        };
+        let group = groups.iter().find(|group| group.uuid == vg.uuid);
+        let members = group.into_iter().flat_map(|group| &group.members);
+        for absent in members.filter(|member| member.presence == Presence::Missing) {
+            if let Some(pv) = vg.pv_by_uuid(&absent.uuid) {
+                vg.pv_mut(pv).flags.insert(PvFlag::Missing);
+            }
+        }
+    }
+}
+
+/// Volumes that are served are known by UUIDs, which a clone of the group has as well.
+fn require_own_uuid(group: &FoundVg, ownership: &Ownership) -> Result<()> {
+    let is_served = ownership.is_of(group.uuid);
+    if is_served && group.restrictions.contains(&Restriction::DuplicateVgid) {
+        let what = format!(
+            "Volume group {} is not changed: another group has the same VGID, and one of them is \
+             served; stop that, then vgchange --uuid gives the clone a VGID of its own",
+            group.name
+        );
+        return Err(Error::new(Kind::Refused, what));
+    }
+    Ok(())
+}
+
+/// Whether a physical volume is opened and locked.
+pub(super) fn is_concerned(
+    pv: &FoundPv,
+    index: PvIndex,
+    groups: &[&FoundVg],
+    request: &Request,
+    planned: &Planned,
+) -> bool {
+    if pv.duplicate == Duplicate::Unchosen || request.spared.contains(&pv.uuid) {
+        return false;
+    }
+    let of_group = groups.iter().any(|group| {
+        let is_member = |member: &crate::scan::Member| member.presence.found() == Some(index);
+        let is_cleared =
+            || pv.outdated == Some(group.uuid) && planned.change.released.contains(&pv.uuid);
+        group.members.iter().any(is_member) || is_cleared()
+    });
+    let comes_in = committed(&planned.change).any(|vg| vg.pv_by_uuid(&pv.uuid).is_some());
+    let is_free = pv.group.is_none() && pv.outdated.is_none();
+    of_group || comes_in || (is_free && request.changes_pvs)
+}
+
+/// The groups that are written, as they are written last.
+fn committed(change: &Change) -> impl Iterator<Item = &VolumeGroup> {
+    let groups = &change.groups;
+    groups.iter().enumerate().filter_map(|(index, group)| {
+        let GroupChange::Commit(vg) = group else {
+            return None;
+        };
+        let is_last = groups[index + 1..].iter().all(|later| match later {
+            GroupChange::Commit(later) | GroupChange::Erase(later) => later.uuid != vg.uuid,
+        });
+        is_last.then_some(vg)
+    })
+}
+
+/// The signatures on a device of `size` bytes that are not LVM2's own.
+fn strangers(size: Bytes, mut read: impl FnMut(Range) -> Option<Vec<u8>>) -> Vec<Signature> {
+    let mut found = find_signatures(size, |at, length| read(Range::new(at.0, length as u64)));
+    found.retain(|signature| signature.name != "LVM2_member");
+    found
+}
+
+/// Zeroes the signatures of a device that becomes a physical volume; people have agreed.
+fn wipe_device(disk: &mut Disk) -> Result<()> {
+    let size = Bytes(disk.info().size);
+    for signature in strangers(size, |range| disk.read(range).ok()) {
+        let wiped = disk.write(signature.offset, &vec![0; signature.length]);
+        wiped.map_err(|error| {
+            let what = format!(
+                "cannot wipe signatures on {}; check the device",
+                disk.name()
+            );
+            Error::new(Kind::Device, what).because(error)
+        })?;
+    }
+    Ok(())
+}
+
+impl Attempt {
+    fn done(planned: Planned) -> Self {
+        Self::Done(Box::new(Outcome {
+            groups: committed(&planned.change).cloned().collect(),
+            planned,
+        }))
+    }
+}

@@ -1,0 +1,55 @@
+//! What happens to volumes in use while a commit is under way.
+
+use lvm2::Uuid;
+use lvm2::model::VolumeGroup;
+use lvm2::plan::Change;
+
+use crate::Result;
+use crate::host::Location;
+use crate::scan::Scan;
+
+/// Called by a commit at the moments that matter to whoever serves volumes of the group.
+pub trait Hooks {
+    /// The volumes that are in use.
+    fn in_use(&self) -> Vec<Uuid> {
+        Vec::new()
+    }
+
+    /// A change was planned, and nothing asked or written. An error ends it.
+    fn permit(&mut self, change: &Change) -> Result<()> {
+        let _ = change;
+        Ok(())
+    }
+
+    /// The disk called `name`, of those in `scan`, is open and will be written by the change. An
+    /// error ends it.
+    fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        let _ = (scan, name, location);
+        Ok(())
+    }
+
+    /// The texts are durable, and no header was written: the group is about to become `vg`. Hold
+    /// new requests whose volumes change, and wait, within a limit, for those in flight. An error
+    /// ends the commit: nothing changed.
+    fn suspend(&mut self, vg: &VolumeGroup) -> Result<()>;
+
+    /// The commit is done: load the new tables and go on.
+    fn publish(&mut self);
+
+    /// The commit failed before any header was submitted: go on with the old tables.
+    fn resume(&mut self);
+}
+
+/// Nothing of the group is in use by this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {
+    fn suspend(&mut self, _vg: &VolumeGroup) -> Result<()> {
+        Ok(())
+    }
+
+    fn publish(&mut self) {}
+
+    fn resume(&mut self) {}
+}

@@ -1,0 +1,308 @@
+//! LVM2's configuration files, as far as they concern where devices are and who may touch them.
+//!
+//! ```text
+//!   --config 'devices/filter=…'      strongest
+//!   $LVM_SYSTEM_DIR/lvmlocal.conf    what is this host's alone (its system ID)
+//!   $LVM_SYSTEM_DIR/lvm.conf         weakest; /etc/lvm where the variable is not set
+//! ```
+//!
+//! The grammar is that of the metadata; `section/key = value` stands for `section { key = value }`.
+//! A file that is not there is empty. A file that cannot be parsed is an error: it may hold the
+//! filter that keeps us away from a device. Settings that no code here asks for are not checked.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lvm2::text::{Node, Section, Value, parse};
+
+use super::filter::Filter;
+use crate::{Error, Kind, Result};
+
+/// Where the files are if `LVM_SYSTEM_DIR` is not set.
+const SYSTEM_DIR: &str = "/etc/lvm";
+/// Longest file in bytes: Debian's, with all its comments, has 120 KiB.
+const FILE_SIZE_MAX: u64 = 4 << 20;
+
+/// All configuration that was found.
+#[derive(Debug, Clone)]
+pub struct Config {
+    system_dir: PathBuf,
+    /// Where backups and archives go if nothing else is said; below `system_dir` if `None`.
+    state_dir: Option<PathBuf>,
+    /// Strongest first.
+    layers: Vec<Section<'static>>,
+}
+
+/// What it means that there is no devices file where one would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingDevicesFile {
+    /// It was named with `--devicesfile`: who adds devices begins it.
+    Named,
+    /// The configuration switches it on: who makes the host's first physical volumes begins it.
+    Wanted,
+    /// Nobody has said that there should be one.
+    Fine,
+}
+
+impl Config {
+    /// Reads the files of this host, `LVM_SYSTEM_DIR` observed.
+    pub fn from_environment() -> Result<Self> {
+        let dir = std::env::var_os("LVM_SYSTEM_DIR").filter(|dir| !dir.is_empty());
+        let Some(dir) = dir else {
+            let mut config = Self::read(SYSTEM_DIR)?;
+            config.state_dir = state_dir(rustix::process::geteuid(), |name| std::env::var_os(name));
+            return Ok(config);
+        };
+        Self::read(dir)
+    }
+
+    /// Reads the files in `system_dir`.
+    pub fn read(system_dir: impl Into<PathBuf>) -> Result<Self> {
+        let system_dir = system_dir.into();
+        let mut layers = Vec::new();
+        for name in ["lvmlocal.conf", "lvm.conf"] {
+            layers.extend(read_file(&system_dir.join(name))?);
+        }
+        Ok(Self {
+            system_dir,
+            state_dir: None,
+            layers,
+        })
+    }
+
+    /// No files: every setting has its default.
+    pub fn empty() -> Self {
+        Self {
+            system_dir: PathBuf::from(SYSTEM_DIR),
+            state_dir: None,
+            layers: Vec::new(),
+        }
+    }
+
+    /// Adds settings that are stronger than all so far (`--config`).
+    pub fn add_text(&mut self, text: &str) -> Result<()> {
+        let tree = parse(text.as_bytes()).map_err(|error| {
+            Error::new(
+                Kind::Config,
+                format!("cannot use the configuration {text:?}"),
+            )
+            .because(error)
+        })?;
+        self.layers.insert(0, tree.into_owned());
+        Ok(())
+    }
+
+    /// The folder that holds the files; `backup`, `archive`, `devices` and `profile` are below it.
+    pub fn system_dir(&self) -> &Path {
+        &self.system_dir
+    }
+
+    /// The value of `path`, such as `devices/filter`, where it is set.
+    pub fn value(&self, path: &str) -> Option<&Value<'static>> {
+        self.layers.iter().find_map(|layer| lookup(layer, path))
+    }
+
+    /// The string at `path`.
+    pub fn string(&self, path: &str) -> Option<&str> {
+        match self.value(path)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The integer at `path`.
+    pub fn integer(&self, path: &str) -> Option<i64> {
+        match self.value(path)? {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The switch at `path`, or `default`.
+    pub fn flag(&self, path: &str, default: bool) -> bool {
+        match self.value(path) {
+            Some(Value::Integer(number)) => *number != 0,
+            Some(Value::String(word)) => matches!(&**word, "1" | "y" | "yes" | "on" | "true"),
+            _ => default,
+        }
+    }
+
+    /// The strings at `path`: of an array, or a single one.
+    pub fn strings(&self, path: &str) -> Option<Vec<&str>> {
+        match self.value(path)? {
+            Value::Array(values) => Some(values.iter().filter_map(as_text).collect()),
+            single => as_text(single).map(|text| vec![text]),
+        }
+    }
+
+    /// The filter at `path` (`devices/filter`, `devices/global_filter`); empty if it is not set.
+    pub fn filter(&self, path: &str) -> Result<Filter> {
+        Filter::new(path, &self.strings(path).unwrap_or_default())
+    }
+
+    /// The folders whose block devices are this host's (`devices/scan`).
+    pub fn scan_dirs(&self) -> Vec<PathBuf> {
+        let dirs = self.strings("devices/scan").filter(|dirs| !dirs.is_empty());
+        dirs.unwrap_or_else(|| vec!["/dev"])
+            .into_iter()
+            .map(PathBuf::from)
+            .collect()
+    }
+
+    /// Where stock keeps its lock files (`global/locking_dir`).
+    pub fn locking_dir(&self) -> PathBuf {
+        let dir = std::env::var_os("LVM_LOCKING_DIR").filter(|dir| !dir.is_empty());
+        if let Some(dir) = dir {
+            return dir.into();
+        }
+        self.string("global/locking_dir")
+            .unwrap_or("/run/lock/lvm")
+            .into()
+    }
+
+    /// Where backups go (`backup/backup_dir`).
+    pub fn backup_dir(&self) -> PathBuf {
+        self.dir_below("backup/backup_dir", "backup")
+    }
+
+    /// Where archives go (`backup/archive_dir`).
+    pub fn archive_dir(&self) -> PathBuf {
+        self.dir_below("backup/archive_dir", "archive")
+    }
+
+    /// The devices file, unless it is switched off (`devices/use_devicesfile`,
+    /// `devices/devicesfile`). It counts where it exists.
+    pub fn devices_file(&self) -> Option<PathBuf> {
+        if !self.flag("devices/use_devicesfile", true) {
+            return None;
+        }
+        let name = self
+            .string("devices/devicesfile")
+            .unwrap_or("system.devices");
+        (!name.is_empty()).then(|| self.system_dir.join("devices").join(name))
+    }
+
+    /// What it means that there is no devices file.
+    pub fn missing_devices_file(&self) -> MissingDevicesFile {
+        if self.flag("ashlar/devicesfile_named", false) {
+            MissingDevicesFile::Named
+        } else if self.value("devices/use_devicesfile").is_some() {
+            MissingDevicesFile::Wanted
+        } else {
+            MissingDevicesFile::Fine
+        }
+    }
+
+    /// This host's own system ID (`global/system_id_source`); `None` if it has none.
+    pub fn system_id(&self) -> Option<String> {
+        let first_line = |path: &Path| {
+            let text = fs::read_to_string(path).ok()?;
+            let line = text
+                .lines()
+                .map(str::trim)
+                .find(|l| !l.is_empty() && !l.starts_with('#'));
+            line.map(str::to_owned)
+        };
+        let source = self.string("global/system_id_source").unwrap_or("none");
+        let raw = match source {
+            "uname" => first_line(Path::new("/proc/sys/kernel/hostname"))
+                .filter(|name| !name.starts_with("localhost")),
+            "machineid" => first_line(Path::new("/etc/machine-id")),
+            "lvmlocal" | "lvm.conf" => self.string("local/system_id").map(str::to_owned),
+            "file" => self
+                .string("global/system_id_file")
+                .and_then(|file| first_line(file.as_ref())),
+            _ => None,
+        };
+        raw.map(|id| clean_system_id(&id))
+            .filter(|id| !id.is_empty())
+    }
+
+    /// System IDs of other hosts whose groups this one may use (`local/extra_system_ids`).
+    pub fn extra_system_ids(&self) -> Vec<&str> {
+        self.strings("local/extra_system_ids").unwrap_or_default()
+    }
+
+    fn dir_below(&self, path: &str, name: &str) -> PathBuf {
+        self.string(path)
+            .map_or_else(|| self.state_dir().join(name), PathBuf::from)
+    }
+
+    fn state_dir(&self) -> &Path {
+        self.state_dir.as_deref().unwrap_or(&self.system_dir)
+    }
+}
+
+/// Where an ordinary user keeps what stock keeps in `/etc/lvm`, which only root may write; `None`
+/// for root, and for who has no home.
+fn state_dir(
+    user: rustix::process::Uid,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    if user.is_root() {
+        return None;
+    }
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
+    let home = || folder("HOME").map(|home| home.join(".local/state"));
+    let state = folder("XDG_STATE_HOME").or_else(home);
+    state.map(|state| state.join("ashlar"))
+}
+
+fn as_text<'a>(value: &'a Value<'_>) -> Option<&'a str> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Keeps the characters that stock allows in a system ID, from the first letter or digit on.
+fn clean_system_id(id: &str) -> String {
+    let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+    let start = id
+        .find(|c: char| c.is_ascii_alphanumeric())
+        .unwrap_or(id.len());
+    id[start..].chars().filter(allowed).take(127).collect()
+}
+
+fn read_file(path: &Path) -> Result<Option<Section<'static>>> {
+    let broken = || {
+        let what = format!(
+            "cannot use {}; correct it, or set LVM_SYSTEM_DIR",
+            path.display()
+        );
+        Error::new(Kind::Config, what)
+    };
+    let size = match fs::metadata(path) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(broken().because(error)),
+    };
+    if size > FILE_SIZE_MAX {
+        return Err(broken().because(format!("it has {size} bytes, which no configuration needs")));
+    }
+    let bytes = fs::read(path).map_err(|error| broken().because(error))?;
+    parse(&bytes)
+        .map(|tree| Some(tree.into_owned()))
+        .map_err(|error| broken().because(error))
+}
+
+/// Finds `a/b/c` in a tree whose names may themselves be paths.
+fn lookup<'a>(section: &'a Section<'static>, path: &str) -> Option<&'a Value<'static>> {
+    // The last one wins, as with stock.
+    section.nodes.iter().rev().find_map(|node| match node {
+        Node::Value { name, value } if name.trim_matches('/') == path => Some(value),
+        Node::Section(inner) => {
+            let rest = path
+                .strip_prefix(inner.name.trim_matches('/'))?
+                .strip_prefix('/')?;
+            lookup(inner, rest)
+        }
+        Node::Value { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

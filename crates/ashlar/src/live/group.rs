@@ -1,0 +1,315 @@
+//! A live group as the process that owns it uses it: from several threads.
+//!
+//! Lock order: `turn` (one change at a time), then `owner`; callbacks are called under neither.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use dm::volume::Volume;
+use lvm2::Uuid;
+use lvm2::model::VolumeGroup;
+use lvm2::plan::Change;
+
+use super::order::GroupUpdater;
+use super::owner::{Alone, Owner};
+use super::swap::Exchanges;
+use crate::activate::MissingPolicy;
+use crate::apply::{HostDisks, Ownership};
+use crate::commit::Hooks;
+use crate::host::{Host, Location};
+use crate::scan::Scan;
+use crate::{Error, Kind, Result};
+
+/// How long a change waits for the one before it.
+pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
+pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
+
+/// What is told to users of a volume after each change of the group.
+pub type Watch = dyn FnMut(&Volume, &str) + Send;
+
+/// Is told what happens to volumes by itself, in a sentence.
+pub type Warn = dyn Fn(&str) + Send;
+
+/// A group whose volumes this process serves. Clones share it; it is given back when the last one
+/// and the last [`Use`] are gone.
+#[derive(Clone)]
+pub struct LiveGroup {
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    uuid: Uuid,
+    pub(super) owner: Mutex<Owner>,
+    turn: Arc<Mutex<()>>,
+    watches: Mutex<Vec<Watching>>,
+    pub(super) told: Mutex<Option<Box<Warn>>>,
+}
+
+struct Watching {
+    number: u64,
+    lv: Uuid,
+    watch: Arc<Mutex<Box<Watch>>>,
+}
+
+/// The use of a volume. Dropping it ends it.
+pub struct Use {
+    /// The volume. Nobody may use it any more when this goes.
+    pub volume: Volume,
+    /// Its name: `vg0/data`.
+    pub name: String,
+    /// What is missing of it, one sentence each.
+    pub gaps: Vec<String>,
+    group: LiveGroup,
+    lv: Uuid,
+    number: Option<u64>,
+    is_open: bool,
+}
+
+/// What a commit calls: tables are exchanged, and users told.
+pub struct LiveHooks<'a> {
+    group: &'a LiveGroup,
+    exchanges: Option<Exchanges>,
+    is_published: bool,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl std::fmt::Debug for LiveGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LiveGroup({})", self.shared.uuid)
+    }
+}
+
+impl std::fmt::Debug for Use {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Use({})", self.name)
+    }
+}
+
+impl std::fmt::Debug for LiveHooks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LiveHooks({})", self.group.shared.uuid)
+    }
+}
+
+impl LiveGroup {
+    /// Takes the group called `name`, which may also be a UUID. Fails where another process has
+    /// it, or a physical volume that is there cannot be written.
+    pub fn take(host: &Host, disks: &HostDisks, name: &str) -> Result<Self> {
+        let mut owner = Owner::take(host, disks, name)?;
+        let turn = Arc::new(Mutex::default());
+        let shared = Arc::new_cyclic(|shared| {
+            owner.updater = Some(Arc::new(GroupUpdater {
+                host: host.clone(),
+                disks: disks.clone(),
+                owned: owner.owned.clone(),
+                turn: Arc::clone(&turn),
+                shared: shared.clone(),
+            }));
+            Shared {
+                uuid: owner.uuid,
+                owner: Mutex::new(owner),
+                turn,
+                watches: Mutex::default(),
+                told: Mutex::default(),
+            }
+        });
+        Ok(Self { shared })
+    }
+
+    /// From now on `warn` is told of copies that mirrors lose.
+    pub fn warn_with(&self, warn: Box<Warn>) {
+        let mut told = self
+            .shared
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *told = Some(warn);
+    }
+
+    /// The group's UUID.
+    pub fn uuid(&self) -> Uuid {
+        self.shared.uuid
+    }
+
+    /// What this process owns: for commands that it runs.
+    pub fn ownership(&self) -> Ownership {
+        Ownership::Ours(self.owner().owned.clone())
+    }
+
+    /// The group's name, as it is now.
+    pub fn name(&self) -> String {
+        let owner = self.owner();
+        owner
+            .group()
+            .map_or_else(|_| self.uuid().to_string(), |group| group.name.clone())
+    }
+
+    /// Opens the volume called `name`, without its group: for writing, unless its own permission
+    /// is read-only.
+    pub fn open(&self, name: &str, missing: MissingPolicy) -> Result<Use> {
+        let mut owner = self.owner();
+        let place = owner.open(name, missing)?;
+        let active = &owner.active[place];
+        Ok(Use {
+            volume: active.volume.clone(),
+            name: owner.name_of(active.lv).unwrap_or_default(),
+            gaps: active.gaps.clone(),
+            group: self.clone(),
+            lv: active.lv,
+            number: None,
+            is_open: true,
+        })
+    }
+
+    /// Lets nobody but the one who uses it now use the volume called `name`, until what this gives
+    /// is dropped.
+    pub fn keep_alone(&self, name: &str) -> Result<Alone> {
+        self.owner().keep_alone(name)
+    }
+
+    /// Waits for its turn to change the group; what it gives is for the change.
+    pub fn hooks(&self) -> Result<LiveHooks<'_>> {
+        let end = Instant::now() + TURN_MAX;
+        loop {
+            let turn = match self.shared.turn.try_lock() {
+                Ok(turn) => turn,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    std::thread::sleep(TURN_RETRY);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let what = format!(
+                        "{} is being changed by another command; wait for it, or end it",
+                        self.name()
+                    );
+                    return Err(Error::new(Kind::Locked, what));
+                }
+            };
+            return Ok(LiveHooks {
+                group: self,
+                exchanges: None,
+                is_published: false,
+                _turn: turn,
+            });
+        }
+    }
+
+    pub(super) fn owner(&self) -> MutexGuard<'_, Owner> {
+        let owner = self.shared.owner.lock();
+        owner.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watches(&self) -> MutexGuard<'_, Vec<Watching>> {
+        let watches = self.shared.watches.lock();
+        watches.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everybody how their volumes are now.
+    fn tell(&self) {
+        let watches: Vec<_> = self
+            .watches()
+            .iter()
+            .map(|watching| (watching.lv, Arc::clone(&watching.watch)))
+            .collect();
+        for (lv, watch) in watches {
+            let owner = self.owner();
+            let active = owner.active.iter().find(|active| active.lv == lv);
+            let (Some(active), Some(name)) = (active, owner.name_of(lv)) else {
+                continue;
+            };
+            let volume = active.volume.clone();
+            drop(owner);
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            watch(&volume, &name);
+        }
+    }
+}
+
+impl Use {
+    /// From now on `watch` hears of each change: the volume, which may have another size, and its
+    /// name.
+    pub fn watch(&mut self, watch: Box<Watch>) {
+        let mut watches = self.group.watches();
+        let number = watches.iter().map(|watching| watching.number + 1).max();
+        let number = number.unwrap_or(0);
+        watches.push(Watching {
+            number,
+            lv: self.lv,
+            watch: Arc::new(Mutex::new(watch)),
+        });
+        self.number = Some(number);
+    }
+
+    /// Ends the use; with the last one of the volume, what was written is made durable. An error
+    /// says that this cannot be promised.
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.is_open, false) {
+            return Ok(());
+        }
+        if let Some(number) = self.number {
+            let mut watches = self.group.watches();
+            watches.retain(|watching| watching.number != number);
+        }
+        self.group.owner().close(self.lv)
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `close`.
+        let _ = self.end();
+    }
+}
+
+impl Hooks for LiveHooks<'_> {
+    fn in_use(&self) -> Vec<Uuid> {
+        let owner = self.group.owner();
+        owner.active.iter().map(|active| active.lv).collect()
+    }
+
+    fn permit(&mut self, change: &Change) -> Result<()> {
+        self.group.owner().permit(change)
+    }
+
+    fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+        self.group.owner().permit_disk(scan, name, location)
+    }
+
+    fn suspend(&mut self, vg: &VolumeGroup) -> Result<()> {
+        if vg.uuid != self.group.shared.uuid {
+            return Ok(());
+        }
+        self.exchanges = Some(self.group.owner().suspend(vg)?);
+        Ok(())
+    }
+
+    fn publish(&mut self) {
+        if let Some(exchanges) = self.exchanges.take() {
+            self.group.owner().publish(exchanges);
+            self.is_published = true;
+        }
+    }
+
+    fn resume(&mut self) {
+        if let Some(exchanges) = self.exchanges.take() {
+            exchanges.resume();
+        }
+    }
+}
+
+impl LiveHooks<'_> {
+    /// The end of a change: what belongs to the group now is held, and users are told.
+    pub fn finish(self) -> Result<()> {
+        if !self.is_published {
+            return Ok(());
+        }
+        let refreshed = self.group.owner().refresh();
+        self.group.tell();
+        refreshed
+    }
+}

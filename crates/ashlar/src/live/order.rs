@@ -1,0 +1,187 @@
+//! A mirror in use loses its first copy: the text gets another one in front.
+//!
+//! ```text
+//!   mirror's thread    a leg is lost; what missed it waits ─▶ persist()     ◀─ persisted or not
+//!   thread "order"       its turn ─▶ change: locks, scan, order_images, commit ─▶ say ─▶ refresh
+//! ```
+//!
+//! The thread that says so holds nothing that the end of a volume's use waits for, except its turn.
+//! A change that is under way meanwhile waits for the mirror's requests in vain, gives up after its
+//! limit, and the order comes next.
+//!
+//! The areas of the disks that were lost are tried first: a disk with one bad sector can still
+//! hold a text. Where that fails they are left out, and hold an older version, as the areas of any
+//! missing physical volume do. If no area can be written, the mirror fails its writes.
+
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::time::Instant;
+
+use dm::home::MessageSender;
+use dm::mirror::{persist_failed, persisted};
+use lvm2::plan::logical::{has_first_image, order_images};
+use lvm2::plan::pieces;
+use lvm2::{Bytes, Uuid};
+
+use super::group::{Shared, TURN_MAX, TURN_RETRY};
+use crate::activate::{MetadataUpdater, Wanted};
+use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
+use crate::host::Host;
+use crate::lock::OwnedGroup;
+use crate::{Error, Kind, Result};
+
+/// The words that a version's text has for who made it.
+const COMMAND: &str = "a mirror lost a copy";
+
+/// Keeps the order of the copies of a live group's mirrors.
+pub(super) struct GroupUpdater {
+    pub(super) host: Host,
+    pub(super) disks: HostDisks,
+    pub(super) owned: OwnedGroup,
+    pub(super) turn: Arc<Mutex<()>>,
+    pub(super) shared: Weak<Shared>,
+}
+
+/// Whether the lost disks are written, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    Tried,
+    Spared,
+}
+
+impl MetadataUpdater for GroupUpdater {
+    fn persist(self: Arc<Self>, wanted: Wanted, sender: MessageSender) {
+        let answer = sender.clone();
+        let thread = std::thread::Builder::new().name("order".to_owned());
+        if let Err(error) = thread.spawn(move || self.order(&wanted, &sender)) {
+            answer.send(persist_failed(&format!("cannot start a thread: {error}")));
+        }
+    }
+
+    fn lost(self: Arc<Self>, name: String, images: Vec<String>) {
+        let text = format!(
+            "WARNING: {name} lost its image {} and goes on without it, with less redundancy: check \
+             the disk, and see \"lvs -a -o +devices\" for where the image lies.",
+            images.join(", ")
+        );
+        // The mirror does not wait until somebody has read it. Without a thread nobody is told.
+        let thread = std::thread::Builder::new().name("warning".to_owned());
+        let _ = thread.spawn(move || {
+            if let Some(shared) = self.shared.upgrade() {
+                let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(tell) = &*told {
+                    tell(&text);
+                }
+            }
+        });
+    }
+}
+
+impl GroupUpdater {
+    fn order(&self, wanted: &Wanted, sender: &MessageSender) {
+        let end = Instant::now() + TURN_MAX;
+        let _turn = loop {
+            match self.turn.try_lock() {
+                Ok(turn) => break turn,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    std::thread::sleep(TURN_RETRY);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return sender
+                        .send(persist_failed("another change of the group takes too long"));
+                }
+            }
+        };
+        let done = self.commit(wanted, Lost::Tried);
+        let done = done.or_else(|_| self.commit(wanted, Lost::Spared));
+        match &done {
+            Ok(()) => sender.send(persisted()),
+            Err(error) => sender.send(persist_failed(&one_line(error))),
+        }
+        // Only now: the end of the mirror's use waits for it, and has the owner.
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        if done.is_ok() {
+            let mut owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            // What it cannot find out now, the next change does.
+            let _ = owner.refresh();
+        }
+        let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tell) = &*told {
+            tell(&match done {
+                Ok(()) => format!(
+                    "WARNING: {} goes on without a copy that was lost; it is written down as \
+                     outdated.",
+                    wanted.name
+                ),
+                Err(error) => format!(
+                    "WARNING: {} takes no more writes: it lost a copy, and that cannot be written \
+                     down: {}",
+                    wanted.name,
+                    one_line(&error)
+                ),
+            });
+        }
+    }
+
+    fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {
+        let mut request = Request {
+            groups: vec![self.owned.uuid().to_string()],
+            tolerated: vec![Tolerated::Missing],
+            ownership: Ownership::Ours(self.owned.clone()),
+            command: COMMAND.to_owned(),
+            ..Request::default()
+        };
+        if lost == Lost::Spared {
+            request.spared = self.lost_pvs(wanted)?;
+        }
+        let order: Vec<Uuid> = wanted
+            .in_sync
+            .iter()
+            .chain(&wanted.out_of_sync)
+            .copied()
+            .collect();
+        let mut prompt = Quiet::yes();
+        let mut session = Session::new(&self.host, &self.disks, &mut prompt);
+        session.change(&request, &mut |scan, author| {
+            let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
+            if lost == Lost::Tried && has_first_image(&group.model, wanted.lv, order[0]) {
+                // It is made durable, and that is all.
+                return Ok(Planned::default());
+            }
+            Ok(order_images(&group.model, wanted.lv, &order, author)?.into())
+        })?;
+        Ok(())
+    }
+
+    /// The physical volumes under lost copies, and under no other one.
+    fn lost_pvs(&self, wanted: &Wanted) -> Result<Vec<Uuid>> {
+        let scan = self.disks.scan(&self.host)?;
+        let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
+        let vg = &group.model;
+        let below = |images: &[Uuid]| -> Vec<Uuid> {
+            let images = images.iter().filter_map(|uuid| vg.lv_by_uuid(uuid));
+            let pieces = images.filter_map(|image| {
+                let size = vg.lv(image).size(vg.extent_size)?.to_bytes()?;
+                pieces(vg, image, Bytes(0), size).ok()
+            });
+            pieces.flatten().map(|piece| piece.pv).collect()
+        };
+        let mut lost = below(&wanted.out_of_sync);
+        let kept = below(&wanted.in_sync);
+        lost.retain(|pv| !kept.contains(pv));
+        Ok(lost)
+    }
+
+    fn gone(&self) -> Error {
+        Error::new(
+            Kind::NotFound,
+            format!("the volume group {} is gone", self.owned.uuid()),
+        )
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().replace('\n', " ")
+}

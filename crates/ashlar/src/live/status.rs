@@ -1,0 +1,213 @@
+//! What an owner says of the volumes that it serves.
+//!
+//! Reports ask for it and must not wait, so an owner asks its mirrors for a moment only: of one
+//! that does not answer in time nothing is said. A mirror is asked while its volume may be closed
+//! by another thread; that does not wait for the answer, and the answer does not keep the mirror.
+
+use std::time::{Duration, Instant};
+
+use dm::home::MessageSender;
+use lvm2::Uuid;
+use lvm2::model::{LvId, VolumeGroup};
+
+use super::group::LiveGroup;
+
+/// How long all mirrors together may take to say how they are.
+const MIRRORS_MAX: Duration = Duration::from_millis(500);
+
+/// A volume that is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeStatus {
+    /// Its name: `vg0/data`.
+    pub name: String,
+    /// What it is, whatever its name; an owner of an older version does not say.
+    pub uuid: Option<Uuid>,
+    /// How many use it.
+    pub users: u64,
+    /// The mirrors in it that said how they are.
+    pub mirrors: Vec<MirrorStatus>,
+}
+
+/// A mirror at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MirrorStatus {
+    /// The volume that is the mirror.
+    pub lv: Uuid,
+    /// Regions that are the same on all images.
+    pub in_sync: u64,
+    /// Regions in all.
+    pub regions: u64,
+    /// Its images.
+    pub images: Vec<ImageStatus>,
+}
+
+/// An image of a mirror at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageStatus {
+    /// The volume that is the image.
+    pub lv: Uuid,
+    /// Its name, without the group.
+    pub name: String,
+    /// How it is.
+    pub state: ImageState,
+}
+
+/// How an image of a mirror is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageState {
+    /// It is used.
+    Good,
+    /// It is used, and reads from it have failed.
+    ReadErrors,
+    /// It is being copied to.
+    OutOfSync,
+    /// It failed, and is not used any more.
+    Lost,
+    /// It was not there when the mirror was started.
+    Missing,
+}
+
+impl VolumeStatus {
+    /// The volume in its group's metadata.
+    pub fn find(&self, vg: &VolumeGroup) -> Option<LvId> {
+        match &self.uuid {
+            Some(uuid) => vg.lv_by_uuid(uuid),
+            None => vg.lv_by_name(self.name.rsplit('/').next().unwrap_or_default()),
+        }
+    }
+}
+
+impl ImageState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Good,
+        Self::ReadErrors,
+        Self::OutOfSync,
+        Self::Lost,
+        Self::Missing,
+    ];
+
+    /// The word for it on a control socket, and for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::ReadErrors => "read errors",
+            Self::OutOfSync => "out of sync",
+            Self::Lost => "lost",
+            Self::Missing => "missing",
+        }
+    }
+
+    /// What this letter of a mirror's own status means.
+    fn from_letter(letter: char) -> Option<Self> {
+        Some(match letter {
+            'A' => Self::Good,
+            'R' => Self::ReadErrors,
+            'S' => Self::OutOfSync,
+            'D' => Self::Lost,
+            'M' => Self::Missing,
+            _ => return None,
+        })
+    }
+}
+
+/// What a mirror says of itself: how its images are, the regions that are in sync, and all.
+pub(super) fn parse(status: &str) -> Option<(Vec<ImageState>, u64, u64)> {
+    let word = |name: &str| {
+        let mut words = status.split(' ');
+        words.find_map(|word| word.strip_prefix(name))
+    };
+    let images = word("images=")?.chars().map(ImageState::from_letter);
+    let (in_sync, regions) = word("in_sync=")?.split_once('/')?;
+    let counts = (in_sync.parse().ok()?, regions.parse().ok()?);
+    Some((images.collect::<Option<_>>()?, counts.0, counts.1))
+}
+
+/// A mirror that is about to be asked.
+struct Asked {
+    status: MirrorStatus,
+    sender: MessageSender,
+}
+
+impl LiveGroup {
+    /// How the volumes in use are.
+    pub fn status(&self) -> Vec<VolumeStatus> {
+        let asked = self.asked();
+        // Under no lock: a mirror may be slow to say how it is.
+        let end = Instant::now() + MIRRORS_MAX;
+        let answered = asked.into_iter().map(|(volume, mirrors)| VolumeStatus {
+            mirrors: mirrors
+                .into_iter()
+                .filter_map(|mirror| mirror.answer(end))
+                .collect(),
+            ..volume
+        });
+        answered.collect()
+    }
+
+    fn asked(&self) -> Vec<(VolumeStatus, Vec<Asked>)> {
+        let owner = self.owner();
+        let named = |uuid: Uuid| {
+            let name = owner.name_of(uuid).unwrap_or_default();
+            name.split_once('/')
+                .map_or(String::new(), |(_, name)| name.to_owned())
+        };
+        let volumes = owner.active.iter().map(|active| {
+            let mirrors = active.mirrors.iter().map(|mirror| {
+                let images = mirror.images.iter().map(|image| ImageStatus {
+                    lv: *image,
+                    name: named(*image),
+                    state: ImageState::Good,
+                });
+                Asked {
+                    status: MirrorStatus {
+                        lv: mirror.lv,
+                        in_sync: 0,
+                        regions: 0,
+                        images: images.collect(),
+                    },
+                    sender: mirror.home.sender(),
+                }
+            });
+            let volume = VolumeStatus {
+                name: owner.name_of(active.lv).unwrap_or_default(),
+                uuid: Some(active.lv),
+                users: active.users as u64,
+                mirrors: Vec::new(),
+            };
+            (volume, mirrors.collect())
+        });
+        volumes.collect()
+    }
+}
+
+impl Asked {
+    /// What the mirror says of itself; `None` if it does not until `end`.
+    fn answer(mut self, end: Instant) -> Option<MirrorStatus> {
+        let left = end.saturating_duration_since(Instant::now());
+        let text = self.sender.ask("status", left)?;
+        let (states, in_sync, regions) = parse(&text)?;
+        let status = &mut self.status;
+        assert_eq!(states.len(), status.images.len(), "a letter for each image");
+        for (image, state) in status.images.iter_mut().zip(states) {
+            image.state = state;
+        }
+        (status.in_sync, status.regions) = (in_sync, regions);
+        Some(self.status)
+    }
+}
+
+impl MirrorStatus {
+    /// The images that are not used, or not yet: without them the mirror has less redundancy.
+    pub fn failed(&self) -> impl Iterator<Item = &ImageStatus> {
+        let is_used = |state| matches!(state, ImageState::Good | ImageState::ReadErrors);
+        self.images
+            .iter()
+            .filter(move |image| !is_used(image.state))
+    }
+
+    /// Whether all images are the same, and used.
+    pub fn is_in_sync(&self) -> bool {
+        self.in_sync == self.regions && self.failed().next().is_none()
+    }
+}

@@ -1,0 +1,366 @@
+//! One device, read: label, header, metadata areas, texts; or a partition table.
+//!
+//! ```text
+//!   0        8 KiB           areas                texts
+//!   |label…  | 1 read        | 1 read each (none  | 1 or 2 reads each
+//!                              where the first
+//!                              read had it)
+//! ```
+//!
+//! Nothing on a device is believed: places are checked against the device's size, lists are short,
+//! and what is damaged is a finding while the rest goes on.
+
+use std::sync::Arc;
+
+use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, Label, Ring, Span};
+use lvm2::{Bytes, SECTOR_SIZE, Sectors};
+
+use super::finding::{Finding, FindingKind, Severity};
+use super::source::Source;
+use super::texts::{Text, Texts};
+use crate::host::{Candidate, DeviceId, DeviceNumber, KernelPartitions, Location, Origin, Window};
+use crate::{Error, Kind, Result};
+
+/// The first read: the label's sectors, and the header of the first area where stock puts it.
+pub(super) const HEAD_SIZE: u64 = 8192;
+/// The most metadata areas that are looked at. LVM2 makes two.
+const AREAS_MAX: usize = 4;
+/// Where the type stands in a label's sector.
+const LABEL_TYPE: usize = 24;
+
+/// A device that was looked at.
+#[derive(Debug)]
+pub(super) struct Probed {
+    pub(super) name: String,
+    pub(super) location: Location,
+    pub(super) number: Option<DeviceNumber>,
+    pub(super) id: Option<DeviceId>,
+    pub(super) size: u64,
+    pub(super) content: ProbedContent,
+    /// Without the device, which has no index yet.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// What was on it.
+#[derive(Debug)]
+pub(super) enum ProbedContent {
+    Pv(Box<ProbedPv>),
+    Other,
+    Partitions,
+    Skipped(String),
+    Unreadable,
+}
+
+/// A physical volume.
+#[derive(Debug)]
+pub(super) struct ProbedPv {
+    pub(super) label: Label,
+    pub(super) areas: Vec<ProbedArea>,
+}
+
+/// A metadata area of it.
+#[derive(Debug)]
+pub(super) struct ProbedArea {
+    pub(super) span: Span,
+    pub(super) header: Option<AreaHeader>,
+    /// `None` where there is no text, or the area is set aside.
+    pub(super) text: Option<std::result::Result<Arc<Text>, Error>>,
+}
+
+impl Probed {
+    /// A device that nothing is known about yet.
+    pub(super) fn new(candidate: &Candidate, content: ProbedContent) -> Self {
+        Self {
+            name: candidate.name.clone(),
+            location: candidate.location.clone(),
+            number: candidate.number,
+            id: candidate.id.clone(),
+            size: 0,
+            content,
+            findings: Vec::new(),
+        }
+    }
+
+    pub(super) fn unreadable(mut self, error: &Error) -> Self {
+        let finding = Finding::new(FindingKind::Unreadable, Severity::Error, error.to_string());
+        self.findings
+            .push(finding.remedy("check the device, or leave it out with --devices"));
+        self.content = ProbedContent::Unreadable;
+        self
+    }
+}
+
+/// The beginning of a device, where its label is.
+pub(super) fn read_head(source: &Source) -> Result<Vec<u8>> {
+    source.read(0, source.size().min(HEAD_SIZE) as usize)
+}
+
+/// Asks the kernel for what will be read behind this head: texts whose header is in it, and other
+/// headers. What is wrong with any of it is found when it is read.
+pub(super) fn ask_for_texts(source: &Source, head: &[u8]) {
+    let Some(label) = Label::scan(head).label else {
+        return;
+    };
+    for span in label.metadata_areas().iter().take(AREAS_MAX) {
+        let Some(sector) = header_in(head, *span) else {
+            source.ask_for(span.offset.0, AREA_HEADER_SIZE as u64);
+            continue;
+        };
+        let Ok(header) = AreaHeader::decode(sector, *span, Bytes(source.size())) else {
+            continue;
+        };
+        let location = header.committed.as_ref();
+        let spans = location.and_then(|location| Ring::new(&header).spans(location).ok());
+        for span in spans.into_iter().flatten() {
+            source.ask_for(header.start.0 + span.offset.0, span.size.0);
+        }
+    }
+}
+
+/// Looks at a device that is open, and at its partitions if nobody else does.
+pub(super) fn probe_source(
+    candidate: &Candidate,
+    source: &Source,
+    head: Result<Vec<u8>>,
+    texts: &Texts,
+) -> Vec<Probed> {
+    let probed = Probed::new(candidate, ProbedContent::Other);
+    let (mut probed, head) = match examine(probed, source, head, texts) {
+        Ok(done) => done,
+        Err(probed) => return vec![*probed],
+    };
+    if candidate.kernel_partitions == KernelPartitions::Present {
+        refuse_label(&mut probed);
+        probed.content = ProbedContent::Partitions;
+        return vec![probed];
+    }
+    let table = super::partitions::find(source, &probed.name, &head);
+    if !table.windows.is_empty() {
+        refuse_label(&mut probed);
+        probed.content = ProbedContent::Partitions;
+        probed.findings.extend(table.findings);
+        let mut all = vec![probed];
+        all.extend(look_into(candidate, &table.windows, source, texts));
+        return all;
+    }
+    if matches!(probed.content, ProbedContent::Other) {
+        probed.findings.extend(table.findings);
+        if candidate.origin == Origin::Named {
+            probed.findings.extend(foreign_format(&probed.name, &head));
+        }
+    }
+    vec![probed]
+}
+
+/// A label on a disk that has partitions is a leftover, or the partitions are: stock does not use
+/// it either.
+fn refuse_label(probed: &mut Probed) {
+    if matches!(probed.content, ProbedContent::Pv(_)) {
+        let message = format!("{} has partitions; its label is not used", probed.name);
+        let remedy = "if it is a physical volume and not a partitioned disk, remove the partition \
+                      table (wipefs -a -t gpt,dos)";
+        let finding = Finding::new(FindingKind::SecondLabel, Severity::Warning, message);
+        probed.findings.push(finding.remedy(remedy));
+    }
+}
+
+/// Looks for a physical volume on `source`; gives back its head.
+fn examine(
+    mut probed: Probed,
+    source: &Source,
+    head: Result<Vec<u8>>,
+    texts: &Texts,
+) -> std::result::Result<(Probed, Vec<u8>), Box<Probed>> {
+    probed.size = source.size();
+    let head = match head {
+        Ok(head) => head,
+        Err(error) => return Err(Box::new(probed.unreadable(&error))),
+    };
+    let scan = Label::scan(&head);
+    let has_label = scan.label.is_some();
+    let damaged: Vec<_> = scan
+        .problems
+        .iter()
+        .filter(|problem| !is_wiped(&head, problem.sector))
+        .collect();
+    for problem in &damaged {
+        let message = format!("{}: {}", probed.name, problem.error);
+        probed.findings.push(if has_label {
+            Finding::new(FindingKind::SecondLabel, Severity::Warning, message)
+                .remedy("wipe it if it is a leftover (dd one sector of zeros over it)")
+        } else {
+            Finding::new(FindingKind::DamagedLabel, Severity::Error, message).remedy(
+                "its physical volume is not used: write the label again with \
+                 pvcreate --uuid UUID --restorefile BACKUP, or wipe it with wipefs",
+            )
+        });
+    }
+    match scan.label {
+        Some(label) => {
+            // A volume that was made on an array has the array's size, which is less than a leg's.
+            let is_of_this_size = label.pv.device_size.0 == source.size();
+            let superblock = if is_of_this_size {
+                None
+            } else {
+                md_superblock(source)
+            };
+            probed.content = match superblock {
+                Some(version) => skip_md(&mut probed, version),
+                None => ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts))),
+            }
+        }
+        None if !damaged.is_empty() => probed.content = ProbedContent::Unreadable,
+        None => {}
+    }
+    Ok((probed, head))
+}
+
+/// Whether the label in a sector was taken away on purpose: wipefs zeroes the type and leaves the
+/// rest.
+fn is_wiped(head: &[u8], sector: u64) -> bool {
+    let at = sector as usize * SECTOR_SIZE as usize + LABEL_TYPE;
+    head.get(at..at + 8) == Some(&[0; 8])
+}
+
+fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedPv {
+    let spans = label.metadata_areas().iter().take(AREAS_MAX);
+    let areas = spans
+        .map(|span| read_area(*span, source, head, texts))
+        .collect();
+    ProbedPv { label, areas }
+}
+
+fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedArea {
+    let header = || -> Result<AreaHeader> {
+        let read;
+        let sector = if let Some(sector) = header_in(head, span) {
+            sector
+        } else {
+            read = source.read(span.offset.0, AREA_HEADER_SIZE)?;
+            &read
+        };
+        Ok(AreaHeader::decode(sector, span, Bytes(source.size()))?)
+    };
+    let header = match header() {
+        Ok(header) => header,
+        Err(error) => {
+            return ProbedArea {
+                span,
+                header: None,
+                text: Some(Err(error)),
+            };
+        }
+    };
+    let text = match header.usage {
+        AreaUse::Used => read_text(&header, source, texts).transpose(),
+        AreaUse::Ignored => None,
+    };
+    ProbedArea {
+        span,
+        header: Some(header),
+        text,
+    }
+}
+
+/// The header of the area at `span`, if it is in the head.
+fn header_in(head: &[u8], span: Span) -> Option<&[u8]> {
+    let start = usize::try_from(span.offset.0).ok()?;
+    head.get(start..start.checked_add(AREA_HEADER_SIZE)?)
+}
+
+fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Option<Arc<Text>>> {
+    let Some(location) = header.committed else {
+        return Ok(None);
+    };
+    let spans = Ring::new(header).spans(&location)?;
+    let read = || -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for span in spans {
+            let piece = source.read(header.start.0 + span.offset.0, span.size.0 as usize)?;
+            if bytes.is_empty() {
+                bytes = piece;
+            } else {
+                bytes.extend_from_slice(&piece);
+            }
+        }
+        location.verify(&bytes)?;
+        Ok(bytes)
+    };
+    texts
+        .take(location.checksum, location.size.0, read)
+        .map(Some)
+}
+
+impl From<lvm2::Error> for Error {
+    fn from(error: lvm2::Error) -> Self {
+        Self::new(Kind::Damaged, error.context)
+    }
+}
+
+/// The partitions of an image, or of a block device that the kernel does not look into.
+fn look_into(
+    candidate: &Candidate,
+    windows: &[Window],
+    source: &Source,
+    texts: &Texts,
+) -> Vec<Probed> {
+    let look = |window: &Window| {
+        let mut part = Probed::new(candidate, ProbedContent::Other);
+        part.location.window = Some(*window);
+        part.name = format!("{}:{}", candidate.name, window.partition);
+        part.number = None;
+        part.id = None;
+        match source.window(*window, &part.name) {
+            Ok(inner) => match examine(part, &inner, read_head(&inner), texts) {
+                Ok((part, _)) => part,
+                Err(part) => *part,
+            },
+            Err(error) => part.unreadable(&error),
+        }
+    };
+    windows.iter().map(look).collect()
+}
+
+fn skip_md(probed: &mut Probed, version: &str) -> ProbedContent {
+    let reason = format!("it is a component of a software RAID array ({version})");
+    let message = format!("{} is not used: {reason}", probed.name);
+    let remedy = "assemble the array with mdadm and use that, or remove what is left of it with \
+                  mdadm --zero-superblock";
+    let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+    probed.findings.push(finding.remedy(remedy));
+    ProbedContent::Skipped(reason)
+}
+
+/// The version of the md superblock at the end of the device, if there is one. Those at its
+/// beginning move the data, so that no label is seen.
+fn md_superblock(source: &Source) -> Option<&'static str> {
+    const MAGIC: [u8; 4] = 0xa92b_4efc_u32.to_le_bytes();
+    let sectors = Bytes(source.size()).whole_sectors();
+    let at_1_0 = Sectors(sectors.0.checked_sub(16)? & !7);
+    let at_0_90 = Sectors((sectors.0 & !127).checked_sub(128)?);
+    for (at, version) in [(at_1_0, "superblock 1.0"), (at_0_90, "superblock 0.90")] {
+        let head = source.read(at.to_bytes()?.0, 8).ok()?;
+        let minor_fits = version != "superblock 1.0" || head[4] == 1;
+        if head.starts_with(&MAGIC) && minor_fits {
+            return Some(version);
+        }
+    }
+    None
+}
+
+/// A hint for who names an image that is not raw.
+fn foreign_format(name: &str, head: &[u8]) -> Option<Finding> {
+    let magics: [(&[u8], &str); 4] = [
+        (b"QFI\xfb", "qcow2"),
+        (b"KDMV", "vmdk"),
+        (b"conectix", "vpc"),
+        (b"vhdxfile", "vhdx"),
+    ];
+    let (_, format) = magics.iter().find(|(magic, _)| head.starts_with(magic))?;
+    let message = format!("{name} is an image in the format {format}, of which nothing is read");
+    let remedy = format!(
+        "convert it (qemu-img convert -f {format} -O raw), or connect it with qemu-nbd and name \
+         that device"
+    );
+    Some(Finding::new(FindingKind::Skipped, Severity::Warning, message).remedy(remedy))
+}
