@@ -1,11 +1,10 @@
-//! The invariants of the architecture, and the picture of the crates.
+//! The invariants of the architecture.
 //!
 //! ```text
 //!   pure-lvm      lvm2 does no I/O: no files, sockets, processes, threads, clocks, randomness
 //!   no-lvm-words  block and dm never mention a PV, VG or LV
 //!   engines-add   a target has no engine of its own: no file there is called *_uring.rs
 //!   one-writer    outside lvm2 only ashlar's commit makes bytes of metadata
-//!   direction     a crate depends only on crates below it in the picture
 //!   unsafe        stands only where a rule of the machine needs it
 //! ```
 //!
@@ -41,17 +40,6 @@ const LVM_NAMES: &[&str] = &["physicalvolume", "volumegroup", "logicalvolume"];
 
 /// What makes bytes of metadata.
 const ENCODERS: &[&str] = &["encode", "RingWrite"];
-
-/// The picture: a crate and every crate below it.
-const BELOW: &[(&str, &[&str])] = &[
-    ("block", &[]),
-    ("lvm2", &[]),
-    ("dm", &["block"]),
-    ("export", &["block"]),
-    ("ashlar", &["block", "dm", "lvm2"]),
-    ("lab", &["block", "dm", "export", "lvm2", "ashlar"]),
-    ("cli", &["block", "dm", "export", "lvm2", "ashlar", "lab"]),
-];
 
 /// Where `unsafe` may stand.
 const UNSAFE_PLACES: &[&str] = &[
@@ -193,34 +181,6 @@ fn check_unsafe(source: &Source, findings: &mut Vec<Finding>) {
             "unsafe",
             message,
         ));
-    }
-}
-
-/// Checks that a crate's manifest names only crates below it.
-pub(crate) fn check_manifest(path: &str, text: &str, findings: &mut Vec<Finding>) {
-    let Some(name) = path
-        .strip_prefix("crates/")
-        .and_then(|p| p.strip_suffix("/Cargo.toml"))
-    else {
-        return;
-    };
-    let Some((_, below)) = BELOW.iter().find(|(known, _)| *known == name) else {
-        let message = format!("crate '{name}' is not in the picture of ARCHITECTURE.md");
-        return findings.push(Finding::new(path, 1, "direction", message));
-    };
-    let mut section = "";
-    for (index, line) in text.lines().enumerate() {
-        if line.starts_with('[') {
-            section = line.trim_matches(['[', ']', ' ']);
-            continue;
-        }
-        let dependency = line.split(['=', '.', ' ']).next().unwrap_or_default();
-        let ours = BELOW.iter().any(|(known, _)| *known == dependency);
-        let is_runtime = section.ends_with("dependencies") && section != "dev-dependencies";
-        if is_runtime && ours && !below.contains(&dependency) {
-            let message = format!("{name} may not depend on {dependency}: it is not below it");
-            findings.push(Finding::new(path, index + 1, "direction", message));
-        }
     }
 }
 

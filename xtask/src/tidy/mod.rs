@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   walk     which files there are          source    code, comments and strings told apart
-//!   layers   the four invariants, the picture of the crates, where unsafe may stand
+//!   layers   the four invariants, where unsafe may stand
+//!   manifests  what packages depend on, and the picture of it
 //!   limits   lengths of files and functions, width
 //!   ratchet  the exceptions from the lengths, which only shrink
 //!   habits   essays, globs, leftovers, reasons, names
@@ -17,6 +18,7 @@ mod finding;
 mod habits;
 mod layers;
 mod limits;
+mod manifests;
 mod ratchet;
 mod run;
 mod source;

@@ -1,6 +1,5 @@
 //! Runs every check and prints what was found.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use crate::Outcome;
 use super::finding::Finding;
 use super::ratchet::Ratchet;
 use super::source::Source;
-use super::{habits, layers, limits, walk};
+use super::{habits, layers, limits, manifests, walk};
 
 const FUZZ_MANIFEST: &str = "fuzz/Cargo.toml";
 
@@ -44,11 +43,7 @@ fn check(root: &Path) -> Result<(usize, Vec<Finding>), String> {
     let ratchet = Ratchet::load(root)?;
     limits::check_lengths(&sources, &ratchet, &mut findings);
     habits::check_paths(&paths, &mut findings);
-    for manifest in paths.iter().filter(|path| path.ends_with("/Cargo.toml")) {
-        let text = fs::read_to_string(root.join(manifest))
-            .map_err(|error| format!("{manifest} cannot be read: {error}"))?;
-        layers::check_manifest(manifest, &text, &mut findings);
-    }
+    manifests::check(root, &sources, &mut findings)?;
     check_fuzz_format(root, &mut findings)?;
     findings.sort();
     Ok((paths.len(), findings))

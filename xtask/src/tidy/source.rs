@@ -56,8 +56,7 @@ impl Source {
 
     /// Whether the file is test code by its place: `tests.rs`, or anything below a `tests` folder.
     pub(crate) fn is_test(&self) -> bool {
-        let mut parts = self.path.split('/').rev();
-        parts.next() == Some("tests.rs") || parts.any(|part| part == "tests")
+        is_test(&self.path)
     }
 
     /// The identifiers, keywords and numbers of the code.
@@ -80,6 +79,12 @@ impl Source {
         }
         self.code.len()
     }
+}
+
+/// Whether a path is one of test code: `tests.rs`, or anything below a `tests` folder.
+pub(crate) fn is_test(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    parts.next() == Some("tests.rs") || parts.any(|part| part == "tests")
 }
 
 /// The words of any text: runs of letters, digits and underscores.

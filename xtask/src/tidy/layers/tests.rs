@@ -1,7 +1,7 @@
 //! Each invariant is broken on purpose once.
 
 use super::super::source::Source;
-use super::{check, check_manifest, mentions_lvm};
+use super::{check, mentions_lvm};
 
 fn rules(path: &str, text: &str) -> Vec<&'static str> {
     let mut findings = Vec::new();
@@ -73,35 +73,4 @@ fn unsafe_has_its_places() {
     assert_eq!(rules("crates/cli/src/a.rs", "unsafe { f() }"), ["unsafe"]);
     assert!(rules("crates/block/src/a.rs", "unsafe { f() }").is_empty());
     assert!(rules("crates/cli/src/a.rs", "f(\"unsafe\") // unsafe").is_empty());
-}
-
-#[test]
-fn crates_depend_downwards() {
-    let check = |path: &str, text: &str| {
-        let mut findings = Vec::new();
-        check_manifest(path, text, &mut findings);
-        findings.len()
-    };
-    let up = "[dependencies]\nashlar = { workspace = true }\n";
-    assert_eq!(check("crates/dm/Cargo.toml", up), 1);
-    assert_eq!(
-        check(
-            "crates/dm/Cargo.toml",
-            "[dependencies]\nashlar.workspace = true"
-        ),
-        1
-    );
-    assert_eq!(check("crates/cli/Cargo.toml", up), 0);
-    assert_eq!(check("crates/novel/Cargo.toml", ""), 1);
-    assert_eq!(
-        check(
-            "crates/lvm2/Cargo.toml",
-            "[build-dependencies]\nblock = {}\n"
-        ),
-        1
-    );
-    assert_eq!(
-        check("crates/export/Cargo.toml", "[dev-dependencies]\ndm = {}\n"),
-        0
-    );
 }
