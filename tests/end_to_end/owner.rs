@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Range};
+use nbd::client::NbdDevice;
 use tests::{
     Daemon, Golden, LIMIT, Mounted, Scratch, Tool, ashlar, assert_fuse_for_all, assert_root,
     copy_ashlar, sha256,

@@ -14,9 +14,9 @@ use ashlar::activate::{Activator, MissingPolicy, Options};
 use ashlar::host::{DeviceSource, Host};
 use ashlar::scan;
 use block::file::{Access as FileAccess, FileDevice};
-use block::nbd_client::NbdDevice;
 use block::{Buffer, Device, Driver, Durability, Request};
 use dm::volume::Access;
+use nbd::client::NbdDevice;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

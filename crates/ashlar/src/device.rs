@@ -1,7 +1,7 @@
 //! Opening what a [`Location`] names: a file, a block device, an export of an NBD server.
 //!
 //! What is behind a server is opened once in a process, whoever asks: all share one connection and
-//! one memory of what the server has acknowledged (see `block::nbd_client`), and servers that take
+//! one memory of what the server has acknowledged (see `nbd::client`), and servers that take
 //! one client at a time are not asked for a second place.
 //!
 //! A server may come back with another disk. So each physical volume behind one is known by its
@@ -16,11 +16,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use block::file::{Access, FileDevice, FileOptions};
-use block::nbd_client::{Address, ReconnectingDevice};
 use block::partition::PartitionDevice;
 use block::{BlockingDevice, Device, Range};
 use lvm2::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE, Label};
 use lvm2::{Bytes, SECTOR_SIZE};
+use nbd::client::{Address, ReconnectingDevice};
 
 use crate::below::files_below;
 use crate::host::{Location, Place, Remote, Sharing};

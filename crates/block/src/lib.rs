@@ -16,15 +16,12 @@ mod engine;
 mod error;
 pub mod file;
 pub mod memory;
-pub mod nbd;
-pub mod nbd_client;
 pub mod partition;
 mod range;
 mod request;
 pub mod salvage;
 pub mod sim;
 mod stream;
-pub mod tls;
 pub mod trace;
 
 pub use answers::Answers;

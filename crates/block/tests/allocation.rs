@@ -2,9 +2,7 @@
 //!
 //! A binary of its own, because it counts every allocation of the process, on all its threads.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ashlar_block::file::{Access, Caching, FileDevice};
 use ashlar_block::memory::MemoryDevice;
@@ -12,27 +10,10 @@ use ashlar_block::{
     Buffer, BufferPool, Completion, Device, Driver, Durability, EngineKind, Operation, Queue,
     Range, Request, Unmap,
 };
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use ashlar_testkit::Counting;
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: Counting = Counting::new();
 
 const SIZE: u64 = 1 << 20;
 const DEPTH: u64 = 32;
@@ -71,11 +52,11 @@ fn check(name: &str, driver: &Driver, device: &dyn Device) {
     // allocate at any time; what requests allocate shows in every window.
     let mut windows = Vec::new();
     for _ in 0..8 {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = COUNTING.allocations();
         for _ in 0..20 {
             round(driver, &mut *queue, &pool, &mut done);
         }
-        windows.push(ALLOCATIONS.load(Ordering::Relaxed) - before);
+        windows.push(COUNTING.allocations() - before);
     }
     let steady = windows[2..].contains(&0);
     assert!(

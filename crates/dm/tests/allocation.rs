@@ -2,35 +2,16 @@
 //!
 //! A binary of its own, because it counts every allocation of the process.
 
-use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ashlar_dm::table::{Area, Layout, Piece, Table};
 use ashlar_dm::volume::{Access, Volume};
+use ashlar_testkit::Counting;
 use block::memory::MemoryDevice;
 use block::{BufferPool, Completion, Device, Driver, Durability, Operation, Range, Request, Unmap};
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(memory) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, memory: Memory) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, memory) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: Counting = Counting::new();
 
 /// Reads, writes, zeros, discards and flushes over stripes, runs and zeros allocate nothing once
 /// each has been done.
@@ -76,11 +57,11 @@ fn steady_state_allocates_nothing() {
         round(32);
         round(1);
     }
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = COUNTING.allocations();
     for _ in 0..100 {
         round(32);
         round(1);
     }
-    let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocated = COUNTING.allocations() - before;
     assert_eq!(allocated, 0, "allocations in 3300 requests");
 }

@@ -2,9 +2,6 @@
 //!
 //! A binary of its own, because it counts every allocation of the process.
 
-#[path = "counting/allocator.rs"]
-mod counting;
-
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -14,7 +11,10 @@ use ashlar_export::oom::{Outcome, protect};
 use block::memory::MemoryDevice;
 use rustix::fs::{FallocateFlags, fallocate};
 
-use counting::allocations;
+use ashlar_testkit::Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting::new();
 
 const SIZE: u64 = 4 << 20;
 /// Clients at the same time.
@@ -81,10 +81,10 @@ fn steady_state_allocates_nothing() {
             });
         }
         for _ in 0..WINDOWS {
-            let before = allocations();
+            let before = COUNTING.allocations();
             barrier.wait();
             barrier.wait();
-            windows.push(allocations() - before);
+            windows.push(COUNTING.allocations() - before);
         }
     });
     served.stop().unwrap();

@@ -15,14 +15,14 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use block::nbd::constants::{
+use block::{Buffer, Device, Driver, Durability, Request};
+use libfuzzer_sys::fuzz_target;
+use nbd::client::{Address, NbdDevice};
+use nbd::wire::constants::{
     BASE_ALLOCATION, FLAG_HAS_FLAGS, FLAG_SEND_FLUSH, FLAG_SEND_FUA, OPT_EXTENDED_HEADERS, OPT_GO,
     OPT_SET_META_CONTEXT, OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT,
 };
-use block::nbd::{ExportInfo, MetaContext, OptionReply, encode_greeting};
-use block::nbd_client::{Address, NbdDevice};
-use block::{Buffer, Device, Driver, Durability, Request};
-use libfuzzer_sys::fuzz_target;
+use nbd::wire::{ExportInfo, MetaContext, OptionReply, encode_greeting};
 
 const SIZE: u64 = 64 << 10;
 /// Longer than anything may take that a few kilobytes say.

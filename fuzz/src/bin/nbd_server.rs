@@ -13,15 +13,15 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use block::memory::MemoryDevice;
-use block::nbd::constants::{
+use libfuzzer_sys::fuzz_target;
+use nbd::server::{Access, Export, Exports, Limits, Server};
+use nbd::wire::constants::{
     BASE_ALLOCATION, CMD_WRITE, OPT_EXTENDED_HEADERS, OPT_GO, OPT_SET_META_CONTEXT,
     OPT_STRUCTURED_REPLY,
 };
-use block::nbd::{
+use nbd::wire::{
     InfoRequest, MetaRequest, OptionHeader, OptionReply, ReplyHeader, ReplyStyle, RequestStyle,
 };
-use export::nbd::{Access, Export, Exports, Limits, Server};
-use libfuzzer_sys::fuzz_target;
 
 /// Small, so that replies to many requests stay within the memory that a fuzzer may use.
 const SIZE: u64 = 64 << 10;

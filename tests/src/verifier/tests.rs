@@ -10,7 +10,7 @@ use block::{
     Answers, Completion, Device, Driver, Durability as Asked, Error, Info, Kind, Operation, Queue,
     Request,
 };
-use export::nbd::{Access, Export, Exports, Listener, Server};
+use nbd::server::{Access, Export, Exports, Listener, Server};
 
 use super::history::Durability;
 use super::{

@@ -120,11 +120,12 @@ pub(super) const AREAS: &[Area] = &[
     },
     Area {
         name: "nbd",
-        package: "ashlar-export",
-        files: &["crates/export/src/nbd/*.rs"],
-        tests: &["nbd::"],
+        package: "ashlar-nbd",
+        files: &["crates/nbd/src/server/*.rs"],
+        tests: &["server::"],
         later: &[
             EndToEnd("nbd::"),
+            Integration("ashlar-nbd"),
             Integration("ashlar-export"),
             EndToEnd("limits::"),
             EndToEnd("network::"),
@@ -132,12 +133,12 @@ pub(super) const AREAS: &[Area] = &[
     },
     Area {
         name: "nbd-client",
-        package: "ashlar-block",
-        files: &["crates/block/src/nbd_client/**/*.rs"],
-        tests: &["nbd_client::"],
+        package: "ashlar-nbd",
+        files: &["crates/nbd/src/client/**/*.rs"],
+        tests: &["client::"],
         later: &[
-            Unit("ashlar-export", "nbd::client_tests::"),
-            Integration("ashlar-block"),
+            Unit("ashlar-nbd", "server::client_tests::"),
+            Integration("ashlar-nbd"),
             EndToEnd("network::"),
             EndToEnd("handover::"),
         ],

@@ -20,7 +20,13 @@ const TEST_MAX: Duration = Duration::from_mins(45);
 const FUZZ_SECONDS: u64 = 60;
 
 /// The crates whose tests do I/O, tested once more with each engine.
-const IO_CRATES: &[&str] = &["ashlar-block", "ashlar-dm", "ashlar", "ashlar-export"];
+const IO_CRATES: &[&str] = &[
+    "ashlar-block",
+    "ashlar-dm",
+    "ashlar-nbd",
+    "ashlar",
+    "ashlar-export",
+];
 /// The modules of the end-to-end tests that do I/O, likewise.
 const IO_MODULES: &[&str] = &["golden", "nbd", "fuse", "attach"];
 

@@ -18,13 +18,18 @@ use super::source::{Source, is_test};
 
 /// What a package may depend on: itself and everything below it.
 const BELOW: &[(&str, &[&str])] = &[
+    ("testkit", &[]),
     ("block", &[]),
     ("lvm2", &[]),
     ("dm", &["block"]),
+    ("nbd", &["block"]),
     ("export", &["block"]),
-    ("ashlar", &["block", "dm", "lvm2"]),
-    ("lab", &["block", "dm", "export", "lvm2", "ashlar"]),
-    ("cli", &["block", "dm", "export", "lvm2", "ashlar", "lab"]),
+    ("ashlar", &["block", "dm", "lvm2", "nbd"]),
+    ("lab", &["block", "dm", "nbd", "export", "lvm2", "ashlar"]),
+    (
+        "cli",
+        &["block", "dm", "nbd", "export", "lvm2", "ashlar", "lab"],
+    ),
 ];
 
 /// Files that hold the picture.

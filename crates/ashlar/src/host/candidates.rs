@@ -16,7 +16,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use block::nbd_client::Address;
+use nbd::client::Address;
 
 use super::config::{Config, MissingDevicesFile};
 use super::devices_file::DevicesFile;

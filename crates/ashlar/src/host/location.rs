@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use block::nbd_client::Address;
 use lvm2::text::Value;
+use nbd::client::Address;
 
 use super::config::Config;
 use crate::{Error, Kind, Result};

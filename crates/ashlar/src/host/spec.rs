@@ -18,7 +18,7 @@
 
 use std::path::{Path, PathBuf};
 
-use block::nbd_client::Address;
+use nbd::client::Address;
 
 use crate::{Error, Kind, Result};
 

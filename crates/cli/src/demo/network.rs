@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::nbd_client::NbdDevice;
-use export::nbd::{Access, Export, Exports, Listener, Server};
+use nbd::client::NbdDevice;
+use nbd::server::{Access, Export, Exports, Listener, Server};
 
 use super::disks::{GROUP, known_volume};
 use super::interrupt::Interrupt;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ashlar::live::Use;
 use block::Device;
-use export::nbd::{Access, Export, Exports};
+use nbd::server::{Access, Export, Exports};
 
 /// Puts a volume on the list, where it follows its name. A new size needs no more: clients that
 /// come later, or ask again, are told.

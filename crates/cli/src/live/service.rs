@@ -10,8 +10,8 @@ use ashlar::live::{Console, LiveGroup, Notifier, Served, Service, Stream, Use};
 use ashlar::{Error, Kind, Result};
 use block::Device;
 use export::fuse::{self, FuseFile};
-use export::nbd;
 use export::oom;
+use nbd::server::{Access, Exports, Listener, Server};
 
 use super::add_export;
 use crate::commands::{Caller, perform};
@@ -80,24 +80,24 @@ impl Service for Exporter {
 }
 
 struct ServedNbd {
-    server: nbd::Server,
+    server: Server,
     uses: Vec<Use>,
     is_read_only: bool,
 }
 
 fn serve_nbd(wanted: &Export, files: Vec<OwnedFd>, mut uses: Vec<Use>) -> Result<Box<dyn Served>> {
     let access = if wanted.is_read_only {
-        nbd::Access::ReadOnly
+        Access::ReadOnly
     } else {
-        nbd::Access::ReadWrite
+        Access::ReadWrite
     };
-    let exports = nbd::Exports::new();
+    let exports = Exports::new();
     for used in &mut uses {
         add_export(&exports, used, access).map_err(failed)?;
     }
-    let server = nbd::Server::new(exports).map_err(failed)?;
+    let server = Server::new(exports).map_err(failed)?;
     for file in files {
-        let listener = nbd::Listener::given(file).map_err(failed)?;
+        let listener = Listener::given(file).map_err(failed)?;
         server.listen(listener).map_err(failed)?;
     }
     Ok(Box::new(ServedNbd {

@@ -22,9 +22,9 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use ashlar_export::fuse::{FuseFile, Options};
-use ashlar_export::nbd::{Access, Export, Exports, Listener, Server};
-use block::nbd_client::{Address, NbdDevice, ReconnectingDevice};
 use block::sim::Random;
+use nbd::client::{Address, NbdDevice, ReconnectingDevice};
+use nbd::server::{Access, Export, Exports, Listener, Server};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{ReadWriteFlags, pwritev2};
 

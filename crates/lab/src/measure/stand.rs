@@ -23,12 +23,12 @@ use ashlar::activate::{Activator, MissingPolicy, Options};
 use ashlar::host::{DeviceSource, Host};
 use ashlar::scan;
 use block::file::{Access as FileAccess, FileDevice};
-use block::nbd_client::NbdDevice;
 use block::{Device, Driver, Queue};
 use dm::volume::Access as VolumeAccess;
 use export::fuse::{self, FuseFile};
 use export::loop_device::LoopDevice;
-use export::nbd::{Access, Export, Exports, Listener, Server};
+use nbd::client::NbdDevice;
+use nbd::server::{Access, Export, Exports, Listener, Server};
 
 use super::folder::{ATTACHED, Folder};
 use super::loader::{Asking, ask, failed};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use block::file::{Claim, LockMode};
-use block::nbd_client::Address;
 use lvm2::Uuid;
 use lvm2::plan::group::{GroupAttribute, change_group};
+use nbd::client::Address;
 
 use super::bench::{Bench, in_group};
 use crate::apply::{Disks, Ownership, Quiet, Request};

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command as Process;
 
 use dm::volume::Access as VolumeAccess;
-use export::nbd::{Listener, Secrecy};
 use lvm2::model::{LvFlag, Relations, Role};
+use nbd::server::{Listener, Secrecy};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

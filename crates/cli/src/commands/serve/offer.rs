@@ -8,8 +8,8 @@ use ashlar::live::wire::{Export as WireExport, Way};
 use ashlar::live::{Client, Use};
 use ashlar::scan::{self, FoundVg};
 use dm::volume::Access as VolumeAccess;
-use export::nbd::{Access, Export, Exports, Listener, Secrecy};
 use lvm2::Uuid;
+use nbd::server::{Access, Export, Exports, Listener, Secrecy};
 
 use super::serving::Serving;
 use crate::args::{Arguments, Error};

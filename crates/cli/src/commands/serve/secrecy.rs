@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use block::tls::{Peers, Security, exposed_keys};
-use export::nbd::{Listener, Secrecy, Tls};
+use nbd::server::{Listener, Secrecy, Tls};
+use nbd::tls::{Peers, Security, exposed_keys};
 
 use crate::args::{Arguments, Error, Flag, flags};
 use crate::commands::Session;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar::live::wire::Export;
 use ashlar::live::{Client, Heard, Use};
-use export::nbd::{Exports, Limits, Listener, Secrecy, Server};
+use nbd::server::{Exports, Limits, Listener, Secrecy, Server};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 

@@ -1,7 +1,7 @@
 //! A volume is served, written without a pause, and extended meanwhile.
 
-use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Device};
+use nbd::client::NbdDevice;
 
 use super::load::{BLOCK, Load, pattern};
 use super::served::Served;

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use block::nbd_client::NbdDevice;
 use block::{BlockingDevice, Device};
+use nbd::client::NbdDevice;
 
 use super::background::{Background, Progress};
 use crate::args::Error;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::file::{Access as FileAccess, FileDevice};
-use export::nbd::{Access, Export, Exports, Listener, Server};
+use nbd::server::{Access, Export, Exports, Listener, Server};
 
 use super::load::Load;
 use super::served::Served;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use block::nbd_client::NbdDevice;
+use nbd::client::NbdDevice;
 
 use super::world::{GROUP, World};
 use crate::args::Error;
