@@ -67,6 +67,19 @@ impl Error {
     }
 }
 
+/// Why there is no plan, or what the bytes on a disk are not.
+impl From<lvm2::Error> for Error {
+    fn from(error: lvm2::Error) -> Self {
+        let kind = match error.kind {
+            lvm2::Kind::Space => Kind::Space,
+            lvm2::Kind::Request => Kind::Request,
+            lvm2::Kind::Refused | lvm2::Kind::Limit => Kind::Refused,
+            _ => Kind::Damaged,
+        };
+        Self::new(kind, error.context)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {

@@ -1,5 +1,6 @@
-//! The only place that acts: scan, commit, activate.
+//! Logical volumes in user space: find, open, read, write and change them.
 //!
+//! [`open`] is the front door. Behind it is the only place of the house that acts:
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
 //! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
 //! while volumes of it are served. [`history`] reads what they were before, and [`filesystem`] how
@@ -15,6 +16,7 @@ pub mod explore;
 pub mod filesystem;
 pub mod history;
 pub mod host;
+mod library;
 pub mod live;
 pub mod lock;
 pub mod log;
@@ -22,6 +24,7 @@ mod replace;
 pub mod scan;
 
 pub use error::{Error, Kind, Result};
+pub use library::{Group, Storage, Volume, WritableGroup, open};
 pub use replace::{Readers, replace_file};
 
 #[cfg(test)]

@@ -130,6 +130,22 @@ impl fmt::Display for Error {
     }
 }
 
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind {
+            Kind::InvalidRequest => std::io::ErrorKind::InvalidInput,
+            Kind::Unsupported => std::io::ErrorKind::Unsupported,
+            Kind::ReadOnly => std::io::ErrorKind::ReadOnlyFilesystem,
+            Kind::NoSpace => std::io::ErrorKind::StorageFull,
+            Kind::Gone => std::io::ErrorKind::NotConnected,
+            Kind::Invalid => std::io::ErrorKind::InvalidData,
+            Kind::TimedOut => std::io::ErrorKind::TimedOut,
+            Kind::Io | Kind::FlushFailed | Kind::Open => std::io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source

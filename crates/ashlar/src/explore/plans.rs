@@ -282,14 +282,7 @@ fn resize(volume: &str, extents: u64, direction: ResizeTo) -> Resize<'_> {
 }
 
 fn done(change: lvm2::Result<Change>) -> Result<Planned> {
-    change.map(Planned::from).map_err(|error| {
-        let kind = match error.kind {
-            lvm2::Kind::Space => Kind::Space,
-            lvm2::Kind::Request => Kind::Request,
-            _ => Kind::Refused,
-        };
-        Error::new(kind, error.context)
-    })
+    Ok(Planned::from(change?))
 }
 
 fn not_there() -> Error {

@@ -19,7 +19,7 @@ use super::finding::{Finding, FindingKind, Severity};
 use super::source::Source;
 use super::texts::{Text, Texts};
 use crate::host::{Candidate, DeviceId, DeviceNumber, KernelPartitions, Location, Origin, Window};
-use crate::{Error, Kind, Result};
+use crate::{Error, Result};
 
 /// The first read: the label's sectors, and the header of the first area where stock puts it.
 pub(super) const HEAD_SIZE: u64 = 8192;
@@ -289,12 +289,6 @@ fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Opti
     texts
         .take(location.checksum, location.size.0, read)
         .map(Some)
-}
-
-impl From<lvm2::Error> for Error {
-    fn from(error: lvm2::Error) -> Self {
-        Self::new(Kind::Damaged, error.context)
-    }
 }
 
 /// The partitions of an image, or of a block device that the kernel does not look into.

@@ -23,7 +23,7 @@ use lvm2::plan::{Author, Change, Message};
 
 use super::arguments::{CHANGE, RESIZE_FS, pv_min_size};
 use super::shrink::{self, Smaller};
-use super::work::{Finder, Work, failed, inactive, refusal};
+use super::work::{Finder, Work, failed, inactive};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `image`
@@ -316,10 +316,10 @@ impl Image<'_> {
         let device = found.device.size.whole_sectors();
         let shorten = |vg: &VolumeGroup, author: &mut Author<'_>| {
             let lengths = (device, self.least);
-            shorten_pv(vg, found.id, header, lengths, author).map_err(refusal)
+            shorten_pv(vg, found.id, header, lengths, author).map_err(ashlar::Error::from)
         };
         let as_it_is = shorten(vg, author)?;
-        let (packed, fixed) = pack_pv(vg, found.id, header, author).map_err(refusal)?;
+        let (packed, fixed) = pack_pv(vg, found.id, header, author)?;
         let mut after = None;
         if let Some(vg) = packed.vg() {
             let made = shorten(vg, author)?;

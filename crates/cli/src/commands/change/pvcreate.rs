@@ -11,7 +11,7 @@ use lvm2::{Sectors, Uuid};
 use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
 use super::backup_file::read;
 use super::run::run;
-use super::work::{Lists, Work, refusal};
+use super::work::{Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const UUID: Flag = Flag::value(
@@ -131,7 +131,7 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Re
     require_allowed(scan, device)?;
     let name = &scan.device(device).name;
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
-        let error = refusal(error);
+        let error = ashlar::Error::from(error);
         let what = format!("{name}: {error}");
         Failure::new(error.kind(), what)
     })?;

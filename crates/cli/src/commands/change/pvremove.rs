@@ -10,7 +10,7 @@ use lvm2::plan::physical::{Force, erase_label};
 use super::arguments::{CHANGE, FORCE};
 use super::pvcreate::require_allowed;
 use super::run::run;
-use super::work::{Finder, Lists, Work, refusal};
+use super::work::{Finder, Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `pvremove`
@@ -70,7 +70,7 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Resul
         pv: pv.header.clone(),
     };
     erase_label(&label, name, group, force).map_err(|error| {
-        let error = refusal(error);
+        let error = ashlar::Error::from(error);
         // Stock's two sentences stand on lines of their own.
         let text = error.to_string().replace(" (If you", "\n(If you");
         Failure::new(error.kind(), format!("{text}\n{stays}"))

@@ -10,7 +10,7 @@ use lvm2::{Sectors, Uuid};
 use super::arguments::{CHANGE, pv_min_size, size};
 use super::pvcreate::require_allowed;
 use super::run::run;
-use super::work::{Work, planned, refusal};
+use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const SIZE: Flag = Flag::value(
@@ -120,7 +120,7 @@ fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> ashlar::Result<Planned> {
     let new = size.asked.unwrap_or(size.device);
     let areas = pv.header.data_areas.first();
     let pe_start = areas.map_or(Sectors::ZERO, |data| data.offset.whole_sectors());
-    size.require_start(pe_start, name).map_err(refusal)?;
+    size.require_start(pe_start, name)?;
     let bytes = new.to_bytes().filter(|_| new <= size.device);
     let bytes = bytes.ok_or_else(|| {
         let what = format!("{name}: the size asked for is larger than the device");

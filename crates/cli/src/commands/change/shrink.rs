@@ -31,7 +31,7 @@ use super::run::{Caller, run};
 use super::shown::{Summary, show};
 use super::terminal::Terminal;
 use super::volumes::EXTENTS;
-use super::work::{Purpose, Work, failed, refusal};
+use super::work::{Purpose, Work, failed};
 use crate::args::{Arguments, Error, flags, parse};
 use crate::commands::Session;
 
@@ -259,7 +259,7 @@ pub(super) fn plan(
             cling_tags: &[],
         };
         let vg = changes.last().and_then(Change::vg).unwrap_or(vg);
-        let change = resize_volume(vg, &resize, author).map_err(refusal)?;
+        let change = resize_volume(vg, &resize, author)?;
         changes.push(change);
     }
     Ok(changes)

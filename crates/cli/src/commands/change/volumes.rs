@@ -9,7 +9,7 @@ use lvm2::plan::size::{Amount, Sign, SizeArgument};
 
 use super::arguments::{ALLOC, Choice, choice, invalid};
 use super::selection::{About, Asked, asked};
-use super::work::{Finder, Work, refusal};
+use super::work::{Finder, Work};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -469,7 +469,7 @@ pub(super) fn places(
     let find = |name: &str| finder.member(scan, group, name);
     Places::parse(&group.model, &names, find)
         .map(Some)
-        .map_err(refusal)
+        .map_err(ashlar::Error::from)
 }
 
 /// `allocation/cling_tag_list`

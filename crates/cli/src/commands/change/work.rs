@@ -587,17 +587,7 @@ pub(super) fn inactive(sysfs: &Sysfs, group: &FoundVg) -> ashlar::Result<()> {
 
 /// A plan's answer as the library's.
 pub(super) fn planned(change: lvm2::Result<Change>) -> ashlar::Result<Planned> {
-    change.map(Planned::from).map_err(refusal)
-}
-
-/// Why there is no plan.
-pub(super) fn refusal(error: lvm2::Error) -> ashlar::Error {
-    let kind = match error.kind {
-        lvm2::Kind::Space => ashlar::Kind::Space,
-        lvm2::Kind::Request => ashlar::Kind::Request,
-        _ => ashlar::Kind::Refused,
-    };
-    ashlar::Error::new(kind, error.context)
+    Ok(Planned::from(change?))
 }
 
 /// A failure of a request; where its group is not there, with stock's second sentence.
