@@ -23,6 +23,9 @@ pub mod log;
 mod replace;
 pub mod scan;
 
+/// What the interfaces here are made of, in the versions that fit.
+pub use {block, dm, lvm2, nbd};
+
 pub use error::{Error, Kind, Result};
 pub use library::{Group, Storage, Volume, WritableGroup, open};
 pub use replace::{Readers, replace_file};

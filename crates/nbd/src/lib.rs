@@ -13,3 +13,6 @@ pub mod client;
 pub mod server;
 pub mod tls;
 pub mod wire;
+
+/// What a client is and a server takes, in the version that fits.
+pub use block;
