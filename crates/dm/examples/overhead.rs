@@ -22,7 +22,7 @@ fn main() {
     let bytes = || vec![7; SIZE as usize];
     let memory = || Arc::new(MemoryDevice::from_bytes("memory", bytes())) as Arc<dyn Device>;
     let legs = [0; 4].map(|_| Area::device(memory(), 0));
-    let machine = Box::new(Delay::new("home", Slowness::default()));
+    let machine = Delay::new("home", Slowness::default());
     let limit = Duration::from_secs(10);
     let home = Home::start("home", machine, vec![memory()], limit).expect("starts");
     let devices: [(&str, Arc<dyn Device>); 4] = [

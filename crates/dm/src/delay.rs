@@ -7,10 +7,12 @@
 //! Does not: reorder what has the same latency, limit the number of requests in flight, or know
 //! about seeks; the lab's disks do.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use block::{Completion, Info, Operation, Request};
 
+use crate::machine::sealed::Sealed;
 use crate::machine::{Event, Machine, Step, Steps};
 
 /// How late answers are.
@@ -37,7 +39,7 @@ pub struct Delay {
     idle: Vec<usize>,
     in_flight: usize,
     /// What is said once nothing is in flight.
-    ending: Option<Step>,
+    ending: Option<Step<Infallible>>,
 }
 
 impl Delay {
@@ -54,7 +56,7 @@ impl Delay {
         }
     }
 
-    fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
+    fn request(&mut self, request: Request, now: Duration, steps: &mut Steps<Infallible>) {
         self.in_flight += 1;
         let due = self.due(&request, now);
         if due <= now {
@@ -91,24 +93,24 @@ impl Delay {
         start.saturating_add(latency)
     }
 
-    fn timer(&mut self, key: usize, steps: &mut Steps) {
+    fn timer(&mut self, key: usize, steps: &mut Steps<Infallible>) {
         let request = self.waiting[key].take().expect("timers fire once");
         self.idle.push(key);
         steps.push(Step::Sub { leg: 0, request });
     }
 
-    fn answer(&mut self, answer: Completion, steps: &mut Steps) {
+    fn answer(&mut self, answer: Completion, steps: &mut Steps<Infallible>) {
         self.in_flight -= 1;
         steps.push(Step::Done(answer));
         self.end_if_idle(steps);
     }
 
-    fn end(&mut self, ending: Step, steps: &mut Steps) {
+    fn end(&mut self, ending: Step<Infallible>, steps: &mut Steps<Infallible>) {
         self.ending = Some(ending);
         self.end_if_idle(steps);
     }
 
-    fn end_if_idle(&mut self, steps: &mut Steps) {
+    fn end_if_idle(&mut self, steps: &mut Steps<Infallible>) {
         if self.in_flight == 0
             && let Some(ending) = self.ending.take()
         {
@@ -117,7 +119,14 @@ impl Delay {
     }
 }
 
+impl Sealed for Delay {}
+
+/// An order is how late answers are from now on.
 impl Machine for Delay {
+    type Control = Slowness;
+    type Status = Slowness;
+    type Notice = Infallible;
+
     fn info(&self, legs: &[Info]) -> Info {
         let mut info = legs[0].clone();
         info.name.clone_from(&self.name);
@@ -128,7 +137,11 @@ impl Machine for Delay {
         Some(0)
     }
 
-    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
+    fn status(&self) -> Slowness {
+        self.slowness
+    }
+
+    fn event(&mut self, event: Event<Slowness>, now: Duration, steps: &mut Steps<Infallible>) {
         match event {
             Event::Start => steps.push(Step::Started(Ok(()))),
             Event::Request(request) => self.request(request, now, steps),
@@ -136,49 +149,12 @@ impl Machine for Delay {
             Event::Timer(key) => self.timer(key as usize, steps),
             Event::Suspend => self.end(Step::Suspended, steps),
             Event::Resume => {}
-            Event::Message { id, text } => {
-                let result = self.slowness.change(&text).map(|()| self.slowness.words());
-                steps.push(Step::Reply { id, result });
+            Event::Control { id, control } => {
+                self.slowness = control;
+                steps.push(Step::Obeyed { id, result: Ok(()) });
             }
             Event::Stop => self.end(Step::Stopped, steps),
         }
-    }
-}
-
-impl Slowness {
-    /// Follows words like `read 10` (milliseconds) or `rate 1000000` (bytes per second, 0 for no
-    /// limit); no words change nothing.
-    fn change(&mut self, words: &str) -> block::Result<()> {
-        let Some((what, number)) = words.trim().split_once(' ') else {
-            return match words.trim() {
-                "" => Ok(()),
-                _ => Err(Self::unknown(words)),
-            };
-        };
-        let number: u64 = number.trim().parse().map_err(|_| Self::unknown(words))?;
-        let latency = Duration::from_millis(number);
-        match what {
-            "read" => self.read = latency,
-            "write" => self.write = latency,
-            "flush" => self.flush = latency,
-            "rate" => self.bytes_per_second = (number > 0).then_some(number),
-            _ => return Err(Self::unknown(words)),
-        }
-        Ok(())
-    }
-
-    fn unknown(words: &str) -> block::Error {
-        let what = format!(
-            "{words:?} is not understood: say read, write or flush and milliseconds, or rate and \
-             bytes per second"
-        );
-        block::Error::new(block::Kind::Unsupported, what)
-    }
-
-    fn words(&self) -> String {
-        let rate = self.bytes_per_second.unwrap_or(0);
-        let (read, write, flush) = (self.read, self.write, self.flush);
-        format!("read {read:?}, write {write:?}, flush {flush:?}, rate {rate} bytes/s")
     }
 }
 

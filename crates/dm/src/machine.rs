@@ -12,8 +12,8 @@
 //!   Timer ───▸ Timer        once, not before its time
 //!   Suspend ─▸ Suspended    all requests and all I/O of its own have ended
 //!   Resume                  after Suspended only
-//!   Message ─▸ Reply        words from whoever looks after it
-//!              Notice       words to whoever looks after it, who may answer with a message
+//!   Control ─▸ Obeyed       an order of whoever looks after it
+//!              Notice       is told to whoever looks after it, who may answer with an order
 //!   Stop ────▸ Stopped      its state is on its legs; the last step
 //! ```
 //!
@@ -23,12 +23,22 @@
 //! `Stopped`. The list of events is closed: a machine that seems to need another one is two.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use block::{Completion, Info, Request, Result};
 
-/// A device's state and how it changes.
-pub trait Machine: Send {
+use sealed::Sealed;
+
+/// A device's state and how it changes. Sealed: what runs machines changes with them.
+pub trait Machine: Sealed + Send + Sized + 'static {
+    /// What whoever looks after it may order.
+    type Control: Debug + Send;
+    /// What it tells of itself when it is asked.
+    type Status: Debug + Send;
+    /// What it tells by itself.
+    type Notice: Debug + Send;
+
     /// What the device says about itself, given its legs. Called once, after it started.
     fn info(&self, legs: &[Info]) -> Info;
 
@@ -37,13 +47,27 @@ pub trait Machine: Send {
         None
     }
 
+    /// How it is. Changes nothing.
+    fn status(&self) -> Self::Status;
+
     /// Takes an event at `now`, the time since some moment before the start, and asks for steps.
-    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps);
+    fn event(
+        &mut self,
+        event: Event<Self::Control>,
+        now: Duration,
+        steps: &mut Steps<Self::Notice>,
+    );
 }
 
-/// What happens to a machine.
+/// Who may be a machine: the targets of this crate.
+pub(crate) mod sealed {
+    /// Implemented beside each [`super::Machine`].
+    pub trait Sealed {}
+}
+
+/// What happens to a machine that takes orders `C`.
 #[derive(Debug)]
-pub enum Event {
+pub enum Event<C> {
     /// First of all: load what there is to load.
     Start,
     /// Somebody asks the device. The tag is unique while the request is in flight.
@@ -61,20 +85,20 @@ pub enum Event {
     Suspend,
     /// Go on.
     Resume,
-    /// Words from whoever looks after the device.
-    Message {
-        /// Which message; the reply carries it.
+    /// An order of whoever looks after the device.
+    Control {
+        /// Which order; [`Step::Obeyed`] carries it.
         id: u64,
-        /// What is said.
-        text: String,
+        /// What is ordered.
+        control: C,
     },
     /// End everything; nothing comes after this but answers and timers.
     Stop,
 }
 
-/// What a machine asks for.
+/// What a machine that tells notices `N` asks for.
 #[derive(Debug)]
-pub enum Step {
+pub enum Step<N> {
     /// The answer to [`Event::Start`]; requests may come, or the machine cannot be used.
     Started(Result<()>),
     /// The answer to the request with this tag.
@@ -95,34 +119,41 @@ pub enum Step {
     },
     /// The answer to [`Event::Suspend`].
     Suspended,
-    /// The answer to [`Event::Message`].
-    Reply {
-        /// Which message.
+    /// The answer to [`Event::Control`].
+    Obeyed {
+        /// Which order.
         id: u64,
-        /// What is answered.
-        result: Result<String>,
+        /// What became of it.
+        result: Result<()>,
     },
-    /// Words to whoever looks after the device. What the machine waits for after them comes as an
-    /// [`Event::Message`].
-    Notice(String),
+    /// Is told to whoever looks after the device. What the machine waits for after it comes as an
+    /// [`Event::Control`].
+    Notice(N),
     /// The answer to [`Event::Stop`].
     Stopped,
 }
 
 /// Steps that wait to be carried out, in order.
-#[derive(Debug, Default)]
-pub struct Steps {
-    steps: VecDeque<Step>,
+#[derive(Debug)]
+pub struct Steps<N> {
+    steps: VecDeque<Step<N>>,
 }
 
-impl Steps {
+impl<N> Default for Steps<N> {
+    fn default() -> Self {
+        let steps = VecDeque::new();
+        Self { steps }
+    }
+}
+
+impl<N> Steps<N> {
     /// Asks for a step.
-    pub fn push(&mut self, step: Step) {
+    pub fn push(&mut self, step: Step<N>) {
         self.steps.push_back(step);
     }
 
     /// The next step to carry out.
-    pub fn pop(&mut self) -> Option<Step> {
+    pub fn pop(&mut self) -> Option<Step<N>> {
         self.steps.pop_front()
     }
 }

@@ -178,7 +178,7 @@ fn delay() {
         bytes_per_second: Some(200 << 20),
     };
     for slowness in [Slowness::default(), slow] {
-        let machine = Box::new(Delay::new("delay", slowness));
+        let machine = Delay::new("delay", slowness);
         let home = Home::start("delay", machine, vec![disk("a")], limit).expect("starts");
         check(&home, 8);
         let areas = vec![
@@ -229,7 +229,7 @@ fn mirrors() {
         (config.log, config.sync) = (log, sync);
         config.clean_after = Duration::from_millis(1);
         let machine = Mirror::new(config, &infos).expect("well formed");
-        let home = Home::start("mirror", Box::new(machine), devices, limit).expect("starts");
+        let home = Home::start("mirror", machine, devices, limit).expect("starts");
         check(&home, 20 + count as u64);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use block::file::Caching;
 use dm::home::Home;
+use dm::mirror::Mirror;
 use dm::table::{Layout, Table};
 use dm::volume::{Access, Volume};
 use lvm2::Uuid;
@@ -71,8 +72,8 @@ impl Default for Options {
 pub(crate) enum MirrorStart {
     /// By themselves.
     Now,
-    /// Standby, until [`dm::mirror::ACTIVATE`]: in the place of one that is suspended, of which
-    /// it was known that so many regions, from the first on, are in sync.
+    /// Standby, until [`dm::mirror::Control::Activate`]: in the place of one that is suspended, of
+    /// which it was known that so many regions, from the first on, are in sync.
     InPlace { in_sync: u64 },
 }
 
@@ -96,7 +97,7 @@ pub(crate) struct RunningMirror {
     /// Its images, in the mirror's own order.
     pub(crate) images: Vec<Uuid>,
     /// Its thread.
-    pub(crate) home: Home,
+    pub(crate) home: Home<Mirror>,
 }
 
 /// A table with what it is made of.

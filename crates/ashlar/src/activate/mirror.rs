@@ -102,7 +102,7 @@ impl Builder<'_> {
         config: MirrorConfig,
         devices: Vec<Arc<dyn Device>>,
         images: Vec<Uuid>,
-    ) -> Result<Home> {
+    ) -> Result<Home<mirror::Mirror>> {
         let name = self.name(lv);
         let uuid = self.group.model.lv(lv).uuid;
         let named = |uuid: Uuid| {
@@ -116,7 +116,7 @@ impl Builder<'_> {
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         mirror::Mirror::new(config, &infos)
             .and_then(|machine| {
-                Home::start_with_notices(&*name, Box::new(machine), devices, START_MAX, handler)
+                Home::start_with_notices(&*name, machine, devices, START_MAX, handler)
             })
             .map_err(|error| {
                 let what = format!("{name} cannot be used");

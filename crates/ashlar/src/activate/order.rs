@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dm::home::{MessageSender, NoticeHandler};
-use dm::mirror::{self, persist_failed};
+use dm::home::{Controller, NoticeHandler};
+use dm::mirror::{Control, Mirror, Notice};
 use lvm2::Uuid;
 
 /// What a mirror asks for.
@@ -20,10 +20,10 @@ pub(crate) struct Wanted {
 }
 
 /// Whoever writes down in which order the copies of mirrors come. Must not wait: the mirror waits
-/// until `sender` was sent how it went.
+/// until `mirror` was told how it went.
 pub(crate) trait MetadataUpdater: Send + Sync {
     /// Begins to write it down.
-    fn persist(self: Arc<Self>, wanted: Wanted, sender: MessageSender);
+    fn persist(self: Arc<Self>, wanted: Wanted, mirror: Controller<Mirror>);
 
     /// The mirror called `name` has lost these images and goes on; nothing has to be written down.
     /// Must not wait.
@@ -31,22 +31,23 @@ pub(crate) trait MetadataUpdater: Send + Sync {
 }
 
 /// What hears the notices of the mirror `lv`, whose legs are `images`, with their names. Where
-/// nobody keeps the
-/// order, the mirror does not take writes that would need another one.
+/// nobody keeps the order, the mirror does not take writes that would need another one.
 pub(super) fn handler(
     updater: Option<Arc<dyn MetadataUpdater>>,
     lv: Uuid,
     name: String,
     images: Vec<(Uuid, String)>,
-) -> NoticeHandler {
-    Box::new(move |notice, sender| {
-        if let (Some(lost), Some(updater)) = (mirror::lost_in(notice), &updater) {
-            let lost = lost.iter().filter_map(|leg| images.get(*leg));
-            let lost = lost.map(|(_, image)| image.clone()).collect();
-            return Arc::clone(updater).lost(name.clone(), lost);
-        }
-        let Some(order) = mirror::ImageOrder::of_notice(notice) else {
-            return;
+) -> NoticeHandler<Mirror> {
+    Box::new(move |notice, mirror| {
+        let order = match notice {
+            Notice::Persist(order) => order,
+            Notice::Lost(lost) => {
+                if let Some(updater) = &updater {
+                    let lost = lost.iter().map(|leg| images[*leg].1.clone()).collect();
+                    Arc::clone(updater).lost(name.clone(), lost);
+                }
+                return;
+            }
         };
         let of = |legs: &[usize]| legs.iter().map(|leg| images[*leg].0).collect();
         let wanted = Wanted {
@@ -55,9 +56,11 @@ pub(super) fn handler(
             in_sync: of(&order.in_sync),
             out_of_sync: of(&order.out_of_sync),
         };
-        match &updater {
-            Some(updater) => Arc::clone(updater).persist(wanted, sender.clone()),
-            None => sender.send(persist_failed("this process does not own the volume group")),
+        if let Some(updater) = &updater {
+            Arc::clone(updater).persist(wanted, mirror.clone());
+        } else {
+            let why = "this process does not own the volume group".to_owned();
+            mirror.send(Control::PersistFailed(why));
         }
     })
 }

@@ -11,11 +11,10 @@
 use std::time::Duration;
 
 use dm::home::Home;
-use dm::mirror::ACTIVATE;
+use dm::mirror::{self, Control, ImageHealth};
 use lvm2::model::{Area, LvId, Mirror, SegmentType, VolumeGroup};
 
 use super::stack::has_mirror;
-use super::status::{ImageState, parse};
 use crate::activate::{MirrorStart, RunningMirror};
 use crate::{Error, Kind, Result};
 
@@ -63,10 +62,14 @@ fn is_plain(vg: &VolumeGroup, mirror: &Mirror) -> bool {
 }
 
 /// How the mirror begins that takes the place of `old`, which is suspended.
-pub(super) fn in_place_of(name: &str, mirror: &Mirror, old: &[Home]) -> Result<MirrorStart> {
+pub(super) fn in_place_of(
+    name: &str,
+    mirror: &Mirror,
+    old: &[Home<mirror::Mirror>],
+) -> Result<MirrorStart> {
     let mut in_sync = 0;
     for home in old.iter().filter(|_| mirror.log.is_none()) {
-        let status = home.message("status", REPLY_MAX);
+        let status = home.status(REPLY_MAX);
         let status = status.map_err(|error| {
             let what = format!("{name} does not say how it is, so nothing was changed");
             Error::new(Kind::Device, what).because(error)
@@ -84,20 +87,21 @@ pub(super) fn in_place_of(name: &str, mirror: &Mirror, old: &[Home]) -> Result<M
 
 /// The regions that are in sync for certain, by what a mirror says of itself; `None`: its first
 /// image is not in sync.
-fn known(status: &str) -> Option<u64> {
-    let (images, in_sync, regions) = parse(status)?;
-    let is_used = |state: &ImageState| matches!(state, ImageState::Good | ImageState::ReadErrors);
-    if !is_used(images.first()?) {
-        return None;
-    }
-    let is_settled = in_sync == regions && images.iter().all(is_used);
-    Some(if is_settled { regions } else { 0 })
+fn known(status: &mirror::Status) -> Option<u64> {
+    status.images.first().filter(|image| image.is_used())?;
+    let is_settled = status.in_sync == status.regions;
+    let all_used = status.images.iter().copied().all(ImageHealth::is_used);
+    Some(if is_settled && all_used {
+        status.regions
+    } else {
+        0
+    })
 }
 
 /// Lets held mirrors go on. One that cannot write its log says so to whoever writes to it.
 pub(super) fn activate(mirrors: &[RunningMirror]) {
     for mirror in mirrors {
-        let _ = mirror.home.message(ACTIVATE, REPLY_MAX);
+        let _ = mirror.home.control(Control::Activate, REPLY_MAX);
     }
 }
 

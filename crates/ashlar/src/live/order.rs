@@ -16,8 +16,8 @@
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Instant;
 
-use dm::home::MessageSender;
-use dm::mirror::{persist_failed, persisted};
+use dm::home::Controller;
+use dm::mirror::{Control, Mirror};
 use lvm2::plan::logical::{has_first_image, order_images};
 use lvm2::plan::pieces;
 use lvm2::{Bytes, Uuid};
@@ -49,11 +49,12 @@ enum Lost {
 }
 
 impl MetadataUpdater for GroupUpdater {
-    fn persist(self: Arc<Self>, wanted: Wanted, sender: MessageSender) {
-        let answer = sender.clone();
+    fn persist(self: Arc<Self>, wanted: Wanted, mirror: Controller<Mirror>) {
+        let answer = mirror.clone();
         let thread = std::thread::Builder::new().name("order".to_owned());
-        if let Err(error) = thread.spawn(move || self.order(&wanted, &sender)) {
-            answer.send(persist_failed(&format!("cannot start a thread: {error}")));
+        if let Err(error) = thread.spawn(move || self.order(&wanted, &mirror)) {
+            let why = format!("cannot start a thread: {error}");
+            answer.send(Control::PersistFailed(why));
         }
     }
 
@@ -77,7 +78,7 @@ impl MetadataUpdater for GroupUpdater {
 }
 
 impl GroupUpdater {
-    fn order(&self, wanted: &Wanted, sender: &MessageSender) {
+    fn order(&self, wanted: &Wanted, mirror: &Controller<Mirror>) {
         let end = Instant::now() + TURN_MAX;
         let _turn = loop {
             match self.turn.try_lock() {
@@ -87,16 +88,16 @@ impl GroupUpdater {
                     std::thread::sleep(TURN_RETRY);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return sender
-                        .send(persist_failed("another change of the group takes too long"));
+                    let why = "another change of the group takes too long".to_owned();
+                    return mirror.send(Control::PersistFailed(why));
                 }
             }
         };
         let done = self.commit(wanted, Lost::Tried);
         let done = done.or_else(|_| self.commit(wanted, Lost::Spared));
         match &done {
-            Ok(()) => sender.send(persisted()),
-            Err(error) => sender.send(persist_failed(&one_line(error))),
+            Ok(()) => mirror.send(Control::Persisted),
+            Err(error) => mirror.send(Control::PersistFailed(one_line(error))),
         }
         // Only now: the end of the mirror's use waits for it, and has the owner.
         let Some(shared) = self.shared.upgrade() else {

@@ -6,7 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use dm::home::MessageSender;
+use dm::home::Controller;
+use dm::mirror::{ImageHealth, Mirror};
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
 
@@ -49,22 +50,7 @@ pub struct ImageStatus {
     /// Its name, without the group.
     pub name: String,
     /// How it is.
-    pub state: ImageState,
-}
-
-/// How an image of a mirror is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImageState {
-    /// It is used.
-    Good,
-    /// It is used, and reads from it have failed.
-    ReadErrors,
-    /// It is being copied to.
-    OutOfSync,
-    /// It failed, and is not used any more.
-    Lost,
-    /// It was not there when the mirror was started.
-    Missing,
+    pub state: ImageHealth,
 }
 
 impl VolumeStatus {
@@ -77,56 +63,10 @@ impl VolumeStatus {
     }
 }
 
-impl ImageState {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Good,
-        Self::ReadErrors,
-        Self::OutOfSync,
-        Self::Lost,
-        Self::Missing,
-    ];
-
-    /// The word for it on a control socket, and for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::ReadErrors => "read errors",
-            Self::OutOfSync => "out of sync",
-            Self::Lost => "lost",
-            Self::Missing => "missing",
-        }
-    }
-
-    /// What this letter of a mirror's own status means.
-    fn from_letter(letter: char) -> Option<Self> {
-        Some(match letter {
-            'A' => Self::Good,
-            'R' => Self::ReadErrors,
-            'S' => Self::OutOfSync,
-            'D' => Self::Lost,
-            'M' => Self::Missing,
-            _ => return None,
-        })
-    }
-}
-
-/// What a mirror says of itself: how its images are, the regions that are in sync, and all.
-pub(super) fn parse(status: &str) -> Option<(Vec<ImageState>, u64, u64)> {
-    let word = |name: &str| {
-        let mut words = status.split(' ');
-        words.find_map(|word| word.strip_prefix(name))
-    };
-    let images = word("images=")?.chars().map(ImageState::from_letter);
-    let (in_sync, regions) = word("in_sync=")?.split_once('/')?;
-    let counts = (in_sync.parse().ok()?, regions.parse().ok()?);
-    Some((images.collect::<Option<_>>()?, counts.0, counts.1))
-}
-
 /// A mirror that is about to be asked.
 struct Asked {
     status: MirrorStatus,
-    sender: MessageSender,
+    mirror: Controller<Mirror>,
 }
 
 impl LiveGroup {
@@ -157,7 +97,7 @@ impl LiveGroup {
                 let images = mirror.images.iter().map(|image| ImageStatus {
                     lv: *image,
                     name: named(*image),
-                    state: ImageState::Good,
+                    state: ImageHealth::Good,
                 });
                 Asked {
                     status: MirrorStatus {
@@ -166,7 +106,7 @@ impl LiveGroup {
                         regions: 0,
                         images: images.collect(),
                     },
-                    sender: mirror.home.sender(),
+                    mirror: mirror.home.controller(),
                 }
             });
             let volume = VolumeStatus {
@@ -185,14 +125,13 @@ impl Asked {
     /// What the mirror says of itself; `None` if it does not until `end`.
     fn answer(mut self, end: Instant) -> Option<MirrorStatus> {
         let left = end.saturating_duration_since(Instant::now());
-        let text = self.sender.ask("status", left)?;
-        let (states, in_sync, regions) = parse(&text)?;
+        let said = self.mirror.status(left)?;
         let status = &mut self.status;
-        assert_eq!(states.len(), status.images.len(), "a letter for each image");
-        for (image, state) in status.images.iter_mut().zip(states) {
+        assert_eq!(said.images.len(), status.images.len(), "one for each image");
+        for (image, state) in status.images.iter_mut().zip(said.images) {
             image.state = state;
         }
-        (status.in_sync, status.regions) = (in_sync, regions);
+        (status.in_sync, status.regions) = (said.in_sync, said.regions);
         Some(self.status)
     }
 }
@@ -200,10 +139,7 @@ impl Asked {
 impl MirrorStatus {
     /// The images that are not used, or not yet: without them the mirror has less redundancy.
     pub fn failed(&self) -> impl Iterator<Item = &ImageStatus> {
-        let is_used = |state| matches!(state, ImageState::Good | ImageState::ReadErrors);
-        self.images
-            .iter()
-            .filter(move |image| !is_used(image.state))
+        self.images.iter().filter(|image| !image.state.is_used())
     }
 
     /// Whether all images are the same, and used.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dm::home::Home;
+use dm::mirror::Mirror;
 use dm::table::Table;
 use dm::volume::{Access, Suspension, Volume};
 use lvm2::Uuid;
@@ -38,7 +39,7 @@ pub(super) struct Exchange {
     /// `None`: the volume only grows.
     suspension: Option<Suspension>,
     /// Mirrors that end with the commit; they write nothing from now on.
-    ending: Vec<Home>,
+    ending: Vec<Home<Mirror>>,
     /// Whether the new mirrors take the place of the old ones, and are held.
     is_in_place: bool,
 }
@@ -212,7 +213,7 @@ impl Owner {
         let volume = active.volume.clone();
         let (uuid, options) = (active.lv, active.options);
         let old_homes = active.mirrors.iter().map(|mirror| mirror.home.clone());
-        let old_homes: Vec<Home> = old_homes.collect();
+        let old_homes: Vec<Home<Mirror>> = old_homes.collect();
         let mut suspension = None;
         if !old_homes.is_empty() || has_mirror(&group.model, lv) {
             // Nothing may be written behind the back of a mirror that begins or ends.
@@ -282,7 +283,7 @@ impl Owner {
 fn start_of(
     old: (&VolumeGroup, LvId),
     (group, lv): (&FoundVg, LvId),
-    ending: &[Home],
+    ending: &[Home<Mirror>],
 ) -> Result<MirrorStart> {
     match group.model.lv(lv).first() {
         Some(SegmentType::Mirror(mirror))
@@ -308,7 +309,7 @@ fn resume(list: &[Exchange]) {
     }
 }
 
-fn resume_homes(homes: &[Home]) {
+fn resume_homes(homes: &[Home<Mirror>]) {
     for home in homes {
         // One that has ended fails its requests by itself.
         let _ = home.resume();

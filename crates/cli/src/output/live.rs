@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use ashlar::live::{ImageState, MirrorStatus, VolumeStatus};
+use ashlar::live::{MirrorStatus, VolumeStatus};
+use dm::mirror::ImageHealth;
 use lvm2::model::{LvId, Part, VolumeGroup};
 
 /// What is known of the volumes of a group.
@@ -31,7 +32,7 @@ pub(crate) struct Active {
     /// If it is a mirror: how it is.
     pub(crate) mirror: Option<MirrorStatus>,
     /// If it is an image of a mirror: how it is, and whether the mirror is in sync.
-    pub(crate) image: Option<(ImageState, bool)>,
+    pub(crate) image: Option<(ImageHealth, bool)>,
 }
 
 /// Where a volume is attached.
@@ -114,7 +115,7 @@ impl<'a> State<'a> {
 impl Active {
     /// Whether an image failed: this one, or one of this mirror.
     pub(crate) fn has_failed(&self) -> bool {
-        let is_lost = |state| state == ImageState::Lost;
+        let is_lost = |state| state == ImageHealth::Lost;
         let images = self.mirror.iter().flat_map(|mirror| &mirror.images);
         let mut states = images.map(|image| image.state);
         self.image.is_some_and(|(state, _)| is_lost(state)) || states.any(is_lost)
@@ -122,9 +123,8 @@ impl Active {
 
     /// Whether this is an image that holds all that its mirror does.
     pub(crate) fn is_synced_image(&self) -> bool {
-        let is_used = |state| matches!(state, ImageState::Good | ImageState::ReadErrors);
         self.image
-            .is_some_and(|(state, in_sync)| in_sync && is_used(state))
+            .is_some_and(|(state, in_sync)| in_sync && state.is_used())
     }
 }
 

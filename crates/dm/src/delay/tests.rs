@@ -1,8 +1,9 @@
 //! The machine alone, in time that the tests make up.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use block::{Buffer, Kind, Operation, Range, Request};
+use block::{Buffer, Operation, Range, Request};
 
 use super::{Delay, Slowness};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -10,13 +11,13 @@ use crate::machine::{Event, Machine, Step, Steps};
 const MS: Duration = Duration::from_millis(1);
 
 /// The steps of an event.
-fn tell(delay: &mut Delay, event: Event, now: Duration) -> Vec<Step> {
+fn tell(delay: &mut Delay, event: Event<Slowness>, now: Duration) -> Vec<Step<Infallible>> {
     let mut steps = Steps::default();
     delay.event(event, now, &mut steps);
     std::iter::from_fn(|| steps.pop()).collect()
 }
 
-fn read(tag: u64, len: usize) -> Event {
+fn read(tag: u64, len: usize) -> Event<Slowness> {
     Event::Request(Request::read(tag, 0, Buffer::zeroed(len)))
 }
 
@@ -84,21 +85,23 @@ fn ends_when_idle() {
     assert!(matches!(steps[..], [Step::Stopped]));
 }
 
-/// Words change the latency, or are refused.
+/// An order changes the latency of what comes after it.
 #[test]
-fn messages_are_understood() {
+fn orders_are_obeyed() {
     let mut delay = Delay::new("slow", Slowness::default());
-    let mut say = |text: &str| {
-        let text = text.to_owned();
-        match tell(&mut delay, Event::Message { id: 3, text }, MS).pop() {
-            Some(Step::Reply { id: 3, result }) => result,
-            other => panic!("{other:?} is no reply"),
-        }
+    let control = Slowness {
+        read: 10 * MS,
+        ..Slowness::default()
     };
-    let reply = say("read 10").unwrap();
-    assert_eq!(reply, "read 10ms, write 0ns, flush 0ns, rate 0 bytes/s");
-    assert_eq!(say("rate 7").unwrap(), say("").unwrap());
-    for words in ["faster", "read", "read x", "seek 3"] {
-        assert_eq!(say(words).unwrap_err().kind(), Kind::Unsupported);
-    }
+    let steps = tell(&mut delay, Event::Control { id: 3, control }, MS);
+    assert!(matches!(
+        steps[..],
+        [Step::Obeyed {
+            id: 3,
+            result: Ok(())
+        }]
+    ));
+    assert_eq!(delay.status(), control);
+    let steps = tell(&mut delay, read(7, 512), MS);
+    assert!(matches!(steps[..], [Step::Timer { at, .. }] if at == 11 * MS));
 }

@@ -15,36 +15,34 @@ use crate::{Error, Kind, Result};
 
 /// A machine with its legs on a thread of its own. Clones share it; the machine is stopped when
 /// the last clone and the last queue are gone.
-#[derive(Clone)]
-pub struct Home {
-    handle: Arc<Handle>,
+pub struct Home<M: Machine> {
+    handle: Arc<Handle<M>>,
     info: Info,
     legs: Arc<[Arc<dyn Device>]>,
     extents_of_leg: Option<usize>,
 }
 
 /// Handles a machine's notices, on the home's thread: it must not wait for anything there.
-pub type NoticeHandler = Box<dyn FnMut(&str, &MessageSender) + Send>;
+pub type NoticeHandler<M> = Box<dyn FnMut(<M as Machine>::Notice, &Controller<M>) + Send>;
 
-/// Sends messages to a machine, and does not keep it running.
-#[derive(Clone)]
-pub struct MessageSender {
-    inbox: Arc<Inbox>,
+/// Gives a machine orders and asks it how it is, and does not keep it running.
+pub struct Controller<M: Machine> {
+    inbox: Arc<Inbox<M>>,
 }
 
 /// Keeps the thread running.
-pub(super) struct Handle {
-    pub(super) inbox: Arc<Inbox>,
+pub(super) struct Handle<M: Machine> {
+    pub(super) inbox: Arc<Inbox<M>>,
     pub(super) name: String,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Home {
+impl<M: Machine> Home<M> {
     /// Starts `machine`, known as `name`, on `legs`; waits at most `limit` for it to be loaded.
     /// Nobody hears its notices.
     pub fn start(
         name: impl Into<String>,
-        machine: Box<dyn Machine>,
+        machine: M,
         legs: Vec<Arc<dyn Device>>,
         limit: Duration,
     ) -> Result<Self> {
@@ -54,13 +52,13 @@ impl Home {
     /// The same; `handler` gets the machine's notices, perhaps before this returns.
     pub fn start_with_notices(
         name: impl Into<String>,
-        machine: Box<dyn Machine>,
+        machine: M,
         legs: Vec<Arc<dyn Device>>,
         limit: Duration,
-        handler: NoticeHandler,
+        handler: NoticeHandler<M>,
     ) -> Result<Self> {
         let name = name.into();
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Arc::new(Inbox::new());
         let legs: Arc<[Arc<dyn Device>]> = legs.into();
         let (say, started) = sync_channel(1);
         let theirs = (Arc::clone(&inbox), Arc::clone(&legs), name.clone());
@@ -111,21 +109,38 @@ impl Home {
         self.handle.send(Message::Resume)
     }
 
-    /// Says something to the machine; its reply. Waits at most `limit`.
-    pub fn message(&self, text: impl Into<String>, limit: Duration) -> Result<String> {
+    /// Gives the machine an order, and waits until it is obeyed; at most for `limit`.
+    pub fn control(&self, control: M::Control, limit: Duration) -> Result<()> {
+        let (obeyed, heard) = sync_channel(1);
+        self.handle.send(Message::Control { control, obeyed })?;
+        self.handle.wait(&heard, limit)
+    }
+
+    /// How the machine is. Waits at most `limit`.
+    pub fn status(&self, limit: Duration) -> Result<M::Status> {
         let (reply, replied) = sync_channel(1);
-        let text = text.into();
-        self.handle.send(Message::ToMachine { text, reply })?;
+        self.handle.send(Message::Status(reply))?;
         self.handle.wait(&replied, limit)
     }
 
-    /// What sends the machine messages without keeping it running.
-    pub fn sender(&self) -> MessageSender {
-        MessageSender::new(Arc::clone(&self.handle.inbox))
+    /// What gives the machine orders without keeping it running.
+    pub fn controller(&self) -> Controller<M> {
+        Controller::new(Arc::clone(&self.handle.inbox))
     }
 }
 
-impl Device for Home {
+impl<M: Machine> Clone for Home<M> {
+    fn clone(&self) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            info: self.info.clone(),
+            legs: Arc::clone(&self.legs),
+            extents_of_leg: self.extents_of_leg,
+        }
+    }
+}
+
+impl<M: Machine> Device for Home<M> {
     fn info(&self) -> Info {
         self.info.clone()
     }
@@ -150,38 +165,41 @@ impl Device for Home {
     }
 }
 
-impl MessageSender {
-    pub(super) fn new(inbox: Arc<Inbox>) -> Self {
+impl<M: Machine> Controller<M> {
+    pub(super) fn new(inbox: Arc<Inbox<M>>) -> Self {
         Self { inbox }
     }
 
-    /// Sends the machine a message. One that has ended does not get it.
-    pub fn send(&self, text: impl Into<String>) {
-        let (reply, _) = sync_channel(1);
-        let text = text.into();
+    /// Gives the machine an order. One that has ended does not get it.
+    pub fn send(&self, control: M::Control) {
+        let (obeyed, _) = sync_channel(1);
         self.inbox
-            .send(&mut vec![Message::ToMachine { text, reply }]);
+            .send(&mut vec![Message::Control { control, obeyed }]);
     }
 
-    /// Sends the machine a message and waits for the reply, at most for `limit`. `None` if it has
-    /// ended, does not answer, or does not understand. Not for the machine's own thread.
-    pub fn ask(&self, text: impl Into<String>, limit: Duration) -> Option<String> {
+    /// How the machine is; `None` if it has ended or does not answer within `limit`. Not for the
+    /// machine's own thread.
+    pub fn status(&self, limit: Duration) -> Option<M::Status> {
         let (reply, replied) = sync_channel(1);
-        let text = text.into();
-        self.inbox
-            .send(&mut vec![Message::ToMachine { text, reply }]);
+        self.inbox.send(&mut vec![Message::Status(reply)]);
         replied.recv_timeout(limit).ok()?.ok()
     }
 }
 
-impl std::fmt::Debug for MessageSender {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MessageSender")
+impl<M: Machine> Clone for Controller<M> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.inbox))
     }
 }
 
-impl Handle {
-    fn send(&self, message: Message) -> Result<()> {
+impl<M: Machine> std::fmt::Debug for Controller<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Controller")
+    }
+}
+
+impl<M: Machine> Handle<M> {
+    fn send(&self, message: Message<M>) -> Result<()> {
         let mut messages = vec![message];
         self.inbox.send(&mut messages);
         if messages.is_empty() {
@@ -208,7 +226,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl<M: Machine> Drop for Handle<M> {
     fn drop(&mut self) {
         self.inbox.send(&mut vec![Message::Stop]);
         let thread = self.thread.get_mut();

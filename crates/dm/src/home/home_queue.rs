@@ -8,17 +8,18 @@ use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Queue, Re
 use super::home_device::Handle;
 use super::messages::{Message, Outbox};
 use crate::admit::admit;
+use crate::machine::Machine;
 
 /// How many requests of one queue are with the home at a time: enough to keep several fast disks
 /// busy. More wait in the queue.
 pub const DEPTH_MAX: usize = 256;
 
-pub(super) struct HomeQueue {
-    handle: Arc<Handle>,
+pub(super) struct HomeQueue<M: Machine> {
+    handle: Arc<Handle<M>>,
     info: Info,
     outbox: Arc<Outbox>,
     /// Requests that go to the home with the next poll.
-    outgoing: Vec<Message>,
+    outgoing: Vec<Message<M>>,
     /// Requests for which the home has no room yet.
     backlog: VecDeque<Request>,
     /// Requests in `outgoing` or with the home.
@@ -27,8 +28,8 @@ pub(super) struct HomeQueue {
     ready: Answers,
 }
 
-impl HomeQueue {
-    pub(super) fn new(handle: Arc<Handle>, info: Info, driver: &Driver) -> Self {
+impl<M: Machine> HomeQueue<M> {
+    pub(super) fn new(handle: Arc<Handle<M>>, info: Info, driver: &Driver) -> Self {
         Self {
             handle,
             info,
@@ -67,7 +68,7 @@ pub(super) fn gone(name: &str) -> Error {
     Error::new(Kind::Gone, format!("{name} has ended; activate it again"))
 }
 
-impl Queue for HomeQueue {
+impl<M: Machine> Queue for HomeQueue<M> {
     fn submit(&mut self, request: Request) {
         let flush = request.operation == Operation::Flush;
         match admit(&self.info, &request) {
@@ -87,7 +88,7 @@ impl Queue for HomeQueue {
     }
 }
 
-impl Drop for HomeQueue {
+impl<M: Machine> Drop for HomeQueue<M> {
     fn drop(&mut self) {
         let abandon = Message::Abandon(Arc::clone(&self.outbox));
         self.handle.inbox.send(&mut vec![abandon]);

@@ -9,9 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use block::{Completion, Request, Waker};
 
 use crate::Result;
+use crate::machine::Machine;
 
 /// Something asked of a home.
-pub(super) enum Message {
+pub(super) enum Message<M: Machine> {
     /// A request, and where the answer goes.
     Request { from: Arc<Outbox>, request: Request },
     /// The queue with this outbox goes away: what is held for it is answered.
@@ -20,26 +21,26 @@ pub(super) enum Message {
     Suspend(SyncSender<Result<()>>),
     /// Let requests through again.
     Resume,
-    /// A message to the machine.
-    ToMachine {
-        text: String,
-        reply: SyncSender<Result<String>>,
+    /// An order, and who waits until it is obeyed.
+    Control {
+        control: M::Control,
+        obeyed: SyncSender<Result<()>>,
     },
+    /// How is it?
+    Status(SyncSender<Result<M::Status>>),
     /// End.
     Stop,
 }
 
 /// What was asked and has not been seen by the home.
-#[derive(Default)]
-pub(super) struct Inbox {
-    state: Mutex<InboxState>,
+pub(super) struct Inbox<M: Machine> {
+    state: Mutex<InboxState<M>>,
     /// Set when the home's thread has its driver, before anybody sends.
     waker: OnceLock<Waker>,
 }
 
-#[derive(Default)]
-struct InboxState {
-    messages: VecDeque<Message>,
+struct InboxState<M: Machine> {
+    messages: VecDeque<Message<M>>,
     asleep: bool,
     closed: bool,
 }
@@ -51,14 +52,26 @@ pub(super) struct Outbox {
     waker: Waker,
 }
 
-impl Inbox {
+impl<M: Machine> Inbox<M> {
+    pub(super) fn new() -> Self {
+        let state = InboxState {
+            messages: VecDeque::new(),
+            asleep: false,
+            closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            waker: OnceLock::new(),
+        }
+    }
+
     pub(super) fn set_waker(&self, waker: Waker) {
         let first = self.waker.set(waker).is_ok();
         assert!(first, "a home has one thread");
     }
 
     /// Takes all of `messages`, unless the home has ended: then they stay.
-    pub(super) fn send(&self, messages: &mut Vec<Message>) {
+    pub(super) fn send(&self, messages: &mut Vec<Message<M>>) {
         if messages.is_empty() {
             return;
         }
@@ -75,7 +88,7 @@ impl Inbox {
     }
 
     /// Exchanges what was asked for `messages`, which is empty.
-    pub(super) fn receive(&self, messages: &mut VecDeque<Message>) {
+    pub(super) fn receive(&self, messages: &mut VecDeque<Message<M>>) {
         assert!(messages.is_empty(), "what was received before is done");
         std::mem::swap(&mut self.state().messages, messages);
     }
@@ -88,13 +101,13 @@ impl Inbox {
     }
 
     /// Takes nothing from now on; what was asked last.
-    pub(super) fn close(&self) -> VecDeque<Message> {
+    pub(super) fn close(&self) -> VecDeque<Message<M>> {
         let mut state = self.state();
         state.closed = true;
         std::mem::take(&mut state.messages)
     }
 
-    fn state(&self) -> MutexGuard<'_, InboxState> {
+    fn state(&self) -> MutexGuard<'_, InboxState<M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,7 +23,7 @@ mod home_queue;
 mod messages;
 mod runner;
 
-pub use home_device::{Home, MessageSender, NoticeHandler};
+pub use home_device::{Controller, Home, NoticeHandler};
 pub use home_queue::DEPTH_MAX;
 
 #[cfg(test)]

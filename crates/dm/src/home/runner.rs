@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 
-use super::home_device::{MessageSender, NoticeHandler};
+use super::home_device::{Controller, NoticeHandler};
 use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
 use crate::machine::{Event, Machine, Step, Steps};
@@ -21,16 +21,16 @@ pub(super) struct Started {
     pub(super) extents_of_leg: Option<usize>,
 }
 
-pub(super) struct Runner {
+pub(super) struct Runner<M: Machine> {
     name: String,
-    machine: Box<dyn Machine>,
+    machine: M,
     leg_infos: Vec<Info>,
-    inbox: Arc<Inbox>,
+    inbox: Arc<Inbox<M>>,
     driver: Driver,
     origin: Instant,
     phase: Phase,
     legs: Vec<Leg>,
-    steps: Steps,
+    steps: Steps<M::Notice>,
     timers: BinaryHeap<Reverse<(Duration, u64)>>,
     /// Whose the requests are that the machine has, by the tag that it knows them by.
     tickets: Vec<Option<Ticket>>,
@@ -39,12 +39,13 @@ pub(super) struct Runner {
     held: VecDeque<(Arc<Outbox>, Request)>,
     /// Outboxes that got their first answer in this turn.
     filled: Vec<Arc<Outbox>>,
-    replies: HashMap<u64, SyncSender<Result<String>>>,
-    message_count: u64,
-    handler: NoticeHandler,
-    sender: MessageSender,
+    /// Who waits until orders are obeyed, by the number of the order.
+    ordered: HashMap<u64, SyncSender<Result<()>>>,
+    order_count: u64,
+    handler: NoticeHandler<M>,
+    controller: Controller<M>,
     /// What was asked and has not been done; here, so that it is answered after a panic.
-    messages: VecDeque<Message>,
+    messages: VecDeque<Message<M>>,
     answers: Vec<Completion>,
 }
 
@@ -72,15 +73,15 @@ struct Ticket {
     tag: u64,
 }
 
-impl Runner {
+impl<M: Machine> Runner<M> {
     /// Runs `machine` until it is stopped; the first of `hear` hears whether it could be started,
     /// the second one its notices.
     pub(super) fn start(
         name: String,
-        machine: Box<dyn Machine>,
+        machine: M,
         legs: &[Arc<dyn Device>],
-        inbox: Arc<Inbox>,
-        hear: (SyncSender<Result<Started>>, NoticeHandler),
+        inbox: Arc<Inbox<M>>,
+        hear: (SyncSender<Result<Started>>, NoticeHandler<M>),
     ) {
         let (started, handler) = hear;
         let opened = Driver::new().and_then(|driver| {
@@ -104,7 +105,7 @@ impl Runner {
             name,
             machine,
             handler,
-            sender: MessageSender::new(Arc::clone(&inbox)),
+            controller: Controller::new(Arc::clone(&inbox)),
             leg_infos: legs.iter().map(|leg| leg.info()).collect(),
             inbox,
             driver,
@@ -117,8 +118,8 @@ impl Runner {
             idle_tickets: Vec::new(),
             held: VecDeque::new(),
             filled: Vec::new(),
-            replies: HashMap::new(),
-            message_count: 0,
+            ordered: HashMap::new(),
+            order_count: 0,
             messages: VecDeque::new(),
             answers: Vec::new(),
         };
@@ -142,7 +143,7 @@ impl Runner {
     }
 
     /// Tells the machine an event and carries out what it asks for.
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: Event<M::Control>) {
         let now = self.origin.elapsed();
         self.machine.event(event, now, &mut self.steps);
         while let Some(step) = self.steps.pop() {
@@ -150,7 +151,7 @@ impl Runner {
         }
     }
 
-    fn carry_out(&mut self, step: Step) {
+    fn carry_out(&mut self, step: Step<M::Notice>) {
         match step {
             Step::Started(result) => self.started(result),
             Step::Done(answer) => self.answer(answer),
@@ -161,12 +162,12 @@ impl Runner {
             }
             Step::Timer { at, key } => self.timers.push(Reverse((at, key))),
             Step::Suspended => self.suspended(),
-            Step::Reply { id, result } => {
-                let reply = self.replies.remove(&id).expect("one reply per message");
+            Step::Obeyed { id, result } => {
+                let waiter = self.ordered.remove(&id).expect("an order is obeyed once");
                 let result = result.map_err(|error| Error::device(self.name.clone(), error));
-                let _ = reply.send(result);
+                let _ = waiter.send(result);
             }
-            Step::Notice(text) => (self.handler)(&text, &self.sender),
+            Step::Notice(notice) => (self.handler)(notice, &self.controller),
             Step::Stopped => {
                 self.assert_idle();
                 self.phase = Phase::Stopped;
@@ -235,7 +236,7 @@ impl Runner {
         worked
     }
 
-    fn take_message(&mut self, message: Message) {
+    fn take_message(&mut self, message: Message<M>) {
         match message {
             Message::Request { from, request } => {
                 if matches!(self.phase, Phase::Running) && self.held.is_empty() {
@@ -270,11 +271,14 @@ impl Runner {
                 Phase::Suspended => self.phase = Phase::Resuming,
                 _ => {}
             },
-            Message::ToMachine { text, reply } => {
-                self.message_count += 1;
-                let id = self.message_count;
-                self.replies.insert(id, reply);
-                self.tell(Event::Message { id, text });
+            Message::Control { control, obeyed } => {
+                self.order_count += 1;
+                let id = self.order_count;
+                self.ordered.insert(id, obeyed);
+                self.tell(Event::Control { id, control });
+            }
+            Message::Status(reply) => {
+                let _ = reply.send(Ok(self.machine.status()));
             }
             Message::Stop => {
                 self.phase = Phase::Stopping;

@@ -1,5 +1,6 @@
 //! Homes of well-behaved, late and broken machines.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,17 +9,18 @@ use block::{Buffer, Completion, Device, Driver, Error, Info, Kind, Queue, Reques
 
 use super::{DEPTH_MAX, Home};
 use crate::delay::{Delay, Slowness};
+use crate::machine::sealed::Sealed;
 use crate::machine::{Event, Machine, Step, Steps};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const MS: Duration = Duration::from_millis(1);
 
-fn home_of(machine: impl Machine + 'static) -> crate::Result<Home> {
+fn home_of<M: Machine>(machine: M) -> crate::Result<Home<M>> {
     let leg = Arc::new(MemoryDevice::new("leg", 1 << 20));
-    Home::start("home", Box::new(machine), vec![leg], LIMIT)
+    Home::start("home", machine, vec![leg], LIMIT)
 }
 
-fn late(read: Duration) -> Home {
+fn late(read: Duration) -> Home<Delay> {
     let slowness = Slowness {
         read,
         ..Slowness::default()
@@ -26,7 +28,7 @@ fn late(read: Duration) -> Home {
     home_of(Delay::new("late", slowness)).expect("starts")
 }
 
-fn queue(home: &Home) -> (Driver, Box<dyn Queue>) {
+fn queue<M: Machine>(home: &Home<M>) -> (Driver, Box<dyn Queue>) {
     let driver = Driver::new().unwrap();
     let queue = home.open_queue(&driver).unwrap();
     (driver, queue)
@@ -103,19 +105,28 @@ struct Gate {
     is_suspending: bool,
 }
 
+impl Sealed for Gate {}
+
 impl Machine for Gate {
+    type Control = ();
+    type Status = usize;
+    type Notice = Infallible;
+
+    fn status(&self) -> usize {
+        self.held.len()
+    }
+
     fn info(&self, legs: &[Info]) -> Info {
         legs[0].clone()
     }
 
-    fn event(&mut self, event: Event, _now: Duration, steps: &mut Steps) {
+    fn event(&mut self, event: Event<()>, _now: Duration, steps: &mut Steps<Infallible>) {
         match event {
             Event::Start => steps.push(Step::Started(Ok(()))),
             Event::Request(request) => self.held.push(request),
-            Event::Message { id, .. } => {
+            Event::Control { id, control: () } => {
                 self.is_open = true;
-                let result = Ok(String::new());
-                steps.push(Step::Reply { id, result });
+                steps.push(Step::Obeyed { id, result: Ok(()) });
             }
             Event::Suspend => self.is_suspending = true,
             Event::Resume => {}
@@ -148,7 +159,8 @@ fn late_suspensions_are_taken_back() {
     queue.poll(&mut Vec::new());
     let error = home.suspend(MS).unwrap_err();
     assert_eq!(error.kind(), crate::Kind::TimedOut);
-    home.message("open", LIMIT).unwrap();
+    assert_eq!(home.status(LIMIT).unwrap(), 1, "it holds the first");
+    home.control((), LIMIT).unwrap();
     queue.submit(read(2));
     assert_eq!(finish(&driver, &mut queue).len(), 2);
 }
@@ -174,16 +186,24 @@ struct Broken {
     start: Option<Error>,
 }
 
+impl Sealed for Broken {}
+
 impl Machine for Broken {
+    type Control = ();
+    type Status = ();
+    type Notice = Infallible;
+
+    fn status(&self) {}
+
     fn info(&self, legs: &[Info]) -> Info {
         legs[0].clone()
     }
 
-    fn event(&mut self, event: Event, _now: Duration, steps: &mut Steps) {
+    fn event(&mut self, event: Event<()>, _now: Duration, steps: &mut Steps<Infallible>) {
         match event {
             Event::Start => steps.push(Step::Started(self.start.take().map_or(Ok(()), Err))),
             Event::Request(request) if request.tag == 3 => panic!("this machine breaks"),
-            Event::Request(_) | Event::Message { .. } => {}
+            Event::Request(_) | Event::Control { .. } => {}
             Event::Stop => steps.push(Step::Stopped),
             _ => unreachable!("nothing else happens in these tests"),
         }
@@ -216,10 +236,10 @@ fn panics_are_answered() {
     assert!(home.resume().is_err());
 }
 
-/// A reply that does not come is not waited for.
+/// An order that is not obeyed is not waited for.
 #[test]
-fn messages_have_a_limit() {
+fn orders_have_a_limit() {
     let home = home_of(Broken { start: None }).unwrap();
-    let error = home.message("hello", MS).unwrap_err();
+    let error = home.control((), MS).unwrap_err();
     assert_eq!(error.kind(), crate::Kind::TimedOut);
 }

@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use super::Mirror;
+use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::operation::{Cleaning, Gather, Operation};
-use crate::machine::{Step, Steps};
 
 /// The timer of this module.
 pub(super) const CLEAN_TIMER: u64 = 1;

@@ -61,14 +61,11 @@ pub enum Start {
     /// At once.
     #[default]
     Now,
-    /// When it is told to [`ACTIVATE`]: its log is read, and neither the log nor an image is
-    /// written. So it can take the place of a suspended one with the same log, or be dropped as if
-    /// it had never been.
+    /// When it is told to [`super::Control::Activate`]: its log is read, and neither the log nor an
+    /// image is written. So it can take the place of a suspended one with the same log, or be
+    /// dropped as if it had never been.
     Standby,
 }
-
-/// The message that a mirror in standby goes on with; answered when its log is claimed.
-pub const ACTIVATE: &str = "activate";
 
 /// Which image the mirror's description names as right, for those who read the description and not
 /// the record in the log.

@@ -17,10 +17,10 @@ use std::time::Duration;
 use block::{Error, Range, Request};
 
 use super::Mirror;
+use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::journal::Waiter;
 use super::operation::{Gather, ImageSet, Operation};
-use crate::machine::{Step, Steps};
 
 /// Reads that follow each other for so many bytes go to the same image, so that a stream stays one
 /// for the disk's reading ahead; after them the image with least to do is chosen anew.

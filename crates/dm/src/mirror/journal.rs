@@ -10,10 +10,10 @@ use std::time::Duration;
 use block::{Buffer, Durability, Error, Request};
 
 use super::Mirror;
+use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::log_image::LogImage;
 use super::operation::Operation;
-use crate::machine::{Step, Steps};
 
 /// The log of a mirror, and who waits for it.
 #[derive(Debug, Default)]

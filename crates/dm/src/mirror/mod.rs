@@ -27,12 +27,13 @@
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
 //! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
 //! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`,
-//! `limits.rs` and `operation.rs` are what they know.
+//! `limits.rs` and `operation.rs` are what they know; `control.rs` is what others tell it and hear.
 //! `explore/` takes the power away.
 
 mod bits;
 mod clean;
 mod config;
+mod control;
 pub mod explore;
 mod health;
 mod journal;
@@ -46,12 +47,13 @@ mod resync;
 mod state;
 
 pub use config::{
-    ACTIVATE, Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary,
-    REGIONS_MAX, Start, Sync,
+    Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Start,
+    Sync,
 };
+pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
 use log_image::is_region_in_sync;
 pub use log_image::{in_sync_images, is_in_sync, log_length};
-pub use primary::{ImageOrder, lost_in, persist_failed, persisted};
+pub use primary::ImageOrder;
 pub use state::Mirror;
 
 #[cfg(test)]

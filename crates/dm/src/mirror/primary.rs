@@ -9,14 +9,14 @@
 //! ```
 //!
 //! When that image is lost, or out of sync at the start, a notice asks whoever keeps the
-//! description (the updater) to put the images in sync first. Until the message comes that this is
+//! description (the updater) to put the images in sync first. Until the order comes that this is
 //! durable, nothing is answered that the primary image missed; reads go on. If it cannot be done,
 //! what waits fails, and so does all that is written from then on: an error now, rather than old
 //! data later.
 //!
 //! ```text
-//!   mirror ── order 1 2 lost 0 ──▸ updater         updater ── persisted ─────────▸ mirror
-//!                                                         ╲ persist-failed WHY ─▸
+//!   mirror ── Persist(order) ──▸ updater         updater ── Persisted ──────────▸ mirror
+//!                                                       ╲ PersistFailed(why) ─▸
 //! ```
 //!
 //! Where nothing has to be written down, a notice says all the same which images were lost:
@@ -31,12 +31,8 @@ use block::{Error, Kind};
 
 use super::Mirror;
 use super::config::Primary;
-use crate::machine::{Step, Steps};
-
-const ORDER: &str = "order";
-const LOST: &str = "lost";
-const PERSISTED: &str = "persisted";
-const PERSIST_FAILED: &str = "persist-failed";
+use super::control::Notice;
+use super::control::{Step, Steps};
 
 /// The order in which the images have to be described. Each is its place in the mirror's
 /// [`super::MirrorConfig::images`].
@@ -46,66 +42,6 @@ pub struct ImageOrder {
     pub in_sync: Vec<usize>,
     /// The others. From now on nobody may read them where images may differ.
     pub out_of_sync: Vec<usize>,
-}
-
-impl ImageOrder {
-    /// What a notice of a mirror asks for; `None`: it is about something else.
-    pub fn of_notice(text: &str) -> Option<Self> {
-        let mut words = text.split(' ');
-        if words.next() != Some(ORDER) {
-            return None;
-        }
-        let (mut in_sync, mut out_of_sync) = (Vec::new(), Vec::new());
-        let mut list = &mut in_sync;
-        for word in words {
-            if word == LOST {
-                list = &mut out_of_sync;
-            } else {
-                list.push(word.parse().ok()?);
-            }
-        }
-        Some(Self {
-            in_sync,
-            out_of_sync,
-        })
-    }
-
-    fn notice(&self) -> String {
-        let mut words = vec![ORDER.to_owned()];
-        words.extend(self.in_sync.iter().map(usize::to_string));
-        words.push(LOST.to_owned());
-        words.extend(self.out_of_sync.iter().map(usize::to_string));
-        words.join(" ")
-    }
-}
-
-/// The images of which a notice says that they were lost, where nothing else is asked for; `None`:
-/// it is about something else.
-pub fn lost_in(text: &str) -> Option<Vec<usize>> {
-    let mut words = text.split(' ');
-    if words.next() != Some(LOST) {
-        return None;
-    }
-    words.map(|word| word.parse().ok()).collect()
-}
-
-/// The message that the images are described in the order that was asked for last, durably.
-pub fn persisted() -> String {
-    PERSISTED.to_owned()
-}
-
-/// The message that they cannot be.
-pub fn persist_failed(why: &str) -> String {
-    format!("{PERSIST_FAILED} {why}")
-}
-
-/// Why not, if not; `None`: the message is about something else.
-pub(super) fn answer_in(text: &str) -> Option<Result<(), String>> {
-    match text.split_once(' ') {
-        None if text == PERSISTED => Some(Ok(())),
-        Some((PERSIST_FAILED, why)) => Some(Err(why.to_owned())),
-        _ => None,
-    }
 }
 
 impl Mirror {
@@ -124,27 +60,17 @@ impl Mirror {
         let (in_sync, out_of_sync): (Vec<_>, Vec<_>) = (0..self.images.len()).partition(in_sync);
         assert!(!in_sync.is_empty(), "the last image in sync is never lost");
         self.drops.persisting = Some(in_sync[0]);
-        steps.push(Step::Notice(
-            ImageOrder {
-                in_sync,
-                out_of_sync,
-            }
-            .notice(),
-        ));
+        steps.push(Step::Notice(Notice::Persist(ImageOrder {
+            in_sync,
+            out_of_sync,
+        })));
     }
 
     /// Says which images are lost.
     pub(super) fn report_loss(&self, steps: &mut Steps) {
-        let lost = self
-            .images
-            .iter()
-            .enumerate()
-            .filter(|(_, image)| image.lost);
-        let places = lost.map(|(place, _)| format!(" {place}"));
-        steps.push(Step::Notice(format!(
-            "{LOST}{}",
-            places.collect::<String>()
-        )));
+        let lost = |image: &usize| self.images[*image].lost;
+        let lost = (0..self.images.len()).filter(lost).collect();
+        steps.push(Step::Notice(Notice::Lost(lost)));
     }
 
     /// The primary image is written down, or cannot be.
@@ -153,7 +79,7 @@ impl Mirror {
         answer: Result<(), String>,
         now: Duration,
         steps: &mut Steps,
-    ) -> block::Result<String> {
+    ) -> block::Result<()> {
         let Some(image) = self.drops.persisting.take() else {
             let what = format!("{}: no order of images was asked for", self.config.name);
             return Err(Error::new(Kind::Unsupported, what));
@@ -171,6 +97,6 @@ impl Mirror {
             self.config.primary = Primary::Image(image);
         }
         self.end_drop_round(&result, now, steps);
-        Ok(self.status())
+        Ok(())
     }
 }

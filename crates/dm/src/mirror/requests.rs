@@ -5,10 +5,10 @@ use std::time::Duration;
 use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
 
 use super::Mirror;
+use super::control::{Step, Steps};
 use super::health::{READ_RUN, Verdict};
 use super::operation::{Flushing, Gather, ImageSet, Operation, Reading, Writing};
 use super::regions::Held;
-use crate::machine::{Step, Steps};
 
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {

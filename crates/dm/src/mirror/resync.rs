@@ -13,11 +13,11 @@ use std::time::Duration;
 use block::{Completion, Durability, Operation as Asked, Range, Request};
 
 use super::Mirror;
+use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::health::Verdict;
 use super::operation::{Copying, Gather, ImageSet, Operation};
 use super::regions::Recovered;
-use crate::machine::{Step, Steps};
 
 /// The timer of this module.
 pub(super) const COPY_TIMER: u64 = 2;

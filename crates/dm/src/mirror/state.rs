@@ -5,17 +5,18 @@ use std::time::Duration;
 use block::{BufferPool, Completion, Info, Kind, Range, Request};
 
 use super::clean::CLEAN_TIMER;
-use super::config::{ACTIVATE, Access, Content, LogPlace, MirrorConfig, Start, Sync};
+use super::config::{Access, Content, LogPlace, MirrorConfig, Start, Sync};
+use super::control::{Control, Event, Notice, Status, Step, Steps};
 use super::explore::SeededFault;
 use super::health::{Drops, ImageState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
 use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
-use super::primary;
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::Machine;
+use crate::machine::sealed::Sealed;
 use crate::{Error, Result};
 
 /// Memory for copies of what is written that is kept when nobody uses it, in bytes.
@@ -53,7 +54,7 @@ pub struct Mirror {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Activation {
     Standby,
-    /// The log is being claimed; this message is answered then.
+    /// The log is being claimed; this order is obeyed then.
     Activating(u64),
     Over,
 }
@@ -249,15 +250,13 @@ impl Mirror {
         for request in std::mem::take(&mut self.waiting) {
             self.request(request, now, steps);
         }
-        let result = result.map(|()| self.status());
-        steps.push(Step::Reply { id, result });
+        steps.push(Step::Obeyed { id, result });
     }
 
     /// Claims the log, after which what waited goes on.
     fn activate(&mut self, id: u64, now: Duration, steps: &mut Steps) {
         if self.activation != Activation::Standby {
-            let result = Ok(self.status());
-            return steps.push(Step::Reply { id, result });
+            return steps.push(Step::Obeyed { id, result: Ok(()) });
         }
         self.activation = Activation::Activating(id);
         match self.journal.log {
@@ -445,52 +444,15 @@ impl Mirror {
         let until = Ending::Drained;
         self.phase = Phase::Ending { last, until };
     }
-
-    fn message(&mut self, text: &str) -> block::Result<String> {
-        match text.trim().split_once(' ') {
-            None if text.trim() == "status" => Ok(self.status()),
-            Some(("rate", number)) if number.trim().parse::<u64>().is_ok() => {
-                let rate = number.trim().parse().ok().filter(|rate| *rate > 0);
-                self.config.copy_rate = rate;
-                Ok(self.status())
-            }
-            _ => {
-                let what = format!(
-                    "{text:?} is not understood: say status, or rate and the bytes per second \
-                     that copying may take (0: no limit)"
-                );
-                Err(block::Error::new(Kind::Unsupported, what))
-            }
-        }
-    }
-
-    /// How it is, in words of one kind each: `images=` with one letter per image (`A` all is well,
-    /// `S` out of sync and being copied to, `R` read errors, `D` lost, `M` missing), then counts.
-    pub(super) fn status(&self) -> String {
-        let letter = |image: &ImageState| match image {
-            ImageState { device: None, .. } => 'M',
-            ImageState { lost: true, .. } => 'D',
-            ImageState { in_sync: false, .. } => 'S',
-            ImageState { errors: 1.., .. } => 'R',
-            _ => 'A',
-        };
-        let images: String = self.images.iter().map(letter).collect();
-        let log = match (&self.journal.log, self.journal.failure()) {
-            (None, _) => "core",
-            (Some(_), None) => "disk",
-            (Some(_), Some(_)) => "failed",
-        };
-        format!(
-            "images={images} in_sync={}/{} dirty={} copying={} log={log}",
-            self.regions.in_sync_count(),
-            self.regions.count(),
-            self.regions.dirty_count(),
-            self.copies.in_flight,
-        )
-    }
 }
 
+impl Sealed for Mirror {}
+
 impl Machine for Mirror {
+    type Control = Control;
+    type Status = Status;
+    type Notice = Notice;
+
     fn info(&self, devices: &[Info]) -> Info {
         let mut info = Info::new(self.config.name.clone(), self.config.size);
         let images = self.config.images.iter().filter_map(|image| image.device);
@@ -512,6 +474,10 @@ impl Machine for Mirror {
         info
     }
 
+    fn status(&self) -> Status {
+        self.health()
+    }
+
     fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
         match event {
             Event::Start => self.start(steps),
@@ -526,13 +492,13 @@ impl Machine for Mirror {
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
             Event::Resume => self.phase = Phase::Running,
-            Event::Message { id, text } if text == ACTIVATE => self.activate(id, now, steps),
-            Event::Message { id, text } => {
-                let result = match primary::answer_in(&text) {
-                    Some(answer) => self.primary_persisted(answer, now, steps),
-                    None => self.message(&text),
-                };
-                steps.push(Step::Reply { id, result });
+            Event::Control {
+                id,
+                control: Control::Activate,
+            } => self.activate(id, now, steps),
+            Event::Control { id, control } => {
+                let result = self.obey(control, now, steps);
+                steps.push(Step::Obeyed { id, result });
             }
             // Whoever took its place may have its log by now.
             Event::Stop if matches!(self.phase, Phase::Suspended) => {

@@ -14,12 +14,13 @@ use super::bits::Bits;
 use super::explore::{Campaign, SeededFault};
 use super::log_image::LogImage;
 use super::{
-    ACTIVATE, Access, Content, LogPlace, Mirror, MirrorConfig, MirrorImage, Start, Sync,
-    in_sync_images, is_in_sync,
+    Access, Content, Control, ImageHealth, LogHealth, LogPlace, Mirror, MirrorConfig, MirrorImage,
+    Start, Sync, in_sync_images, is_in_sync,
 };
 use crate::Kind as Refusal;
 use crate::home::Home;
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::Machine;
+use crate::mirror::control::{Event, Step, Steps};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const KIB: u64 = 1 << 10;
@@ -204,14 +205,14 @@ impl Set {
         config
     }
 
-    fn start(&self, config: MirrorConfig) -> crate::Result<Home> {
+    fn start(&self, config: MirrorConfig) -> crate::Result<Home<Mirror>> {
         let infos: Vec<_> = self.devices.iter().map(Device::info).collect();
         let mirror = Mirror::new(config, &infos)?;
         let images = self.devices.iter().cloned();
         let images = images
             .map(|disk| Arc::new(disk) as Arc<dyn Device>)
             .collect();
-        Home::start("mirror", Box::new(mirror), images, LIMIT)
+        Home::start("mirror", mirror, images, LIMIT)
     }
 
     /// One byte of each region.
@@ -240,12 +241,29 @@ impl Set {
     }
 }
 
-fn status(home: &Home) -> String {
-    home.message("status", LIMIT).unwrap()
+/// How a mirror is, in a line: a letter for each image, and counts.
+fn status(home: &Home<Mirror>) -> String {
+    let status = home.status(LIMIT).unwrap();
+    let letter = |image: &ImageHealth| match image {
+        ImageHealth::Good => 'A',
+        ImageHealth::ReadErrors => 'R',
+        ImageHealth::OutOfSync => 'S',
+        ImageHealth::Lost => 'D',
+        ImageHealth::Missing => 'M',
+    };
+    let images: String = status.images.iter().map(letter).collect();
+    let (in_sync, regions) = (status.in_sync, status.regions);
+    let (dirty, copying) = (status.dirty, status.copying);
+    let log = match status.log {
+        LogHealth::Memory => "core",
+        LogHealth::Disk => "disk",
+        LogHealth::Failed => "failed",
+    };
+    format!("images={images} in_sync={in_sync}/{regions} dirty={dirty} copying={copying} log={log}")
 }
 
 /// Waits until the status says `words`.
-fn wait_for(home: &Home, words: &str) {
+fn wait_for(home: &Home<Mirror>, words: &str) {
     let start = Instant::now();
     while !status(home).contains(words) {
         let status = status(home);
@@ -405,9 +423,7 @@ fn copying_has_a_rate() {
     assert!(!status(&home).contains("in_sync=16/16"));
     home.suspend(LIMIT).unwrap();
     home.resume().unwrap();
-    home.message("rate 0", LIMIT).unwrap();
-    assert!(home.message("faster", LIMIT).is_err());
-    assert!(home.message("rate x", LIMIT).is_err());
+    home.control(Control::Rate(0), LIMIT).unwrap();
 }
 
 /// A larger mirror takes the place of a smaller one with the same log: until it is told to go on
@@ -441,7 +457,7 @@ fn mirrors_grow_into_larger_ones() {
     drop(device);
     old.suspend(LIMIT).unwrap();
     let new = set.start(held()).unwrap();
-    new.message(ACTIVATE, LIMIT).unwrap();
+    new.control(Control::Activate, LIMIT).unwrap();
     wait_for(&new, "images=AA in_sync=16/16 dirty=0");
     let before = log();
     drop(old);
@@ -460,7 +476,7 @@ fn mirrors_grow_into_larger_ones() {
             let mut device = BlockingDevice::open(&new).unwrap();
             device.write_at(&[5; 512], SIZE - 512)
         });
-        new.message(ACTIVATE, LIMIT).unwrap();
+        new.control(Control::Activate, LIMIT).unwrap();
         written.join().unwrap().unwrap();
     });
     wait_for(&new, "images=AA in_sync=16/16");
@@ -562,7 +578,7 @@ fn unclaimed_logs_stop_all_writes() {
     let home = set.start(config).unwrap();
     assert!(status(&home).starts_with("images=AS in_sync=0/16"));
     set.devices[2].disk().vanish();
-    home.message(ACTIVATE, LIMIT).unwrap_err();
+    home.control(Control::Activate, LIMIT).unwrap_err();
     let mut device = BlockingDevice::open(&home).unwrap();
     // A region that is not in sync needs nothing of the log, if that is durable.
     device.write_at(&[4; 512], 0).unwrap_err();

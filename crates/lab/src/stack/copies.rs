@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use block::{Buffer, Durability, Info, Range, Request};
 use dm::machine::{Event, Machine, Step, Steps};
-use dm::mirror::{Mirror, MirrorConfig, MirrorImage, Sync};
+use dm::mirror::{Control, Mirror, MirrorConfig, MirrorImage, Notice, Sync};
 
 use crate::disk::drive::{Command, Operation};
 use crate::layout::Area;
@@ -33,7 +33,7 @@ pub(super) enum Asked {
 /// A mirror.
 pub(super) struct Copies {
     machine: Mirror,
-    steps: Steps,
+    steps: Steps<Notice>,
     legs: Vec<Area>,
     /// What legs were asked, by number.
     out: Vec<Option<(usize, Request)>>,
@@ -67,7 +67,7 @@ impl Copies {
         })
     }
 
-    fn event(&mut self, event: Event, now_ns: u64) {
+    fn event(&mut self, event: Event<Control>, now_ns: u64) {
         let now = Duration::from_nanos(now_ns);
         self.machine.event(event, now, &mut self.steps);
     }
@@ -121,7 +121,7 @@ impl Copies {
                     key,
                 }),
                 Step::Started(result) => result.expect("a mirror without a log starts"),
-                Step::Notice(_) | Step::Suspended | Step::Reply { .. } | Step::Stopped => {}
+                Step::Notice(_) | Step::Suspended | Step::Obeyed { .. } | Step::Stopped => {}
             }
         }
     }

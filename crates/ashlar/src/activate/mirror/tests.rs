@@ -4,6 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use block::{BlockingDevice, Kind as BlockKind, Range};
+use dm::mirror::ImageHealth;
 use dm::volume::Access;
 use lvm2::model::Area;
 
@@ -81,12 +82,13 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
 fn wait_for_copies(active: &Activated) {
     let end = Instant::now() + PATIENCE;
     loop {
-        let status = active.mirrors[0].home.message("status", PATIENCE);
+        let status = active.mirrors[0].home.status(PATIENCE);
         let status = status.expect("it says how it is");
-        if status.starts_with("images=AA in_sync=3/3 ") {
+        let is_good = status.images == [ImageHealth::Good; 2];
+        if is_good && (status.in_sync, status.regions) == (3, 3) {
             return;
         }
-        assert!(Instant::now() < end, "it is still {status}");
+        assert!(Instant::now() < end, "it is still {status:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,11 +1,12 @@
 //! What is said of volumes that are served: lines of JSON, several of them for many volumes.
 
+use dm::mirror::ImageHealth;
 use lvm2::Uuid;
 
 use super::json::Value;
 use super::message::{LINE_MAX, line, number, object, text, wrong};
 use crate::Result;
-use crate::live::{ImageState, ImageStatus, MirrorStatus, VolumeStatus};
+use crate::live::{ImageStatus, MirrorStatus, VolumeStatus};
 
 /// Volumes go on one line up to so many bytes. One volume alone is much shorter than the rest of
 /// the longest line: names have 128 characters, and a mirror has few images.
@@ -98,7 +99,7 @@ fn mirror(value: &Value) -> Result<MirrorStatus> {
     }
     let images = list(value, "images")?.iter().map(|image| {
         let word = image.get("state").and_then(Value::text);
-        let state = ImageState::ALL
+        let state = ImageHealth::ALL
             .into_iter()
             .find(|state| Some(state.word()) == word);
         let name = image.get("name").and_then(Value::text);

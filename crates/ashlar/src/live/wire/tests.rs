@@ -2,10 +2,11 @@
 
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
+use dm::mirror::ImageHealth;
 use lvm2::Uuid;
 
 use crate::activate::MissingPolicy;
-use crate::live::{ImageState, ImageStatus, MirrorStatus, VolumeStatus};
+use crate::live::{ImageStatus, MirrorStatus, VolumeStatus};
 
 use super::{Export, Exported, LINE_MAX, Reply, Request, Way, decode_reply, decode_request};
 
@@ -50,7 +51,7 @@ fn exported() -> impl Strategy<Value = Exported> {
 }
 
 fn volumes() -> impl Strategy<Value = VolumeStatus> {
-    let state = (0..ImageState::ALL.len()).prop_map(|at| ImageState::ALL[at]);
+    let state = (0..ImageHealth::ALL.len()).prop_map(|at| ImageHealth::ALL[at]);
     let image = (any::<u8>(), any::<String>(), state);
     let image = image.prop_map(|(lv, name, state)| ImageStatus {
         lv: uuid(lv),

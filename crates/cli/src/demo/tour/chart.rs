@@ -85,7 +85,7 @@ fn volume(name: &str, disks: u64, is_striped: bool, size: u64) -> Result<Volume,
     let disk = |number: u64| -> Result<Arc<dyn Device>, Error> {
         let name = format!("slow{number}");
         let memory: Arc<dyn Device> = Arc::new(MemoryDevice::new(name.clone(), share));
-        let machine = Box::new(Delay::new(name.clone(), slowness));
+        let machine = Delay::new(name.clone(), slowness);
         let home = Home::start(name, machine, vec![memory], START_MAX).map_err(failed)?;
         Ok(Arc::new(home))
     };

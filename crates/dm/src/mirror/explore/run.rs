@@ -7,7 +7,7 @@ use super::model::{Content, Expected, Failure, Model};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::{Described, Sort, World};
 use crate::machine::Event;
-use crate::mirror::{ACTIVATE, LogPlace, Mirror, Start};
+use crate::mirror::{Control, LogPlace, Mirror, Start};
 
 /// Requests in flight at most.
 const DEPTH: usize = 6;
@@ -430,8 +430,8 @@ impl Run {
         let early = random.chance(1, 2);
         let mut old = Some(old);
         let mut well = !early || self.world.end(old.take().expect("it was not ended"));
-        let text = ACTIVATE.to_owned();
-        self.world.tell(Event::Message { id: 1, text });
+        let control = Control::Activate;
+        self.world.tell(Event::Control { id: 1, control });
         well &= old.is_none_or(|old| self.world.end(old));
         if well {
             return Ok(());

@@ -13,8 +13,9 @@ use std::time::Duration;
 use block::sim::{Disk, Random, Ticket};
 use block::{Completion, Durability, Kind, Operation, Request};
 
-use crate::machine::{Event, Machine, Step, Steps};
-use crate::mirror::{ImageOrder, Mirror, persist_failed, persisted};
+use crate::machine::Machine;
+use crate::mirror::control::{Event, Step, Steps};
+use crate::mirror::{Control, ImageOrder, Mirror, Notice};
 
 /// One run of a mirror, from its start to a cut.
 pub(super) struct World {
@@ -187,14 +188,13 @@ impl World {
                 Step::Timer { at, key } => self.timers.push((at, key, self.number)),
                 Step::Suspended => self.suspended = true,
                 Step::Stopped => self.stopped = true,
-                Step::Notice(text) => {
-                    // Of a loss that asks for nothing it only says that it was.
-                    if let Some(order) = ImageOrder::of_notice(&text) {
-                        assert!(self.wanted.is_none(), "one question at a time");
-                        self.wanted = Some(self.started_as.reordered(&order));
-                    }
+                Step::Notice(Notice::Persist(order)) => {
+                    assert!(self.wanted.is_none(), "one question at a time");
+                    self.wanted = Some(self.started_as.reordered(&order));
                 }
-                Step::Reply { .. } => self.replied = true,
+                // Asks for nothing.
+                Step::Notice(Notice::Lost(_)) => {}
+                Step::Obeyed { .. } => self.replied = true,
             }
         }
     }
@@ -277,11 +277,11 @@ impl World {
         self.wanted = None;
         self.undescribable = false;
         self.undescribed |= fails;
-        let text = if fails {
-            persist_failed("there is no room")
+        let control = if fails {
+            Control::PersistFailed("there is no room".to_owned())
         } else {
-            persisted()
+            Control::Persisted
         };
-        self.tell(Event::Message { id: 0, text });
+        self.tell(Event::Control { id: 0, control });
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use block::{Buffer, Durability, Error, Kind, Operation, Range, Request};
 
 use super::{KIB, header};
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::Machine;
+use crate::mirror::control::{Event, Step, Steps};
 use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage};
 
 const REGION: u64 = 16 * KIB;

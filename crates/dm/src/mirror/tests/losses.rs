@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use block::{Buffer, Durability, Info, Kind, Request};
 
-use super::{LIMIT, REGION, SIZE, Set, status, wait_for};
-use crate::machine::{Event, Machine, Step, Steps};
+use super::{REGION, SIZE, Set, status, wait_for};
+use crate::machine::Machine;
+use crate::mirror::control::{Event, Step, Steps};
 use crate::mirror::regions::{Held, Regions};
 use crate::mirror::{
-    ImageOrder, Mirror, MirrorConfig, MirrorImage, Primary, Sync, log_length, lost_in,
+    ImageOrder, Mirror, MirrorConfig, MirrorImage, Notice, Primary, Sync, log_length,
 };
 
 /// A region that could not be written to an image was not copied, and is not in sync.
@@ -30,16 +31,15 @@ fn a_rate_of_nothing_limits_nothing() {
     config.copy_rate = Some(0);
     let home = set.start(config).unwrap();
     wait_for(&home, "images=AA in_sync=16/16");
-    home.message("status", LIMIT).unwrap();
 }
 
-fn notices(mirror: &mut Mirror, event: Event) -> (Vec<String>, Vec<(usize, Request)>) {
+fn notices(mirror: &mut Mirror, event: Event) -> (Vec<Notice>, Vec<(usize, Request)>) {
     let mut steps = Steps::default();
     mirror.event(event, Duration::ZERO, &mut steps);
     let (mut said, mut asked) = (Vec::new(), Vec::new());
     while let Some(step) = steps.pop() {
         match step {
-            Step::Notice(text) => said.push(text),
+            Step::Notice(notice) => said.push(notice),
             Step::Sub { leg, request } => asked.push((leg, request)),
             _ => {}
         }
@@ -56,7 +56,7 @@ fn descriptions_are_changed_when_they_are_wrong() {
     (config.sync, config.primary) = (Sync::Assumed, Primary::All);
     let infos = ["a", "b"].map(|name| Info::new(name, SIZE));
     let mut mirror = Mirror::new(config, &infos).unwrap();
-    assert_eq!(notices(&mut mirror, Event::Start).0, [""; 0]);
+    assert_eq!(notices(&mut mirror, Event::Start).0, []);
     let buffer = Buffer::zeroed(512);
     let write = Request::write(1, 0, Durability::Volatile, buffer);
     let (said, mut asked) = notices(&mut mirror, Event::Request(write));
@@ -67,25 +67,11 @@ fn descriptions_are_changed_when_they_are_wrong() {
         let answer = request.complete(if leg == 0 { Err(error) } else { Ok(()) });
         orders.extend(notices(&mut mirror, Event::Answer { leg, answer }).0);
     }
-    let orders: Vec<_> = orders
-        .iter()
-        .map(|text| ImageOrder::of_notice(text))
-        .collect();
     let wanted = ImageOrder {
         in_sync: vec![1],
         out_of_sync: vec![0],
     };
-    assert_eq!(orders, [Some(wanted)]);
-}
-
-/// Notices of lost images are told from all others.
-#[test]
-fn notices_of_losses_are_understood() {
-    assert_eq!(lost_in("lost 0"), Some(vec![0]));
-    assert_eq!(lost_in("lost 2 5"), Some(vec![2, 5]));
-    for other in ["order 1 lost 0", "lost first", "", "found 0"] {
-        assert_eq!(lost_in(other), None, "{other}");
-    }
+    assert_eq!(orders, [Notice::Persist(wanted)]);
 }
 
 /// Of a log the header counts and a bit for each region, in whole sectors.
