@@ -1,58 +1,90 @@
-//! What a volume stands on, in words that do not depend on a version of the metadata.
-
-use std::fmt::Write;
+//! What a volume stands on, compared between two versions of its group.
+//!
+//! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
 use dm::table::DEPTH_MAX;
-use lvm2::model::{Area, LvId, SegmentType, VolumeGroup};
+use lvm2::model::{Area, LvId, Segment, SegmentType, VolumeGroup};
 
-/// A volume and all below it: two versions of a group describe the same bytes in the same places
-/// if they describe the same words.
-pub(super) fn describe(vg: &VolumeGroup, lv: LvId) -> String {
-    let mut text = String::new();
-    add(vg, lv, 0, &mut text);
-    text
+/// A volume of a version of a group.
+pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
+
+/// Whether two versions put the same bytes of a volume into the same places, and keep them alike.
+pub(super) fn is_same(one: Standing<'_>, other: Standing<'_>) -> bool {
+    same(one, other, 0)
 }
 
 /// Whether the volume, or one that it stands on, is a mirror.
 pub(super) fn has_mirror(vg: &VolumeGroup, lv: LvId) -> bool {
-    describe(vg, lv).contains("mirror")
+    mirrored(vg, lv, 0)
 }
 
-fn add(vg: &VolumeGroup, lv: LvId, depth: u32, out: &mut String) {
+fn same((old_vg, old): Standing<'_>, (new_vg, new): Standing<'_>, depth: u32) -> bool {
+    let (before, after) = (&old_vg.lv(old).segments, &new_vg.lv(new).segments);
     // Deeper ones are not activated.
-    if depth > DEPTH_MAX {
-        return;
+    depth > DEPTH_MAX
+        || (before.len() == after.len()
+            && before
+                .iter()
+                .zip(after)
+                .all(|(before, after)| same_segment((old_vg, before), (new_vg, after), depth)))
+}
+
+fn same_segment(
+    (old_vg, before): (&VolumeGroup, &Segment),
+    (new_vg, after): (&VolumeGroup, &Segment),
+    depth: u32,
+) -> bool {
+    if (before.start, before.length) != (after.start, after.length) {
+        return false;
     }
-    for segment in &vg.lv(lv).segments {
-        let (start, length) = (segment.start.0, segment.length.0);
-        let _ = write!(out, "{start}+{length} {} ", segment.type_name());
-        let areas: &[Area] = match &segment.kind {
-            SegmentType::Striped(striped) => {
-                let _ = write!(out, "{} ", striped.stripe_size.0);
-                &striped.areas
+    let below = |old: LvId, new: LvId| {
+        old_vg.lv(old).uuid == new_vg.lv(new).uuid && same((old_vg, old), (new_vg, new), depth + 1)
+    };
+    let areas = |before: &[Area], after: &[Area]| {
+        let place = |(before, after): (&Area, &Area)| match (*before, *after) {
+            (Area::Pv { pv: old, start }, Area::Pv { pv: new, start: at }) => {
+                start == at && old_vg.pv(old).uuid == new_vg.pv(new).uuid
             }
-            SegmentType::Mirror(mirror) => {
-                let _ = write!(out, "{} ", mirror.region_size.0);
-                if let Some(log) = mirror.log {
-                    let _ = write!(out, "log {} (", vg.lv(log).uuid);
-                    add(vg, log, depth + 1, out);
-                    out.push(')');
-                }
-                &mirror.images
+            (Area::Lv { lv: old, start }, Area::Lv { lv: new, start: at }) => {
+                start == at && below(old, new)
             }
-            _ => &[],
+            _ => false,
         };
-        for area in areas {
-            match area {
-                Area::Pv { pv, start } => {
-                    let _ = write!(out, "{}:{} ", vg.pv(*pv).uuid, start.0);
-                }
-                Area::Lv { lv, start } => {
-                    let _ = write!(out, "{}:{} (", vg.lv(*lv).uuid, start.0);
-                    add(vg, *lv, depth + 1, out);
-                    out.push(')');
-                }
-            }
+        before.len() == after.len() && before.iter().zip(after).all(place)
+    };
+    match (&before.kind, &after.kind) {
+        (SegmentType::Striped(before), SegmentType::Striped(after)) => {
+            before.stripe_size == after.stripe_size && areas(&before.areas, &after.areas)
         }
+        (SegmentType::Mirror(before), SegmentType::Mirror(after)) => {
+            let log = match (before.log, after.log) {
+                (None, None) => true,
+                (Some(before), Some(after)) => below(before, after),
+                _ => false,
+            };
+            log && before.region_size == after.region_size
+                && before.extents_moved == after.extents_moved
+                && areas(&before.images, &after.images)
+        }
+        (SegmentType::Zero, SegmentType::Zero) | (SegmentType::Error, SegmentType::Error) => true,
+        // Of what is not served nobody knows: better one exchange too many.
+        _ => false,
     }
 }
+
+fn mirrored(vg: &VolumeGroup, lv: LvId, depth: u32) -> bool {
+    let below = |area: &Area| match area {
+        Area::Lv { lv, .. } => mirrored(vg, *lv, depth + 1),
+        Area::Pv { .. } => false,
+    };
+    let mut segments = vg.lv(lv).segments.iter();
+    depth <= DEPTH_MAX
+        && segments.any(|segment| match &segment.kind {
+            SegmentType::Mirror(_) => true,
+            SegmentType::Striped(striped) => striped.areas.iter().any(below),
+            _ => false,
+        })
+}
+
+#[cfg(test)]
+mod tests;

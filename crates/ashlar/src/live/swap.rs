@@ -21,7 +21,7 @@ use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::mirrors::{activate, in_place_of, is_resized};
 use super::owner::Owner;
-use super::stack::{describe, has_mirror};
+use super::stack::{has_mirror, is_same};
 use crate::activate::{Activator, MirrorStart, RunningMirror, decide};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
@@ -166,7 +166,7 @@ impl Owner {
             decide(vg, &vg.name, new, access)?;
             let is_mirror = !active.mirrors.is_empty() && has_mirror(vg, new);
             if is_mirror
-                && describe(&group.model, old) != describe(vg, new)
+                && !is_same((&group.model, old), (vg, new))
                 && !is_resized((&group.model, old), (vg, new))
             {
                 return refuse(
@@ -190,7 +190,7 @@ impl Owner {
             let (Some(before), Some(after)) = (old.lv_by_uuid(&lv), vg.lv_by_uuid(&lv)) else {
                 continue;
             };
-            if describe(&old, before) != describe(vg, after) {
+            if !is_same((&old, before), (vg, after)) {
                 let exchange = self.exchange(place, &scan, (&old, before), (&new, after));
                 list.push(exchange.inspect_err(|_| resume(&list))?);
             }

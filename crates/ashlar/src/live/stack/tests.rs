@@ -1,0 +1,70 @@
+//! Versions of the golden group, edited as text.
+
+use lvm2::model::{VolumeGroup, from_text};
+use lvm2::text::parse;
+
+use super::{has_mirror, is_same};
+
+const TEXT: &str = include_str!("../../../../../tests/fixtures/texts/vg0-44.txt");
+
+fn read(text: &str) -> VolumeGroup {
+    from_text(&parse(text.as_bytes()).expect("it parses")).expect("it is a group")
+}
+
+/// The part of the text that describes a volume.
+fn volume(name: &str) -> &'static str {
+    let begin = TEXT.find(&format!("\n{name} {{")).expect("is there") + 1;
+    let end = TEXT[begin..].find("\n}\n}\n").expect("ends") + 5;
+    &TEXT[begin..begin + end]
+}
+
+/// The group with another word in the description of one volume.
+fn edited(name: &str, from: &str, to: &str) -> VolumeGroup {
+    let old = volume(name);
+    let new = old.replacen(from, to, 1);
+    assert_ne!(old, new, "{name} has {from}");
+    read(&TEXT.replace(old, &new))
+}
+
+/// Whether the volume is the same in an edited version.
+fn stays(name: &str, version: &VolumeGroup) -> bool {
+    let golden = read(TEXT);
+    let find = |vg: &VolumeGroup| vg.lv_by_name(name).expect("is there");
+    is_same((&golden, find(&golden)), (version, find(version)))
+}
+
+/// What is not served differs always; all else is the same where only the numbers of volumes
+/// changed.
+#[test]
+fn numbers_of_volumes_do_not_matter() {
+    let without = read(&TEXT.replace(volume("linear1"), ""));
+    for name in ["linear2", "stripe3", "mirror2", "mirror2_mlog"] {
+        assert!(stays(name, &without), "{name}");
+    }
+    assert!(!stays("raid5", &read(TEXT)), "nobody knows");
+}
+
+/// Another place, another size, another order below a volume make it another one.
+#[test]
+fn other_places_are_seen() {
+    let moved = edited("linear1", "\"pv0\", 0", "\"pv0\", 1");
+    assert!(!stays("linear1", &moved));
+    assert!(stays("linear2", &moved));
+    let moved = edited("mirror2_mimage_1", "\"pv1\"", "\"pv2\"");
+    assert!(!stays("mirror2", &moved), "it stands on it");
+    let finer = edited("mirror2", "region_size = 4096", "region_size = 8192");
+    assert!(!stays("mirror2", &finer));
+    let moved = "mirror_count = 2\nextents_moved = 1";
+    let moved = edited("mirror2", "mirror_count = 2", moved);
+    assert!(!stays("mirror2", &moved), "its bytes are somewhere else");
+}
+
+/// A mirror is found below what stands on it, and nowhere else.
+#[test]
+fn mirrors_are_found() {
+    let golden = read(TEXT);
+    let has = |name: &str| has_mirror(&golden, golden.lv_by_name(name).expect("is there"));
+    assert!(has("mirror2"));
+    assert!(!has("mirror2_mimage_0"));
+    assert!(!has("linear1"));
+}
