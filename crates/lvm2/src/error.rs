@@ -3,7 +3,9 @@
 //! Callers match on [`Kind`] and show [`Error`] to people. The context says what is wrong in which
 //! structure at which place; the caller, who knows the device's name and the command, adds those.
 
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
 /// The part of LVM2's formats that is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,7 +68,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl core::error::Error for Error {}
 
 /// The result of everything here that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T> = core::result::Result<T, Error>;

@@ -1,6 +1,11 @@
 //! LVM2 as knowledge: bytes and values in, bytes and values out.
 //!
 //! Nothing here does I/O, reads a clock or draws a random number; time and UUIDs are arguments.
+//! Nothing here needs the standard library either: `core` and `alloc` are enough.
+
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod error;
 pub mod model;

@@ -6,9 +6,9 @@
 //!
 //! The operators are for our own arithmetic: overflow there is a bug and panics.
 
-use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
 
 /// Bytes in a sector, on every device.
 pub const SECTOR_SIZE: u64 = 512;

@@ -6,8 +6,10 @@
 //!
 //! Drawing a new one needs randomness, which is an argument here.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 use crate::error::{Error, Kind};
 

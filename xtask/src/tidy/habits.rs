@@ -57,6 +57,7 @@ fn check_facade(source: &Source, findings: &mut Vec<Finding>) {
         };
         let fits = match item {
             Some(&"mod") => !statement.contains('{'),
+            Some(&"extern") => words.get(1) == Some(&"crate"),
             other => other == Some(&"use"),
         };
         if !fits {

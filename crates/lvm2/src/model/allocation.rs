@@ -12,7 +12,9 @@
 //! Damaged texts may let two segments have the same extent or go beyond a volume's end; the map
 //! holds both as they are, and [`check`](super::check()) reports them.
 
-use std::collections::HashMap;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::ids::{LvId, PvId};
 use super::segment::{Area, Segment, SegmentType};
@@ -203,7 +205,7 @@ impl AllocationMap {
         segment: usize,
         length: Extents,
         nodes: &[Node<'_>],
-        keys: &HashMap<&str, PvId>,
+        keys: &BTreeMap<&str, PvId>,
     ) {
         let mut left: Vec<&Node<'_>> = nodes.iter().collect();
         while let Some(node) = left.pop() {
@@ -238,7 +240,7 @@ impl AllocationMap {
     }
 }
 
-fn pv_keys(vg: &VolumeGroup) -> HashMap<&str, PvId> {
+fn pv_keys(vg: &VolumeGroup) -> BTreeMap<&str, PvId> {
     vg.pvs().map(|(id, pv)| (pv.key.as_str(), id)).collect()
 }
 

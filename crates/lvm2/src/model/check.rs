@@ -25,7 +25,10 @@ mod raid;
 mod references;
 mod segments;
 
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
 use super::ids::LvId;
 use super::relations::Relations;

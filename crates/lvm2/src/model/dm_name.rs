@@ -10,6 +10,10 @@
 //! A single hyphen separates, a hyphen in a name is doubled, and no name begins with one; so the
 //! name can be taken apart again.
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+
 use crate::Uuid;
 
 /// The bytes of the longest device-mapper name, without the final NUL: the kernel takes no longer

@@ -20,7 +20,11 @@ mod object;
 mod segment;
 mod size;
 
-use std::collections::HashSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use object::{Object, number, text};
 use size::describe_size;
@@ -110,7 +114,7 @@ impl Context<'_> {
 
 fn pv_names(vg: &VolumeGroup) -> Vec<String> {
     let keeps_names = vg.has_unknown_segments();
-    let taken: HashSet<&str> = vg.pvs().map(|(_, pv)| pv.key.as_str()).collect();
+    let taken: BTreeSet<&str> = vg.pvs().map(|(_, pv)| pv.key.as_str()).collect();
     let is_free = |name: &String| !keeps_names || !taken.contains(name.as_str());
     let mut new_names = (0_usize..)
         .map(|count| format!("pv{count}"))

@@ -12,6 +12,8 @@
 //! Costs: where the known key in front is not written any more, the entry moves to the end of its
 //! section.
 
+use alloc::vec::Vec;
+
 use crate::text::{Node, Value};
 
 /// One entry that the model does not name.

@@ -13,7 +13,10 @@
 //! its own, in stock's order; unknown names are kept in the place where they stood. The third
 //! belongs to a segment and is a list of [`TypeFlag`].
 
-use std::marker::PhantomData;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// Where a flag is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,9 @@
 //!
 //! Only areas take extents of physical volumes; all other references are to whole volumes.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::extras::Extras;
 use super::ids::LvId;
 use super::segment::{Area, Mirror, Segment, SegmentType, Striped, ThinMessage};

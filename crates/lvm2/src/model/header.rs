@@ -3,6 +3,8 @@
 //! Half of it is comments, which nobody reads back, so a text that was only read has no generator
 //! and no description of its host. Every text that we write gets a header of its own.
 
+use alloc::string::String;
+
 use super::extras::Extras;
 
 /// What `contents` always says.

@@ -3,6 +3,10 @@
 //! They stand in a section of their own and are only carried: nothing can be done with one but
 //! forget it.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::extras::Extras;
 use crate::Uuid;
 

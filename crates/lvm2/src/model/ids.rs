@@ -6,6 +6,8 @@
 //!
 //! Costs: a removed volume leaves an empty slot until the text is read again.
 
+use alloc::vec::Vec;
+
 /// A logical volume of one volume group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LvId(u32);

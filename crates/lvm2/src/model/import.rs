@@ -13,7 +13,10 @@
 mod fields;
 mod segment;
 
-use std::collections::HashMap;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
 
 use fields::Fields;
 
@@ -176,7 +179,7 @@ fn volume_group(section: &Section) -> Result<VolumeGroup> {
     vg.extra = Extras::collect(&section.nodes, |node| known_in(VG_KEYS, node));
 
     let pvs = fields.section("physical_volumes")?;
-    let mut pv_keys = HashMap::new();
+    let mut pv_keys = BTreeMap::new();
     for section in pvs.sections() {
         let pv = physical_volume(section)
             .map_err(|error| error.within(format_args!("physical volume {}", section.name)))?;
@@ -224,7 +227,7 @@ fn physical_volume(section: &Section) -> Result<PhysicalVolume> {
 fn logical_volumes(
     vg: &mut VolumeGroup,
     lvs: &Section,
-    pv_keys: &HashMap<&str, PvId>,
+    pv_keys: &BTreeMap<&str, PvId>,
 ) -> Result<()> {
     let mut ids = Vec::new();
     for section in lvs.sections() {
@@ -339,7 +342,7 @@ pub fn read_header_comments(header: &mut Header, text: &str) {
 fn as_slice<'a>(value: &'a Value<'a>) -> &'a [Value<'a>] {
     match value {
         Value::Array(items) => items,
-        single => std::slice::from_ref(single),
+        single => core::slice::from_ref(single),
     }
 }
 

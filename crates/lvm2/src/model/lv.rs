@@ -3,6 +3,9 @@
 //! Parts of a volume (images, logs, pools' halves) are logical volumes themselves, without the
 //! flag that makes them visible. How they belong together is in [`Relations`](super::Relations).
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::extras::Extras;
 use super::flags::{Flags, LvFlag};
 use super::segment::{Segment, SegmentType};

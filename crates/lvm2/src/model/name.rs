@@ -5,6 +5,10 @@
 //! that LVM2 gives to the parts of a volume are reserved: a person may not choose them, but a
 //! text is full of them.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
 use crate::{Error, Kind, Result};
 
 /// The bytes of the longest name, without a final NUL.

@@ -8,6 +8,9 @@
 //! Where the device is today, and whether it is there at all, is not known here: the device's
 //! name in the text is a hint from when it was last written.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::extras::Extras;
 use super::flags::{Flags, PvFlag};
 use crate::{Extents, Sectors, Uuid};

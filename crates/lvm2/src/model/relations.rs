@@ -10,6 +10,9 @@
 //!               └ SnapshotCow ────>  snap1            people see snap1, not snapshot0
 //! ```
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::flags::{LvFlag, TypeFlag};
 use super::geometry::Part;
 use super::ids::LvId;

@@ -13,6 +13,9 @@
 //!
 //! A new type is one variant here, one arm in `import/segment.rs` and one in `export/segment.rs`.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::extras::Extras;
 use super::flags::TypeFlag;
 use super::ids::{LvId, PvId};

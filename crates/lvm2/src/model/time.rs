@@ -1,5 +1,9 @@
 //! Points in time as the comments of a text give them, in UTC.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
 const SECONDS_PER_DAY: u64 = 86_400;
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = [

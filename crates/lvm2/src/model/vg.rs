@@ -7,7 +7,11 @@
 //! Reading a text accepts what can be represented; whether it makes sense is asked of
 //! [`check`](super::check()).
 
-use std::collections::HashMap;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::extras::Extras;
 use super::flags::{Flags, VgFlag};
@@ -60,7 +64,7 @@ pub struct VolumeGroup {
     pub extra: Extras,
     pub(crate) pvs: Slots<PhysicalVolume>,
     pub(crate) lvs: Slots<LogicalVolume>,
-    lv_names: HashMap<String, LvId>,
+    lv_names: BTreeMap<String, LvId>,
 }
 
 impl VolumeGroup {
@@ -87,7 +91,7 @@ impl VolumeGroup {
             extra: Extras::default(),
             pvs: Slots::default(),
             lvs: Slots::default(),
-            lv_names: HashMap::new(),
+            lv_names: BTreeMap::new(),
         }
     }
 
@@ -204,7 +208,7 @@ impl VolumeGroup {
             return Ok(());
         }
         self.require_free_name(name)?;
-        let old = std::mem::replace(&mut self.lv_mut(id).name, name.to_owned());
+        let old = core::mem::replace(&mut self.lv_mut(id).name, name.to_owned());
         self.lv_names.remove(&old);
         self.lv_names.insert(name.to_owned(), id);
         self.historical

@@ -10,6 +10,9 @@
 //!
 //! The words, and which volumes are private (not the same as hidden), are those of stock.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::geometry::Part;
 use super::ids::LvId;
 use super::lv::LogicalVolume;

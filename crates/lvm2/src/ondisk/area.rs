@@ -16,6 +16,10 @@
 //!
 //! Rewriting the 512 bytes of this header is what commits a change.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
 use super::bytes::{read, read_u32, read_u64, write};
 use super::crc::checksum;
 use super::pv_header::Span;

@@ -18,6 +18,10 @@
 //! Promises: time grows with the area, and each byte of it belongs to at most one version, those
 //! to which the header points apart.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::area::{AREA_HEADER_SIZE, AreaHeader, RawLocation};
 use super::crc::checksum;
 use super::ring::Ring;

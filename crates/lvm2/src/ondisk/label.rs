@@ -16,6 +16,9 @@
 //! first label is the device's label; more of them are reported. If the header in the first label
 //! is broken the volume is broken: a second label is not asked.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::bytes::{read, read_u32, read_u64, write};
 use super::crc::checksum;
 use super::pv_header::{PvHeader, Span};

@@ -18,6 +18,9 @@
 //! Does not: preserve bytes behind the bootloader areas. An extension of a later version than 2 is
 //! read as far as it is known, and refused when writing.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::bytes::{read, read_u32, read_u64};
 use crate::error::{Error, Kind};
 use crate::units::Bytes;

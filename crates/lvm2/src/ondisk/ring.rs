@@ -19,7 +19,10 @@
 //! Promises: a place that is handed out lies in the ring, apart from the live texts, whatever the
 //! area's header says.
 
-use std::ops::Range;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::area::{AREA_HEADER_SIZE, AreaHeader, RawLocation};
 use crate::error::{Error, Kind};

@@ -1,6 +1,7 @@
 //! Who makes a change: what a plan needs from outside and must not fetch itself.
 
-use std::fmt;
+use alloc::string::String;
+use core::fmt;
 
 use crate::Uuid;
 use crate::model::Header;

@@ -10,6 +10,9 @@
 //!
 //! Physical and logical volumes are named by UUID, because an id means nothing in another group.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use crate::model::VolumeGroup;
 use crate::ondisk::{AreaUse, PvUse};
 use crate::{Bytes, Uuid};

@@ -1,5 +1,9 @@
 //! Sizes for people, in the way in which stock's messages give them: `8.00 MiB`, `<5.00 GiB`.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
 use crate::Sectors;
 
 const UNITS: [(&str, u64); 6] = [

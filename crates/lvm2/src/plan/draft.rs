@@ -5,7 +5,12 @@
 //! free space, so that no command can forget it, raises the seqno, and checks the result: a plan
 //! with an error in it is a bug of ours, and is not handed out.
 
-use std::collections::HashMap;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::author::Author;
 use super::change::{
@@ -233,7 +238,7 @@ pub(super) fn pv_name(vg: &VolumeGroup, pv: PvId) -> String {
 /// What happens to the volumes of a group that changes from `old` to `new`, which share their ids.
 pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<VolumeChange> {
     let mut changes = Vec::new();
-    let by_uuid: HashMap<Uuid, &LogicalVolume> = new.lvs().map(|(_, lv)| (lv.uuid, lv)).collect();
+    let by_uuid: BTreeMap<Uuid, &LogicalVolume> = new.lvs().map(|(_, lv)| (lv.uuid, lv)).collect();
     for (_, was) in old.lvs() {
         let Some(is) = by_uuid.get(&was.uuid) else {
             changes.push(VolumeChange::Deactivate {

@@ -14,6 +14,11 @@
 //!
 //! Does not: write; [`Initialised::writes`] says what is to be written.
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::change::Message;
 use super::display::display_size;
 use super::draft::{refused, wrong};

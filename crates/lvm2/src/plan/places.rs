@@ -2,7 +2,10 @@
 //!
 //! Places keep the order in which they were named, because the first ones are filled first.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::change::Message;
 use super::draft::{pv_name, wrong};
@@ -86,7 +89,7 @@ impl Places {
         match self.places.iter_mut().find(|place| place.pv == pv) {
             Some(place) => {
                 place.ranges.extend(ranges);
-                place.ranges = merged(std::mem::take(&mut place.ranges));
+                place.ranges = merged(core::mem::take(&mut place.ranges));
             }
             None => self.places.push(Place {
                 pv,
@@ -215,7 +218,7 @@ fn splits(argument: &str) -> impl Iterator<Item = (&str, &str)> {
         .rmatch_indices(':')
         .map(|(at, _)| (&argument[..at], &argument[at + 1..]))
         .filter(move |(name, text)| !name.is_empty() && is_range(text));
-    std::iter::once((argument, "")).chain(cut)
+    core::iter::once((argument, "")).chain(cut)
 }
 
 /// `0-99:200-:5+3`; nothing means everything.

@@ -9,6 +9,10 @@
 //! Works for what is made of extents and mirrors of them: that is all that we create. Other types
 //! are refused; their bytes are not where their extents are.
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::change::Piece;
 use super::draft::refused;
 use crate::model::{Area, LvId, Segment, SegmentType, VolumeGroup};

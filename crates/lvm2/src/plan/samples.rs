@@ -1,6 +1,6 @@
 //! An author for tests, and questions that many of them ask.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::author::Author;
 use super::change::{Change, GroupChange, Level};

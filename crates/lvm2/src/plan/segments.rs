@@ -3,6 +3,9 @@
 //! Neighbours that go on in each other become one segment, as in stock's texts, so a volume that
 //! grew ten times in a row still has one.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::allocate::Allocated;
 use super::draft::refused;
 use crate::model::{Area, Extras, LvId, Mirror, PvId, Segment, SegmentType, Striped};
@@ -83,7 +86,7 @@ pub(super) fn append(segments: &mut Vec<Segment>, more: Vec<Segment>) {
 
 /// Joins all neighbours that go on in each other.
 pub(super) fn merge(segments: &mut Vec<Segment>) {
-    let all = std::mem::take(segments);
+    let all = core::mem::take(segments);
     append(segments, all);
 }
 

@@ -14,6 +14,10 @@
 mod parse;
 mod resize;
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::change::Message;
 use super::display::display_size;
 use super::draft::wrong;

@@ -25,7 +25,12 @@
 //! Does not know what was discarded: volumes whose extents were free in between come back with a
 //! warning.
 
-use std::collections::{BTreeSet, HashMap};
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::author::Author;
 use super::change::{Change, GroupChange, Level, Message};
@@ -221,7 +226,7 @@ struct State {
     together: usize,
 }
 
-fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
+fn states(vg: &VolumeGroup) -> BTreeMap<Uuid, State> {
     let is_stateful = |lv: &LvId| {
         let is_plain = |kind: &SegmentType| {
             matches!(
@@ -237,7 +242,7 @@ fn states(vg: &VolumeGroup) -> HashMap<Uuid, State> {
     let mut left: Vec<LvId> = vg.lvs().map(|(id, _)| id).filter(is_stateful).collect();
     let mut seen = BTreeSet::new();
     let mut groups: Vec<usize> = (0..vg.lv_slots()).collect();
-    let mut states = HashMap::new();
+    let mut states = BTreeMap::new();
     while let Some(id) = left.pop() {
         if !seen.insert(id) {
             continue;
@@ -341,14 +346,14 @@ impl Piece {
 
 /// What stands on the physical volumes of a version.
 struct Map {
-    pvs: HashMap<Uuid, Vec<Piece>>,
+    pvs: BTreeMap<Uuid, Vec<Piece>>,
 }
 
 impl Map {
     fn of(vg: &VolumeGroup) -> Self {
         let relations = Relations::of(vg);
         let map = AllocationMap::of(vg);
-        let mut pvs = HashMap::new();
+        let mut pvs = BTreeMap::new();
         for (id, pv) in vg.pvs() {
             let pieces = map.allocations(id).iter().map(|allocation| {
                 let owner = vg.lv(owner(vg, &relations, allocation.lv));

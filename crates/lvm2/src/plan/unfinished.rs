@@ -16,6 +16,12 @@
 //! The first commit carries the mark, and the last one does not. A mark holds only while the other
 //! text has the sequence number in it: if somebody has changed that one since, nothing is done.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::author::Author;
 use super::change::{Change, GroupChange, HeaderChange, HeaderEdit, Message, When};
 use super::draft::{refused, seal};

@@ -14,7 +14,9 @@
 //!
 //! Costs: none for valid UTF-8 beyond the check.
 
-use std::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The first character that carries a byte (0x80).
 const FIRST: u32 = 0x10_ff80;

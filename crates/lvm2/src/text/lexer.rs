@@ -16,8 +16,10 @@
 //! Promises: each byte is looked at a bounded number of times, and nothing is allocated but strings
 //! that do not stand in the text as they are handed out.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::carry;
 use super::search::{position, until_nul};
@@ -104,12 +106,12 @@ impl<'a> Lexer<'a> {
     }
 
     /// An error at the token that was taken last.
-    pub(super) fn error(&self, what: impl std::fmt::Display) -> Error {
+    pub(super) fn error(&self, what: impl core::fmt::Display) -> Error {
         self.error_of(Kind::Text, what)
     }
 
     /// An error of another kind at the token that was taken last.
-    pub(super) fn error_of(&self, kind: Kind, what: impl std::fmt::Display) -> Error {
+    pub(super) fn error_of(&self, kind: Kind, what: impl core::fmt::Display) -> Error {
         let before = &self.bytes[..self.token_start];
         let line = before.split(|byte| *byte == b'\n').count();
         let column = before

@@ -12,7 +12,10 @@
 //! Promises: memory and time grow with the text and are bounded for any bytes: see the constants.
 //! An error names line and column. Does not: know what the names mean.
 
-use std::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::lexer::{Expect, Lexer, Token};
 use super::tree::{Node, Section, Value};

@@ -26,6 +26,9 @@
 //! Promises: what is printed parses back to the same tree (a float must be one). Does not: decide
 //! anything about LVM2's meaning.
 
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
 use super::carry;
 use super::lexer::{ends_bare_name, starts_other_token};
 use super::tree::{Node, Value};
@@ -96,7 +99,7 @@ impl Printer {
             // The tabs in front count as one byte each, but are TAB_WIDTH columns wide.
             let columns = self.out.len() - start + self.depth * (TAB_WIDTH - 1);
             let tabs = HINT_TAB.saturating_sub(columns / TAB_WIDTH + 1).max(1);
-            self.out.extend(std::iter::repeat_n(b'\t', tabs));
+            self.out.extend(core::iter::repeat_n(b'\t', tabs));
             self.comment_text(hint);
         }
         self.out.push(b'\n');
@@ -157,7 +160,7 @@ impl Printer {
     fn carried_at(&mut self, node: &Node, level: usize) {
         let start = |printer: &mut Self| {
             printer.indent();
-            printer.out.extend(std::iter::repeat_n(b'\t', level));
+            printer.out.extend(core::iter::repeat_n(b'\t', level));
         };
         start(self);
         match node {
@@ -261,7 +264,7 @@ impl Printer {
 
     fn indent(&mut self) {
         if self.style == Style::Backup {
-            self.out.extend(std::iter::repeat_n(b'\t', self.depth));
+            self.out.extend(core::iter::repeat_n(b'\t', self.depth));
         }
     }
 }

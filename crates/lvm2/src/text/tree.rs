@@ -8,7 +8,8 @@
 //! everywhere: a text of a thousand volumes has thirty thousand names. `into_owned` makes one
 //! that outlives its text.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
 
 /// One value behind a `=`.
 #[derive(Debug, Clone, PartialEq)]

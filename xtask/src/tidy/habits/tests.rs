@@ -23,8 +23,8 @@ fn a_file_begins_with_an_essay() {
 
 #[test]
 fn facades_hold_no_code() {
-    let good = "#![no_std]\n/// Doc.\npub mod a;\nmod b;\n#[cfg(test)]\nmod tests;\n\
-        pub use b::{C,\n  D};\npub(crate) use a::E;\n";
+    let good = "#![no_std]\nextern crate alloc;\n/// Doc.\npub mod a;\nmod b;\n\
+        #[cfg(test)]\nmod tests;\npub use b::{C,\n  D};\npub(crate) use a::E;\n";
     assert!(rules("x/lib.rs", good).is_empty());
     assert_eq!(rules("x/mod.rs", "mod a;\nfn f() {}\n"), ["facade"]);
     assert_eq!(
@@ -32,6 +32,7 @@ fn facades_hold_no_code() {
         ["facade"]
     );
     assert_eq!(rules("x/lib.rs", "mod b { }\n"), ["facade"]);
+    assert_eq!(rules("x/lib.rs", "extern fn f() {}\n"), ["facade"]);
     assert!(rules("x/other.rs", "fn f() {}\n").is_empty());
 }
 

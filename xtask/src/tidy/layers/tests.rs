@@ -15,11 +15,14 @@ fn lvm_may_not_touch_the_world() {
     assert_eq!(rules(path, "use std::fs::File;"), ["pure-lvm"]);
     assert_eq!(
         rules(path, "use std::{\n  fmt,\n  time::{Duration, Instant},\n};").len(),
-        2
+        3
     );
     assert_eq!(rules(path, "let t = std::thread::spawn(f);"), ["pure-lvm"]);
     assert_eq!(rules(path, "use rand::random;"), ["pure-lvm"]);
-    assert!(rules(path, "use std::fmt; // not std::fs").is_empty());
+    assert_eq!(rules(path, "fn f(x: &std::fmt::Error);"), ["pure-lvm"]);
+    assert_eq!(rules(path, "extern crate std;"), ["pure-lvm"]);
+    assert!(rules(path, "use core::fmt; // not std::fmt").is_empty());
+    assert!(rules(path, "use alloc::vec::Vec;").is_empty());
     assert!(rules("crates/lvm2/src/a/tests.rs", "use std::fs;").is_empty());
 }
 

@@ -1,5 +1,9 @@
 //! Whose extents segments stand on: inside the physical or logical volume, and no extent twice.
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::{Checker, Place};
 use crate::Extents;
 use crate::model::allocation::{Allocation, AllocationMap, Certainty, ExtentRange};
@@ -47,7 +51,7 @@ fn on_logical_volumes(checker: &mut Checker<'_>) {
         }
     }
     for (id, volume) in vg.lvs() {
-        let mut taken = std::mem::take(&mut places[id.index()]);
+        let mut taken = core::mem::take(&mut places[id.index()]);
         taken.sort_by_key(|(range, _)| *range);
         runs(checker, taken.into_iter(), volume.extents(), volume.name());
     }

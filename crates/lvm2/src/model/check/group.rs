@@ -1,6 +1,8 @@
 //! The group itself, its physical volumes, identities, names, tags and flags.
 
-use std::collections::HashMap;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
 
 use super::{Checker, KEEP_READ_ONLY, RESTORE, Severity};
 use crate::model::flags::{Flag, Flags, Place, PvFlag, VgFlag};
@@ -100,7 +102,7 @@ fn unknown_flags<F: Flag>(
 
 fn identities(checker: &mut Checker<'_>) {
     let vg = checker.vg;
-    let mut seen: HashMap<Uuid, String> = HashMap::new();
+    let mut seen: BTreeMap<Uuid, String> = BTreeMap::new();
     seen.insert(vg.uuid, format!("volume group {}", vg.name));
     for (_, pv) in vg.pvs() {
         if let Some(other) = seen.insert(pv.uuid, pv_object(pv)) {
@@ -108,7 +110,7 @@ fn identities(checker: &mut Checker<'_>) {
             checker.report(Severity::Error, || pv_object(pv), problem, RESTORE);
         }
     }
-    let mut seen = HashMap::new();
+    let mut seen = BTreeMap::new();
     for (id, lv) in vg.lvs() {
         if let Some(other) = seen.insert(lv.uuid, id) {
             let problem = format!(

@@ -1,5 +1,7 @@
 //! What each segment type demands of its own fields and of the volumes that it names.
 
+use alloc::format;
+
 use super::{Checker, Place, RESTORE, raid};
 use crate::model::flags::{LvFlag, TypeFlag};
 use crate::model::geometry::Part;

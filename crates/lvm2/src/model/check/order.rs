@@ -3,6 +3,9 @@
 //! A depth-first walk with a stack of its own: texts can stack volumes deeper than threads can
 //! call functions.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::Checker;
 use crate::model::geometry::Part;
 use crate::model::ids::LvId;

@@ -1,5 +1,7 @@
 //! What RAID segments demand: counts, sizes, metadata, regions and stripes.
 
+use alloc::format;
+
 use super::kinds::same_length;
 use super::{Checker, Place, RESTORE};
 use crate::model::flags::TypeFlag;

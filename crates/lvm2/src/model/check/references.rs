@@ -1,7 +1,8 @@
 //! How volumes refer to each other: parts belong to one volume only and are hidden, hidden volumes
 //! belong to somebody, device ids in a pool differ.
 
-use std::collections::{HashMap, HashSet};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 
 use super::kinds::describe_part;
 use super::{Checker, RESTORE};
@@ -113,7 +114,7 @@ fn moves(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
     {
         checker.lv_error(id, "it has the flag PVMOVE, and nothing to move");
     }
-    let users: HashSet<LvId> = checker
+    let users: BTreeSet<LvId> = checker
         .relations
         .used_by(id)
         .iter()
@@ -134,7 +135,7 @@ fn moves(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
 
 fn thin_device_ids(checker: &mut Checker<'_>) {
     let vg = checker.vg;
-    let mut seen = HashMap::new();
+    let mut seen = BTreeMap::new();
     for (id, lv) in vg.lvs() {
         let Some(SegmentType::Thin(thin)) = lv.first() else {
             continue;
@@ -153,7 +154,7 @@ fn thin_device_ids(checker: &mut Checker<'_>) {
 
 fn historical_names(checker: &mut Checker<'_>) {
     let vg = checker.vg;
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     for volume in &vg.historical {
         let name = volume.name.as_ref().unwrap_or(&volume.key);
         if !seen.insert(name) {

@@ -1,5 +1,7 @@
 //! Each volume's segments: complete, without gaps, one after the other; and its flags.
 
+use alloc::format;
+
 use super::{Checker, KEEP_READ_ONLY, Place, kinds};
 use crate::Extents;
 use crate::model::flags::{Flag, LvFlag, TypeFlag};

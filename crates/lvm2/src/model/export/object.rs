@@ -1,6 +1,9 @@
 //! One section on its way into the text: its known keys, and between them what the model does not
 //! name, each behind the key that it followed.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use crate::model::extras::{Extra, Extras};
 use crate::text::{Node, Printer, Value};
 
@@ -77,7 +80,7 @@ impl<'p, 'e> Object<'p, 'e> {
 
     /// Writes what is left: its key in front is not written any more.
     pub(super) fn end(mut self) {
-        for extra in std::mem::take(&mut self.extras) {
+        for extra in core::mem::take(&mut self.extras) {
             self.extra(extra);
         }
     }
@@ -86,7 +89,7 @@ impl<'p, 'e> Object<'p, 'e> {
         if self.extras.iter().all(|extra| extra.after != name) {
             return;
         }
-        let (now, later) = std::mem::take(&mut self.extras)
+        let (now, later) = core::mem::take(&mut self.extras)
             .into_iter()
             .partition(|extra| extra.after == name);
         self.extras = later;

@@ -1,5 +1,10 @@
 //! A segment on its way into the text.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::object::{Hint, Object, number, text};
 use super::size::describe_size;
 use super::{Context, write_tags};

@@ -1,5 +1,9 @@
 //! Sizes as the comments of a backup file give them: `96 Megabytes`.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+
 use crate::Sectors;
 
 const UNITS: [&str; 6] = [
@@ -26,7 +30,7 @@ pub(super) fn describe_size(size: Sectors) -> String {
 
 /// Six digits, without zeros at the end, as C's `%g` writes numbers of this size.
 fn short(number: f64) -> String {
-    let whole_digits = format!("{}", number.trunc()).len();
+    let whole_digits = (number as u64).to_string().len();
     let text = format!("{number:.*}", DIGITS.saturating_sub(whole_digits));
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,5 +1,10 @@
 //! Typed access to the values of one section, with messages that name the key.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::as_slice;
 use crate::model::flags::{Flag, Flags, Place};
 use crate::text::{Section, Value};

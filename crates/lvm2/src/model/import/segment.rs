@@ -1,6 +1,10 @@
 //! From the tree of one segment to a [`Segment`].
 
-use std::collections::HashMap;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::fields::{Fields, missing, wrong};
 use crate::model::extras::{Extras, known_in, name_of};
@@ -70,7 +74,7 @@ const VDO_KEYS: &[&str] = &["vdo_pool", "vdo_offset"];
 
 /// What names in a segment stand for.
 pub(super) struct Names<'a> {
-    pub(super) pvs: &'a HashMap<&'a str, PvId>,
+    pub(super) pvs: &'a BTreeMap<&'a str, PvId>,
     pub(super) vg: &'a VolumeGroup,
 }
 

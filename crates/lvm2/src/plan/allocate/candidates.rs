@@ -5,6 +5,9 @@
 //! all assignments one with the longest shortest area is wanted, so lengths are tried from the
 //! longest down; the areas are few and so are the physical volumes.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::request::Allocated;
 use crate::Extents;
 use crate::model::PvId;

@@ -1,6 +1,10 @@
 //! What is to be allocated, what came of it, and why nothing did.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::model::{AllocationPolicy, PvId};
 use crate::plan::size::Exactness;

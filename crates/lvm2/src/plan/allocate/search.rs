@@ -1,6 +1,8 @@
 //! The search: policy by policy, run by run.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::candidates::{Candidate, assign};
 use super::request::{Allocated, Leg, Request, Shortage};
@@ -194,7 +196,7 @@ impl<'a> Search<'a> {
                 });
             }
         }
-        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.length));
+        candidates.sort_by_key(|candidate| core::cmp::Reverse(candidate.length));
         let stripes = self.request.stripes;
         let is_allowed = |area: usize, pv: PvId| {
             let leg = area / stripes;
@@ -239,7 +241,7 @@ impl<'a> Search<'a> {
             };
             supplies.push((free, candidate));
         }
-        supplies.sort_by_key(|(free, _)| std::cmp::Reverse(*free));
+        supplies.sort_by_key(|(free, _)| core::cmp::Reverse(*free));
         if supplies.len() < stripes {
             return None;
         }

@@ -1,5 +1,9 @@
 //! `vgchange`, as far as it changes metadata.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::ToString;
+
 use super::copies::{AreaState, MetadataCopies, balance};
 use super::create::add_tag;
 use super::extent_size::set_extent_size;

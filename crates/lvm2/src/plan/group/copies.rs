@@ -3,7 +3,8 @@
 //! A group of a thousand disks need not write its text a thousand times. With a number of copies,
 //! areas beyond it are ignored, and taken into use again when others leave.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use crate::Uuid;
 use crate::ondisk::AreaUse;

@@ -1,5 +1,11 @@
 //! `vgcreate`: a group from physical volumes that belong to none.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::copies::{MetadataCopies, balance};
 use super::extend::{Member, add_members, area_states, require_areas};
 use crate::model::name::{self, NameOf};

@@ -1,5 +1,9 @@
 //! `vgexport` and `vgimport`: a group leaves a machine, and comes to one.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::vec::Vec;
+
 use crate::Result;
 use crate::model::{PvFlag, VgFlag, VolumeGroup};
 use crate::plan::author::Author;

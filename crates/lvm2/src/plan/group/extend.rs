@@ -1,5 +1,9 @@
 //! `vgextend`: more physical volumes.
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::copies::{AreaState, MetadataCopies, balance};
 use crate::model::{VgFlag, VolumeGroup};
 use crate::ondisk::{AreaUse, PvHeader, PvUse};

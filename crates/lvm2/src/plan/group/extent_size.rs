@@ -3,6 +3,10 @@
 //! Nothing moves, so every boundary between two extents that matters must be one afterwards too.
 //! A rest at the end of a physical volume that fills no extent is lost to it.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::create::require_extent_size;
 use crate::model::{Area, LvId, SegmentType, VolumeGroup};
 use crate::plan::display::display_size;

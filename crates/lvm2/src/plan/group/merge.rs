@@ -3,7 +3,9 @@
 //! The first commit carries a mark, so that areas that still hold the text of the other group are
 //! known to be older; when all of them have it, a second one takes the mark away.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
 
 use super::transplant::transplant;
 use crate::Result;

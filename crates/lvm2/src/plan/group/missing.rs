@@ -11,7 +11,11 @@
 //! something does. So without `--force` nothing is lost: what would be is named by [`losses`],
 //! which warnings and refusals use. A snapshot whose store is lost goes without its origin.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::copies::AreaState;
 use super::extend::require_resizeable;

@@ -1,5 +1,8 @@
 //! `vgreduce`: physical volumes leave that nothing stands on.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::copies::{AreaState, MetadataCopies, balance};
 use super::extend::require_resizeable;
 use crate::Result;

@@ -1,5 +1,9 @@
 //! `vgremove`: the group with everything in it.
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::Result;
 use crate::model::{Relations, VolumeGroup};
 use crate::ondisk::PvUse;

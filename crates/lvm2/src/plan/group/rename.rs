@@ -1,5 +1,8 @@
 //! `vgrename`: the group gets another name; everything else stays.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+
 use super::create::require_name;
 use crate::Result;
 use crate::model::VolumeGroup;

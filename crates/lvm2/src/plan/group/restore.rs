@@ -1,7 +1,10 @@
 //! `vgcfgrestore`: a group as a backup file describes it; only mirrors keep the order of their
 //! copies, since the backup cannot know which ones were lost.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::model::{SegmentType, VolumeGroup};
 use crate::ondisk::PvUse;

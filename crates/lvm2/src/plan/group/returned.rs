@@ -1,6 +1,7 @@
 //! `vgextend --restoremissing`: physical volumes that were missing are there again.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
 
 use super::extend::require_resizeable;
 use crate::Result;

@@ -10,7 +10,11 @@
 //! A crash between them leaves volumes in both texts, or an exported group; by the mark the next
 //! command knows these states and ends them. Where everything moves, there is no commit 2.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::create::require_name;
 use super::merge::{require_alike, require_limits};

@@ -1,6 +1,8 @@
 //! Moving volumes from one group to another: new ids, and every reference follows.
 
-use std::collections::{BTreeSet, HashMap};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
 
 use crate::Result;
 use crate::model::{Area, LogicalVolume, LvId, PvId, SegmentType, ThinMessage, VolumeGroup};
@@ -40,8 +42,8 @@ pub(super) fn transplant(
 
 #[derive(Default)]
 struct Map {
-    pvs: HashMap<PvId, PvId>,
-    lvs: HashMap<LvId, LvId>,
+    pvs: BTreeMap<PvId, PvId>,
+    lvs: BTreeMap<LvId, LvId>,
 }
 
 impl Map {

@@ -1,5 +1,9 @@
 //! `lvchange`, as far as it changes metadata: permission, tags, policy, read-ahead, flags.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::ToString;
+
 use super::options::{Autoactivation, Permission, Skip};
 use crate::Result;
 use crate::model::{AllocationPolicy, LvFlag, LvId, ReadAhead, Relations, VolumeGroup, name};

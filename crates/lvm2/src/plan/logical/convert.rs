@@ -9,7 +9,11 @@
 //! The first copy is the one from which the others are made. So it goes only where the mirror is
 //! known to be in sync. A log in use is never rewritten: after a crash it would be believed.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::mirror::{self, LEGS_MAX, LogContents, Parts};
 use super::options::{Initial, MirrorLog};
@@ -141,7 +145,7 @@ fn mirror_linear(
     let extents = draft.vg.lv(id).extents();
     let region = mirror::region_size(draft, conversion.region_size, extents)?;
     let mut space = free_space(draft, conversion)?;
-    let first = std::mem::take(&mut draft.vg.lv_mut(id).segments);
+    let first = core::mem::take(&mut draft.vg.lv_mut(id).segments);
     let mut images = vec![mirror::add_image(
         &mut draft.vg,
         conversion.volume,

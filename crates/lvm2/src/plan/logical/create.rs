@@ -3,6 +3,12 @@
 //! The new volume's first bytes are made zero, and signatures looked for, before the commit names
 //! it: a crash in between leaves free extents with zeros in them.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::mirror::{self, LogContents};
 use super::options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,

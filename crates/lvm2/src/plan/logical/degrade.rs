@@ -9,7 +9,12 @@
 //! that is being rebuilt does not hold all data yet; a volume that would be left to one is refused,
 //! unless people name it.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::mirror::pvs_below;
 use super::repair::ImageStates;

@@ -11,7 +11,11 @@
 //! and a 1 means that the copies are the same there. A new log must be written before the commit
 //! that names it: zeros, so that everything is synchronised, or ones for `--nosync`.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::options::{Initial, MirrorLog};
 use crate::model::{

@@ -8,6 +8,10 @@
 //! A mirror that was never synchronised (`--nosync`) and has its log in memory says that all
 //! copies are the same; from then on it does not.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::vec::Vec;
+
 use crate::model::{Area, LvFlag, LvId, SegmentType, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
@@ -83,7 +87,7 @@ pub(in crate::plan) fn keep_orders(current: &VolumeGroup, vg: &mut VolumeGroup) 
 
 /// Puts a mirror's copies into an order. With a log in memory, all but the first are unknown.
 fn sort(vg: &mut VolumeGroup, id: LvId, images: &[Uuid]) {
-    let mut segments = std::mem::take(&mut vg.lv_mut(id).segments);
+    let mut segments = core::mem::take(&mut vg.lv_mut(id).segments);
     let mut logs_in_memory = false;
     for segment in &mut segments {
         if let SegmentType::Mirror(mirror) = &mut segment.kind {

@@ -1,5 +1,8 @@
 //! Cutting extents off the end of a volume, evenly through the stripes of the segment that is cut.
 
+use alloc::format;
+use alloc::vec;
+
 use super::mirror;
 use crate::model::{LvId, SegmentType};
 use crate::plan::draft::{Draft, refused};

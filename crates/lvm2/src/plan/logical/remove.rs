@@ -4,7 +4,12 @@
 //! have to be told of: thin pools, caches. A snapshot goes with its store; an origin goes only
 //! with all of its snapshots, where that was agreed to.
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::Result;
 use crate::model::{

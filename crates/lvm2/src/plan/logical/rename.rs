@@ -1,5 +1,10 @@
 //! `lvrename`: a volume gets another name, and its hidden parts follow.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::create::require_free_name;
 use crate::Result;
 use crate::model::{LvFlag, LvId, Relations, VolumeGroup};

@@ -11,7 +11,12 @@
 //!                                 0 1 gone  ──▶  refused, or with 2 named: 2 alone
 //! ```
 
-use std::collections::BTreeSet;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::mirror::{self, Parts};
 use crate::model::{LvFlag, LvId, PvFlag, PvId, VolumeGroup};

@@ -4,6 +4,12 @@
 //! unless stripes are asked for; where segments differ they must be. A mirror grows and shrinks by
 //! its images, each on its own physical volumes; its log grows where it must.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::create;
 use super::mirror;
 use super::options::{EXTENTS_MIN, Stripes};

@@ -6,7 +6,8 @@
 //! Copies are made equal again by a new log in which nothing is in sync: a log in use is never
 //! rewritten, since after a crash it would be believed.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::format;
 
 use super::convert::{MirrorState, choose_legs, drop_old_log, finish_mirror, keep_legs, log_kind};
 use super::mirror::{self, LogContents, Parts};

@@ -1,5 +1,7 @@
 //! `pvchange`: whether extents may be taken from it, tags, identity, whether it keeps metadata.
 
+use alloc::format;
+
 use crate::Result;
 use crate::model::{PvFlag, PvId, VolumeGroup};
 use crate::ondisk::AreaUse;

@@ -15,6 +15,10 @@
 //!
 //! Does not: make room by moving to other physical volumes, or join what lies apart.
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::model::{
     Allocation, AllocationMap, AllocationPolicy, Area, ExtentRange, LvFlag, LvId, PvId, Relations,
     Role, Segment, SegmentType, Striped, VolumeGroup,

@@ -1,5 +1,9 @@
 //! `pvremove`: the label goes, so that the device is a physical volume no more.
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::ondisk::{Label, PvUse};
 use crate::plan::draft::refused;
 use crate::{Bytes, Result, SECTOR_SIZE};

@@ -1,5 +1,7 @@
 //! `pvresize`: a physical volume follows its device.
 
+use alloc::format;
+
 use crate::model::{AllocationMap, PvId, VolumeGroup};
 use crate::ondisk::PvHeader;
 use crate::plan::author::Author;

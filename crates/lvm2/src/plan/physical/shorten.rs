@@ -16,6 +16,9 @@
 //! physical volume does not end in front of one. With a second metadata area at its end it keeps
 //! its size.
 
+use alloc::format;
+use alloc::vec;
+
 use crate::model::{PvId, VolumeGroup};
 use crate::ondisk::{PvHeader, Span};
 use crate::plan::author::Author;

@@ -1,5 +1,8 @@
 //! What people write behind `-L` and `-l`: `1.5g`, `+8192s`, `-3`, `50%FREE`.
 
+use alloc::format;
+use alloc::string::String;
+
 use super::{Amount, Base, Sign, SizeArgument};
 use crate::plan::draft::wrong;
 use crate::{Bytes, Extents, Result, SECTOR_SIZE};

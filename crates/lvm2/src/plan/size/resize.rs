@@ -1,5 +1,8 @@
 //! The new size of a volume that there is already.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use super::{
     Amount, Base, Exactness, Rounding, Sign, SizeArgument, Totals, bounded, extent_bytes,
     percent_of, reducing, shown,
