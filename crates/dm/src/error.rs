@@ -22,6 +22,8 @@ pub enum Kind {
     TimedOut,
     /// A device failed; the cause says how.
     Device,
+    /// What is written on a device contradicts itself.
+    Damaged,
 }
 
 /// A failed operation: its kind, the object and what to do, and the cause if there was one.

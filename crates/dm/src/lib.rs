@@ -12,6 +12,7 @@ mod error;
 pub mod home;
 pub mod machine;
 pub mod mirror;
+pub mod snapshot;
 pub mod table;
 pub mod volume;
 
