@@ -5,4 +5,5 @@
 mod group;
 mod lost;
 mod mirrors;
+mod snapshots;
 mod volumes;

@@ -216,7 +216,7 @@ impl<'a> Activator<'a> {
             gaps: Vec::new(),
             running: Vec::new(),
         };
-        let layout = builder.layout(lv, 0)?;
+        let layout = builder.seen(lv)?;
         let (gaps, mirrors) = (builder.gaps, builder.running);
         let table = Table::compile(&layout).map_err(|error| {
             let what = format!("{} cannot be used", layout.name());

@@ -175,7 +175,7 @@ impl Builder<'_> {
     }
 
     /// The layout of a volume of which nothing is missing.
-    fn whole(&mut self, lv: LvId, depth: u32) -> Result<Arc<Layout>> {
+    pub(super) fn whole(&mut self, lv: LvId, depth: u32) -> Result<Arc<Layout>> {
         let policy = std::mem::replace(&mut self.missing, MissingPolicy::Complete);
         let layout = self.layout(lv, depth + 1);
         self.missing = policy;
@@ -189,7 +189,7 @@ impl Builder<'_> {
         layout
     }
 
-    fn device(&self, lv: LvId, layout: &Arc<Layout>) -> Result<Arc<dyn Device>> {
+    pub(super) fn device(&self, lv: LvId, layout: &Arc<Layout>) -> Result<Arc<dyn Device>> {
         let table = Table::compile(layout).map_err(|error| self.unfit(lv, error))?;
         Ok(Arc::new(Volume::new(self.name(lv), self.access, table)))
     }

@@ -27,6 +27,7 @@ mod layout;
 mod mirror;
 mod order;
 mod permit;
+mod snapshot;
 
 pub use access::decide;
 pub use activator::{Activated, Activator, MissingPolicy, Options};

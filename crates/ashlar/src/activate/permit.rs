@@ -6,10 +6,10 @@
 //! | another host's, shared, clustered or exported group | yes | no |
 //! | a group whose metadata is read-only, contradicts itself or disagrees | yes | no |
 //! | a physical volume on two devices | yes | no |
-//! | a volume, or part of one, that the kernel has active | yes | no |
+//! | a volume, or part of one, that the kernel has active | yes; no snapshots | no |
 
 use dm::volume::Access;
-use lvm2::model::LvId;
+use lvm2::model::{LvId, Relations};
 
 use super::access::stack;
 use crate::host::Host;
@@ -18,10 +18,18 @@ use crate::{Error, Kind, Result};
 
 /// Fails where `access` to the volume is not allowed.
 pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> Result<()> {
-    if access == Access::ReadOnly {
-        return Ok(());
-    }
     let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+    if access == Access::ReadOnly {
+        let snapshot = Relations::of(&group.model).seen_through(&group.model, lv);
+        let active = snapshot.and_then(|_| active_part(group, lv, host));
+        return active.map_or(Ok(()), |kernel_name| {
+            let what = format!(
+                "{name} is not read here: what differs between it and its origin changes while \
+                 the kernel has {kernel_name} active; read /dev/{name}, or deactivate it"
+            );
+            Err(Error::new(Kind::Refused, what))
+        });
+    }
     let refuse = |why: String| {
         let what = format!("{name} is not opened for writing: {why}; it can be read");
         Err(Error::new(Kind::Refused, what))
@@ -29,19 +37,21 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
     if let Some(why) = group.restrictions.iter().find_map(reason) {
         return refuse(why);
     }
-    let active = host.sysfs.kernel_lvs();
-    let needed = stack(&group.model, lv);
-    let held = active.iter().find(|active| {
-        let volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
-        active.group == group.uuid && volumes.into_iter().any(|uuid| uuid == active.volume)
-    });
-    match held {
-        Some(active) => refuse(format!(
-            "the kernel has it active as {}",
-            active.kernel_name
-        )),
+    match active_part(group, lv, host) {
+        Some(kernel_name) => refuse(format!("the kernel has it active as {kernel_name}")),
         None => Ok(()),
     }
+}
+
+/// What the kernel calls the volume, or one that it stands on, if it has it active.
+fn active_part(group: &FoundVg, lv: LvId, host: &Host) -> Option<String> {
+    let active = host.sysfs.kernel_lvs();
+    let needed = stack(&group.model, lv);
+    let held = active.into_iter().find(|active| {
+        let mut volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
+        active.group == group.uuid && volumes.any(|uuid| uuid == active.volume)
+    });
+    held.map(|active| active.kernel_name)
 }
 
 /// Why a restriction forbids writing, if it does.

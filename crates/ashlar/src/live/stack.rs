@@ -3,14 +3,26 @@
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
 use dm::table::DEPTH_MAX;
-use lvm2::model::{Area, LvId, Segment, SegmentType, VolumeGroup};
+use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, VolumeGroup};
 
 /// A volume of a version of a group.
 pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
 
 /// Whether two versions put the same bytes of a volume into the same places, and keep them alike.
 pub(super) fn is_same(one: Standing<'_>, other: Standing<'_>) -> bool {
-    same(one, other, 0)
+    let seen = |(vg, lv): Standing<'_>| {
+        let snapshot = Relations::of(vg).seen_through(vg, lv);
+        snapshot.map(|snapshot| [snapshot.origin, snapshot.cow])
+    };
+    let through = match (seen(one), seen(other)) {
+        (None, None) => true,
+        (Some(before), Some(after)) => before.into_iter().zip(after).all(|(before, after)| {
+            one.0.lv(before).uuid == other.0.lv(after).uuid
+                && same((one.0, before), (other.0, after), 0)
+        }),
+        _ => false,
+    };
+    through && same(one, other, 0)
 }
 
 /// Whether the volume, or one that it stands on, is a mirror.

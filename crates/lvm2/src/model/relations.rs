@@ -100,6 +100,19 @@ impl Relations {
         }
     }
 
+    /// The snapshot through which a volume is seen: the one whose store it is, or the one that is
+    /// being merged into it.
+    ///
+    /// What people see of such a volume is the origin, with what the store holds in front of it.
+    pub fn seen_through<'a>(&self, vg: &'a VolumeGroup, lv: LvId) -> Option<&'a Snapshot> {
+        let own = self.snapshot_of_cow(vg, lv);
+        let merging = || {
+            let mut snapshots = self.snapshots(vg, lv);
+            snapshots.find(|snapshot| snapshot.state == SnapshotState::Merging)
+        };
+        own.or_else(merging)
+    }
+
     /// The snapshots of a volume, old or new kind apart: only those with a store of their own.
     pub fn snapshots<'a>(
         &self,

@@ -83,7 +83,8 @@ conditions! {
     /// RAID 0 to 10.
     Raid: "types `raid0` to `raid10`, and all variants", NotYet, NotYet;
     /// The holder of a snapshot's segment.
-    SnapshotSegment: "type `snapshot`", NotYet, NotYet;
+    SnapshotSegment: "type `snapshot`",
+        Refused("it only joins an origin and a snapshot of it: read those"), UNREAD;
     /// A thin pool.
     ThinPool: "type `thin-pool`", NotYet, NotYet;
     /// A thin volume.
@@ -118,12 +119,11 @@ conditions! {
         Refused("extents of it are set aside for a reshape: let LVM2 end that"), UNREAD;
     /// The origin of a snapshot.
     Origin: "used as `origin` of a snapshot", WHOLE,
-        Refused("it has snapshots, which are not served yet");
+        Refused("it has snapshots, and what they have to keep is not copied yet");
     /// An origin into which a snapshot is being merged.
     MergingOrigin: "used as `origin` of a snapshot with `merging_store`",
-        Refused("a snapshot is being merged into it, and what the snapshot changed is still in \
-        the snapshot's store: activate it with LVM2, wait until the merge has ended, then try \
-        again"), UNREAD;
+        Served("what the snapshot's store still holds, else its own bytes"),
+        Refused("a snapshot is being merged into it: activate it with LVM2, which ends that");
     /// The origin of a thin snapshot that is being merged.
     ThinMergeTarget: "used as `merge` by a thin volume",
         Refused("a thin snapshot is being merged into it, and replaces it: activate it with LVM2, \
@@ -131,7 +131,9 @@ conditions! {
     /// An origin that exists only for its snapshot.
     VirtualOrigin: "a virtual origin (`_vorigin`)", WHOLE, PART;
     /// The store of a snapshot, which has the snapshot's name.
-    Cow: "used as `cow_store` (what people call the snapshot)", NotYet, NotYet;
+    Cow: "used as `cow_store` (what people call the snapshot)",
+        Served("what its store holds, else the origin's bytes"),
+        Refused("snapshots are not written yet");
     /// The store of a snapshot that is being merged.
     MergingCow: "used as `merging_store`",
         Refused("it is a snapshot that is being merged into its origin: activate the origin with \

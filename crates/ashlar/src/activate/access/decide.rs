@@ -60,10 +60,14 @@ pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition
     found
 }
 
-/// The volume and everything that it stands on, each once.
+/// The volume and everything that it stands on, each once; of a snapshot that is its origin, too.
 pub(in crate::activate) fn stack(vg: &VolumeGroup, lv: LvId) -> Vec<LvId> {
     let mut seen = vec![false; vg.lv_slots()];
-    let mut open = vec![lv];
+    let mut open = Vec::new();
+    if let Some(snapshot) = Relations::of(vg).seen_through(vg, lv) {
+        open.extend([snapshot.cow, snapshot.origin]);
+    }
+    open.push(lv);
     let mut all = Vec::new();
     while let Some(lv) = open.pop() {
         if !std::mem::replace(&mut seen[lv.index()], true) {
@@ -82,7 +86,10 @@ fn changes_content(condition: Condition) -> bool {
     // A part is not written by people, and by what it is a part of all the same.
     let is_use = matches!(
         condition,
-        Condition::CacheOrigin | Condition::WritecacheOrigin | Condition::IntegrityOrigin
+        Condition::CacheOrigin
+            | Condition::WritecacheOrigin
+            | Condition::IntegrityOrigin
+            | Condition::MergingCow
     );
     let is_locked = matches!(
         condition,
@@ -240,8 +247,7 @@ fn unread(vg: &VolumeGroup, group: &str, (lv, at): (LvId, LvId), ruling: Ruling)
     let volume = vg.lv(at);
     let is_refused = |segment: &&Segment| of_type(vg, at, segment).rule().read.kind().is_some();
     let segment = volume.segments.iter().find(is_refused);
-    // The store of a snapshot has a type of its own, and the snapshot's name.
-    let type_name = segment.map_or("snapshot", Segment::type_name);
+    let type_name = segment.map_or("unknown", Segment::type_name);
     not_yet(&name(at), type_name)
 }
 
@@ -249,7 +255,7 @@ fn unread(vg: &VolumeGroup, group: &str, (lv, at): (LvId, LvId), ruling: Ruling)
 pub(in crate::activate) fn not_yet(name: &str, type_name: &str) -> Error {
     let what = format!(
         "{name} has the type {type_name}, which is not served yet; linear, striped, mirror, zero \
-         and error are"
+         and error are, and snapshots are read"
     );
     Error::new(Kind::Unsupported, what)
 }

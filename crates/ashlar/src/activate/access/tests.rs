@@ -138,20 +138,6 @@ fn activation_does_what_the_table_says() {
     }
 }
 
-/// An origin in the middle of a merge is not read as if nothing were under way, and the message
-/// says what to do.
-#[test]
-fn a_merging_origin_is_refused() {
-    let volumes = sample(Condition::MergingOrigin);
-    let error = try_to(&volumes, "vg0/lv", Access::ReadOnly).expect_err("is merging");
-    let text = error.to_string();
-    assert!(
-        text.starts_with("vg0/lv is not served: a snapshot is being merged"),
-        "{text}"
-    );
-    assert!(text.contains("activate it with LVM2"), "{text}");
-}
-
 /// What is found below a volume counts for it: an image to be rebuilt, a move.
 #[test]
 fn what_is_below_counts() {
