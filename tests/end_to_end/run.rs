@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tests::Group;
+use tests::{Golden, Group, ashlar};
 
 /// How long what is left of a killed command may take to go.
 const GONE_MAX: Duration = Duration::from_mins(2);
@@ -113,6 +113,32 @@ fn a_volume_in_one_piece_has_a_place_in_its_image() {
         .args(["run", "--image", "vg0/root", "--", "true"])
         .exit(5);
     assert!(refused.complaints().contains("several pieces"), "{refused}");
+}
+
+#[test]
+fn a_snapshot_has_no_place_in_an_image() {
+    // Proves: the place of an origin is not handed out for writing, which its snapshots would not
+    // survive; that of a snapshot's store is not handed out at all; and nobody explains a store for
+    // a snapshot.
+    let golden = Golden::copy();
+    let ashlar = || ashlar().arg("--devices").arg(golden.folder());
+    let run = |options: &[&str], volume: &str| {
+        let tool = ashlar().arg("run").args(options);
+        tool.args([volume, "--", "true"]).run()
+    };
+    let refused = run(&["--image"], "vg0/origin");
+    assert!(
+        refused.complaints().contains("it has snapshots"),
+        "{refused}"
+    );
+    let shown = run(&["--image", "--readonly"], "vg0/origin");
+    assert_eq!(shown.code, Some(0), "{shown}");
+    for options in [&["--image"][..], &["--image", "--readonly"]] {
+        let refused = run(options, "vg0/snap1");
+        assert_eq!(refused.code, Some(5), "{refused}");
+    }
+    let explain = ashlar().args(["explain", "--workload", "randread:4k:depth=1", "vg0/snap1"]);
+    explain.exit(5);
 }
 
 #[test]

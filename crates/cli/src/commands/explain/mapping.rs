@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use lab::layout::{Area, Segment};
 use lvm2::Extents;
-use lvm2::model::{self, LvId, Mirror, PvId, SegmentType, Striped, VolumeGroup};
+use lvm2::model::{self, LvId, Mirror, PvId, Relations, SegmentType, Striped, VolumeGroup};
 
 use crate::args::Error;
 
@@ -53,6 +53,9 @@ impl Mapping {
             made: HashMap::new(),
             steps: 0,
         };
+        if Relations::of(model).seen_through(model, lv).is_some() {
+            return Err(walk.refused(lv, "what a snapshot costs is not known yet"));
+        }
         let segments = walk.volume(lv, 0)?;
         if segments.is_empty() {
             return Err(walk.refused(lv, "it has no extents"));

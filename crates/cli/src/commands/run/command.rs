@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command as Process, ExitStatus};
 
+use ashlar::activate::decide;
 use ashlar::apply::HostDisks;
 use ashlar::live::LiveGroup;
 use ashlar::scan::Options;
@@ -17,7 +18,7 @@ use super::held::Held;
 use super::image::{Piece, piece};
 use super::names::variables;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::commands::open::{self, Opener};
+use crate::commands::open::{self, Opener, unwritable};
 use crate::commands::{Disks, Session};
 
 const READ_ONLY: Flag = Flag::switch(
@@ -159,6 +160,8 @@ fn lock(
                 "{name} is read-only, which a place in an image cannot be: use --readonly"
             )));
         }
+        decide(&group.model, &group.name, id, Access::ReadWrite)
+            .map_err(|error| unwritable(&error))?;
         if !groups.contains(&group.uuid) {
             groups.push(group.uuid);
         }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use ashlar::scan::{FoundVg, Scan};
-use lvm2::model::{Area, LvId, SegmentType};
+use lvm2::model::{Area, LvId, Relations, SegmentType};
 
 use crate::args::Error;
 
@@ -27,6 +27,12 @@ pub(super) fn piece(scan: &Scan, group: &FoundVg, id: LvId) -> Result<Piece, Err
              root, it gets a path of its own"
         ))
     };
+    if Relations::of(&group.model)
+        .seen_through(&group.model, id)
+        .is_some()
+    {
+        return Err(refused("lies in a snapshot's store and in its origin"));
+    }
     let mut place: Option<(usize, u64, u64)> = None;
     for segment in &group.model.lv(id).segments {
         let (SegmentType::Striped(_), [Area::Pv { pv, start }]) = (&segment.kind, segment.areas())
