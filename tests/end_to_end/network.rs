@@ -718,3 +718,59 @@ fn a_mirror_shows_how_much_is_copied() {
     assert!(!owners.contains("out of sync"), "{owners}");
     serving.stop();
 }
+
+/// While a change waits for a disk that takes its time, reports say what is served, at once.
+#[test]
+fn reports_do_not_wait_for_a_drain() {
+    let scratch = Scratch::new("network");
+    let disks = scratch.join("disks");
+    fs::create_dir(&disks).expect("a folder");
+    let fast = scratch.sparse("fast.img", 64 << 20).display().to_string();
+    let slow = scratch.sparse("disks/slow.img", 64 << 20);
+    let slow = slow.display().to_string();
+    let settings = |tool: Tool| tool.env("ASHLAR_RUNTIME_DIR", scratch.join("run"));
+    let plain = |words: &[&str]| {
+        let tool = ashlar().args(["--devices", &fast, "--devices", &slow]);
+        settings(tool).args(words).succeed();
+    };
+    // The metadata is on the other one.
+    plain(&["pvcreate", "--metadatacopies", "0", &slow]);
+    plain(&["vgcreate", "vg", &fast, &slow]);
+    plain(&["lvcreate", "-y", "-L16m", "-n", "data", "vg", &slow]);
+    let folder = format!("dir={}", disks.display());
+    let delay = ["--filter=delay", "file", &folder, "delay-write=12"];
+    let server = Server::start(scratch.join("disks.sock"), &delay);
+    let used = [fast.clone(), server.uri("slow.img")];
+    let tool = || settings(on(&used).arg("--assume-exclusive"));
+    let socket = scratch.join("out.sock");
+    let serve = tool().args(["serve", "vg/data"]);
+    let serve = serve.arg(format!("--nbd=unix:{}", socket.display()));
+    let serving = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    let uri = format!("nbd+unix:///vg/data?socket={}", socket.display());
+    thread::scope(|scope| {
+        let write = Tool::new("qemu-io").args(["-f", "raw", "-c", "write 0 4k", &uri]);
+        let written = scope.spawn(|| write.succeed());
+        // The request is under way before the change waits for it.
+        thread::sleep(Duration::from_secs(1));
+        let reduce = tool().args(["lvreduce", "-y", "-L8m", "vg/data"]);
+        let changed = scope.spawn(|| reduce.succeed());
+        thread::sleep(Duration::from_secs(1));
+        let mut told = 0;
+        while !changed.is_finished() {
+            let owners = tool().arg("owners").succeed();
+            assert!(owners.text().contains(" data "), "{owners}");
+            assert_eq!(owners.complaints(), "", "{owners}");
+            let lvs = tool().args(["lvs", "--noheadings", "-o", "lv_attr", "vg/data"]);
+            let lvs = lvs.succeed();
+            assert!(lvs.text().contains("-wi-ao"), "{lvs}");
+            told += usize::from(!changed.is_finished());
+        }
+        assert!(
+            told >= 3,
+            "reports were made {told} times before the disk answered"
+        );
+        changed.join().expect("it is changed");
+        written.join().expect("it is written");
+    });
+    serving.stop();
+}

@@ -1,6 +1,7 @@
 //! A live group as the process that owns it uses it: from several threads.
 //!
 //! Lock order: `turn` (one change at a time), then `owner`; callbacks are called under neither.
+//! What is asked for reports waits for neither.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -12,6 +13,8 @@ use lvm2::plan::Change;
 
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
+use super::shelf::{Shelf, Taken};
+use super::status::Known;
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
 use crate::apply::{HostDisks, Ownership};
@@ -39,7 +42,7 @@ pub struct LiveGroup {
 
 pub(super) struct Shared {
     uuid: Uuid,
-    pub(super) owner: Mutex<Owner>,
+    pub(super) owner: Shelf,
     turn: Arc<Mutex<()>>,
     watches: Mutex<Vec<Watching>>,
     pub(super) told: Mutex<Option<Box<Warn>>>,
@@ -107,7 +110,7 @@ impl LiveGroup {
             }));
             Shared {
                 uuid: owner.uuid,
-                owner: Mutex::new(owner),
+                owner: Shelf::new(owner),
                 turn,
                 watches: Mutex::default(),
                 told: Mutex::default(),
@@ -136,12 +139,9 @@ impl LiveGroup {
         Ownership::Ours(self.owner().owned.clone())
     }
 
-    /// The group's name, as it is now.
+    /// The group's name, as it is now or was before the change that is under way.
     pub fn name(&self) -> String {
-        let owner = self.owner();
-        owner
-            .group()
-            .map_or_else(|_| self.uuid().to_string(), |group| group.name.clone())
+        self.known().name
     }
 
     /// Opens the volume called `name`, without its group: for writing, unless its own permission
@@ -195,9 +195,13 @@ impl LiveGroup {
         }
     }
 
-    pub(super) fn owner(&self) -> MutexGuard<'_, Owner> {
-        let owner = self.shared.owner.lock();
-        owner.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn owner(&self) -> Taken<'_> {
+        self.shared.owner.take()
+    }
+
+    /// What is known without waiting for the owner.
+    pub(super) fn known(&self) -> Known {
+        self.shared.owner.known()
     }
 
     fn watches(&self) -> MutexGuard<'_, Vec<Watching>> {

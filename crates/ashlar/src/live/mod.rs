@@ -24,8 +24,8 @@
 //! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
 //! exchanges tables, `mirrors` those of mirrors, `order` writes down that one lost a copy, `group`
 //! lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
-//! it, `client` the others', `survey` theirs who only report, `status` what they hear, `runtime`
-//! where they meet.
+//! it, `client` the others', `survey` theirs who only report, `status` what they hear and `shelf`
+//! where it is kept for them, `runtime` where they meet.
 
 mod client;
 mod connection;
@@ -37,6 +37,7 @@ mod order;
 mod owner;
 mod runtime;
 mod server;
+mod shelf;
 mod stack;
 mod status;
 mod survey;

@@ -104,7 +104,7 @@ impl GroupUpdater {
             return;
         };
         if done.is_ok() {
-            let mut owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut owner = shared.owner.take();
             // What it cannot find out now, the next change does.
             let _ = owner.refresh();
         }

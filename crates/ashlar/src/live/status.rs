@@ -1,8 +1,10 @@
 //! What an owner says of the volumes that it serves.
 //!
-//! Reports ask for it and must not wait, so an owner asks its mirrors for a moment only: of one
-//! that does not answer in time nothing is said. A mirror is asked while its volume may be closed
-//! by another thread; that does not wait for the answer, and the answer does not keep the mirror.
+//! Reports ask for it and must not wait. What is served is known without the owner, which may be
+//! waiting for a slow disk while a table is exchanged: whoever had it leaves behind what is known
+//! (`shelf.rs`). Mirrors are asked for a moment only: of one that does not answer in time nothing
+//! is said. A mirror is asked while its volume may be closed by another thread; that does not wait
+//! for the answer, and the answer does not keep the mirror.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
 
 use super::group::LiveGroup;
+use super::owner::Owner;
 
 /// How long all mirrors together may take to say how they are.
 const MIRRORS_MAX: Duration = Duration::from_millis(500);
@@ -63,7 +66,16 @@ impl VolumeStatus {
     }
 }
 
-/// A mirror that is about to be asked.
+/// What is known of a group without waiting for its owner.
+#[derive(Clone)]
+pub(super) struct Known {
+    /// The group's name.
+    pub(super) name: String,
+    served: Vec<(VolumeStatus, Vec<Asked>)>,
+}
+
+/// A mirror that can be asked.
+#[derive(Clone)]
 struct Asked {
     status: MirrorStatus,
     mirror: Controller<Mirror>,
@@ -72,10 +84,10 @@ struct Asked {
 impl LiveGroup {
     /// How the volumes in use are.
     pub fn status(&self) -> Vec<VolumeStatus> {
-        let asked = self.asked();
+        let served = self.known().served;
         // Under no lock: a mirror may be slow to say how it is.
         let end = Instant::now() + MIRRORS_MAX;
-        let answered = asked.into_iter().map(|(volume, mirrors)| VolumeStatus {
+        let answered = served.into_iter().map(|(volume, mirrors)| VolumeStatus {
             mirrors: mirrors
                 .into_iter()
                 .filter_map(|mirror| mirror.answer(end))
@@ -84,15 +96,17 @@ impl LiveGroup {
         });
         answered.collect()
     }
+}
 
-    fn asked(&self) -> Vec<(VolumeStatus, Vec<Asked>)> {
-        let owner = self.owner();
+impl Owner {
+    /// What others may know meanwhile.
+    pub(super) fn known(&self) -> Known {
         let named = |uuid: Uuid| {
-            let name = owner.name_of(uuid).unwrap_or_default();
+            let name = self.name_of(uuid).unwrap_or_default();
             name.split_once('/')
                 .map_or(String::new(), |(_, name)| name.to_owned())
         };
-        let volumes = owner.active.iter().map(|active| {
+        let volumes = self.active.iter().map(|active| {
             let mirrors = active.mirrors.iter().map(|mirror| {
                 let images = mirror.images.iter().map(|image| ImageStatus {
                     lv: *image,
@@ -110,14 +124,18 @@ impl LiveGroup {
                 }
             });
             let volume = VolumeStatus {
-                name: owner.name_of(active.lv).unwrap_or_default(),
+                name: self.name_of(active.lv).unwrap_or_default(),
                 uuid: Some(active.lv),
                 users: active.users as u64,
                 mirrors: Vec::new(),
             };
             (volume, mirrors.collect())
         });
-        volumes.collect()
+        let group = self.group();
+        Known {
+            name: group.map_or_else(|_| self.uuid.to_string(), |group| group.name.clone()),
+            served: volumes.collect(),
+        }
     }
 }
 
