@@ -49,6 +49,7 @@ mod scripts;
 mod sequence;
 mod shrinking;
 mod shrunk;
+mod snapshots;
 mod streams;
 mod survive;
 mod traces;

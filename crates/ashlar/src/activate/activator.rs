@@ -196,15 +196,13 @@ impl<'a> Activator<'a> {
         })
     }
 
-    /// The table of a logical volume, whose mirrors are started.
-    pub(crate) fn compile(
-        &mut self,
-        group: &FoundVg,
-        lv: LvId,
-        options: Options,
-    ) -> Result<Compiled> {
-        decide(&group.model, &group.name, lv, options.access)?;
-        let mut builder = Builder {
+    pub(super) fn host(&self) -> &Host {
+        self.host
+    }
+
+    /// What makes layouts of volumes of this group, with the devices that are open.
+    pub(super) fn builder<'b>(&'b mut self, group: &'b FoundVg, options: Options) -> Builder<'b> {
+        Builder {
             scan: self.scan,
             group,
             devices: &mut self.devices,
@@ -215,7 +213,18 @@ impl<'a> Activator<'a> {
             made: HashMap::new(),
             gaps: Vec::new(),
             running: Vec::new(),
-        };
+        }
+    }
+
+    /// The table of a logical volume, whose mirrors are started.
+    pub(crate) fn compile(
+        &mut self,
+        group: &FoundVg,
+        lv: LvId,
+        options: Options,
+    ) -> Result<Compiled> {
+        decide(&group.model, &group.name, lv, options.access)?;
+        let mut builder = self.builder(group, options);
         let layout = builder.seen(lv)?;
         let (gaps, mirrors) = (builder.gaps, builder.running);
         let table = Table::compile(&layout).map_err(|error| {

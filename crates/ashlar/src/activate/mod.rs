@@ -35,6 +35,7 @@ pub(crate) use activator::{MirrorStart, RunningMirror};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
 pub(crate) use order::{MetadataUpdater, Wanted};
+pub use snapshot::Difference;
 
 #[cfg(test)]
 mod tests;

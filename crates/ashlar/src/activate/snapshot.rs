@@ -7,13 +7,74 @@
 
 use std::sync::Arc;
 
-use block::BlockingDevice;
-use dm::snapshot::{Stored, read_store, view};
+use block::{BlockingDevice, Range};
+use dm::snapshot::{Changes, Stored, read_store, view};
 use dm::table::Layout;
+use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot};
 
+use super::access::decide;
+use super::activator::{Activator, Options};
 use super::layout::Builder;
+use super::permit::permit;
+use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
+
+/// What a snapshot is put together from.
+pub(super) struct Parts {
+    origin: Arc<Layout>,
+    store: Arc<Layout>,
+    /// `None`: the store was never used.
+    changes: Option<Changes>,
+}
+
+/// Where a snapshot may differ from its origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The name of the origin: `vg0/data`.
+    pub origin: String,
+    /// Bytes of both.
+    pub size: u64,
+    /// What was kept is kept in pieces of so many bytes; 0 where nothing was kept yet.
+    pub chunk: u64,
+    /// The bytes that may differ, in order, none beside the one before; all others are the same.
+    pub changed: Vec<Range>,
+}
+
+impl Activator<'_> {
+    /// Where a snapshot may differ from its origin. Reads the store, and neither of the two.
+    pub fn difference(&mut self, group: &FoundVg, lv: LvId) -> Result<Difference> {
+        let model = &group.model;
+        let snapshot = Relations::of(model).snapshot_of_cow(model, lv);
+        let snapshot = snapshot.ok_or_else(|| {
+            let what = format!("{}/{} is no snapshot", group.name, model.lv(lv).name());
+            Error::new(Kind::Request, what)
+        })?;
+        permit(group, lv, Access::ReadOnly, self.host())?;
+        decide(model, &group.name, lv, Access::ReadOnly)?;
+        let mut builder = self.builder(group, Options::default());
+        let parts = builder.parts(lv, snapshot)?;
+        let changes = parts.changes.unwrap_or(Changes {
+            chunk: 0,
+            runs: Vec::new(),
+        });
+        let mut changed: Vec<Range> = Vec::new();
+        for run in changes.runs {
+            match changed.last_mut() {
+                Some(last) if last.end() == run.range.start() => {
+                    *last = Range::new(last.start(), last.len() + run.range.len());
+                }
+                _ => changed.push(run.range),
+            }
+        }
+        Ok(Difference {
+            origin: format!("{}/{}", group.name, model.lv(snapshot.origin).name()),
+            size: parts.origin.size(),
+            chunk: changes.chunk,
+            changed,
+        })
+    }
+}
 
 impl Builder<'_> {
     /// The layout of what people see of a volume.
@@ -26,6 +87,16 @@ impl Builder<'_> {
     }
 
     fn snapshot(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Arc<Layout>> {
+        let parts = self.parts(lv, snapshot)?;
+        let Some(changes) = &parts.changes else {
+            return Ok(parts.origin);
+        };
+        let seen = view(&self.name(lv), &parts.origin, &parts.store, changes);
+        seen.map_err(|error| self.unread(lv, snapshot, error))
+    }
+
+    /// What a snapshot is put together from, as `lv` shows it.
+    pub(super) fn parts(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Parts> {
         let name = self.name(lv);
         let origin = self.layout(snapshot.origin, 0)?;
         let store = self.whole(snapshot.cow, 0).map_err(|error| {
@@ -36,31 +107,38 @@ impl Builder<'_> {
             Error::new(Kind::Missing, what).because(error)
         })?;
         let device = self.device(snapshot.cow, &store)?;
-        let unread = |error: dm::Error| {
-            let kind = match error.kind() {
-                dm::Kind::Damaged => Kind::Damaged,
-                dm::Kind::TooComplex => Kind::Unsupported,
-                _ => Kind::Device,
-            };
-            let what = if lv == snapshot.origin {
-                format!("{name} cannot be read through the snapshot that is being merged into it")
-            } else {
-                let origin = self.name(snapshot.origin);
-                format!("{name} cannot be read; what it has of its origin {origin} can")
-            };
-            Error::new(kind, what).because(error)
-        };
         let mut reader = BlockingDevice::open(&*device).map_err(|error| {
             let what = format!("{name} cannot be read");
             Error::new(Kind::Device, what).because(error)
         })?;
         let sizes = (store.size(), origin.size());
-        let stored = read_store(store.name(), sizes, |range| reader.read(range)).map_err(unread)?;
-        match stored {
-            Stored::Fresh => Ok(origin),
-            Stored::Overflowed => Err(self.overflowed(lv, snapshot)),
-            Stored::Changes(changes) => view(&name, &origin, &store, &changes).map_err(unread),
-        }
+        let stored = read_store(store.name(), sizes, |range| reader.read(range));
+        let changes = match stored.map_err(|error| self.unread(lv, snapshot, error))? {
+            Stored::Fresh => None,
+            Stored::Overflowed => return Err(self.overflowed(lv, snapshot)),
+            Stored::Changes(changes) => Some(changes),
+        };
+        Ok(Parts {
+            origin,
+            store,
+            changes,
+        })
+    }
+
+    fn unread(&self, lv: LvId, snapshot: &Snapshot, error: dm::Error) -> Error {
+        let kind = match error.kind() {
+            dm::Kind::Damaged => Kind::Damaged,
+            dm::Kind::TooComplex => Kind::Unsupported,
+            _ => Kind::Device,
+        };
+        let name = self.name(lv);
+        let what = if lv == snapshot.origin {
+            format!("{name} cannot be read through the snapshot that is being merged into it")
+        } else {
+            let origin = self.name(snapshot.origin);
+            format!("{name} cannot be read; what it has of its origin {origin} can")
+        };
+        Error::new(kind, what).because(error)
     }
 
     fn overflowed(&self, lv: LvId, snapshot: &Snapshot) -> Error {

@@ -2,7 +2,8 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, run, serve, stop, vgcfgbackup, vgdisplay, vgs, vgscan,
+    owners, pvck, pvdisplay, pvs, pvscan, run, serve, snapshot, stop, vgcfgbackup, vgdisplay, vgs,
+    vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -20,6 +21,7 @@ const LOOKING: &[&Command] = &[
     &pvck::COMMAND,
     &vgcfgbackup::COMMAND,
     &history::COMMAND,
+    &snapshot::COMMAND,
 ];
 
 /// What uses volumes, and the rest.
@@ -80,6 +82,7 @@ const TASKS: &[(&str, &[&str])] = &[
             "pvscan",
             "vgscan",
             "lvscan",
+            "snapshot",
             "explain",
         ],
     ),

@@ -38,6 +38,7 @@ mod selected;
 mod serve;
 mod session;
 mod shell;
+mod snapshot;
 mod stop;
 mod version;
 mod vgcfgbackup;
