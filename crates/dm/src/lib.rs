@@ -6,7 +6,6 @@
 //! runs. Nothing here knows where a layout comes from.
 
 mod admit;
-pub mod conformance;
 pub mod delay;
 mod error;
 pub mod home;

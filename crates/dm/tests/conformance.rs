@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_dm::conformance::{check, check_read_only, check_with_engine};
 use ashlar_dm::delay::{Delay, Slowness};
 use ashlar_dm::home::Home;
 use ashlar_dm::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Sync};
 use ashlar_dm::table::{Area, Layout, Piece, Table};
 use ashlar_dm::volume::{Access, Volume};
+use ashlar_testkit::conformance::{check, check_read_only, check_with_engine};
 use block::clock::Clock;
 use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::memory::MemoryDevice;

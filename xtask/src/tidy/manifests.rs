@@ -18,8 +18,8 @@ use super::source::{Source, is_test};
 
 /// What a package may depend on: itself and everything below it.
 const BELOW: &[(&str, &[&str])] = &[
-    ("testkit", &[]),
     ("block", &[]),
+    ("testkit", &["block"]),
     ("lvm2", &[]),
     ("dm", &["block"]),
     ("nbd", &["block"]),
