@@ -7,6 +7,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What a caller can tell apart and act on. Small and stable; the text is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// The request lies (partly) outside the device, or is not aligned to its logical block.
     InvalidRequest,

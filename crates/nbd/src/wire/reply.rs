@@ -303,9 +303,8 @@ pub fn error_code(error: &Error) -> u32 {
         Kind::Unsupported => ENOTSUP,
         Kind::ReadOnly => EPERM,
         Kind::NoSpace => ENOSPC,
-        Kind::Io | Kind::Gone | Kind::FlushFailed | Kind::Open | Kind::Invalid | Kind::TimedOut => {
-            EIO
-        }
+        // The protocol has no words for what else can go wrong.
+        _ => EIO,
     }
 }
 
