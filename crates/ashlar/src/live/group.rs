@@ -71,6 +71,8 @@ pub struct Use {
 /// What a commit calls: tables are exchanged, and users told.
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
+    /// What the plan was made from.
+    scan: Option<Scan>,
     exchanges: Option<Exchanges>,
     is_published: bool,
     _turn: MutexGuard<'a, ()>,
@@ -188,6 +190,7 @@ impl LiveGroup {
             };
             return Ok(LiveHooks {
                 group: self,
+                scan: None,
                 exchanges: None,
                 is_published: false,
                 _turn: turn,
@@ -276,8 +279,10 @@ impl Hooks for LiveHooks<'_> {
         owner.active.iter().map(|active| active.lv).collect()
     }
 
-    fn permit(&mut self, change: &Change) -> Result<()> {
-        self.group.owner().permit(change)
+    fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
+        self.group.owner().permit(change)?;
+        self.scan = Some(scan.clone());
+        Ok(())
     }
 
     fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
@@ -288,7 +293,8 @@ impl Hooks for LiveHooks<'_> {
         if vg.uuid != self.group.shared.uuid {
             return Ok(());
         }
-        self.exchanges = Some(self.group.owner().suspend(vg)?);
+        let scan = self.scan.take().expect("what is committed was permitted");
+        self.exchanges = Some(self.group.owner().suspend(scan, vg)?);
         Ok(())
     }
 
@@ -312,7 +318,7 @@ impl LiveHooks<'_> {
         if !self.is_published {
             return Ok(());
         }
-        let refreshed = self.group.owner().refresh();
+        let refreshed = self.group.owner().settle();
         self.group.tell();
         refreshed
     }
