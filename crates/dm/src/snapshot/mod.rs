@@ -9,7 +9,7 @@
 //!
 //! A chunk that differs has an entry that says where the store holds it; all others are the
 //! origin's. While nobody writes either, that is a layout like any other, with a piece for each
-//! run: [`view`] makes it. A snapshot that is being merged into its origin is the same the other
+//! run: [`view()`] makes it. A snapshot that is being merged into its origin is the same the other
 //! way round: what the store still lists has not been copied to the origin, or may not be.
 //!
 //! Does not: write. What is kept here is the state of one moment; who writes the origin or the
