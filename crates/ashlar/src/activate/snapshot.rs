@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use block::{BlockingDevice, Range};
-use dm::snapshot::{Changes, Stored, read_store, view};
+use dm::snapshot::{Changes, Run, Stored, read_store, view};
 use dm::table::Layout;
 use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot};
@@ -24,8 +24,17 @@ use crate::{Error, Kind, Result};
 pub(super) struct Parts {
     origin: Arc<Layout>,
     store: Arc<Layout>,
-    /// `None`: the store was never used.
-    changes: Option<Changes>,
+    /// Bytes of what is seen.
+    size: u64,
+    /// 0: the store was never used.
+    chunk: u64,
+    runs: Vec<Run>,
+}
+
+impl Parts {
+    fn sources(&self) -> (&Arc<Layout>, &Arc<Layout>) {
+        (&self.origin, &self.store)
+    }
 }
 
 /// Where a snapshot may differ from its origin.
@@ -33,7 +42,7 @@ pub(super) struct Parts {
 pub struct Difference {
     /// The name of the origin: `vg0/data`.
     pub origin: String,
-    /// Bytes of both.
+    /// Bytes of the snapshot, and of its origin when it was taken.
     pub size: u64,
     /// What was kept is kept in pieces of so many bytes; 0 where nothing was kept yet.
     pub chunk: u64,
@@ -54,12 +63,8 @@ impl Activator<'_> {
         decide(model, &group.name, lv, Access::ReadOnly)?;
         let mut builder = self.builder(group, Options::default());
         let parts = builder.parts(lv, snapshot)?;
-        let changes = parts.changes.unwrap_or(Changes {
-            chunk: 0,
-            runs: Vec::new(),
-        });
         let mut changed: Vec<Range> = Vec::new();
-        for run in changes.runs {
+        for run in parts.runs {
             match changed.last_mut() {
                 Some(last) if last.end() == run.range.start() => {
                     *last = Range::new(last.start(), last.len() + run.range.len());
@@ -69,8 +74,8 @@ impl Activator<'_> {
         }
         Ok(Difference {
             origin: format!("{}/{}", group.name, model.lv(snapshot.origin).name()),
-            size: parts.origin.size(),
-            chunk: changes.chunk,
+            size: parts.size,
+            chunk: parts.chunk,
             changed,
         })
     }
@@ -88,10 +93,7 @@ impl Builder<'_> {
 
     fn snapshot(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Arc<Layout>> {
         let parts = self.parts(lv, snapshot)?;
-        let Some(changes) = &parts.changes else {
-            return Ok(parts.origin);
-        };
-        let seen = view(&self.name(lv), &parts.origin, &parts.store, changes);
+        let seen = view(&self.name(lv), parts.sources(), parts.size, &parts.runs);
         seen.map_err(|error| self.unread(lv, snapshot, error))
     }
 
@@ -111,17 +113,37 @@ impl Builder<'_> {
             let what = format!("{name} cannot be read");
             Error::new(Kind::Device, what).because(error)
         })?;
-        let sizes = (store.size(), origin.size());
-        let stored = read_store(store.name(), sizes, |range| reader.read(range));
+        let kept =
+            Relations::of(&self.group.model).snapshot_length(&self.group.model, snapshot.cow);
+        let kept = self
+            .bytes(lv, kept.expect("it is the store of a snapshot"))?
+            .0;
+        if kept > origin.size() {
+            return Err(self.damaged(lv, "it is larger than its origin"));
+        }
+        let stored = read_store(store.name(), (store.size(), kept), |range| {
+            reader.read(range)
+        });
         let changes = match stored.map_err(|error| self.unread(lv, snapshot, error))? {
-            Stored::Fresh => None,
+            Stored::Fresh => Changes {
+                chunk: 0,
+                runs: Vec::new(),
+            },
             Stored::Overflowed => return Err(self.overflowed(lv, snapshot)),
-            Stored::Changes(changes) => Some(changes),
+            Stored::Changes(changes) => changes,
+        };
+        // What is merged is as large as it was before.
+        let size = if lv == snapshot.origin {
+            origin.size()
+        } else {
+            kept
         };
         Ok(Parts {
             origin,
             store,
-            changes,
+            size,
+            chunk: changes.chunk,
+            runs: changes.runs,
         })
     }
 

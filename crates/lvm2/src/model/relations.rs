@@ -18,6 +18,7 @@ use super::geometry::Part;
 use super::ids::LvId;
 use super::segment::{SegmentType, Snapshot, SnapshotState};
 use super::vg::VolumeGroup;
+use crate::Extents;
 
 /// The end of the name of an origin that exists only for its snapshot.
 const VIRTUAL_ORIGIN: &str = "_vorigin";
@@ -103,7 +104,8 @@ impl Relations {
     /// The snapshot through which a volume is seen: the one whose store it is, or the one that is
     /// being merged into it.
     ///
-    /// What people see of such a volume is the origin, with what the store holds in front of it.
+    /// What people see of such a volume is the origin, with what the store holds in front of it. A
+    /// snapshot keeps the size that its segment has when its origin grows.
     pub fn seen_through<'a>(&self, vg: &'a VolumeGroup, lv: LvId) -> Option<&'a Snapshot> {
         let own = self.snapshot_of_cow(vg, lv);
         let merging = || {
@@ -111,6 +113,13 @@ impl Relations {
             snapshots.find(|snapshot| snapshot.state == SnapshotState::Merging)
         };
         own.or_else(merging)
+    }
+
+    /// The extents of the snapshot of which `lv` is the store: those that its origin had when it
+    /// was taken.
+    pub fn snapshot_length(&self, vg: &VolumeGroup, lv: LvId) -> Option<Extents> {
+        let used = self.cow[lv.index()]?;
+        Some(vg.lv(used.by).segments[used.segment].length)
     }
 
     /// The snapshots of a volume, old or new kind apart: only those with a store of their own.

@@ -93,6 +93,32 @@ fn a_merging_origin_is_read() {
     assert!(error.to_string().contains("it can be read"), "{error}");
 }
 
+/// A snapshot keeps its size where its origin has another one by now.
+#[test]
+fn a_snapshot_keeps_its_size() {
+    let from = "extent_count = 6\n\ntype = \"snapshot\"\nchunk_size = 8";
+    let folder = edited(from, &from.replace('6', "5"));
+    let scan = folder.scan();
+    let open = |name| activate(&scan, name, Options::default()).expect("is served");
+    let bytes = |name| {
+        let active = open(name);
+        let mut reader = block::BlockingDevice::open(&active.volume).expect("opens");
+        let whole = block::Range::new(0, reader.info().size);
+        reader.read(whole).expect("reads")
+    };
+    let whole = Folder::golden_whole();
+    let whole_scan = whole.scan();
+    let active = activate(&whole_scan, "vg0/snap1", Options::default()).expect("is served");
+    let mut reader = block::BlockingDevice::open(&active.volume).expect("opens");
+    let start = reader.read(block::Range::new(0, 5 << 20)).expect("reads");
+    assert!(bytes("vg0/snap1") == start, "5 MiB of it");
+    assert_eq!(content(&scan, "snap2").expect("is served"), golden("snap2"));
+    assert_eq!(
+        content(&scan, "origin").expect("is served"),
+        golden("origin")
+    );
+}
+
 /// Without its store nothing is known of a snapshot, whatever may be missing; its origin is read.
 #[test]
 fn a_lost_store_is_missed() {

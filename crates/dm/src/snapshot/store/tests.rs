@@ -151,7 +151,8 @@ fn a_view_has_both() {
         panic!("it is a store");
     };
     let origin = vec![5; ORIGIN as usize];
-    let seen = view("snapshot", &layout(&origin), &layout(&bytes), &changes).unwrap();
+    let sources = (&layout(&origin), &layout(&bytes));
+    let seen = view("snapshot", sources, ORIGIN, &changes.runs).unwrap();
     let table = Table::compile(&seen).unwrap();
     let volume = Volume::new("snapshot", Access::ReadOnly, table);
     let mut reader = BlockingDevice::open(&volume).unwrap();
