@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
             }
             let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
             if let Some(hooks) = &mut self.hooks {
-                hooks.permit(&scan, &planned.change)?;
+                hooks.permit(&planned.change)?;
             }
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;

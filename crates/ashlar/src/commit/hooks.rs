@@ -15,10 +15,9 @@ pub trait Hooks {
         Vec::new()
     }
 
-    /// A change was planned, from what `scan` found, and nothing asked or written. An error ends
-    /// it. Where it is made after all, nobody else has changed what it is about since that look.
-    fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
-        let _ = (scan, change);
+    /// A change was planned, and nothing asked or written. An error ends it.
+    fn permit(&mut self, change: &Change) -> Result<()> {
+        let _ = change;
         Ok(())
     }
 

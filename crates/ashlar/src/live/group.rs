@@ -71,8 +71,6 @@ pub struct Use {
 /// What a commit calls: tables are exchanged, and users told.
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
-    /// What the plan was made from.
-    scan: Option<Scan>,
     exchanges: Option<Exchanges>,
     is_published: bool,
     _turn: MutexGuard<'a, ()>,
@@ -190,7 +188,6 @@ impl LiveGroup {
             };
             return Ok(LiveHooks {
                 group: self,
-                scan: None,
                 exchanges: None,
                 is_published: false,
                 _turn: turn,
@@ -279,10 +276,8 @@ impl Hooks for LiveHooks<'_> {
         owner.active.iter().map(|active| active.lv).collect()
     }
 
-    fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
-        self.group.owner().permit(change)?;
-        self.scan = Some(scan.clone());
-        Ok(())
+    fn permit(&mut self, change: &Change) -> Result<()> {
+        self.group.owner().permit(change)
     }
 
     fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
@@ -293,8 +288,7 @@ impl Hooks for LiveHooks<'_> {
         if vg.uuid != self.group.shared.uuid {
             return Ok(());
         }
-        let scan = self.scan.take().expect("what is committed was permitted");
-        self.exchanges = Some(self.group.owner().suspend(scan, vg)?);
+        self.exchanges = Some(self.group.owner().suspend(vg)?);
         Ok(())
     }
 
@@ -318,7 +312,7 @@ impl LiveHooks<'_> {
         if !self.is_published {
             return Ok(());
         }
-        let refreshed = self.group.owner().settle();
+        let refreshed = self.group.owner().refresh();
         self.group.tell();
         refreshed
     }

@@ -38,8 +38,6 @@ pub(super) struct Owner {
     pub(super) uuid: Uuid,
     pub(super) devices: PvDevices,
     pub(super) active: Vec<Active>,
-    /// Whether the last change that was published changed the members.
-    pub(super) members_changed: bool,
     /// What is held, for commands that run here.
     pub(super) owned: OwnedGroup,
     /// Who writes down that a mirror lost a copy.
@@ -103,7 +101,6 @@ impl Owner {
                 scan: before.clone(),
                 devices: PvDevices::default(),
                 active: Vec::new(),
-                members_changed: false,
                 owned: OwnedGroup::new(group.uuid),
                 updater: None,
                 held: Vec::new(),
@@ -168,15 +165,6 @@ impl Owner {
             });
         }
         Ok(())
-    }
-
-    /// After a change that was published: holds what belongs to the group now. Only where physical
-    /// volumes came or went is there something to look for.
-    pub(super) fn settle(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.members_changed) {
-            return self.refresh();
-        }
-        self.hold_stock()
     }
 
     /// Looks at the disks again after a change, and holds what belongs to the group now.

@@ -8,7 +8,6 @@
 //!   resume    the commit failed: the old tables go on
 //! ```
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +24,6 @@ use super::owner::Owner;
 use super::stack::{has_mirror, is_same};
 use crate::activate::{Activator, MirrorStart, RunningMirror, decide};
 use crate::apply::Disks;
-use crate::host::Location;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -182,16 +180,8 @@ impl Owner {
     }
 
     /// Makes the new tables and holds what must be held, as the group becomes `vg`.
-    ///
-    /// `scan` is what the change was planned from, perhaps with other devices named. Where it has
-    /// every member in the place where it is held, nobody has to look again. A physical volume
-    /// that comes with the change is not there yet, and no volume in use stands on it.
-    pub(super) fn suspend(&mut self, scan: Scan, vg: &VolumeGroup) -> Result<Exchanges> {
-        let scan = if self.has_all_members(&scan) {
-            scan
-        } else {
-            self.disks.scan(&self.host)?
-        };
+    pub(super) fn suspend(&mut self, vg: &VolumeGroup) -> Result<Exchanges> {
+        let scan = self.disks.scan(&self.host)?;
         let old = Arc::clone(&self.group()?.model);
         let new = found_as(&scan, vg);
         let mut list = Vec::new();
@@ -210,20 +200,6 @@ impl Owner {
             group: new,
             list,
         })
-    }
-
-    /// Whether a scan found the members of the group where this process holds them.
-    fn has_all_members(&self, scan: &Scan) -> bool {
-        let places = |scan: &Scan| -> Option<BTreeMap<Uuid, (bool, Option<Location>)>> {
-            let place = |index| scan.device(scan.pv(index).device).location.clone();
-            let members = scan.group(self.uuid)?.members.iter().map(|member| {
-                let is_usable = member.presence.usable().is_some();
-                let place = member.presence.found().map(place);
-                (member.uuid, (is_usable, place))
-            });
-            Some(members.collect())
-        };
-        places(scan).is_some_and(|found| Some(found) == places(&self.scan))
     }
 
     fn exchange(
@@ -275,8 +251,6 @@ impl Owner {
 
     /// The new tables count, and the group is as it was told to become.
     pub(super) fn publish(&mut self, exchanges: Exchanges) {
-        let before = self.group().map(|group| group.members.clone());
-        self.members_changed = before.ok().as_ref() != Some(&exchanges.group.members);
         self.scan = exchanges.scan;
         let mut groups = self.scan.groups.iter_mut();
         if let Some(group) = groups.find(|group| group.uuid == exchanges.group.uuid) {

@@ -1,13 +1,11 @@
 //! Groups of the golden disks, taken, written and given back.
 
 use block::{BlockingDevice, Range};
-use lvm2::plan::logical::{Resize, resize_volume};
-use lvm2::plan::size::{ResizeTo, SizeArgument};
 
 use super::{LiveGroup, MirrorStatus};
 use crate::Kind;
 use crate::activate::MissingPolicy;
-use crate::apply::{Agreement, Environment, HostDisks, LOOKS, Quiet, Request, Session};
+use crate::apply::HostDisks;
 use crate::host::{DeviceSource, DeviceSpec, Host};
 use crate::scan;
 use crate::tests::fixture::Folder;
@@ -97,59 +95,4 @@ fn a_volume_is_kept_alone() {
         .open("linear1", missing)
         .expect("whom it was kept for is gone");
     drop(alone);
-}
-
-/// A change of a group in use looks at its disks once, whatever becomes of the tables; one that
-/// finds them elsewhere than where they are held does not count as a look.
-#[test]
-fn a_change_looks_once() {
-    let folder = Folder::golden_whole();
-    let host = Host::without_config();
-    let all = disks(&folder);
-    let group = LiveGroup::take(&host, &all, "vg0").expect("is free");
-    let missing = MissingPolicy::default();
-    let used = group.open("linear1", missing).expect("is served");
-    let looks = |disks: &HostDisks, extents, direction| {
-        let request = Request {
-            groups: vec!["vg0".to_owned()],
-            ownership: group.ownership(),
-            agreement: Agreement::Given,
-            command: "a test".to_owned(),
-            ..Request::default()
-        };
-        let resize = Resize {
-            volume: "linear1",
-            size: SizeArgument::extents(extents),
-            direction,
-            kind: None,
-            stripes: None,
-            stripe_size: None,
-            places: None,
-            policy: None,
-            cling_tags: &[],
-        };
-        let (mut prompt, mut hooks) = (Quiet::yes(), group.hooks().expect("its turn"));
-        let mut session = Session::new(&host, disks, &mut prompt);
-        session.environment = Environment::Nothing;
-        session.hooks = Some(&mut hooks);
-        let before = LOOKS.get();
-        let made = session.change(&request, &mut |scan, author| {
-            let vg = &scan.find_group("vg0")?.model;
-            Ok(resize_volume(vg, &resize, author)?.into())
-        });
-        made.expect("is resized");
-        hooks.finish().expect("all is held");
-        let size = block::Device::info(&used.volume).size;
-        assert_eq!(size, extents << 20);
-        LOOKS.get() - before
-    };
-    assert_eq!(looks(&all, 9, ResizeTo::Larger), 1, "it only grows");
-    assert_eq!(looks(&all, 5, ResizeTo::Smaller), 1, "requests are held");
-    let elsewhere = Folder::new();
-    let path = elsewhere.path("link");
-    std::os::unix::fs::symlink(folder.path(""), &path).expect("a link");
-    let source = DeviceSource::Listed(vec![DeviceSpec { path }]);
-    let linked = HostDisks { source, ..all };
-    assert_eq!(looks(&linked, 6, ResizeTo::Larger), 2, "it is not believed");
-    used.close().expect("flushes");
 }

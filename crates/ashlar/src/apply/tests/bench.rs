@@ -184,7 +184,7 @@ impl Hooks for Served {
         self.in_use.clone()
     }
 
-    fn permit(&mut self, _scan: &Scan, _change: &Change) -> Result<()> {
+    fn permit(&mut self, _change: &Change) -> Result<()> {
         let permitted = (!self.is_firm).then_some(());
         permitted.ok_or_else(not_permitted)
     }
