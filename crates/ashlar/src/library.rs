@@ -16,17 +16,20 @@
 
 mod volume;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use block::Device;
+use lvm2::Uuid;
 use lvm2::model::{Relations, VolumeGroup};
-use lvm2::plan::{Author, Change};
+use lvm2::plan::{Author, Change, GroupChange};
 
 use crate::activate::{Activator, MissingPolicy, Options};
 use crate::apply::{Answer, HostDisks, Outcome, Planned, Quiet, Request, Session};
 use crate::host::{DeviceSource, Host};
 use crate::live::LiveGroup;
 use crate::scan::{FoundVg, Options as ScanOptions, Scan, Severity, scan};
-use crate::{Error, Result};
+use crate::{Error, Kind, Result};
 
 pub use volume::Volume;
 
@@ -67,7 +70,7 @@ impl Storage {
             finding.severity == Severity::Error && is_of_source
         });
         if let Some(absent) = absent {
-            return Err(Error::new(crate::Kind::Device, absent.to_string()));
+            return Err(Error::new(Kind::Device, absent.to_string()));
         }
         let seen = Arc::new(Seen { host, disks, scan });
         Ok(Self { seen })
@@ -104,11 +107,14 @@ impl Storage {
         Group { storage, place }
     }
 
-    /// Changes the group called `group`: what `plan` makes of it (see [`lvm2::plan`]) is committed,
-    /// durable when this returns. `command` is what the text on the disks will say that was done.
+    /// Changes the volumes of the group called `group`: what `plan` makes of it (see
+    /// [`lvm2::plan::logical`]) is committed, durable when this returns. `command` is what the text
+    /// on the disks will say that was done. Groups that this gives from now on are as they became,
+    /// unless the disks cannot be looked at again.
     ///
     /// Everything is refused that the commands would refuse, and everything that they would ask
-    /// about. A group that some process serves, this one included, is not changed.
+    /// about; so is a plan for another group, or for physical volumes. A group that some process
+    /// serves, this one included, is not changed.
     pub fn change(
         &mut self,
         command: &str,
@@ -129,11 +135,34 @@ impl Storage {
             Session::new(host, disks, &mut prompt).change(&request, &mut |scan, who| {
                 let found = scan.find_group(group)?;
                 let change = plan(&found.model, who)?;
+                require_volumes_only(&found.model, &change)?;
                 Ok(Planned::from(change))
             })?;
-        *self = Self::look(host.clone(), disks.clone())?;
+        if let Ok(now) = Self::look(host.clone(), disks.clone()) {
+            *self = now;
+        }
         Ok(outcome)
     }
+}
+
+/// Fails where a change is about more than the volumes of a group: what else it is about is not
+/// locked.
+fn require_volumes_only(vg: &VolumeGroup, change: &Change) -> Result<()> {
+    let members =
+        |vg: &VolumeGroup| -> BTreeSet<Uuid> { vg.pvs().map(|(_, pv)| pv.uuid).collect() };
+    let is_within = |group: &GroupChange| match group {
+        GroupChange::Commit(new) => new.uuid == vg.uuid && members(new) == members(vg),
+        GroupChange::Erase(_) => false,
+    };
+    if change.headers.is_empty() && change.groups.iter().all(is_within) {
+        return Ok(());
+    }
+    let what = format!(
+        "volume group {}: only volumes are changed here; use the command for groups and physical \
+         volumes",
+        vg.name
+    );
+    Err(Error::new(Kind::Unsupported, what))
 }
 
 /// A volume group, as it was when its disks were looked at.
@@ -174,7 +203,11 @@ impl Group {
     /// kernel needs no device-mapper, and other processes may read it, too.
     pub fn volume(&self, name: &str) -> Result<Volume> {
         let Seen { host, scan, .. } = &*self.storage.seen;
-        let (group, lv) = scan.find_volume(&format!("{}/{name}", self.name()))?;
+        let group = self.found();
+        let lv = group.model.lv_by_name(name).ok_or_else(|| {
+            let what = format!("Failed to find logical volume \"{}/{name}\"", group.name);
+            Error::new(Kind::NotFound, what)
+        })?;
         let activated = Activator::new(scan, host).activate(group, lv, Options::default())?;
         Volume::new(Arc::new(activated.volume), activated.gaps, None)
     }
@@ -196,9 +229,13 @@ pub struct WritableGroup {
 }
 
 impl WritableGroup {
-    /// Opens the volume of this name for writing.
+    /// Opens the volume of this name for writing. One whose permission is read-only is refused.
     pub fn volume(&self, name: &str) -> Result<Volume> {
         let used = self.live.open(name, MissingPolicy::default())?;
+        if used.volume.info().read_only {
+            let what = format!("{} is read-only (lvchange -prw changes that)", used.name);
+            return Err(Error::new(Kind::Refused, what));
+        }
         let (device, gaps) = (used.volume.clone(), used.gaps.clone());
         Volume::new(Arc::new(device), gaps, Some(used))
     }

@@ -11,6 +11,7 @@ use block::{BlockingDevice, Range};
 use dm::snapshot::{Changes, Run, Stored, read_store, view};
 use dm::table::Layout;
 use dm::volume::Access;
+use lvm2::Uuid;
 use lvm2::model::{LvId, Relations, Snapshot};
 
 use super::access::decide;
@@ -40,8 +41,10 @@ impl Parts {
 /// Where a snapshot may differ from its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The name of the origin: `vg0/data`.
-    pub origin: String,
+    /// The origin's UUID.
+    pub origin: Uuid,
+    /// Its name: `vg0/data`.
+    pub origin_name: String,
     /// Bytes of the snapshot, and of its origin when it was taken.
     pub size: u64,
     /// What was kept is kept in pieces of so many bytes; 0 where nothing was kept yet.
@@ -59,6 +62,18 @@ impl Activator<'_> {
             let what = format!("{}/{} is no snapshot", group.name, model.lv(lv).name());
             Error::new(Kind::Request, what)
         })?;
+        let origin_name = format!("{}/{}", group.name, model.lv(snapshot.origin).name());
+        let through = Relations::of(model).seen_through(model, snapshot.origin);
+        if through.is_some_and(|merging| merging.cow != lv) {
+            let what = format!(
+                "{origin_name} is seen through the snapshot that is being merged into it, so that \
+                 the store of {}/{} does not tell where they differ; activate {origin_name} with \
+                 LVM2, which ends the merge",
+                group.name,
+                model.lv(lv).name()
+            );
+            return Err(Error::new(Kind::Refused, what));
+        }
         permit(group, lv, Access::ReadOnly, self.host())?;
         decide(model, &group.name, lv, Access::ReadOnly)?;
         let mut builder = self.builder(group, Options::default());
@@ -73,7 +88,8 @@ impl Activator<'_> {
             }
         }
         Ok(Difference {
-            origin: format!("{}/{}", group.name, model.lv(snapshot.origin).name()),
+            origin: model.lv(snapshot.origin).uuid,
+            origin_name,
             size: parts.size,
             chunk: parts.chunk,
             changed,

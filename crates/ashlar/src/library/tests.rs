@@ -4,6 +4,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use lvm2::plan::logical::{NewVolume, create_volume};
 use lvm2::plan::size::SizeArgument;
+use lvm2::plan::{Change, GroupChange};
 
 use super::open;
 use crate::Kind;
@@ -38,6 +39,8 @@ fn volumes_are_read_as_files() {
     let mut end = Vec::new();
     other.read_to_end(&mut end).expect("reads");
     assert_eq!(end, whole[whole.len() - 7..]);
+    other.seek(SeekFrom::End(10)).expect("may be behind it");
+    assert_eq!(other.read(&mut piece).expect("nothing is there"), 0);
     let error = other
         .seek(SeekFrom::Current(-i64::MAX))
         .expect_err("before it");
@@ -104,6 +107,15 @@ fn groups_are_changed() {
         })
         .expect_err("it exists");
     assert_eq!(error.kind(), Kind::Refused, "{error}");
+    let error = storage
+        .change("a test", "vg0", |vg, _| {
+            Ok(Change {
+                groups: vec![GroupChange::Erase(vg.clone())],
+                ..Change::default()
+            })
+        })
+        .expect_err("the group is not changed here");
+    assert_eq!(error.kind(), Kind::Unsupported, "{error}");
     let _owned = group.writable().expect("is free");
     let error = storage
         .change("a test", "vg0", |vg, who| {

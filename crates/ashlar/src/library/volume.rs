@@ -74,8 +74,14 @@ impl Volume {
 
     /// Ends the use; what was written is durable when this returns without an error.
     pub fn close(self) -> Result<()> {
-        let Self { blocking, used, .. } = self;
-        drop(blocking);
+        let Self {
+            blocking,
+            device,
+            used,
+            ..
+        } = self;
+        // A mirror ends with its last device, and may write until then: before the locks go.
+        drop((blocking, device));
         used.map_or(Ok(()), Use::close)
     }
 
@@ -89,6 +95,9 @@ impl Volume {
 impl Read for Volume {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.available(into.len());
+        if count == 0 {
+            return Ok(0);
+        }
         self.read_at(&mut into[..count], self.position)?;
         self.position += count as u64;
         Ok(count)
@@ -99,6 +108,9 @@ impl Write for Volume {
     /// Stores what fits; at the end of the volume that is nothing.
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         let count = self.available(from.len());
+        if count == 0 {
+            return Ok(0);
+        }
         self.write_at(&from[..count], self.position)?;
         self.position += count as u64;
         Ok(count)

@@ -57,7 +57,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
                 return Err(Error::failed(format!(
                     "{first} is a snapshot of {}, and {second} one of {}: nothing is known of \
                      where they differ",
-                    one.origin, other.origin
+                    one.origin_name, other.origin_name
+                )));
+            }
+            if one.size != other.size {
+                return Err(Error::failed(format!(
+                    "{first} has {} bytes, and {second} {}: {} has grown in between",
+                    one.size, other.size, one.origin_name
                 )));
             }
             Difference {
@@ -67,7 +73,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             }
         }
     };
-    let other = second.unwrap_or(&found.origin);
+    let other = second.unwrap_or(&found.origin_name);
     if arguments.has(&JSON) {
         json(session, (first, other), &found)
     } else {

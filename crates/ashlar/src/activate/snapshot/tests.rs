@@ -1,7 +1,8 @@
 //! The golden snapshots: read, invalid, damaged, being merged, and with a disk away.
 
 use super::super::tests::{activate, checksum, manifest};
-use crate::activate::{MissingPolicy, Options};
+use crate::activate::{Activator, MissingPolicy, Options};
+use crate::host::Host;
 use crate::scan::Scan;
 use crate::tests::fixture::Folder;
 use crate::{Kind, Result};
@@ -80,6 +81,11 @@ fn a_merging_origin_is_read() {
         golden("snap1")
     );
     assert_eq!(content(&scan, "snap2").expect("is served"), golden("snap2"));
+    let host = Host::without_config();
+    let (group, lv) = scan.find_volume("vg0/snap2").expect("is there");
+    let difference = Activator::new(&scan, &host).difference(group, lv);
+    let error = difference.expect_err("the origin is seen through another one");
+    assert_eq!(error.kind(), Kind::Refused, "{error}");
     let error = content(&scan, "snap1").expect_err("is being merged");
     assert_eq!(error.kind(), Kind::Refused, "{error}");
     folder.write(DISK, STORE + 4, &[0]);
