@@ -30,6 +30,7 @@ mod permit;
 mod snapshot;
 
 pub use access::decide;
+pub(crate) use access::stack;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use activator::{MirrorStart, RunningMirror};
 pub(crate) use devices::PvDevices;

@@ -19,9 +19,10 @@ use crate::{Error, Kind, Result};
 /// Fails where `access` to the volume is not allowed.
 pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> Result<()> {
     let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+    let relations = Relations::of(&group.model);
     if access == Access::ReadOnly {
-        let snapshot = Relations::of(&group.model).seen_through(&group.model, lv);
-        let active = snapshot.and_then(|_| active_part(group, lv, host));
+        let snapshot = relations.seen_through(&group.model, lv);
+        let active = snapshot.and_then(|_| active_part(group, &relations, lv, host));
         return active.map_or(Ok(()), |kernel_name| {
             let what = format!(
                 "{name} is not read here: what differs between it and its origin changes while \
@@ -37,16 +38,16 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
     if let Some(why) = group.restrictions.iter().find_map(reason) {
         return refuse(why);
     }
-    match active_part(group, lv, host) {
+    match active_part(group, &relations, lv, host) {
         Some(kernel_name) => refuse(format!("the kernel has it active as {kernel_name}")),
         None => Ok(()),
     }
 }
 
 /// What the kernel calls the volume, or one that it stands on, if it has it active.
-fn active_part(group: &FoundVg, lv: LvId, host: &Host) -> Option<String> {
+fn active_part(group: &FoundVg, relations: &Relations, lv: LvId, host: &Host) -> Option<String> {
     let active = host.sysfs.kernel_lvs();
-    let needed = stack(&group.model, lv);
+    let needed = stack(&group.model, relations, lv);
     let held = active.into_iter().find(|active| {
         let mut volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
         active.group == group.uuid && volumes.any(|uuid| uuid == active.volume)

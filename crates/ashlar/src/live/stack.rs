@@ -2,56 +2,55 @@
 //!
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
-use dm::table::DEPTH_MAX;
 use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, VolumeGroup};
+
+use crate::activate::stack;
 
 /// A volume of a version of a group.
 pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
 
-/// Whether two versions put the same bytes of a volume into the same places, and keep them alike.
+/// Whether two versions put the same bytes of a volume into the same places, and keep them alike:
+/// every volume that the one stands on is in the other, and stands on the same.
 pub(super) fn is_same(one: Standing<'_>, other: Standing<'_>) -> bool {
-    let seen = |(vg, lv): Standing<'_>| {
-        let snapshot = Relations::of(vg).seen_through(vg, lv);
-        snapshot.map(|snapshot| [snapshot.origin, snapshot.cow])
+    let (before, after) = (Relations::of(one.0), Relations::of(other.0));
+    let through = |(vg, lv): Standing<'_>, relations: &Relations| {
+        let snapshot = relations.seen_through(vg, lv)?;
+        Some([snapshot.origin, snapshot.cow].map(|part| vg.lv(part).uuid))
     };
-    let through = match (seen(one), seen(other)) {
-        (None, None) => true,
-        (Some(before), Some(after)) => before.into_iter().zip(after).all(|(before, after)| {
-            one.0.lv(before).uuid == other.0.lv(after).uuid
-                && same((one.0, before), (other.0, after), 0)
-        }),
-        _ => false,
+    let is_there = |lv: LvId| {
+        let there = other.0.lv_by_uuid(&one.0.lv(lv).uuid);
+        there.is_some_and(|there| same((one.0, lv), (other.0, there)))
     };
-    through && same(one, other, 0)
+    through(one, &before) == through(other, &after)
+        && stack(one.0, &before, one.1).into_iter().all(is_there)
 }
 
 /// Whether the volume, or one that it stands on, is a mirror.
 pub(super) fn has_mirror(vg: &VolumeGroup, lv: LvId) -> bool {
-    mirrored(vg, lv, 0)
+    let is_mirror = |segment: &Segment| matches!(segment.kind, SegmentType::Mirror(_));
+    let all = stack(vg, &Relations::of(vg), lv);
+    all.into_iter()
+        .any(|lv| vg.lv(lv).segments.iter().any(is_mirror))
 }
 
-fn same((old_vg, old): Standing<'_>, (new_vg, new): Standing<'_>, depth: u32) -> bool {
+/// Whether a volume has the same segments, over volumes and disks of the same UUIDs.
+fn same((old_vg, old): Standing<'_>, (new_vg, new): Standing<'_>) -> bool {
     let (before, after) = (&old_vg.lv(old).segments, &new_vg.lv(new).segments);
-    // Deeper ones are not activated.
-    depth > DEPTH_MAX
-        || (before.len() == after.len()
-            && before
-                .iter()
-                .zip(after)
-                .all(|(before, after)| same_segment((old_vg, before), (new_vg, after), depth)))
+    before.len() == after.len()
+        && before
+            .iter()
+            .zip(after)
+            .all(|(before, after)| same_segment((old_vg, before), (new_vg, after)))
 }
 
 fn same_segment(
     (old_vg, before): (&VolumeGroup, &Segment),
     (new_vg, after): (&VolumeGroup, &Segment),
-    depth: u32,
 ) -> bool {
     if (before.start, before.length) != (after.start, after.length) {
         return false;
     }
-    let below = |old: LvId, new: LvId| {
-        old_vg.lv(old).uuid == new_vg.lv(new).uuid && same((old_vg, old), (new_vg, new), depth + 1)
-    };
+    let below = |old: LvId, new: LvId| old_vg.lv(old).uuid == new_vg.lv(new).uuid;
     let areas = |before: &[Area], after: &[Area]| {
         let place = |(before, after): (&Area, &Area)| match (*before, *after) {
             (Area::Pv { pv: old, start }, Area::Pv { pv: new, start: at }) => {
@@ -82,20 +81,6 @@ fn same_segment(
         // Of what is not served nobody knows: better one exchange too many.
         _ => false,
     }
-}
-
-fn mirrored(vg: &VolumeGroup, lv: LvId, depth: u32) -> bool {
-    let below = |area: &Area| match area {
-        Area::Lv { lv, .. } => mirrored(vg, *lv, depth + 1),
-        Area::Pv { .. } => false,
-    };
-    let mut segments = vg.lv(lv).segments.iter();
-    depth <= DEPTH_MAX
-        && segments.any(|segment| match &segment.kind {
-            SegmentType::Mirror(_) => true,
-            SegmentType::Striped(striped) => striped.areas.iter().any(below),
-            _ => false,
-        })
 }
 
 #[cfg(test)]

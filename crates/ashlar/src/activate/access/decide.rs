@@ -47,7 +47,7 @@ pub fn decide(vg: &VolumeGroup, group: &str, lv: LvId, access: Access) -> Result
 pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition>)> {
     let relations = Relations::of(vg);
     let mut found = Vec::new();
-    for at in stack(vg, lv) {
+    for at in stack(vg, &relations, lv) {
         let mut all = Vec::new();
         of_content(vg, at, &mut all);
         of_uses(vg, &relations, at, &mut all);
@@ -61,10 +61,10 @@ pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition
 }
 
 /// The volume and everything that it stands on, each once; of a snapshot that is its origin, too.
-pub(in crate::activate) fn stack(vg: &VolumeGroup, lv: LvId) -> Vec<LvId> {
+pub(crate) fn stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
     let mut seen = vec![false; vg.lv_slots()];
     let mut open = Vec::new();
-    if let Some(snapshot) = Relations::of(vg).seen_through(vg, lv) {
+    if let Some(snapshot) = relations.seen_through(vg, lv) {
         open.extend([snapshot.cow, snapshot.origin]);
     }
     open.push(lv);

@@ -9,7 +9,8 @@ mod condition;
 mod decide;
 
 pub use decide::decide;
-pub(super) use decide::{not_yet, stack};
+pub(super) use decide::not_yet;
+pub(crate) use decide::stack;
 
 #[cfg(test)]
 mod tests;
