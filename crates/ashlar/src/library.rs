@@ -204,10 +204,7 @@ impl Group {
     pub fn volume(&self, name: &str) -> Result<Volume> {
         let Seen { host, scan, .. } = &*self.storage.seen;
         let group = self.found();
-        let lv = group.model.lv_by_name(name).ok_or_else(|| {
-            let what = format!("Failed to find logical volume \"{}/{name}\"", group.name);
-            Error::new(Kind::NotFound, what)
-        })?;
+        let lv = group.find_lv(name)?;
         let activated = Activator::new(scan, host).activate(group, lv, Options::default())?;
         Volume::new(Arc::new(activated.volume), activated.gaps, None)
     }

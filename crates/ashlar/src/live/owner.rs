@@ -9,7 +9,7 @@ use block::file::LockMode;
 use block::{BlockingDevice, Device};
 use dm::volume::{Access, Volume};
 use lvm2::Uuid;
-use lvm2::model::{LvId, VolumeGroup};
+use lvm2::model::VolumeGroup;
 
 use crate::activate::{
     Activator, MetadataUpdater, MissingPolicy, Options, PvDevices, RunningMirror,
@@ -208,13 +208,7 @@ impl Owner {
     pub(super) fn open(&mut self, name: &str, missing: MissingPolicy) -> Result<usize> {
         self.require_in_place()?;
         let group = self.group()?;
-        let lv: LvId = group.model.lv_by_name(name).ok_or_else(|| {
-            let what = format!(
-                "Failed to find logical volume \"{}/{name}\"; see lvs -a {}",
-                group.name, group.name
-            );
-            Error::new(Kind::NotFound, what)
-        })?;
+        let lv = group.find_lv(name)?;
         let volume = group.model.lv(lv);
         let uuid = volume.uuid;
         let access = if volume.is_writable() {

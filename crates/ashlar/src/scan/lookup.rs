@@ -97,14 +97,19 @@ impl Scan {
             Error::new(Kind::NotFound, what)
         })?;
         let group = self.find_group(&group)?;
-        let id = group.model.lv_by_name(&volume).ok_or_else(|| {
-            let what = format!(
-                "Failed to find logical volume \"{}/{volume}\"; see lvs -a {}",
-                group.name, group.name
-            );
+        Ok((group, group.find_lv(&volume)?))
+    }
+}
+
+impl FoundVg {
+    /// The volume of this name, without the group's.
+    pub fn find_lv(&self, name: &str) -> Result<LvId> {
+        self.model.lv_by_name(name).ok_or_else(|| {
+            let group = &self.name;
+            let what =
+                format!("Failed to find logical volume \"{group}/{name}\"; see lvs -a {group}");
             Error::new(Kind::NotFound, what)
-        })?;
-        Ok((group, id))
+        })
     }
 }
 
