@@ -32,7 +32,7 @@ fn main() {
             "striped 4",
             volume(Piece::striped(SIZE, 64 << 10, legs.to_vec())),
         ),
-        ("home", Arc::new(home)),
+        ("home", Arc::new(home.face(0).expect("its only one"))),
     ];
     println!("{:>10} {:>10} {:>10}", "", "depth 1", "depth 32");
     let mut best = [[f64::INFINITY; 2]; 4];

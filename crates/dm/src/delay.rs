@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use block::{Completion, Info, Operation, Request};
 
+use crate::Result;
 use crate::machine::sealed::Sealed;
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::{Event, Face, Machine, Step, Steps};
 
 /// How late answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,28 +127,39 @@ impl Machine for Delay {
     type Control = Slowness;
     type Status = Slowness;
     type Notice = Infallible;
+    type Config = Slowness;
 
-    fn info(&self, legs: &[Info]) -> Info {
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
         let mut info = legs[0].clone();
         info.name.clone_from(&self.name);
-        info
+        let extents_of_leg = Some(0);
+        vec![Some(Face {
+            info,
+            extents_of_leg,
+        })]
     }
 
-    fn extents_of_leg(&self) -> Option<usize> {
-        Some(0)
+    fn foresee(&self, _: &Slowness, legs: &[Info]) -> Result<Vec<Option<Face>>> {
+        Ok(self.faces(legs))
     }
 
     fn status(&self) -> Slowness {
         self.slowness
     }
 
-    fn event(&mut self, event: Event<Slowness>, now: Duration, steps: &mut Steps<Infallible>) {
+    fn event(
+        &mut self,
+        event: Event<Slowness, Slowness>,
+        now: Duration,
+        steps: &mut Steps<Infallible>,
+    ) {
         match event {
             Event::Start => steps.push(Step::Started(Ok(()))),
-            Event::Request(request) => self.request(request, now, steps),
+            Event::Request { request, .. } => self.request(request, now, steps),
             Event::Answer { answer, .. } => self.answer(answer, steps),
             Event::Timer(key) => self.timer(key as usize, steps),
             Event::Suspend => self.end(Step::Suspended, steps),
+            Event::Reload(slowness) => self.slowness = slowness,
             Event::Resume => {}
             Event::Control { id, control } => {
                 self.slowness = control;

@@ -7,10 +7,11 @@
 //!
 //! ```text
 //!   Start ──▸ Started       its state is loaded from its legs, or cannot be
-//!   Request ─▸ Done         once per request, now or later
+//!   Request ─▸ Done         once per request to a face, now or later
 //!   Sub ─────▸ Answer       once per request to a leg
 //!   Timer ───▸ Timer        once, not before its time
 //!   Suspend ─▸ Suspended    all requests and all I/O of its own have ended
+//!   Reload                  after Suspended only: it is made of something else from now on
 //!   Resume                  after Suspended only
 //!   Control ─▸ Obeyed       an order of whoever looks after it
 //!              Notice       is told to whoever looks after it, who may answer with an order
@@ -21,6 +22,11 @@
 //! needs no step. Requests reach the machine only between `Started` and `Suspend`, and between
 //! `Resume` and the next `Suspend` or `Stop`; those in flight are answered before `Suspended` and
 //! `Stopped`. The list of events is closed: a machine that seems to need another one is two.
+//!
+//! One state may have many devices: an origin and its snapshots, a pool and its volumes. Each is a
+//! face of the machine, known by its number. Which faces there are, and what they say about
+//! themselves, follows from what the machine is made of, and changes with it ([`Event::Reload`]):
+//! a number means the same face as long as that is there.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -38,14 +44,20 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     type Status: Debug + Send;
     /// What it tells by itself.
     type Notice: Debug + Send;
+    /// What it is made of.
+    type Config: Debug + Send;
 
-    /// What the device says about itself, given its legs. Called once, after it started.
-    fn info(&self, legs: &[Info]) -> Info;
+    /// Its faces by their numbers, on legs that say `legs` of themselves; called when it has
+    /// started.
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>>;
 
-    /// The leg whose extents are those of the device, byte by byte; `None`: all is data.
-    fn extents_of_leg(&self) -> Option<usize> {
-        None
-    }
+    /// The faces that it has after a [`Event::Reload`] with `config`, on legs that say `legs`.
+    /// Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// It cannot become this while it runs; the reason and the remedy.
+    fn foresee(&self, config: &Self::Config, legs: &[Info]) -> crate::Result<Vec<Option<Face>>>;
 
     /// How it is. Changes nothing.
     fn status(&self) -> Self::Status;
@@ -53,7 +65,7 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     /// Takes an event at `now`, the time since some moment before the start, and asks for steps.
     fn event(
         &mut self,
-        event: Event<Self::Control>,
+        event: Event<Self::Control, Self::Config>,
         now: Duration,
         steps: &mut Steps<Self::Notice>,
     );
@@ -65,13 +77,27 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// What happens to a machine that takes orders `C`.
+/// One of the devices that a machine is.
+#[derive(Debug, Clone)]
+pub struct Face {
+    /// What it says about itself.
+    pub info: Info,
+    /// The leg whose extents are its own, byte by byte; `None`: all is data.
+    pub extents_of_leg: Option<usize>,
+}
+
+/// What happens to a machine that takes orders `C` and is made of what `F` says.
 #[derive(Debug)]
-pub enum Event<C> {
+pub enum Event<C, F> {
     /// First of all: load what there is to load.
     Start,
-    /// Somebody asks the device. The tag is unique while the request is in flight.
-    Request(Request),
+    /// Somebody asks a face that is there, within its size.
+    Request {
+        /// Its number.
+        face: usize,
+        /// The tag is unique among all faces while the request is in flight.
+        request: Request,
+    },
     /// A leg answered a [`Step::Sub`].
     Answer {
         /// The leg.
@@ -83,6 +109,10 @@ pub enum Event<C> {
     Timer(u64),
     /// End what is in flight and begin nothing.
     Suspend,
+    /// It is made of this from now on, which [`Machine::foresee`] allowed, and its legs are others
+    /// with the same numbers. It keeps what it knows. What follows for its legs waits for
+    /// [`Event::Resume`]: nothing is asked of them before.
+    Reload(F),
     /// Go on.
     Resume,
     /// An order of whoever looks after the device.

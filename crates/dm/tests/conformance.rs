@@ -180,9 +180,10 @@ fn delay() {
     for slowness in [Slowness::default(), slow] {
         let machine = Delay::new("delay", slowness);
         let home = Home::start("delay", machine, vec![disk("a")], limit).expect("starts");
-        check(&home, 8);
+        let face = home.face(0).expect("its only one");
+        check(&face, 8);
         let areas = vec![
-            Area::device(Arc::new(home), MIB),
+            Area::device(Arc::new(face), MIB),
             Area::device(disk("b"), 0),
         ];
         let pieces = vec![Piece::striped(2 * MIB, 64 * KIB, areas)];
@@ -230,6 +231,7 @@ fn mirrors() {
         config.clean_after = Duration::from_millis(1);
         let machine = Mirror::new(config, &infos).expect("well formed");
         let home = Home::start("mirror", machine, devices, limit).expect("starts");
-        check(&home, 20 + count as u64);
+        let face = home.face(0).expect("its only one");
+        check(&face, 20 + count as u64);
     }
 }

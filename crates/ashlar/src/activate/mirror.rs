@@ -93,7 +93,8 @@ impl Builder<'_> {
             images,
             home: home.clone(),
         });
-        Ok(Piece::linear(len, Arc::new(home), 0))
+        let face = home.face(0).expect("a mirror has one face");
+        Ok(Piece::linear(len, Arc::new(face), 0))
     }
 
     fn home(

@@ -11,14 +11,21 @@ use crate::machine::{Event, Machine, Step, Steps};
 const MS: Duration = Duration::from_millis(1);
 
 /// The steps of an event.
-fn tell(delay: &mut Delay, event: Event<Slowness>, now: Duration) -> Vec<Step<Infallible>> {
+fn tell(
+    delay: &mut Delay,
+    event: Event<Slowness, Slowness>,
+    now: Duration,
+) -> Vec<Step<Infallible>> {
     let mut steps = Steps::default();
     delay.event(event, now, &mut steps);
     std::iter::from_fn(|| steps.pop()).collect()
 }
 
-fn read(tag: u64, len: usize) -> Event<Slowness> {
-    Event::Request(Request::read(tag, 0, Buffer::zeroed(len)))
+fn read(tag: u64, len: usize) -> Event<Slowness, Slowness> {
+    Event::Request {
+        face: 0,
+        request: Request::read(tag, 0, Buffer::zeroed(len)),
+    }
 }
 
 /// A request waits for its latency, goes to the leg, and its answer is the leg's.
@@ -46,7 +53,14 @@ fn latency_comes_first() {
     let steps = tell(&mut delay, event, 5 * MS);
     assert!(matches!(&steps[..], [Step::Done(answer)] if answer.tag == 7));
     let flush = Request::bare(8, Operation::Flush, Range::EMPTY);
-    let steps = tell(&mut delay, Event::Request(flush), 5 * MS);
+    let steps = tell(
+        &mut delay,
+        Event::Request {
+            face: 0,
+            request: flush,
+        },
+        5 * MS,
+    );
     assert!(
         matches!(steps[..], [Step::Sub { .. }]),
         "no latency, no wait"

@@ -1,25 +1,32 @@
-//! The device that a home makes of a machine.
+//! A machine at home, and how it is told to rest, to become something else, and to go on.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use block::{Device, Driver, Extent, Info, Queue, Range};
+use block::Device;
 
-use super::home_queue::HomeQueue;
+use super::face_device::FaceDevice;
 use super::messages::{Inbox, Message};
-use super::runner::{Runner, Started};
-use crate::machine::Machine;
+use super::runner::Runner;
+use crate::machine::{Face, Machine};
 use crate::{Error, Kind, Result};
 
 /// A machine with its legs on a thread of its own. Clones share it; the machine is stopped when
-/// the last clone and the last queue are gone.
+/// the last clone, the last device of a face and the last queue are gone.
 pub struct Home<M: Machine> {
     handle: Arc<Handle<M>>,
-    info: Info,
+    faces: Arc<[Option<Face>]>,
     legs: Arc<[Arc<dyn Device>]>,
-    extents_of_leg: Option<usize>,
+}
+
+/// A home as it will be ([`Home::prepare`]). Dropped, it leaves no trace.
+#[must_use]
+pub struct Prepared<M: Machine> {
+    home: Home<M>,
+    number: u64,
 }
 
 /// Handles a machine's notices, on the home's thread: it must not wait for anything there.
@@ -34,6 +41,8 @@ pub struct Controller<M: Machine> {
 pub(super) struct Handle<M: Machine> {
     pub(super) inbox: Arc<Inbox<M>>,
     pub(super) name: String,
+    /// Numbers what is prepared.
+    prepared: AtomicU64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -75,18 +84,52 @@ impl<M: Machine> Home<M> {
         let handle = Arc::new(Handle {
             inbox,
             name,
+            prepared: AtomicU64::new(0),
             thread: Mutex::new(Some(thread)),
         });
-        let Started {
-            info,
-            extents_of_leg,
-        } = handle.wait(&started, limit)?;
+        let faces = handle.wait(&started, limit)?.into();
         Ok(Self {
             handle,
-            info,
+            faces,
             legs,
-            extents_of_leg,
         })
+    }
+
+    /// The device that the face with this number is, if there is one.
+    pub fn face(&self, number: usize) -> Option<FaceDevice<M>> {
+        let face = self.faces.get(number)?.clone()?;
+        let leg = face.extents_of_leg.map(|leg| Arc::clone(&self.legs[leg]));
+        let handle = Arc::clone(&self.handle);
+        Some(FaceDevice::new(handle, (number, face.info), leg))
+    }
+
+    /// Gets ready to be made of `config`, on `legs`, and changes nothing yet; at most for `limit`.
+    /// One such preparation is kept at a time: the last one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot become that while it runs, or a leg cannot be opened.
+    pub fn prepare(
+        &self,
+        config: M::Config,
+        legs: Vec<Arc<dyn Device>>,
+        limit: Duration,
+    ) -> Result<Prepared<M>> {
+        let number = self.handle.prepared.fetch_add(1, Ordering::Relaxed);
+        let (reply, replied) = sync_channel(1);
+        self.handle.send(Message::Prepare {
+            number,
+            config,
+            legs: legs.clone(),
+            reply,
+        })?;
+        let faces = self.handle.wait(&replied, limit)?.into();
+        let home = Self {
+            handle: Arc::clone(&self.handle),
+            faces,
+            legs: legs.into(),
+        };
+        Ok(Prepared { home, number })
     }
 
     /// Ends what is in flight and holds what comes in until [`Home::resume`]. If that takes more
@@ -133,35 +176,37 @@ impl<M: Machine> Clone for Home<M> {
     fn clone(&self) -> Self {
         Self {
             handle: Arc::clone(&self.handle),
-            info: self.info.clone(),
+            faces: Arc::clone(&self.faces),
             legs: Arc::clone(&self.legs),
-            extents_of_leg: self.extents_of_leg,
         }
     }
 }
 
-impl<M: Machine> Device for Home<M> {
-    fn info(&self) -> Info {
-        self.info.clone()
+impl<M: Machine> Prepared<M> {
+    /// The home as it will be. What its faces are asked before [`Prepared::reload`] is held, as the
+    /// home is suspended.
+    pub fn home(&self) -> &Home<M> {
+        &self.home
     }
 
-    fn open_queue(&self, driver: &Driver) -> block::Result<Box<dyn Queue>> {
-        let handle = Arc::clone(&self.handle);
-        Ok(Box::new(HomeQueue::new(handle, self.info.clone(), driver)))
+    /// The home, which is suspended, becomes what it was prepared for, and stays suspended.
+    ///
+    /// # Errors
+    ///
+    /// It is not suspended, something else was prepared since, or it has ended; it is as it was.
+    pub fn reload(self, limit: Duration) -> Result<Home<M>> {
+        let (reply, replied) = sync_channel(1);
+        let handle = &self.home.handle;
+        handle.send(Message::Reload(self.number, reply))?;
+        handle.wait(&replied, limit)?;
+        Ok(self.home.clone())
     }
+}
 
-    fn extents(&self, range: Range, count_max: usize) -> block::Result<Vec<Extent>> {
-        if range.end() > self.info.size {
-            let what = format!("{}: {range:?} lies outside", self.info.name);
-            return Err(block::Error::new(block::Kind::InvalidRequest, what));
-        }
-        match self.extents_of_leg {
-            Some(leg) => self.legs[leg].extents(range, count_max),
-            None => Ok(vec![Extent {
-                len: range.len(),
-                kind: block::ExtentKind::Data,
-            }]),
-        }
+impl<M: Machine> Drop for Prepared<M> {
+    fn drop(&mut self) {
+        let forget = Message::Forget(self.number);
+        self.home.handle.inbox.send(&mut vec![forget]);
     }
 }
 

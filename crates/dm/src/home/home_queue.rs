@@ -16,6 +16,7 @@ pub const DEPTH_MAX: usize = 256;
 
 pub(super) struct HomeQueue<M: Machine> {
     handle: Arc<Handle<M>>,
+    face: usize,
     info: Info,
     outbox: Arc<Outbox>,
     /// Requests that go to the home with the next poll.
@@ -29,9 +30,14 @@ pub(super) struct HomeQueue<M: Machine> {
 }
 
 impl<M: Machine> HomeQueue<M> {
-    pub(super) fn new(handle: Arc<Handle<M>>, info: Info, driver: &Driver) -> Self {
+    pub(super) fn new(
+        handle: Arc<Handle<M>>,
+        (face, info): (usize, Info),
+        driver: &Driver,
+    ) -> Self {
         Self {
             handle,
+            face,
             info,
             outbox: Outbox::new(driver.waker()),
             outgoing: Vec::new(),
@@ -49,7 +55,12 @@ impl<M: Machine> HomeQueue<M> {
             };
             self.forwarded += 1;
             let from = Arc::clone(&self.outbox);
-            self.outgoing.push(Message::Request { from, request });
+            let face = self.face;
+            self.outgoing.push(Message::Request {
+                from,
+                face,
+                request,
+            });
         }
         self.handle.inbox.send(&mut self.outgoing);
         for message in self.outgoing.drain(..) {

@@ -6,19 +6,34 @@ use std::collections::VecDeque;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use block::{Completion, Request, Waker};
+use block::{Completion, Device, Request, Waker};
 
 use crate::Result;
-use crate::machine::Machine;
+use crate::machine::{Face, Machine};
 
 /// Something asked of a home.
 pub(super) enum Message<M: Machine> {
-    /// A request, and where the answer goes.
-    Request { from: Arc<Outbox>, request: Request },
+    /// A request to a face, and where the answer goes.
+    Request {
+        from: Arc<Outbox>,
+        face: usize,
+        request: Request,
+    },
     /// The queue with this outbox goes away: what is held for it is answered.
     Abandon(Arc<Outbox>),
     /// Let nothing through, and say when all has ended.
     Suspend(SyncSender<Result<()>>),
+    /// Get ready to be made of something else, and say what the faces are then.
+    Prepare {
+        number: u64,
+        config: M::Config,
+        legs: Vec<Arc<dyn Device>>,
+        reply: SyncSender<Result<Vec<Option<Face>>>>,
+    },
+    /// Do not become what this number was given for.
+    Forget(u64),
+    /// Become what this number was given for.
+    Reload(u64, SyncSender<Result<()>>),
     /// Let requests through again.
     Resume,
     /// An order, and who waits until it is obeyed.

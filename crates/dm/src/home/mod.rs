@@ -18,12 +18,14 @@
 //!
 //! Costs: two thread switches per request at depth 1, shared by all requests of a batch.
 
+mod face_device;
 mod home_device;
 mod home_queue;
 mod messages;
 mod runner;
 
-pub use home_device::{Controller, Home, NoticeHandler};
+pub use face_device::FaceDevice;
+pub use home_device::{Controller, Home, NoticeHandler, Prepared};
 pub use home_queue::DEPTH_MAX;
 
 #[cfg(test)]

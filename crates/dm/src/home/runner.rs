@@ -12,19 +12,19 @@ use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 use super::home_device::{Controller, NoticeHandler};
 use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::admit::admit;
+use crate::machine::{Event, Face, Machine, Step, Steps};
 use crate::{Error, Kind, Result};
 
-/// What is known of a machine that has started.
-pub(super) struct Started {
-    pub(super) info: Info,
-    pub(super) extents_of_leg: Option<usize>,
-}
+/// The faces of a machine, by their numbers.
+type Faces = Vec<Option<Face>>;
 
 pub(super) struct Runner<M: Machine> {
     name: String,
     machine: M,
     leg_infos: Vec<Info>,
+    faces: Faces,
+    prepared: Option<Prepared<M::Config>>,
     inbox: Arc<Inbox<M>>,
     driver: Driver,
     origin: Instant,
@@ -36,7 +36,7 @@ pub(super) struct Runner<M: Machine> {
     tickets: Vec<Option<Ticket>>,
     idle_tickets: Vec<usize>,
     /// Requests that came while none may reach the machine.
-    held: VecDeque<(Arc<Outbox>, Request)>,
+    held: VecDeque<Held>,
     /// Outboxes that got their first answer in this turn.
     filled: Vec<Arc<Outbox>>,
     /// Who waits until orders are obeyed, by the number of the order.
@@ -51,7 +51,7 @@ pub(super) struct Runner<M: Machine> {
 
 /// What the machine is doing.
 enum Phase {
-    Starting(SyncSender<Result<Started>>),
+    Starting(SyncSender<Result<Faces>>),
     Running,
     /// Somebody waits for it to be suspended; or no longer, and wants it resumed.
     Suspending(Option<SyncSender<Result<()>>>),
@@ -73,6 +73,22 @@ struct Ticket {
     tag: u64,
 }
 
+/// A request that waits.
+struct Held {
+    from: Arc<Outbox>,
+    face: usize,
+    request: Request,
+}
+
+/// What a machine is ready to become.
+struct Prepared<C> {
+    number: u64,
+    config: C,
+    legs: Vec<Leg>,
+    leg_infos: Vec<Info>,
+    faces: Faces,
+}
+
 impl<M: Machine> Runner<M> {
     /// Runs `machine` until it is stopped; the first of `hear` hears whether it could be started,
     /// the second one its notices.
@@ -81,18 +97,14 @@ impl<M: Machine> Runner<M> {
         machine: M,
         legs: &[Arc<dyn Device>],
         inbox: Arc<Inbox<M>>,
-        hear: (SyncSender<Result<Started>>, NoticeHandler<M>),
+        hear: (SyncSender<Result<Faces>>, NoticeHandler<M>),
     ) {
         let (started, handler) = hear;
         let opened = Driver::new().and_then(|driver| {
-            let open = |leg: &Arc<dyn Device>| {
-                let queue = leg.open_queue(&driver)?;
-                Ok(Leg { queue, out: 0 })
-            };
-            let legs = legs.iter().map(open).collect::<block::Result<Vec<Leg>>>()?;
+            let legs = open(legs, &driver)?;
             Ok((driver, legs))
         });
-        let (driver, open) = match opened {
+        let (driver, opened) = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 inbox.close();
@@ -106,12 +118,14 @@ impl<M: Machine> Runner<M> {
             machine,
             handler,
             controller: Controller::new(Arc::clone(&inbox)),
-            leg_infos: legs.iter().map(|leg| leg.info()).collect(),
+            leg_infos: infos(legs),
+            faces: Vec::new(),
+            prepared: None,
             inbox,
             driver,
             origin: Instant::now(),
             phase: Phase::Starting(started),
-            legs: open,
+            legs: opened,
             steps: Steps::default(),
             timers: BinaryHeap::new(),
             tickets: Vec::new(),
@@ -143,7 +157,7 @@ impl<M: Machine> Runner<M> {
     }
 
     /// Tells the machine an event and carries out what it asks for.
-    fn tell(&mut self, event: Event<M::Control>) {
+    fn tell(&mut self, event: Event<M::Control, M::Config>) {
         let now = self.origin.elapsed();
         self.machine.event(event, now, &mut self.steps);
         while let Some(step) = self.steps.pop() {
@@ -187,13 +201,11 @@ impl<M: Machine> Runner<M> {
         let Phase::Starting(waiter) = std::mem::replace(&mut self.phase, after) else {
             panic!("a machine starts once");
         };
-        let result = match result {
-            Ok(()) => Ok(Started {
-                info: self.machine.info(&self.leg_infos),
-                extents_of_leg: self.machine.extents_of_leg(),
-            }),
-            Err(error) => Err(Error::device(self.name.clone(), error)),
-        };
+        let result = result.map_err(|error| Error::device(self.name.clone(), error));
+        let result = result.map(|()| {
+            self.faces = self.machine.faces(&self.leg_infos);
+            self.faces.clone()
+        });
         // Nobody listens any more if a stop is on its way.
         let _ = waiter.send(result);
     }
@@ -238,17 +250,26 @@ impl<M: Machine> Runner<M> {
 
     fn take_message(&mut self, message: Message<M>) {
         match message {
-            Message::Request { from, request } => {
+            Message::Request {
+                from,
+                face,
+                request,
+            } => {
+                let held = Held {
+                    from,
+                    face,
+                    request,
+                };
                 if matches!(self.phase, Phase::Running) && self.held.is_empty() {
-                    self.request(from, request);
+                    self.request(held);
                 } else {
-                    self.held.push_back((from, request));
+                    self.held.push_back(held);
                 }
             }
             Message::Abandon(outbox) => {
                 let (gone, held) = std::mem::take(&mut self.held)
                     .into_iter()
-                    .partition(|(from, _)| Arc::ptr_eq(from, &outbox));
+                    .partition(|held| Arc::ptr_eq(&held.from, &outbox));
                 self.held = held;
                 self.refuse(gone);
             }
@@ -260,6 +281,20 @@ impl<M: Machine> Runner<M> {
                     let what = format!("{} is not running, so it cannot be suspended", self.name);
                     let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
                 }
+            }
+            Message::Prepare {
+                number,
+                config,
+                legs,
+                reply,
+            } => {
+                let _ = reply.send(self.prepare(number, config, &legs));
+            }
+            Message::Forget(number) => {
+                self.prepared.take_if(|prepared| prepared.number == number);
+            }
+            Message::Reload(number, reply) => {
+                let _ = reply.send(self.reload(number));
             }
             Message::Resume => match &mut self.phase {
                 Phase::Suspending(waiter) => {
@@ -287,15 +322,71 @@ impl<M: Machine> Runner<M> {
         }
     }
 
-    fn request(&mut self, from: Arc<Outbox>, mut request: Request) {
+    /// Gets ready to be made of `config`; the faces that it has then.
+    fn prepare(
+        &mut self,
+        number: u64,
+        config: M::Config,
+        legs: &[Arc<dyn Device>],
+    ) -> Result<Faces> {
+        let leg_infos = infos(legs);
+        let faces = self.machine.foresee(&config, &leg_infos)?;
+        let legs = open(legs, &self.driver);
+        let legs = legs.map_err(|error| Error::device(self.name.clone(), error))?;
+        self.prepared = Some(Prepared {
+            number,
+            config,
+            legs,
+            leg_infos,
+            faces: faces.clone(),
+        });
+        Ok(faces)
+    }
+
+    fn reload(&mut self, number: u64) -> Result<()> {
+        let refuse = |why| Err(Error::new(Kind::Busy, format!("{}: {why}", self.name)));
+        if !matches!(self.phase, Phase::Suspended) {
+            return refuse("is not suspended, so it cannot become another one");
+        }
+        let Some(prepared) = self.prepared.take_if(|prepared| prepared.number == number) else {
+            return refuse("something else was prepared meanwhile");
+        };
+        assert!(
+            self.legs.iter().all(|leg| leg.out == 0),
+            "a suspended machine waits for nothing"
+        );
+        self.legs = prepared.legs;
+        self.leg_infos = prepared.leg_infos;
+        self.faces = prepared.faces;
+        self.tell(Event::Reload(prepared.config));
+        let is_idle = self.legs.iter().all(|leg| leg.out == 0);
+        assert!(is_idle, "a suspended machine asks for nothing");
+        Ok(())
+    }
+
+    /// Tells the machine a request, if it has the face that is asked and that may be asked this.
+    fn request(&mut self, held: Held) {
+        let Some(face) = self.faces.get(held.face).and_then(Option::as_ref) else {
+            return self.refuse([held].into());
+        };
+        let Held {
+            from,
+            face: number,
+            mut request,
+        } = held;
         let tag = request.tag;
+        // A face may have become smaller since the queue was opened.
+        if let Err(error) = admit(&face.info, &request) {
+            return self.put(&from, tag, request.complete(Err(error)));
+        }
         let key = self.idle_tickets.pop().unwrap_or_else(|| {
             self.tickets.push(None);
             self.tickets.len() - 1
         });
         self.tickets[key] = Some(Ticket { from, tag });
         request.tag = key as u64;
-        self.tell(Event::Request(request));
+        let face = number;
+        self.tell(Event::Request { face, request });
     }
 
     /// Lets through what was held, if that may be.
@@ -307,9 +398,9 @@ impl<M: Machine> Runner<M> {
             worked = true;
         }
         while matches!(self.phase, Phase::Running)
-            && let Some((from, request)) = self.held.pop_front()
+            && let Some(held) = self.held.pop_front()
         {
-            self.request(from, request);
+            self.request(held);
             worked = true;
         }
         worked
@@ -371,8 +462,8 @@ impl<M: Machine> Runner<M> {
     }
 
     /// Answers requests that no machine will see.
-    fn refuse(&mut self, requests: VecDeque<(Arc<Outbox>, Request)>) {
-        for (from, request) in requests {
+    fn refuse(&mut self, requests: VecDeque<Held>) {
+        for Held { from, request, .. } in requests {
             let tag = request.tag;
             let answer = request.complete(Err(gone(&self.name)));
             self.put(&from, tag, answer);
@@ -389,7 +480,15 @@ impl<M: Machine> Runner<M> {
             .into_iter()
             .chain(self.messages.drain(..));
         left.extend(messages.filter_map(|message| match message {
-            Message::Request { from, request } => Some((from, request)),
+            Message::Request {
+                from,
+                face,
+                request,
+            } => Some(Held {
+                from,
+                face,
+                request,
+            }),
             _ => None,
         }));
         self.refuse(left);
@@ -403,4 +502,16 @@ impl<M: Machine> Runner<M> {
         }
         self.deliver();
     }
+}
+
+fn infos(legs: &[Arc<dyn Device>]) -> Vec<Info> {
+    legs.iter().map(|leg| leg.info()).collect()
+}
+
+fn open(legs: &[Arc<dyn Device>], driver: &Driver) -> block::Result<Vec<Leg>> {
+    let open = |leg: &Arc<dyn Device>| {
+        let queue = leg.open_queue(driver)?;
+        Ok(Leg { queue, out: 0 })
+    };
+    legs.iter().map(open).collect()
 }

@@ -10,7 +10,7 @@ use block::{Buffer, Completion, Device, Driver, Error, Info, Kind, Queue, Reques
 use super::{DEPTH_MAX, Home};
 use crate::delay::{Delay, Slowness};
 use crate::machine::sealed::Sealed;
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::{Event, Face, Machine, Step, Steps};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const MS: Duration = Duration::from_millis(1);
@@ -28,9 +28,17 @@ fn late(read: Duration) -> Home<Delay> {
     home_of(Delay::new("late", slowness)).expect("starts")
 }
 
+fn one_face(legs: &[Info]) -> Vec<Option<Face>> {
+    let (info, extents_of_leg) = (legs[0].clone(), None);
+    vec![Some(Face {
+        info,
+        extents_of_leg,
+    })]
+}
+
 fn queue<M: Machine>(home: &Home<M>) -> (Driver, Box<dyn Queue>) {
     let driver = Driver::new().unwrap();
-    let queue = home.open_queue(&driver).unwrap();
+    let queue = home.face(0).unwrap().open_queue(&driver).unwrap();
     (driver, queue)
 }
 
@@ -111,19 +119,24 @@ impl Machine for Gate {
     type Control = ();
     type Status = usize;
     type Notice = Infallible;
+    type Config = ();
 
     fn status(&self) -> usize {
         self.held.len()
     }
 
-    fn info(&self, legs: &[Info]) -> Info {
-        legs[0].clone()
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
+        one_face(legs)
     }
 
-    fn event(&mut self, event: Event<()>, _now: Duration, steps: &mut Steps<Infallible>) {
+    fn foresee(&self, (): &(), legs: &[Info]) -> crate::Result<Vec<Option<Face>>> {
+        Ok(one_face(legs))
+    }
+
+    fn event(&mut self, event: Event<(), ()>, _now: Duration, steps: &mut Steps<Infallible>) {
         match event {
             Event::Start => steps.push(Step::Started(Ok(()))),
-            Event::Request(request) => self.held.push(request),
+            Event::Request { request, .. } => self.held.push(request),
             Event::Control { id, control: () } => {
                 self.is_open = true;
                 steps.push(Step::Obeyed { id, result: Ok(()) });
@@ -192,18 +205,23 @@ impl Machine for Broken {
     type Control = ();
     type Status = ();
     type Notice = Infallible;
+    type Config = ();
 
     fn status(&self) {}
 
-    fn info(&self, legs: &[Info]) -> Info {
-        legs[0].clone()
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
+        one_face(legs)
     }
 
-    fn event(&mut self, event: Event<()>, _now: Duration, steps: &mut Steps<Infallible>) {
+    fn foresee(&self, (): &(), legs: &[Info]) -> crate::Result<Vec<Option<Face>>> {
+        Ok(one_face(legs))
+    }
+
+    fn event(&mut self, event: Event<(), ()>, _now: Duration, steps: &mut Steps<Infallible>) {
         match event {
             Event::Start => steps.push(Step::Started(self.start.take().map_or(Ok(()), Err))),
-            Event::Request(request) if request.tag == 3 => panic!("this machine breaks"),
-            Event::Request(_) | Event::Control { .. } => {}
+            Event::Request { request, .. } if request.tag == 3 => panic!("this machine breaks"),
+            Event::Request { .. } | Event::Control { .. } => {}
             Event::Stop => steps.push(Step::Stopped),
             _ => unreachable!("nothing else happens in these tests"),
         }
@@ -242,4 +260,119 @@ fn orders_have_a_limit() {
     let home = home_of(Broken { start: None }).unwrap();
     let error = home.control((), MS).unwrap_err();
     assert_eq!(error.kind(), crate::Kind::TimedOut);
+}
+
+/// Parts of one leg, a face each; the size of each, if it is there.
+struct Parts(Vec<Option<u64>>);
+
+impl Parts {
+    fn faces_of(config: &[Option<u64>], legs: &[Info]) -> Vec<Option<Face>> {
+        let face = |size: &Option<u64>| {
+            Some(Face {
+                info: Info {
+                    size: (*size)?,
+                    ..legs[0].clone()
+                },
+                extents_of_leg: Some(0),
+            })
+        };
+        config.iter().map(face).collect()
+    }
+}
+
+impl Sealed for Parts {}
+
+/// Its answers are those of the leg, which holds the faces one behind the other, 4 KiB each.
+impl Machine for Parts {
+    type Control = ();
+    type Status = ();
+    type Notice = Infallible;
+    type Config = Vec<Option<u64>>;
+
+    fn status(&self) {}
+
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
+        Self::faces_of(&self.0, legs)
+    }
+
+    fn foresee(&self, config: &Self::Config, legs: &[Info]) -> crate::Result<Vec<Option<Face>>> {
+        if config.is_empty() {
+            return Err(crate::Error::new(crate::Kind::Busy, "it needs a face"));
+        }
+        Ok(Self::faces_of(config, legs))
+    }
+
+    fn event(
+        &mut self,
+        event: Event<(), Self::Config>,
+        _now: Duration,
+        steps: &mut Steps<Infallible>,
+    ) {
+        match event {
+            Event::Start => steps.push(Step::Started(Ok(()))),
+            Event::Request { face, mut request } => {
+                let range = request.range;
+                let start = range.start() + 4096 * face as u64;
+                request.range = block::Range::new(start, range.len());
+                steps.push(Step::Sub { leg: 0, request });
+            }
+            Event::Answer { answer, .. } => steps.push(Step::Done(answer)),
+            Event::Suspend => steps.push(Step::Suspended),
+            Event::Reload(config) => self.0 = config,
+            Event::Resume => {}
+            Event::Stop => steps.push(Step::Stopped),
+            Event::Timer(_) | Event::Control { .. } => unreachable!("it asked for none"),
+        }
+    }
+}
+
+fn ask<M: Machine>(home: &Home<M>, face: usize, start: u64) -> block::Result<u8> {
+    let face = home.face(face).expect("it is there");
+    let mut device = block::BlockingDevice::open(&face)?;
+    device
+        .read(block::Range::new(start, 512))
+        .map(|bytes| bytes[0])
+}
+
+/// Faces of one machine come, go and change their size while it is suspended; a queue that was
+/// opened before is held to what is there now.
+#[test]
+fn faces_come_and_go() {
+    let legs = |byte: u8| -> Vec<Arc<dyn Device>> {
+        vec![Arc::new(MemoryDevice::from_bytes(
+            "leg",
+            vec![byte; 1 << 20],
+        ))]
+    };
+    let old = Home::start("home", Parts(vec![Some(4096), Some(4096)]), legs(1), LIMIT).unwrap();
+    assert!(old.face(2).is_none());
+    assert_eq!(
+        [ask(&old, 0, 3584), ask(&old, 1, 0)].map(Result::unwrap),
+        [1, 1]
+    );
+    let error = old.prepare(Vec::new(), legs(2), LIMIT).err().unwrap();
+    assert_eq!(error.to_string(), "it needs a face");
+
+    let forgotten = old.prepare(vec![None], legs(3), LIMIT).unwrap();
+    let change = || vec![Some(512), None, Some(1024)];
+    let prepared = old.prepare(change(), legs(2), LIMIT).unwrap();
+    drop(forgotten);
+    let error = prepared.reload(LIMIT).err().unwrap();
+    assert_eq!(error.kind(), crate::Kind::Busy, "it is not suspended");
+    old.suspend(LIMIT).unwrap();
+    let replaced = old.prepare(vec![None], legs(3), LIMIT).unwrap();
+    let prepared = old.prepare(change(), legs(2), LIMIT).unwrap();
+    let error = replaced.reload(LIMIT).err().unwrap();
+    assert_eq!(error.kind(), crate::Kind::Busy, "another one is prepared");
+    let ahead = prepared.home().clone();
+    let new = prepared.reload(LIMIT).unwrap();
+    new.resume().unwrap();
+
+    assert_eq!(
+        [ask(&new, 0, 0), ask(&ahead, 2, 512)].map(Result::unwrap),
+        [2, 2]
+    );
+    assert!(new.face(1).is_none());
+    let kinds = [(0, 512), (1, 0)].map(|(face, at)| ask(&old, face, at).unwrap_err().kind());
+    assert_eq!(kinds, [Kind::InvalidRequest, Kind::Gone]);
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Mirror;
+use super::config::MirrorConfig;
 use super::health::ImageState;
 use super::primary::ImageOrder;
 use crate::machine;
@@ -73,7 +74,7 @@ pub enum LogHealth {
     Failed,
 }
 
-pub(super) type Event = machine::Event<Control>;
+pub(super) type Event = machine::Event<Control, MirrorConfig>;
 pub(super) type Step = machine::Step<Notice>;
 pub(super) type Steps = machine::Steps<Notice>;
 

@@ -15,8 +15,8 @@ use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
-use crate::machine::Machine;
 use crate::machine::sealed::Sealed;
+use crate::machine::{Face, Machine};
 use crate::{Error, Result};
 
 /// Memory for copies of what is written that is kept when nobody uses it, in bytes.
@@ -446,13 +446,7 @@ impl Mirror {
     }
 }
 
-impl Sealed for Mirror {}
-
-impl Machine for Mirror {
-    type Control = Control;
-    type Status = Status;
-    type Notice = Notice;
-
+impl Mirror {
     fn info(&self, devices: &[Info]) -> Info {
         let mut info = Info::new(self.config.name.clone(), self.config.size);
         let images = self.config.images.iter().filter_map(|image| image.device);
@@ -473,6 +467,27 @@ impl Machine for Mirror {
         info.read_only = self.config.access == Access::ReadOnly;
         info
     }
+}
+
+impl Sealed for Mirror {}
+
+impl Machine for Mirror {
+    type Control = Control;
+    type Status = Status;
+    type Notice = Notice;
+    type Config = MirrorConfig;
+
+    fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
+        vec![Some(Face {
+            info: self.info(devices),
+            extents_of_leg: None,
+        })]
+    }
+
+    fn foresee(&self, config: &MirrorConfig, _: &[Info]) -> Result<Vec<Option<Face>>> {
+        let what = format!("{}: stop it before it is changed", config.name);
+        Err(Error::new(crate::Kind::Busy, what))
+    }
 
     fn status(&self) -> Status {
         self.health()
@@ -481,16 +496,17 @@ impl Machine for Mirror {
     fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
         match event {
             Event::Start => self.start(steps),
-            Event::Request(request) if self.activation != Activation::Over => {
+            Event::Request { request, .. } if self.activation != Activation::Over => {
                 self.waiting.push(request);
             }
-            Event::Request(request) => self.request(request, now, steps),
+            Event::Request { request, .. } => self.request(request, now, steps),
             Event::Answer { leg: image, answer } => self.answer(image, answer, now, steps),
             Event::Timer(CLEAN_TIMER) if self.is_running() => self.clean_timer_fired(now, steps),
             Event::Timer(CLEAN_TIMER) => self.clean_timer = false,
             Event::Timer(COPY_TIMER) => self.copy_timer_fired(),
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
+            Event::Reload(_) => unreachable!("it was not foreseen"),
             Event::Resume => self.phase = Phase::Running,
             Event::Control {
                 id,

@@ -313,7 +313,7 @@ fn lost_legs_are_stale() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "in_sync=16/16 dirty=0");
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     set.devices[0].disk().vanish();
     device.write_at(&[9; 512], 3 * REGION).unwrap();
     device.flush().unwrap();
@@ -329,7 +329,7 @@ fn lost_legs_are_stale() {
     assert!(error.to_string().contains("are out of date"), "{error}");
     config.access = Access::ReadOnly;
     let home = set.start(config).unwrap();
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
     let outdated = block::Range::new(3 * REGION, 512);
     assert_eq!(device.read(outdated).unwrap_err().kind(), Kind::Io);
@@ -350,7 +350,7 @@ fn read_errors_are_passed_over() {
         let mut disk = set.devices[image].disk();
         disk.faults_mut().unreadable.insert(image as u64);
     }
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     for block in 0..2 {
         let range = block::Range::new(block * 512, 512);
         assert_eq!(device.read(range).unwrap(), [1; 512]);
@@ -369,7 +369,7 @@ fn failed_logs_stop_new_writes() {
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "in_sync=16/16 dirty=0");
     set.devices[2].disk().vanish();
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     let error = device.write_at(&[4; 512], 0).unwrap_err();
     assert!(error.to_string().contains("the log cannot be written"));
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
@@ -383,7 +383,7 @@ fn images_are_not_lost_together() {
     let set = Set::new();
     let home = set.start(Set::config()).unwrap();
     wait_for(&home, "in_sync=16/16 dirty=0");
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     for image in 0..2 {
         let mut disk = set.devices[image].disk();
         let next = disk.begun() + 1;
@@ -401,8 +401,8 @@ fn read_only_mirrors_write_nothing() {
     let mut config = Set::config();
     config.access = Access::ReadOnly;
     let home = set.start(config).unwrap();
-    assert!(home.info().read_only);
-    let mut device = BlockingDevice::open(&home).unwrap();
+    assert!(home.face(0).unwrap().info().read_only);
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
     home.suspend(LIMIT).unwrap();
     home.resume().unwrap();
@@ -452,7 +452,7 @@ fn mirrors_grow_into_larger_ones() {
     drop(new);
     assert!(log() == before, "it was never there");
     old.resume().unwrap();
-    let mut device = BlockingDevice::open(&old).unwrap();
+    let mut device = BlockingDevice::open(&old.face(0).unwrap()).unwrap();
     assert_eq!(device.read(block::Range::new(0, 512)).unwrap(), [1; 512]);
     drop(device);
     old.suspend(LIMIT).unwrap();
@@ -473,7 +473,7 @@ fn mirrors_grow_into_larger_ones() {
     assert!(status(&new).starts_with("images=AA in_sync=8/16"));
     std::thread::scope(|scope| {
         let written = scope.spawn(|| {
-            let mut device = BlockingDevice::open(&new).unwrap();
+            let mut device = BlockingDevice::open(&new.face(0).unwrap()).unwrap();
             device.write_at(&[5; 512], SIZE - 512)
         });
         new.control(Control::Activate, LIMIT).unwrap();
@@ -579,7 +579,7 @@ fn unclaimed_logs_stop_all_writes() {
     assert!(status(&home).starts_with("images=AS in_sync=0/16"));
     set.devices[2].disk().vanish();
     home.control(Control::Activate, LIMIT).unwrap_err();
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     // A region that is not in sync needs nothing of the log, if that is durable.
     device.write_at(&[4; 512], 0).unwrap_err();
     device.flush().unwrap_err();
@@ -630,7 +630,10 @@ fn refused_regions_make_nobody_wait() {
     assert_eq!(copy.range.start(), REGION, "the region that is out of sync");
     let write = |tag, start, len: usize| {
         let buffer = block::Buffer::zeroed(len);
-        Event::Request(Request::write(tag, start, Durability::Volatile, buffer))
+        Event::Request {
+            face: 0,
+            request: Request::write(tag, start, Durability::Volatile, buffer),
+        }
     };
     assert!(tell(write(1, REGION - 512, 1024), &mut asked).is_empty());
     let (log, mark) = asked.remove(0);
@@ -658,7 +661,7 @@ fn slow_legs_are_waited_for() {
         devices: vec![slow(1), slow(2), slow(3)],
     };
     let home = set.start(Set::config()).unwrap();
-    let mut device = BlockingDevice::open(&home).unwrap();
+    let mut device = BlockingDevice::open(&home.face(0).unwrap()).unwrap();
     let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 512) as u8).collect();
     device.write_at(&bytes, 0).unwrap();
     device.flush().unwrap();

@@ -67,7 +67,7 @@ impl Copies {
         })
     }
 
-    fn event(&mut self, event: Event<Control>, now_ns: u64) {
+    fn event(&mut self, event: Event<Control, MirrorConfig>, now_ns: u64) {
         let now = Duration::from_nanos(now_ns);
         self.machine.event(event, now, &mut self.steps);
     }
@@ -94,7 +94,7 @@ impl Copies {
             }
             Operation::Flush => Request::flush(command.tag),
         };
-        self.event(Event::Request(request), now_ns);
+        self.event(Event::Request { face: 0, request }, now_ns);
     }
 
     /// A leg answered.

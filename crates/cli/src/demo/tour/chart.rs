@@ -87,7 +87,7 @@ fn volume(name: &str, disks: u64, is_striped: bool, size: u64) -> Result<Volume,
         let memory: Arc<dyn Device> = Arc::new(MemoryDevice::new(name.clone(), share));
         let machine = Delay::new(name.clone(), slowness);
         let home = Home::start(name, machine, vec![memory], START_MAX).map_err(failed)?;
-        Ok(Arc::new(home))
+        Ok(Arc::new(home.face(0).expect("a delay has one face")))
     };
     let disks: Vec<_> = (0..disks).map(disk).collect::<Result<_, _>>()?;
     let pieces = if is_striped {

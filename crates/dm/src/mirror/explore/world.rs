@@ -220,7 +220,7 @@ impl World {
     }
 
     pub(super) fn submit(&mut self, request: Request) {
-        self.tell(Event::Request(request));
+        self.tell(Event::Request { face: 0, request });
     }
 
     /// Lets one thing happen: some disk answers, or, if `patience` is over, time passes. Whether

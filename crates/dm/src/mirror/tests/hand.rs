@@ -104,12 +104,12 @@ impl Hand {
     fn write_long(&mut self, tag: u64, start: u64, len: u64) {
         let buffer = Buffer::zeroed(len as usize);
         let request = Request::write(tag, start, Durability::Volatile, buffer);
-        self.tell(Event::Request(request));
+        self.tell(Event::Request { face: 0, request });
     }
 
     fn read(&mut self, tag: u64, start: u64) {
         let request = Request::read(tag, start, Buffer::zeroed(512));
-        self.tell(Event::Request(request));
+        self.tell(Event::Request { face: 0, request });
     }
 
     /// The log answers the first thing that it was asked.

@@ -59,7 +59,13 @@ fn descriptions_are_changed_when_they_are_wrong() {
     assert_eq!(notices(&mut mirror, Event::Start).0, []);
     let buffer = Buffer::zeroed(512);
     let write = Request::write(1, 0, Durability::Volatile, buffer);
-    let (said, mut asked) = notices(&mut mirror, Event::Request(write));
+    let (said, mut asked) = notices(
+        &mut mirror,
+        Event::Request {
+            face: 0,
+            request: write,
+        },
+    );
     assert_eq!((said.len(), asked.len()), (0, 2));
     let mut orders = Vec::new();
     for (leg, request) in asked.drain(..) {
