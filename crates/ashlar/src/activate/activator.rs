@@ -4,16 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use block::file::Caching;
-use dm::home::Home;
-use dm::mirror::Mirror;
 use dm::table::{Layout, Table};
 use dm::volume::{Access, Volume};
-use lvm2::Uuid;
 use lvm2::model::LvId;
 
 use super::access::decide;
 use super::devices::PvDevices;
 use super::layout::Builder;
+use super::nodes::{Nodes, RunningMirror};
 use super::order::MetadataUpdater;
 use super::permit::permit;
 use crate::host::Host;
@@ -67,16 +65,6 @@ impl Default for Options {
     }
 }
 
-/// How mirrors begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MirrorStart {
-    /// By themselves.
-    Now,
-    /// Standby, until [`dm::mirror::Control::Activate`]: in the place of one that is suspended, of
-    /// which it was known that so many regions, from the first on, are in sync.
-    InPlace { in_sync: u64 },
-}
-
 /// A volume that can be used.
 pub struct Activated {
     /// The device. Clones share it.
@@ -87,17 +75,6 @@ pub struct Activated {
     pub gaps: Vec<String>,
     /// The mirrors in it.
     pub(crate) mirrors: Vec<RunningMirror>,
-}
-
-/// A mirror at work: what it is, and where it is asked.
-#[derive(Clone)]
-pub(crate) struct RunningMirror {
-    /// The volume that is the mirror.
-    pub(crate) lv: Uuid,
-    /// Its images, in the mirror's own order.
-    pub(crate) images: Vec<Uuid>,
-    /// Its thread.
-    pub(crate) home: Home<Mirror>,
 }
 
 /// A table with what it is made of.
@@ -124,7 +101,7 @@ pub struct Activator<'a> {
     scan: &'a Scan,
     host: &'a Host,
     devices: PvDevices,
-    mirrors: MirrorStart,
+    nodes: Nodes,
     updater: Option<Arc<dyn MetadataUpdater>>,
 }
 
@@ -146,14 +123,14 @@ impl<'a> Activator<'a> {
             scan,
             host,
             devices,
-            mirrors: MirrorStart::Now,
+            nodes: Nodes::default(),
             updater: None,
         }
     }
 
-    /// The mirrors that it makes begin like this.
-    pub(crate) fn starting(mut self, mirrors: MirrorStart) -> Self {
-        self.mirrors = mirrors;
+    /// `nodes` run, or are about to become what is activated.
+    pub(crate) fn among(mut self, nodes: Nodes) -> Self {
+        self.nodes = nodes;
         self
     }
 
@@ -164,9 +141,9 @@ impl<'a> Activator<'a> {
         self
     }
 
-    /// The devices that it has opened.
-    pub(crate) fn into_devices(self) -> PvDevices {
-        self.devices
+    /// The devices that it has opened, and what runs.
+    pub(crate) fn into_parts(self) -> (PvDevices, Nodes) {
+        (self.devices, self.nodes)
     }
 
     /// Reads go through the page cache, where nothing is written: for what is read once, in order.
@@ -209,7 +186,7 @@ impl<'a> Activator<'a> {
             updater: self.updater.clone(),
             access: options.access,
             missing: options.missing,
-            mirrors: self.mirrors,
+            nodes: &mut self.nodes,
             made: HashMap::new(),
             gaps: Vec::new(),
             running: Vec::new(),

@@ -13,8 +13,9 @@ use lvm2::model::{Area, LvId, PvId, Segment, SegmentType, Striped};
 use lvm2::{Bytes, Extents};
 
 use super::access::not_yet;
-use super::activator::{MirrorStart, MissingPolicy, RunningMirror};
+use super::activator::MissingPolicy;
 use super::devices::PvDevices;
+use super::nodes::{Nodes, RunningMirror};
 use super::order::MetadataUpdater;
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
@@ -27,11 +28,11 @@ pub(super) struct Builder<'a> {
     pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
     pub(super) access: Access,
     pub(super) missing: MissingPolicy,
-    pub(super) mirrors: MirrorStart,
+    pub(super) nodes: &'a mut Nodes,
     pub(super) made: HashMap<LvId, Progress>,
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,
-    /// Mirrors that were started.
+    /// Mirrors that it stands on.
     pub(super) running: Vec<RunningMirror>,
 }
 

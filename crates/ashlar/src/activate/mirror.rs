@@ -13,14 +13,15 @@ use std::time::Duration;
 
 use block::Device;
 use dm::home::Home;
-use dm::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Start, Sync};
+use dm::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Sync};
 use dm::table::{self, Layout, Piece, Table};
 use dm::volume::{Access, Volume};
 use lvm2::Uuid;
 use lvm2::model::{Area, LvFlag, LvId, Mirror, Segment};
 
-use super::activator::{MirrorStart, MissingPolicy, RunningMirror};
+use super::activator::MissingPolicy;
 use super::layout::Builder;
+use super::nodes::{Known, NodeId, RunningMirror};
 use super::order::handler;
 use crate::{Error, Kind, Result};
 
@@ -41,21 +42,67 @@ impl Builder<'_> {
             let len_moved = self.bytes(lv, segment.length)?;
             return Ok(Piece::of(len, self.area(lv, moved, len_moved, depth)?));
         }
+        let id = NodeId {
+            lv: self.group.model.lv(lv).uuid,
+            start: segment.start,
+        };
+        let known = self.nodes.find(id);
+        let node = match known {
+            Known::Ready(node) => self.shared(lv, node)?,
+            known => self.made(lv, id, (mirror, len), known, depth)?,
+        };
+        let face = node.home.face(0).expect("a mirror has one face");
+        if !self.running.iter().any(|other| other.id == id) {
+            self.running.push(node);
+        }
+        Ok(Piece::linear(len, Arc::new(face), 0))
+    }
+
+    /// A mirror that runs already, for one more user.
+    fn shared(&mut self, lv: LvId, node: RunningMirror) -> Result<RunningMirror> {
+        if self.access == Access::ReadWrite && !node.is_writable() {
+            let what = format!(
+                "Logical volume {} in use: it is only read; stop that before it is written",
+                self.name(lv)
+            );
+            return Err(Error::new(Kind::Locked, what));
+        }
+        if let [gap, ..] = &node.gaps[..]
+            && self.missing == MissingPolicy::Complete
+        {
+            return Err(Error::new(Kind::Missing, gap.clone()));
+        }
+        for gap in &node.gaps {
+            self.gap(gap.clone());
+        }
+        Ok(node)
+    }
+
+    /// A mirror that is started now, or becomes what is needed.
+    fn made(
+        &mut self,
+        lv: LvId,
+        id: NodeId,
+        (mirror, len): (&Mirror, u64),
+        known: Known,
+        depth: u32,
+    ) -> Result<RunningMirror> {
+        let before = self.gaps.len();
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
         let (mut legs, mut images) = (Vec::new(), Vec::new());
         let mut absent = None;
         for image in &mirror.images {
             let uuid = self.image_uuid(lv, *image)?;
             images.push(uuid);
-            let id = identity(uuid);
+            let identity = identity(uuid);
             match self.image(lv, *image, len, depth) {
                 Ok(device) => {
-                    legs.push(MirrorImage::present(id, devices.len()));
+                    legs.push(MirrorImage::present(identity, devices.len()));
                     devices.push(device);
                 }
                 Err(error) if self.may_miss(&error) => {
                     self.gap(format!("{} lacks an image: {error}", self.name(lv)));
-                    legs.push(MirrorImage::missing(id));
+                    legs.push(MirrorImage::missing(identity));
                     absent = Some(error);
                 }
                 Err(error) => return Err(error),
@@ -70,10 +117,6 @@ impl Builder<'_> {
             Access::ReadOnly => mirror::Access::ReadOnly,
             Access::ReadWrite => mirror::Access::ReadWrite,
         };
-        if let MirrorStart::InPlace { in_sync } = self.mirrors {
-            config.start = Start::Standby;
-            config.kept = in_sync;
-        }
         if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
             config.sync = Sync::Assumed;
         }
@@ -87,14 +130,18 @@ impl Builder<'_> {
             config.log = LogPlace::Disk(devices.len());
             devices.push(device);
         }
+        if let Known::Suspended(node) = known {
+            return self.nodes.prepare(&node, config, devices);
+        }
         let home = self.home(lv, config, devices, images.clone())?;
-        self.running.push(RunningMirror {
-            lv: self.group.model.lv(lv).uuid,
+        let node = RunningMirror {
+            id,
             images,
-            home: home.clone(),
-        });
-        let face = home.face(0).expect("a mirror has one face");
-        Ok(Piece::linear(len, Arc::new(face), 0))
+            home,
+            gaps: self.gaps[before..].to_vec(),
+        };
+        self.nodes.started(node.clone());
+        Ok(node)
     }
 
     fn home(

@@ -25,6 +25,7 @@ mod devices;
 mod facts;
 mod layout;
 mod mirror;
+mod nodes;
 mod order;
 mod permit;
 mod snapshot;
@@ -32,9 +33,9 @@ mod snapshot;
 pub use access::decide;
 pub(crate) use access::stack;
 pub use activator::{Activated, Activator, MissingPolicy, Options};
-pub(crate) use activator::{MirrorStart, RunningMirror};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
+pub(crate) use nodes::{Nodes, RunningMirror};
 pub(crate) use order::{MetadataUpdater, Wanted};
 pub use snapshot::Difference;
 

@@ -22,7 +22,7 @@
 //! never promised.
 //!
 //! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
-//! exchanges tables, `mirrors` those of mirrors, `order` writes down that one lost a copy, `group`
+//! exchanges tables, `order` writes down that one lost a copy, `group`
 //! lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
 //! it, `client` the others', `survey` theirs who only report, `status` what they hear and `shelf`
 //! where it is kept for them, `runtime` where they meet.
@@ -32,7 +32,6 @@ mod connection;
 mod console;
 mod group;
 mod itself;
-mod mirrors;
 mod order;
 mod owner;
 mod runtime;

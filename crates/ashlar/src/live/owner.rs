@@ -12,7 +12,7 @@ use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 
 use crate::activate::{
-    Activator, MetadataUpdater, MissingPolicy, Options, PvDevices, RunningMirror,
+    Activator, MetadataUpdater, MissingPolicy, Nodes, Options, PvDevices, RunningMirror,
 };
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
@@ -237,11 +237,11 @@ impl Owner {
         }
         let options = Options { access, missing };
         let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&self.scan, &self.host, devices);
+        let activator = Activator::over(&self.scan, &self.host, devices).among(self.nodes());
         let mut activator = activator.with_updater(self.updater.clone());
         let group = self.scan.group(self.uuid).expect("it was found above");
         let activated = activator.activate(group, lv, options);
-        self.devices = activator.into_devices();
+        (self.devices, _) = activator.into_parts();
         let activated = activated?;
         self.active.push(Active {
             lv: uuid,
@@ -253,6 +253,12 @@ impl Owner {
             alone: Weak::new(),
         });
         Ok(self.active.len() - 1)
+    }
+
+    /// The devices with a state of their own that run.
+    pub(super) fn nodes(&self) -> Nodes {
+        let nodes = self.active.iter().flat_map(|active| &active.mirrors);
+        Nodes::new(nodes.cloned())
     }
 
     /// Keeps all but the one user of the volume called `name`, without its group, away from it.

@@ -115,7 +115,7 @@ impl Owner {
                 });
                 Asked {
                     status: MirrorStatus {
-                        lv: mirror.lv,
+                        lv: mirror.id.lv,
                         in_sync: 0,
                         regions: 0,
                         images: images.collect(),

@@ -2,27 +2,24 @@
 //!
 //! ```text
 //!   permit    nothing in use disappears, no mirror in use changes more than its size
-//!   suspend   new tables are made; volumes that only grow need no more, of the others requests
-//!             are held and those in flight waited for, and mirrors that go stop writing
-//!   publish   the new tables count
+//!   suspend   requests are held and those in flight waited for, but of volumes that only grow;
+//!             mirrors that go or change rest; new tables are made, over what they will be
+//!   publish   the new tables count, mirrors become what was prepared
 //!   resume    the commit failed: the old tables go on
 //! ```
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dm::home::Home;
-use dm::mirror::Mirror;
 use dm::table::Table;
 use dm::volume::{Access, Suspension, Volume};
 use lvm2::Uuid;
-use lvm2::model::{LvId, PvFlag, SegmentType, VgFlag, VolumeGroup};
+use lvm2::model::{LvId, PvFlag, Relations, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
-use super::mirrors::{activate, in_place_of, is_resized};
 use super::owner::Owner;
 use super::stack::{has_mirror, is_same};
-use crate::activate::{Activator, MirrorStart, RunningMirror, decide};
+use crate::activate::{Activator, Nodes, RunningMirror, decide, stack};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -38,16 +35,13 @@ pub(super) struct Exchange {
     mirrors: Vec<RunningMirror>,
     /// `None`: the volume only grows.
     suspension: Option<Suspension>,
-    /// Mirrors that end with the commit; they write nothing from now on.
-    ending: Vec<Home<Mirror>>,
-    /// Whether the new mirrors take the place of the old ones, and are held.
-    is_in_place: bool,
 }
 
 /// All of them, and the group as it is about to be.
 pub(super) struct Exchanges {
     scan: Scan,
     group: FoundVg,
+    nodes: Nodes,
     list: Vec<Exchange>,
 }
 
@@ -164,17 +158,6 @@ impl Owner {
                 Access::ReadOnly
             };
             decide(vg, &vg.name, new, access)?;
-            let is_mirror = !active.mirrors.is_empty() && has_mirror(vg, new);
-            if is_mirror
-                && !is_same((&group.model, old), (vg, new))
-                && !is_resized((&group.model, old), (vg, new))
-            {
-                return refuse(
-                    name,
-                    "a mirror keeps its images and its log meanwhile, and its size if the log is \
-                     mirrored (lvconvert -m0 is possible)",
-                );
-            }
         }
         Ok(())
     }
@@ -184,69 +167,83 @@ impl Owner {
         let scan = self.disks.scan(&self.host)?;
         let old = Arc::clone(&self.group()?.model);
         let new = found_as(&scan, vg);
-        let mut list = Vec::new();
-        for place in 0..self.active.len() {
-            let lv = self.active[place].lv;
-            let (Some(before), Some(after)) = (old.lv_by_uuid(&lv), vg.lv_by_uuid(&lv)) else {
-                continue;
-            };
-            if !is_same((&old, before), (vg, after)) {
-                let exchange = self.exchange(place, &scan, (&old, before), (&new, after));
-                list.push(exchange.inspect_err(|_| resume(&list))?);
+        let mut changed = Vec::new();
+        for (place, active) in self.active.iter().enumerate() {
+            let lv = active.lv;
+            if let (Some(before), Some(after)) = (old.lv_by_uuid(&lv), vg.lv_by_uuid(&lv))
+                && !is_same((&old, before), (vg, after))
+            {
+                changed.push((place, after));
             }
+        }
+        // Nothing may be written behind the back of a mirror that begins or ends.
+        let mut suspensions = Vec::new();
+        for (place, after) in &changed {
+            let active = &self.active[*place];
+            let stands_on_some = !active.mirrors.is_empty() || has_mirror(vg, *after);
+            let suspension = stands_on_some
+                .then(|| drained(&active.volume))
+                .transpose()?;
+            suspensions.push(suspension);
+        }
+        let mut nodes = self.nodes();
+        let stays = self.staying(&old, vg);
+        let suspended = nodes.suspend(|lv| !stays.contains(&lv), DRAIN_MAX);
+        suspended.map_err(|error| busy(&new.name, error))?;
+        let mut list = Vec::new();
+        for ((place, lv), suspension) in changed.into_iter().zip(suspensions) {
+            let exchange;
+            (exchange, nodes) = self.exchange(place, &scan, (&new, lv), nodes);
+            let exchange = exchange.and_then(|exchange| exchange.held(suspension));
+            list.push(exchange.inspect_err(|_| nodes.resume())?);
         }
         Ok(Exchanges {
             scan,
             group: new,
+            nodes,
             list,
         })
     }
 
+    /// The volumes on which those in use stand before and afterwards, and that stay what they are.
+    fn staying(&self, old: &VolumeGroup, new: &VolumeGroup) -> Vec<Uuid> {
+        let relations = Relations::of(new);
+        let used = self.active.iter().filter_map(|active| {
+            let lv = new.lv_by_uuid(&active.lv)?;
+            Some(stack(new, &relations, lv))
+        });
+        let stays = |lv: LvId| {
+            let uuid = new.lv(lv).uuid;
+            let before = old.lv_by_uuid(&uuid)?;
+            is_same((old, before), (new, lv)).then_some(uuid)
+        };
+        used.flatten().filter_map(stays).collect()
+    }
+
+    /// The new table of the volume at `place`, which becomes `lv`, over `nodes`.
     fn exchange(
         &mut self,
         place: usize,
         scan: &Scan,
-        old: (&VolumeGroup, LvId),
         (group, lv): (&FoundVg, LvId),
-    ) -> Result<Exchange> {
+        nodes: Nodes,
+    ) -> (Result<Exchange>, Nodes) {
         let active = &self.active[place];
-        let volume = active.volume.clone();
-        let (uuid, options) = (active.lv, active.options);
-        let old_homes = active.mirrors.iter().map(|mirror| mirror.home.clone());
-        let old_homes: Vec<Home<Mirror>> = old_homes.collect();
-        let mut suspension = None;
-        if !old_homes.is_empty() || has_mirror(&group.model, lv) {
-            // Nothing may be written behind the back of a mirror that begins or ends.
-            suspension = Some(drained(&volume)?);
-        }
-        let mut ending = Vec::new();
-        // The last one stands on those before it: on its log, where that is a mirror.
-        for home in old_homes.into_iter().rev() {
-            if let Err(error) = home.suspend(DRAIN_MAX) {
-                resume_homes(&ending);
-                return Err(busy(&group.name, error));
-            }
-            ending.push(home);
-        }
-        let start = start_of(old, (group, lv), &ending).inspect_err(|_| resume_homes(&ending))?;
+        let (volume, uuid) = (active.volume.clone(), active.lv);
         let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(scan, &self.host, devices).starting(start);
+        let activator = Activator::over(scan, &self.host, devices).among(nodes);
         let mut activator = activator.with_updater(self.updater.clone());
-        let compiled = activator.compile(group, lv, options);
-        self.devices = activator.into_devices();
-        let compiled = compiled.inspect_err(|_| resume_homes(&ending))?;
-        if suspension.is_none() && !volume.is_growth(&compiled.table) {
-            suspension = Some(drained(&volume)?);
-        }
-        Ok(Exchange {
+        let compiled = activator.compile(group, lv, active.options);
+        let nodes;
+        (self.devices, nodes) = activator.into_parts();
+        let exchange = compiled.map(|compiled| Exchange {
             lv: uuid,
             volume,
             table: compiled.table,
             mirrors: compiled.mirrors,
-            suspension,
-            ending,
-            is_in_place: start != MirrorStart::Now,
-        })
+            suspension: None,
+        });
+        (exchange, nodes)
     }
 
     /// The new tables count, and the group is as it was told to become.
@@ -260,10 +257,8 @@ impl Owner {
                 ..exchanges.group
             };
         }
+        exchanges.nodes.publish();
         for exchange in exchanges.list {
-            if exchange.is_in_place {
-                activate(&exchange.mirrors);
-            }
             let published = match exchange.suspension {
                 Some(suspension) => suspension.publish(exchange.table),
                 None => exchange.volume.grow(exchange.table),
@@ -274,45 +269,26 @@ impl Owner {
             for active in active.filter(|active| active.lv == exchange.lv) {
                 active.mirrors.clone_from(&exchange.mirrors);
             }
-            // The mirrors in `ending` have written all they had to, and end with their last user.
+            // Mirrors that go have written all they had to, and end with their last user.
         }
     }
 }
 
-/// How the mirrors of the new version begin.
-fn start_of(
-    old: (&VolumeGroup, LvId),
-    (group, lv): (&FoundVg, LvId),
-    ending: &[Home<Mirror>],
-) -> Result<MirrorStart> {
-    match group.model.lv(lv).first() {
-        Some(SegmentType::Mirror(mirror))
-            if !ending.is_empty() && is_resized(old, (&group.model, lv)) =>
-        {
-            let name = format!("{}/{}", group.name, group.model.lv(lv).name());
-            in_place_of(&name, mirror, ending)
+impl Exchange {
+    /// With the requests of its volume held, unless that only grows.
+    fn held(mut self, suspension: Option<Suspension>) -> Result<Self> {
+        self.suspension = suspension;
+        if self.suspension.is_none() && !self.volume.is_growth(&self.table) {
+            self.suspension = Some(drained(&self.volume)?);
         }
-        _ => Ok(MirrorStart::Now),
+        Ok(self)
     }
 }
 
 impl Exchanges {
     /// The old tables go on.
-    pub(super) fn resume(self) {
-        resume(&self.list);
-    }
-}
-
-fn resume(list: &[Exchange]) {
-    for exchange in list {
-        resume_homes(&exchange.ending);
-    }
-}
-
-fn resume_homes(homes: &[Home<Mirror>]) {
-    for home in homes {
-        // One that has ended fails its requests by itself.
-        let _ = home.resume();
+    pub(super) fn resume(mut self) {
+        self.nodes.resume();
     }
 }
 

@@ -273,15 +273,7 @@ impl<M: Machine> Runner<M> {
                 self.held = held;
                 self.refuse(gone);
             }
-            Message::Suspend(waiter) => {
-                if matches!(self.phase, Phase::Running) {
-                    self.phase = Phase::Suspending(Some(waiter));
-                    self.tell(Event::Suspend);
-                } else {
-                    let what = format!("{} is not running, so it cannot be suspended", self.name);
-                    let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
-                }
-            }
+            Message::Suspend(waiter) => self.suspend(waiter),
             Message::Prepare {
                 number,
                 config,
@@ -296,16 +288,7 @@ impl<M: Machine> Runner<M> {
             Message::Reload(number, reply) => {
                 let _ = reply.send(self.reload(number));
             }
-            Message::Resume => match &mut self.phase {
-                Phase::Suspending(waiter) => {
-                    if let Some(waiter) = waiter.take() {
-                        let what = format!("{} was resumed meanwhile", self.name);
-                        let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
-                    }
-                }
-                Phase::Suspended => self.phase = Phase::Resuming,
-                _ => {}
-            },
+            Message::Resume => self.resume(),
             Message::Control { control, obeyed } => {
                 self.order_count += 1;
                 let id = self.order_count;
@@ -319,6 +302,29 @@ impl<M: Machine> Runner<M> {
                 self.phase = Phase::Stopping;
                 self.tell(Event::Stop);
             }
+        }
+    }
+
+    fn suspend(&mut self, waiter: SyncSender<Result<()>>) {
+        if matches!(self.phase, Phase::Running) {
+            self.phase = Phase::Suspending(Some(waiter));
+            self.tell(Event::Suspend);
+        } else {
+            let what = format!("{} is not running, so it cannot be suspended", self.name);
+            let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+        }
+    }
+
+    fn resume(&mut self) {
+        match &mut self.phase {
+            Phase::Suspending(waiter) => {
+                if let Some(waiter) = waiter.take() {
+                    let what = format!("{} was resumed meanwhile", self.name);
+                    let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+                }
+            }
+            Phase::Suspended => self.phase = Phase::Resuming,
+            _ => {}
         }
     }
 

@@ -18,6 +18,19 @@ impl Bits {
         }
     }
 
+    /// There are `len` of them from now on; new ones are `value`.
+    pub(super) fn resize(&mut self, len: u64, value: bool) {
+        for index in len..self.len {
+            self.set(index, false);
+        }
+        let before = std::mem::replace(&mut self.len, len);
+        let words = usize::try_from(len.div_ceil(64)).expect("few enough bits");
+        self.words.resize(words, 0);
+        if value {
+            (before..len).for_each(|index| self.set(index, true));
+        }
+    }
+
     pub(super) fn get(&self, index: u64) -> bool {
         assert!(index < self.len, "bit {index} of {}", self.len);
         self.words[(index / 64) as usize] >> (index % 64) & 1 == 1

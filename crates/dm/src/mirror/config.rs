@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use block::Info;
 
+use super::log_image::LogImage;
 use crate::{Error, Kind, Result};
 
 /// Images of a mirror at most: what one record of images out of sync holds, and more than anybody
@@ -53,18 +54,6 @@ pub enum Access {
     ReadOnly,
     /// Requests, the log and the copies are written.
     ReadWrite,
-}
-
-/// When a mirror begins to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Start {
-    /// At once.
-    #[default]
-    Now,
-    /// When it is told to [`super::Control::Activate`]: its log is read, and neither the log nor an
-    /// image is written. So it can take the place of a suspended one with the same log, or be
-    /// dropped as if it had never been.
-    Standby,
 }
 
 /// Which image the mirror's description names as right, for those who read the description and not
@@ -126,15 +115,11 @@ pub struct MirrorConfig {
     pub log: LogPlace,
     /// What is in sync at the start.
     pub sync: Sync,
-    /// Where the log is in memory: so many regions, from the first on, are known to be in sync.
-    pub kept: u64,
     /// What the description says; it is changed before that could do harm (see
     /// [`super::ImageOrder`]).
     pub primary: Primary,
     /// Whether it is written.
     pub access: Access,
-    /// When that begins.
-    pub start: Start,
     /// How long a region rests before its log bit is set again.
     pub clean_after: Duration,
     /// Bytes per second that copying may take; `None`: no limit.
@@ -156,10 +141,8 @@ impl MirrorConfig {
             images,
             log: LogPlace::Core,
             sync: Sync::AsLogged,
-            kept: 0,
             primary: Primary::Unrecorded,
             access: Access::ReadWrite,
-            start: Start::Now,
             clean_after: CLEAN_AFTER,
             copy_rate: None,
         }
@@ -168,6 +151,14 @@ impl MirrorConfig {
     /// How many regions there are.
     pub fn region_count(&self) -> u64 {
         self.size.div_ceil(self.region_size)
+    }
+
+    /// What the log is written in multiples of, in bytes.
+    pub(super) fn log_block(&self, devices: &[Info]) -> u32 {
+        match self.log {
+            LogPlace::Core => 512,
+            LogPlace::Disk(device) => devices[device].logical_block.max(512),
+        }
     }
 
     /// Whether this can be served by `devices`.
@@ -228,10 +219,28 @@ impl MirrorConfig {
                 return refuse(Kind::Misaligned, what);
             }
         }
+        self.validate_log(devices)?;
         if self.access == Access::ReadWrite && used.iter().any(|one| devices[*one].read_only) {
             let what = "one of its devices is read-only; use it read-only".to_owned();
             return refuse(Kind::Device, what);
         }
         Ok(())
+    }
+
+    /// Whether the log has room for all regions.
+    fn validate_log(&self, devices: &[Info]) -> Result<()> {
+        let LogPlace::Disk(device) = self.log else {
+            return Ok(());
+        };
+        let (info, count) = (&devices[device], self.region_count());
+        let len = LogImage::len_for(count, self.log_block(devices));
+        if info.size >= len {
+            return Ok(());
+        }
+        let what = format!(
+            "{}: the log {} has {} bytes, but {count} regions need {len}",
+            self.name, info.name, info.size
+        );
+        Err(Error::new(Kind::DeviceTooSmall, what))
     }
 }

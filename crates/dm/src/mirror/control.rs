@@ -11,8 +11,6 @@ use crate::machine;
 /// An order to a mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
-    /// Go on, out of standby ([`super::Start::Standby`]); obeyed when the log is claimed.
-    Activate,
     /// Copying takes so many bytes in a second; 0 for no limit.
     Rate(u64),
     /// The images are described in the order that was asked for last, durably.
@@ -131,7 +129,7 @@ impl Mirror {
         }
     }
 
-    /// Does what it is told, but for [`Control::Activate`].
+    /// Does what it is told.
     pub(super) fn obey(
         &mut self,
         control: Control,
@@ -139,7 +137,6 @@ impl Mirror {
         steps: &mut Steps,
     ) -> block::Result<()> {
         match control {
-            Control::Activate => unreachable!("takes its time, and is answered later"),
             Control::Rate(rate) => {
                 self.config.copy_rate = Some(rate).filter(|rate| *rate > 0);
                 Ok(())

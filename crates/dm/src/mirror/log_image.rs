@@ -150,6 +150,25 @@ impl LogImage {
         Ok(log)
     }
 
+    /// There are `regions` of them from now on, of which new ones are in sync or not. The count on
+    /// the disk changes with [`LogImage::claim`].
+    pub(super) fn resize(&mut self, regions: u64, in_sync: bool) {
+        let before = std::mem::replace(&mut self.regions, regions);
+        let len = Self::len_for(regions, self.block as u32) as usize;
+        let old = self.bytes.len();
+        self.bytes.resize(len, 0);
+        let blocks = len / self.block;
+        self.changed.retain(|block| *block < blocks);
+        // What the disk holds there is not known.
+        self.changed.extend(old / self.block..blocks);
+        for region in before..regions {
+            self.set(region, in_sync);
+        }
+        for region in regions..self.bit_count() {
+            self.set_bit(region, false);
+        }
+    }
+
     /// Whether a region is said to be clean and in sync.
     pub(super) fn get(&self, region: u64) -> bool {
         assert!(region < self.regions);
@@ -161,11 +180,15 @@ impl LogImage {
         self.set_bit(region, clean);
     }
 
-    /// From here on the record counts, and the bits of all regions, which must be durable by now:
-    /// behind the regions that the log knew there may be ones.
-    pub(super) fn claim(&mut self) {
+    /// From here on the record counts, and the bits of the first `whole` regions, which must be
+    /// durable by now: behind the regions that the log knew there may be ones.
+    ///
+    /// A last region that the mirror does not fill is not one of them: were the mirror to become
+    /// larger, its bit would speak of bytes that nobody copied. So it is copied at each start.
+    pub(super) fn claim(&mut self, whole: u64) {
+        assert!(whole == self.regions || whole + 1 == self.regions);
         self.put(0, &MAGIC.to_le_bytes());
-        self.put(8, &self.regions.to_le_bytes());
+        self.put(8, &whole.to_le_bytes());
         self.put(VERSION_AT, &VERSION_CLAIMED.to_le_bytes());
     }
 

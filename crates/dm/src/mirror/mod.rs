@@ -26,9 +26,9 @@
 //!
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
 //! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
-//! `clean.rs` and `resync.rs` bring regions back in sync; `regions.rs`, `bits.rs`, `log_image.rs`,
-//! `limits.rs` and `operation.rs` are what they know; `control.rs` is what others tell it and hear.
-//! `explore/` takes the power away.
+//! `clean.rs` and `resync.rs` bring regions back in sync; `reload.rs` changes its size;
+//! `regions.rs`, `bits.rs`, `log_image.rs`, `limits.rs` and `operation.rs` are what they know;
+//! `control.rs` is what others tell it and hear. `explore/` takes the power away.
 
 mod bits;
 mod clean;
@@ -42,13 +42,13 @@ mod log_image;
 mod operation;
 mod primary;
 mod regions;
+mod reload;
 mod requests;
 mod resync;
 mod state;
 
 pub use config::{
-    Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Start,
-    Sync,
+    Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
 };
 pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
 use log_image::is_region_in_sync;

@@ -74,6 +74,14 @@ impl Regions {
         }
     }
 
+    /// There are `count` of them from now on; new ones are in sync or not. Nobody writes.
+    pub(super) fn resize(&mut self, count: u64, in_sync: bool) {
+        assert!(self.active.values().all(|entry| entry.holds == 0));
+        self.active.retain(|region, _| *region < count);
+        self.in_sync.resize(count, in_sync);
+        self.cursor = 0;
+    }
+
     /// The regions that a range touches.
     pub(super) fn of(&self, range: Range) -> std::ops::Range<u64> {
         let size = self.region_size;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use block::{BufferPool, Completion, Info, Kind, Range, Request};
 
 use super::clean::CLEAN_TIMER;
-use super::config::{Access, Content, LogPlace, MirrorConfig, Start, Sync};
+use super::config::{Access, Content, LogPlace, MirrorConfig, Sync};
 use super::control::{Control, Event, Notice, Status, Step, Steps};
 use super::explore::SeededFault;
 use super::health::{Drops, ImageState};
@@ -15,9 +15,9 @@ use super::log_image::LogImage;
 use super::operation::{Operation, Operations};
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
+use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
-use crate::{Error, Result};
 
 /// Memory for copies of what is written that is kept when nobody uses it, in bytes.
 const POOL_MAX: usize = 16 << 20;
@@ -42,21 +42,23 @@ pub struct Mirror {
     pub(super) clean_timer: bool,
     pub(super) seeded_fault: Option<SeededFault>,
     pub(super) limits: Limits,
-    log_block: u32,
+    pub(super) log_block: u32,
     loading: Vec<u8>,
     phase: Phase,
-    activation: Activation,
-    /// What came in while it was in standby.
+    pub(super) claim: Claim,
+    /// What came in while the log was being claimed.
     waiting: Vec<Request>,
 }
 
-/// Whether a mirror may write yet.
+/// Whether the log speaks of the regions that there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Activation {
-    Standby,
-    /// The log is being claimed; this order is obeyed then.
-    Activating(u64),
-    Over,
+pub(super) enum Claim {
+    /// It does, or is read-only.
+    Held,
+    /// It has to, before the mirror goes on.
+    Due,
+    /// It is about to; requests wait.
+    Underway,
 }
 
 #[derive(Debug)]
@@ -88,19 +90,7 @@ impl Mirror {
     pub fn new(config: MirrorConfig, devices: &[Info]) -> Result<Self> {
         config.validate(devices)?;
         let count = config.region_count();
-        let mut log_block = 512;
-        if let LogPlace::Disk(device) = config.log {
-            let info = &devices[device];
-            log_block = info.logical_block.max(512);
-            let len = LogImage::len_for(count, log_block);
-            if info.size < len {
-                let what = format!(
-                    "{}: the log {} has {} bytes, but {count} regions need {len}",
-                    config.name, info.name, info.size
-                );
-                return Err(Error::new(crate::Kind::DeviceTooSmall, what));
-            }
-        }
+        let log_block = config.log_block(devices);
         let present = config.images.iter().filter_map(|image| image.device);
         let discards = present.clone().all(|image| {
             let info = &devices[image];
@@ -132,18 +122,14 @@ impl Mirror {
             log_block,
             loading: Vec::new(),
             phase: Phase::Loading,
-            activation: match config.start {
-                _ if config.access == Access::ReadOnly => Activation::Over,
-                Start::Standby => Activation::Standby,
-                Start::Now => Activation::Over,
-            },
+            claim: Claim::Held,
             waiting: Vec::new(),
             config,
         })
     }
 
     pub(super) fn is_running(&self) -> bool {
-        let is_open = matches!(self.phase, Phase::Running) && self.activation == Activation::Over;
+        let is_open = matches!(self.phase, Phase::Running) && self.claim == Claim::Held;
         is_open && self.config.access == Access::ReadWrite
     }
 
@@ -155,13 +141,9 @@ impl Mirror {
         }
         let known = self.config.sync == Sync::Assumed;
         for region in 0..self.regions.count() {
-            let known = known || region < self.config.kept;
             self.regions.set_in_sync(region, known);
         }
-        // What was kept was kept by all of them.
-        let whole = self.config.images.iter().map(|image| image.id);
-        let whole: Vec<u64> = whole.filter(|_| self.config.kept > 0).collect();
-        self.settle_images(&whole);
+        self.settle_images(&[]);
         self.log_ready(Ok(()), steps);
     }
 
@@ -207,8 +189,6 @@ impl Mirror {
                 log.take_changed();
             }
             self.log_ready(Ok(()), steps);
-        } else if self.config.start == Start::Standby {
-            self.log_ready(Ok(()), steps);
         } else {
             self.journal.wait(Waiter::Claim);
         }
@@ -223,7 +203,7 @@ impl Mirror {
     ) {
         match (result, &mut self.journal.log) {
             (Ok(()), Some(log)) => {
-                log.claim();
+                log.claim(self.config.size / self.config.region_size);
                 self.journal.wait(Waiter::Start);
             }
             (result, _) => self.log_claimed(result, now, steps),
@@ -237,10 +217,10 @@ impl Mirror {
         now: Duration,
         steps: &mut Steps,
     ) {
-        let Activation::Activating(id) = self.activation else {
+        if self.claim != Claim::Underway {
             return self.log_ready(result, steps);
-        };
-        self.activation = Activation::Over;
+        }
+        self.claim = Claim::Held;
         if let Err(error) = &result {
             // Where the log says that images may differ, that may not be durable: nothing is
             // written.
@@ -250,27 +230,17 @@ impl Mirror {
         for request in std::mem::take(&mut self.waiting) {
             self.request(request, now, steps);
         }
-        steps.push(Step::Obeyed { id, result });
     }
 
-    /// Claims the log, after which what waited goes on.
-    fn activate(&mut self, id: u64, now: Duration, steps: &mut Steps) {
-        if self.activation != Activation::Standby {
-            return steps.push(Step::Obeyed { id, result: Ok(()) });
-        }
-        self.activation = Activation::Activating(id);
-        match self.journal.log {
-            Some(_) => self.journal.wait(Waiter::Claim),
-            None => self.log_claimed(Ok(()), now, steps),
-        }
-    }
-
-    /// Answers what will not be done, as it was never let go.
-    fn refuse_waiting(&mut self, steps: &mut Steps) {
-        for request in std::mem::take(&mut self.waiting) {
-            let what = format!("{} ended before it began", self.config.name);
-            let error = block::Error::new(Kind::Gone, what);
-            steps.push(Step::Done(request.complete(Err(error))));
+    /// Goes on after it was suspended.
+    fn resume(&mut self, now: Duration, steps: &mut Steps) {
+        self.phase = Phase::Running;
+        if self.claim == Claim::Due {
+            self.claim = Claim::Underway;
+            match self.journal.log {
+                Some(_) => self.journal.wait(Waiter::Claim),
+                None => self.log_claimed(Ok(()), now, steps),
+            }
         }
     }
 
@@ -369,16 +339,18 @@ impl Mirror {
 
     /// Does what can be done now, after each event.
     fn pump(&mut self, now: Duration, steps: &mut Steps) {
-        let is_standby = self.activation == Activation::Standby;
-        while !is_standby && (self.drops.wants_round() || self.journal.wants_round()) {
-            self.pump_drops(now, steps);
-            self.pump_journal(now, steps);
+        // What a reload changed is written when the mirror goes on.
+        if !matches!(self.phase, Phase::Suspended) {
+            while self.drops.wants_round() || self.journal.wants_round() {
+                self.pump_drops(now, steps);
+                self.pump_journal(now, steps);
+            }
+            self.pump_copies(now, steps);
+            if self.is_running() {
+                self.pump_clean(now, steps);
+            }
+            self.pump_ending(now, steps);
         }
-        self.pump_copies(now, steps);
-        if self.is_running() {
-            self.pump_clean(now, steps);
-        }
-        self.pump_ending(now, steps);
         if cfg!(debug_assertions) {
             self.regions.check();
             let is_sound = |image: &ImageState| !(image.lost && image.in_sync);
@@ -393,13 +365,12 @@ impl Mirror {
         let Phase::Ending { last, until } = &mut self.phase else {
             return;
         };
-        let is_standby = self.activation == Activation::Standby;
-        let is_written = is_standby || (self.journal.is_idle() && self.drops.is_idle());
+        let is_written = self.journal.is_idle() && self.drops.is_idle();
         if !self.operations.is_empty() || !is_written {
             return;
         }
         let stops = matches!(last, Step::Stopped);
-        let writes = self.config.access == Access::ReadWrite && !is_standby;
+        let writes = self.config.access == Access::ReadWrite;
         match *until {
             Ending::Drained if writes => {
                 *until = Ending::Cleaned;
@@ -415,9 +386,7 @@ impl Mirror {
                 } else {
                     Phase::Suspended
                 };
-                if stops {
-                    self.refuse_waiting(steps);
-                }
+                assert!(self.waiting.is_empty(), "the log is claimed by now");
                 return steps.push(if stops {
                     Step::Stopped
                 } else {
@@ -433,8 +402,10 @@ impl Mirror {
         let in_sync = self.images.iter().all(|image| image.in_sync);
         let settled = self.regions.all_in_sync() && self.regions.dirty_count() == 0;
         let written = self.journal.failure().is_none();
+        // Of a last region that is not whole the record has to say which images are right.
+        let whole = self.config.size.is_multiple_of(self.config.region_size);
         if let Some(log) = &mut self.journal.log
-            && (in_sync && settled && written)
+            && (in_sync && settled && written && whole)
         {
             log.release();
         }
@@ -447,9 +418,9 @@ impl Mirror {
 }
 
 impl Mirror {
-    fn info(&self, devices: &[Info]) -> Info {
-        let mut info = Info::new(self.config.name.clone(), self.config.size);
-        let images = self.config.images.iter().filter_map(|image| image.device);
+    fn info_of(&self, config: &MirrorConfig, devices: &[Info]) -> Info {
+        let mut info = Info::new(config.name.clone(), config.size);
+        let images = config.images.iter().filter_map(|image| image.device);
         let images: Vec<&Info> = images.map(|image| &devices[image]).collect();
         let most = |of: fn(&Info) -> u32| images.iter().map(|image| of(image)).max().unwrap_or(0);
         info.logical_block = most(|image| image.logical_block);
@@ -464,7 +435,7 @@ impl Mirror {
             info.discard_granularity = most(|image| image.discard_granularity);
             info.discard_zeroes = true;
         }
-        info.read_only = self.config.access == Access::ReadOnly;
+        info.read_only = config.access == Access::ReadOnly;
         info
     }
 }
@@ -479,14 +450,18 @@ impl Machine for Mirror {
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
         vec![Some(Face {
-            info: self.info(devices),
+            info: self.info_of(&self.config, devices),
             extents_of_leg: None,
         })]
     }
 
-    fn foresee(&self, config: &MirrorConfig, _: &[Info]) -> Result<Vec<Option<Face>>> {
-        let what = format!("{}: stop it before it is changed", config.name);
-        Err(Error::new(crate::Kind::Busy, what))
+    fn foresee(&self, config: &MirrorConfig, devices: &[Info]) -> Result<Vec<Option<Face>>> {
+        self.may_become(config, devices)?;
+        let info = self.info_of(config, devices);
+        Ok(vec![Some(Face {
+            info,
+            extents_of_leg: None,
+        })])
     }
 
     fn status(&self) -> Status {
@@ -496,7 +471,7 @@ impl Machine for Mirror {
     fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
         match event {
             Event::Start => self.start(steps),
-            Event::Request { request, .. } if self.activation != Activation::Over => {
+            Event::Request { request, .. } if self.claim != Claim::Held => {
                 self.waiting.push(request);
             }
             Event::Request { request, .. } => self.request(request, now, steps),
@@ -506,20 +481,15 @@ impl Machine for Mirror {
             Event::Timer(COPY_TIMER) => self.copy_timer_fired(),
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
-            Event::Reload(_) => unreachable!("it was not foreseen"),
-            Event::Resume => self.phase = Phase::Running,
-            Event::Control {
-                id,
-                control: Control::Activate,
-            } => self.activate(id, now, steps),
+            Event::Reload(config) => self.reload(config),
+            Event::Resume => self.resume(now, steps),
             Event::Control { id, control } => {
                 let result = self.obey(control, now, steps);
                 steps.push(Step::Obeyed { id, result });
             }
-            // Whoever took its place may have its log by now.
+            // It ends with a change: what its legs were may be something else by now.
             Event::Stop if matches!(self.phase, Phase::Suspended) => {
                 self.phase = Phase::Stopped;
-                self.refuse_waiting(steps);
                 return steps.push(Step::Stopped);
             }
             Event::Stop => self.end(Step::Stopped),

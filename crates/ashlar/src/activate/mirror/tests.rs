@@ -9,7 +9,7 @@ use dm::volume::Access;
 use lvm2::model::Area;
 
 use crate::activate::tests::{activate, checksum, manifest};
-use crate::activate::{Activated, MissingPolicy, Options};
+use crate::activate::{Activated, Activator, MissingPolicy, Nodes, Options};
 use crate::apply::HostDisks;
 use crate::host::{DeviceSource, DeviceSpec, Host};
 use crate::live::LiveGroup;
@@ -237,4 +237,36 @@ fn without_an_owner_a_missing_first_leg_takes_no_writes() {
     let bytes = device.read(Range::new(0, 4096)).expect("reads on");
     assert_ne!(bytes, [8; 4096]);
     away.give_back();
+}
+
+/// A mirror that runs is not started again: who activates it once more stands on the same one.
+#[test]
+fn two_users_stand_on_one_mirror() {
+    let folder = Folder::golden_whole();
+    let scan = folder.scan();
+    let group = scan.find_group("vg0").expect("the group");
+    let lv = group.find_lv("mirror2").expect("the mirror");
+    let host = Host::without_config();
+    let mut activator = Activator::new(&scan, &host);
+    let one = activator
+        .activate(group, lv, write())
+        .expect("is activated");
+    let mut device = BlockingDevice::open(&one.volume).expect("opens");
+    device.write_at(&[3; 4096], REGION).expect("writes");
+
+    let nodes = Nodes::new(one.mirrors.clone());
+    let mut activator = Activator::new(&scan, &host).among(nodes);
+    let other = activator
+        .activate(group, lv, write())
+        .expect("is activated");
+    let said = other.mirrors[0].home.status(PATIENCE).expect("answers");
+    assert_eq!(said.dirty, 1, "it knows what was written through the other");
+    let mut other = BlockingDevice::open(&other.volume).expect("opens");
+    assert_eq!(
+        other.read(Range::new(REGION, 4096)).expect("reads"),
+        [3; 4096]
+    );
+
+    let read_only = activator.activate(group, lv, Options::default());
+    read_only.expect("reading is no more than writing");
 }

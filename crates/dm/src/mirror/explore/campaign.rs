@@ -42,10 +42,8 @@ pub struct Report {
     pub stopped: u64,
     /// Those of them whose log was given back to the kernel.
     pub released: u64,
-    /// Mirrors that took the place of another one.
-    pub replaced: u64,
-    /// Mirrors in standby that were given up.
-    pub given_up: u64,
+    /// How often one got another size.
+    pub resized: u64,
     /// The seed of a history in which a promise was broken, and how.
     pub broken: Option<(u64, String)>,
 }
@@ -63,8 +61,7 @@ impl fmt::Display for Report {
             killed,
             stopped,
             released,
-            replaced,
-            given_up,
+            resized,
             broken: _,
         } = self;
         write!(
@@ -72,8 +69,8 @@ impl fmt::Display for Report {
             "{states} different states, {cuts} power cuts in {histories} histories; a leg was \
              gone after {without_leg}, an outdated one back after {outdated}, and back for the \
              kernel after {kernel}; the log had failed before {log_failed}; {killed} mirrors were \
-             killed, {stopped} stopped, {released} logs given back, {replaced} mirrors \
-             replaced, {given_up} given up in standby"
+             killed, {stopped} stopped, {released} logs given back, {resized} got \
+             another size"
         )
     }
 }
@@ -103,8 +100,7 @@ impl Campaign {
         report.killed = seen.killed;
         report.stopped = seen.stopped;
         report.released = seen.released;
-        report.replaced = seen.replaced;
-        report.given_up = seen.given_up;
+        report.resized = seen.resized;
         report
     }
 }

@@ -17,6 +17,10 @@ pub enum SeededFault {
     AnswerBeforeRecord,
     /// Requests are answered before the metadata name another leg first.
     AnswerBeforeTold,
+    /// A mirror of another size goes on before the log speaks of it.
+    ResizedUnclaimed,
+    /// What was the last region, and not whole, is taken to be in sync in a larger mirror.
+    TailBelieved,
 }
 
 impl SeededFault {
@@ -29,5 +33,7 @@ impl SeededFault {
         ("copy-from-outdated", Self::CopyFromOutdated),
         ("answer-before-record", Self::AnswerBeforeRecord),
         ("answer-before-told", Self::AnswerBeforeTold),
+        ("resized-unclaimed", Self::ResizedUnclaimed),
+        ("tail-believed", Self::TailBelieved),
     ];
 }

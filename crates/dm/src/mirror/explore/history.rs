@@ -7,7 +7,7 @@ use block::sim::{Image, Random};
 
 use super::cut::cut;
 use super::fault::SeededFault;
-use super::model::{Model, encode};
+use super::model::{Model, NEVER, encode};
 use super::run::{Left, Mishap, Run};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::Described;
@@ -33,9 +33,8 @@ pub(super) struct Seen {
     /// Mirrors that were stopped, and those whose log was given back to the kernel then.
     pub(super) stopped: u64,
     pub(super) released: u64,
-    /// Mirrors that took the place of another one, and that gave it back.
-    pub(super) replaced: u64,
-    pub(super) given_up: u64,
+    /// How often one got another size.
+    pub(super) resized: u64,
 }
 
 /// Runs the history of `seed`; what is wrong, if anything.
@@ -66,8 +65,7 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
             cut(&run, &mut random, 1, seen)?;
         }
     }
-    seen.replaced += run.replaced;
-    seen.given_up += run.given_up;
+    seen.resized += run.resized;
     if random.chance(1, 2) {
         run.stop(&mut random, |run, random| {
             if random.chance(1, 8) {
@@ -101,7 +99,7 @@ fn beginning(shape: &Shape, random: &mut Random) -> Left {
     };
     let mut images = vec![leg(0)];
     for _ in 1..shape.legs {
-        images.push(leg(if in_sync { 0 } else { u32::MAX }));
+        images.push(leg(if in_sync { 0 } else { NEVER }));
     }
     images.push(log(shape, in_sync));
     let mut whole = vec![in_sync; shape.legs];
@@ -113,6 +111,7 @@ fn beginning(shape: &Shape, random: &mut Random) -> Left {
         described: Described {
             order: (0..shape.legs).collect(),
             assumed: in_sync && shape.log == LogPlace::Core,
+            sectors: SECTORS,
         },
     }
 }

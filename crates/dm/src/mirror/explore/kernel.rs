@@ -8,7 +8,7 @@ use block::Range;
 use block::sim::Image;
 
 use super::model::Model;
-use super::shape::{SECTOR, SECTORS, Shape};
+use super::shape::{SECTOR, Shape};
 use super::world::Described;
 use crate::mirror::{LogPlace, is_region_in_sync};
 
@@ -23,7 +23,7 @@ pub(super) fn judge(
         LogPlace::Core => None,
         LogPlace::Disk(device) => Some(images[device].bytes(Range::new(0, shape.log_len()))),
     };
-    for sector in 0..SECTORS {
+    for sector in 0..described.sectors {
         let same = match &log {
             None => described.assumed,
             Some(log) => is_region_in_sync(log, shape.region_of(sector)),

@@ -2,8 +2,8 @@
 //!
 //! A history is chosen by its seed: how many legs, which log, what is written, zeroed, discarded
 //! and flushed and in which order the disks answer; what fails (a leg or the log dies, one request
-//! of theirs fails, the description cannot be written); whether another mirror takes the place of
-//! this one, or waits in standby and is given up; whether its process is killed, and whether it is
+//! of theirs fails, the description cannot be written); whether it gets
+//! another size; whether its process is killed, and whether it is
 //! stopped at the end. At about every second step the power is cut: of all that is
 //! not durable any subset is lost, torn at sectors. What is left is started again, with all legs,
 //! without one, or with the dead one back, and read twice while it is being copied; sometimes it

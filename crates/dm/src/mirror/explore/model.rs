@@ -15,6 +15,9 @@ use super::shape::SECTOR;
 /// Versions of a sector at most: a history has fewer steps.
 const VERSIONS_MAX: u32 = u128::BITS;
 
+/// The version that legs hold which were never copied to.
+pub(super) const NEVER: u32 = u32::MAX;
+
 /// One sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Sector {
@@ -38,6 +41,10 @@ struct Sector {
     seen: u32,
     /// Whether a write is in flight.
     busy: bool,
+    /// It was not part of the mirror, and may hold what nobody wrote.
+    wild: bool,
+    /// The same, and what it holds may be in a cache only, and goes with the power.
+    cached: bool,
 }
 
 impl Sector {
@@ -159,6 +166,9 @@ impl Model {
             sector.seen = 0;
             sector.busy = false;
             sector.loose = false;
+            if std::mem::take(&mut sector.cached) {
+                sector.read = None;
+            }
         }
     }
 
@@ -169,6 +179,20 @@ impl Model {
             sector.at_cut = sector.issued;
             sector.seen = 0;
             sector.busy = false;
+        }
+    }
+
+    /// Sectors from this one on go, or come: nothing is known of them.
+    pub(super) fn dropped(&mut self, from: u64) {
+        for sector in self.sectors.iter_mut().skip(from as usize) {
+            assert!(!sector.busy, "nobody writes to a mirror that is suspended");
+            sector.floor = 0;
+            sector.done = 0;
+            sector.seen = 0;
+            sector.read = None;
+            sector.at_cut = sector.issued;
+            sector.wild = true;
+            sector.cached = true;
         }
     }
 
@@ -223,6 +247,8 @@ impl Model {
             let (found, name) = if bytes.iter().all(|byte| *byte == 0) {
                 let mut zeros = (from..=to).filter(|version| sector.is_zero(*version));
                 (zeros.find(|version| allows(*version)), "zeros".into())
+            } else if from == 0 && sector.wild && decode(index, bytes) == Some(NEVER) {
+                continue;
             } else if let Some(version) = decode(index, bytes) {
                 let allowed = (from..=to).contains(&version) && allows(version);
                 (allowed.then_some(version), format!("version {version}"))

@@ -3,11 +3,11 @@
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
-use super::model::{Content, Expected, Failure, Model};
+use super::model::{Content, Expected, Failure, Model, NEVER, encode};
 use super::shape::{SECTOR, SECTORS, Shape};
 use super::world::{Described, Sort, World};
-use crate::machine::Event;
-use crate::mirror::{Control, LogPlace, Mirror, Start};
+use crate::machine::{Event, Machine};
+use crate::mirror::{LogPlace, Mirror};
 
 /// Requests in flight at most.
 const DEPTH: usize = 6;
@@ -39,13 +39,12 @@ pub(super) struct Run {
     reads_fail: bool,
     /// Legs that the mirror had lost, and reads that had failed, when it was looked at last.
     failures: (usize, u64),
-    /// What is asked is refused: the mirror ends and was never let go.
-    ends: bool,
-    /// It was let go, and has not said so yet.
-    goes: bool,
-    /// Mirrors that took the place of another one, and that gave it back.
-    pub(super) replaced: u64,
-    pub(super) given_up: u64,
+    /// It is suspended, and asked nothing.
+    rests: bool,
+    /// It got another size, and has not gone on since.
+    is_resized: bool,
+    /// How often it became another one.
+    pub(super) resized: u64,
 }
 
 /// A request in flight.
@@ -125,7 +124,7 @@ impl Run {
         (whole, there): (Vec<bool>, Vec<bool>),
     ) -> Result<Self, String> {
         let infos: Vec<_> = disks.iter().map(|disk| disk.info().clone()).collect();
-        let mirror = shape.mirror(&described, &there, Start::Now, &infos)?;
+        let mirror = shape.mirror(&described, &there, &infos)?;
         model.is_monotone = !described.assumed;
         Ok(Self {
             shape,
@@ -137,10 +136,9 @@ impl Run {
             open: Vec::new(),
             next_tag: 0,
             reads_fail: false,
-            ends: false,
-            goes: false,
-            replaced: 0,
-            given_up: 0,
+            rests: false,
+            is_resized: false,
+            resized: 0,
         })
     }
 
@@ -162,22 +160,31 @@ impl Run {
 
     /// Does something, or lets something happen.
     pub(super) fn act(&mut self, random: &mut Random) -> Result<(), String> {
-        self.goes &= !self.world.replied;
-        if self.open.len() < DEPTH && random.chance(1, 3) {
+        if self.rests {
+            if self.is_resized || random.chance(1, 2) {
+                self.resume();
+            } else {
+                self.resize(random)?;
+            }
+        } else if self.open.len() < DEPTH && random.chance(1, 3) {
             self.ask(random);
-        } else if !self.goes && random.chance(1, 40) {
+        } else if random.chance(1, 40) {
             self.suspend(random)?;
             // Whoever keeps the description would have to be done with it.
-            let stays = self.shape.log == LogPlace::Core || self.world.wanted.is_some();
-            if stays || random.chance(1, 2) {
-                self.world.tell(Event::Resume);
-            } else {
-                self.replace(random)?;
+            self.rests = self.world.wanted.is_none() && random.chance(1, 2);
+            if !self.rests {
+                self.resume();
             }
         } else {
             self.world.step(random, 8);
         }
         self.look()
+    }
+
+    fn resume(&mut self) {
+        self.rests = false;
+        self.is_resized = false;
+        self.world.tell(Event::Resume);
     }
 
     /// Something goes wrong; as long as another leg is whole, if a leg is lost by it.
@@ -268,7 +275,7 @@ impl Run {
 
     fn ask(&mut self, random: &mut Random) {
         let len = 1 + random.below(LENGTH);
-        let start = random.below(SECTORS - len + 1);
+        let start = random.below(self.world.described.sectors - len + 1);
         let range = Range::new(start * SECTOR, len * SECTOR);
         let range = self.shape.clip(range);
         let durability = match random.below(6) {
@@ -345,11 +352,6 @@ impl Run {
         random: &mut Random,
         mut between: impl FnMut(&Self, &mut Random) -> Result<(), String>,
     ) -> Result<(), String> {
-        while self.goes && !self.world.replied {
-            if !self.world.step(random, 8) {
-                return Err("it does not go on".into());
-            }
-        }
         self.world.tell(Event::Stop);
         let mut count = 0;
         while !self.world.stopped && count < STEPS_MAX {
@@ -389,54 +391,51 @@ impl Run {
         Err(format!("it does not become {what} in time"))
     }
 
-    /// Another mirror of the same disks takes the place of this one, which is suspended; or is
-    /// given up. Until it is let go it changes nothing, and what it is asked waits.
-    fn replace(&mut self, random: &mut Random) -> Result<(), String> {
+    /// The mirror, which is suspended, gets another size, and asks nothing for it yet.
+    fn resize(&mut self, random: &mut Random) -> Result<(), String> {
+        let described = Described {
+            sectors: Shape::sectors(random),
+            ..self.world.described.clone()
+        };
+        let config = self.shape.config(&described, &self.there);
         let disks = self.world.disks.iter();
         let infos: Vec<_> = disks.map(|disk| disk.info().clone()).collect();
-        let described = self.world.described.clone();
-        let mirror = self
-            .shape
-            .mirror(&described, &self.there, Start::Standby, &infos)?;
-        let before = self.world.changes;
-        let old = self.world.replace(mirror);
-        let started = self.settle_start(random)?;
-        for _ in 0..random.index(4) {
-            if started {
-                self.ask(random);
+        let foreseen = self.world.mirror.foresee(&config, &infos);
+        foreseen.map_err(|error| format!("it cannot get another size: {error}"))?;
+        // What it loses is whatever, and so is what it gains.
+        let fewer = described.sectors.min(self.world.described.sectors);
+        self.model.dropped(fewer);
+        // Nobody copies what it gains.
+        self.model.is_sticky &= !described.assumed;
+        self.world.described = described;
+        self.scribble(random);
+        let before = self.world.requests;
+        self.world.tell(Event::Reload(config));
+        if self.world.requests != before {
+            return Err("a suspended mirror asks something".into());
+        }
+        self.is_resized = true;
+        self.resized += 1;
+        Ok(())
+    }
+
+    /// Others write to what is not part of the mirror, on each leg something else.
+    fn scribble(&mut self, random: &mut Random) {
+        for sector in self.world.described.sectors..SECTORS {
+            for leg in 0..self.shape.legs {
+                if random.chance(1, 2) && !self.world.disks[leg].is_gone() {
+                    let start = self
+                        .shape
+                        .place(Range::new(sector * SECTOR, SECTOR))
+                        .start();
+                    let buffer = Buffer::copy_of(&encode(sector as usize, NEVER));
+                    let request = Request::write(0, start, Durability::Fua, buffer);
+                    let disk = &mut self.world.disks[leg];
+                    let ticket = disk.begin(request);
+                    disk.finish(ticket);
+                }
             }
         }
-        let gives_up = !started || random.chance(1, 3);
-        if gives_up {
-            self.world.stopped = false;
-            self.ends = true;
-            self.world.tell(Event::Stop);
-            self.until(random, "stopped", |run| run.world.stopped)?;
-            self.ends = false;
-            self.world.stopped = false;
-        }
-        if self.world.changes != before {
-            return Err("a mirror that is held changes its disks".into());
-        }
-        if gives_up {
-            self.given_up += 1;
-            self.world.put_back(old);
-            self.world.tell(Event::Resume);
-            return Ok(());
-        }
-        self.replaced += 1;
-        self.goes = true;
-        self.world.replied = false;
-        let early = random.chance(1, 2);
-        let mut old = Some(old);
-        let mut well = !early || self.world.end(old.take().expect("it was not ended"));
-        let control = Control::Activate;
-        self.world.tell(Event::Control { id: 1, control });
-        well &= old.is_none_or(|old| self.world.end(old));
-        if well {
-            return Ok(());
-        }
-        Err("a mirror that was replaced does something at its end".into())
     }
 
     /// Waits for all answers.
@@ -455,9 +454,15 @@ impl Run {
 
     /// Reads all sectors once.
     pub(super) fn read_all(&mut self, random: &mut Random) -> Result<(), String> {
+        if self.rests {
+            self.resume();
+        }
         let first = random.below(SECTORS);
         for sector in 0..SECTORS {
             let sector = (first + sector * 5) % SECTORS;
+            if sector >= self.world.described.sectors {
+                continue;
+            }
             self.read(Range::new(sector * SECTOR, SECTOR));
             self.look()?;
             while self.open.len() > 2 {
@@ -485,7 +490,11 @@ impl Run {
     /// Tells the model of legs that failed since the last look, and of what was copied.
     fn follow_failures(&mut self) {
         let mirror = &self.world.mirror;
+        let sectors = self.world.described.sectors;
         let copied = |sector| {
+            if sector >= sectors {
+                return false;
+            }
             let range = Range::new(sector * SECTOR, SECTOR);
             mirror.regions.is_range_in_sync(self.shape.place(range))
         };
@@ -502,7 +511,6 @@ impl Run {
 
     fn judge(&mut self, asked: &Asked, answer: &Completion) -> Result<(), String> {
         let excused = match asked.what {
-            _ if self.ends => true,
             What::Read(_) => self.reads_fail,
             What::Write(_) | What::Flush(_) => self.refuses(),
             What::Advice => false,
@@ -514,9 +522,6 @@ impl Run {
             return Err(format!("a request fails though a leg is whole: {error}"));
         }
         let done = answer.result.is_ok();
-        if done && self.ends {
-            return Err("a mirror that was never let go answers".into());
-        }
         match &asked.what {
             What::Read(since) if done => {
                 let bytes = &answer.buffer;

@@ -11,7 +11,7 @@ use block::{Info, Range};
 use super::fault::SeededFault;
 use crate::mirror::limits::Limits;
 use crate::mirror::log_image::LogImage;
-use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Primary, Start, Sync};
+use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Primary, Sync};
 
 use super::world::Described;
 
@@ -58,7 +58,19 @@ impl Shape {
 
     /// Bytes of each leg.
     pub(super) fn size(&self) -> u64 {
-        (SECTORS + self.gap) * SECTOR
+        self.size_of(SECTORS)
+    }
+
+    /// How many sectors that are looked at a mirror may have.
+    pub(super) fn sectors(random: &mut Random) -> u64 {
+        let half = SECTORS / 2;
+        half + 1 + random.below(half)
+    }
+
+    /// Bytes of a mirror of which so many sectors are looked at.
+    pub(super) fn size_of(&self, sectors: u64) -> u64 {
+        assert!(sectors > SECTORS / 2, "both halves are there");
+        (sectors + self.gap) * SECTOR
     }
 
     pub(super) fn regions(&self) -> u64 {
@@ -109,27 +121,32 @@ impl Shape {
         (id - ID) as usize
     }
 
-    /// The mirror of these disks, of which some may not be there.
-    pub(super) fn mirror(
-        &self,
-        described: &Described,
-        there: &[bool],
-        start: Start,
-        infos: &[Info],
-    ) -> Result<Mirror, String> {
+    /// What the mirror of these disks is made of, of which some may not be there.
+    pub(super) fn config(&self, described: &Described, there: &[bool]) -> MirrorConfig {
         let leg = |disk: usize| MirrorImage {
             device: there[disk].then_some(disk),
             ..MirrorImage::missing(disk as u64 + ID)
         };
         let legs = described.order.iter().map(|disk| leg(*disk)).collect();
-        let mut config = MirrorConfig::new("m", self.size(), REGION * SECTOR, legs);
+        let mut config =
+            MirrorConfig::new("m", self.size_of(described.sectors), REGION * SECTOR, legs);
         config.log = self.log;
-        config.start = start;
         (config.sync, config.primary) = if described.assumed {
             (Sync::Assumed, Primary::All)
         } else {
             (Sync::AsLogged, Primary::Image(0))
         };
+        config
+    }
+
+    /// The mirror of these disks, of which some may not be there.
+    pub(super) fn mirror(
+        &self,
+        described: &Described,
+        there: &[bool],
+        infos: &[Info],
+    ) -> Result<Mirror, String> {
+        let config = self.config(described, there);
         let mut mirror = Mirror::new(config, infos).map_err(|error| error.to_string())?;
         mirror.seeded_fault = self.fault;
         mirror.limits = Limits {

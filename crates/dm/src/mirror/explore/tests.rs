@@ -1,8 +1,7 @@
-//! What the model allows after a kill, and the history that was needed to find it.
+//! What the model allows after a kill.
 
 use block::Range;
 
-use super::Campaign;
 use super::model::{Content, Expected, Failure, Model, encode};
 use super::shape::SECTOR;
 
@@ -80,17 +79,4 @@ fn failing_reads_are_answered_by_either_leg_until_the_copy() {
     read(&mut model, 1).expect("whichever was copied");
     read(&mut model, 0).expect_err("it is the one");
     read_since(&mut model, 0, &late).expect("that read began before");
-}
-
-/// A mirror was killed with a write in flight that one leg had; the other one was read, and then
-/// lost before the region was copied.
-#[test]
-fn a_leg_lost_before_the_copy_breaks_no_promise() {
-    let campaign = Campaign {
-        seed: 2008,
-        states: u64::MAX,
-        histories: 1,
-        fault: None,
-    };
-    assert_eq!(campaign.run().broken, None);
 }

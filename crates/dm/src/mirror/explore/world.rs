@@ -3,9 +3,6 @@
 //! The disks fail as it is arranged ([`World::arrange`]). After a failed flush, or write with FUA,
 //! a disk fails all others, those in flight too: [`block::Checked`] sees to that where disks are
 //! real.
-//!
-//! Another mirror may take the place of this one ([`World::replace`]); timers of the old one never
-//! reach the new one.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,8 +24,6 @@ pub(super) struct World {
     pub(super) started: Option<block::Result<()>>,
     pub(super) suspended: bool,
     pub(super) stopped: bool,
-    /// The answer to `World::go`.
-    pub(super) replied: bool,
     /// How the mirror is described to whoever runs it next.
     pub(super) described: Described,
     /// How it is about to be described.
@@ -48,12 +43,9 @@ pub(super) struct World {
     durable: BTreeSet<(usize, Ticket)>,
     /// Disks that failed a write or a flush.
     pub(super) failed: Vec<bool>,
-    /// How many requests have changed a disk, or made it durable.
-    pub(super) changes: u64,
-    /// Each with the number of the mirror that wants it.
-    timers: Vec<(Duration, u64, u64)>,
-    number: u64,
-    next_number: u64,
+    /// How many requests there were.
+    pub(super) requests: u64,
+    timers: Vec<(Duration, u64)>,
     now: Duration,
     steps: Steps,
 }
@@ -65,13 +57,8 @@ pub(super) struct Described {
     pub(super) order: Vec<usize>,
     /// They do not differ, wherever nothing else is known.
     pub(super) assumed: bool,
-}
-
-/// A mirror whose place another one has.
-pub(super) struct Replaced {
-    mirror: Mirror,
-    number: u64,
-    started_as: Described,
+    /// How many of the sectors that are looked at there are.
+    pub(super) sectors: u64,
 }
 
 /// A sort of requests.
@@ -99,6 +86,7 @@ impl Described {
         Self {
             order: all.map(|leg| self.order[*leg]).collect(),
             assumed: false,
+            sectors: self.sectors,
         }
     }
 }
@@ -114,7 +102,6 @@ impl World {
             started: None,
             suspended: false,
             stopped: false,
-            replied: false,
             started_as: described.clone(),
             described,
             wanted: None,
@@ -125,45 +112,13 @@ impl World {
             latched: vec![false; count],
             durable: BTreeSet::new(),
             failed: vec![false; count],
-            changes: 0,
+            requests: 0,
             timers: Vec::new(),
-            number: 0,
-            next_number: 1,
             now: Duration::ZERO,
             steps: Steps::default(),
         };
         world.tell(Event::Start);
         world
-    }
-
-    /// Puts another mirror of the same disks, made from the present description, in the place of
-    /// one that is suspended, and starts it.
-    pub(super) fn replace(&mut self, mirror: Mirror) -> Replaced {
-        assert!(self.is_quiet(), "it is suspended");
-        let old = Replaced {
-            mirror: std::mem::replace(&mut self.mirror, mirror),
-            number: std::mem::replace(&mut self.number, self.next_number),
-            started_as: std::mem::replace(&mut self.started_as, self.described.clone()),
-        };
-        self.next_number += 1;
-        self.started = None;
-        self.tell(Event::Start);
-        old
-    }
-
-    /// Puts a mirror back that was replaced.
-    pub(super) fn put_back(&mut self, old: Replaced) {
-        assert!(self.is_quiet(), "the other one has ended");
-        self.mirror = old.mirror;
-        self.number = old.number;
-        self.started_as = old.started_as;
-    }
-
-    /// Ends a mirror that was replaced; whether it did nothing else.
-    pub(super) fn end(&mut self, mut old: Replaced) -> bool {
-        let mut steps = Steps::default();
-        old.mirror.event(Event::Stop, self.now, &mut steps);
-        matches!(steps.pop(), Some(Step::Stopped)) && steps.pop().is_none()
     }
 
     /// Whether nothing is in flight.
@@ -185,16 +140,18 @@ impl World {
                 Step::Started(result) => self.started = Some(result),
                 Step::Done(answer) => self.done.push(answer),
                 Step::Sub { leg, request } => self.begin(leg, request),
-                Step::Timer { at, key } => self.timers.push((at, key, self.number)),
+                Step::Timer { at, key } => self.timers.push((at, key)),
                 Step::Suspended => self.suspended = true,
                 Step::Stopped => self.stopped = true,
                 Step::Notice(Notice::Persist(order)) => {
                     assert!(self.wanted.is_none(), "one question at a time");
-                    self.wanted = Some(self.started_as.reordered(&order));
+                    self.wanted = Some(Described {
+                        sectors: self.described.sectors,
+                        ..self.started_as.reordered(&order)
+                    });
                 }
                 // Asks for nothing.
-                Step::Notice(Notice::Lost(_)) => {}
-                Step::Obeyed { .. } => self.replied = true,
+                Step::Notice(Notice::Lost(_)) | Step::Obeyed { .. } => {}
             }
         }
     }
@@ -212,7 +169,7 @@ impl World {
             disk.faults_mut().failing.insert(next, Kind::Io);
             self.failed[leg] |= sort != Sort::Read;
         }
-        self.changes += u64::from(sort != Sort::Read);
+        self.requests += 1;
         let ticket = disk.begin(request);
         if durable {
             self.durable.insert((leg, ticket));
@@ -234,11 +191,9 @@ impl World {
         let late = idle || random.chance(1, patience);
         if late && !self.timers.is_empty() {
             self.timers.sort_unstable();
-            let (at, key, number) = self.timers.remove(0);
+            let (at, key) = self.timers.remove(0);
             self.now = self.now.max(at);
-            if number == self.number {
-                self.tell(Event::Timer(key));
-            }
+            self.tell(Event::Timer(key));
             return true;
         }
         if self.wanted.is_some() && (waiting.is_empty() || random.chance(1, 8)) {
