@@ -141,10 +141,7 @@ impl Builder<'_> {
             reader.read(range)
         });
         let changes = match stored.map_err(|error| self.unread(lv, snapshot, error))? {
-            Stored::Fresh => Changes {
-                chunk: 0,
-                runs: Vec::new(),
-            },
+            Stored::Fresh => Changes::default(),
             Stored::Overflowed => return Err(self.overflowed(lv, snapshot)),
             Stored::Changes(changes) => changes,
         };

@@ -20,5 +20,5 @@
 mod store;
 mod view;
 
-pub use store::{Changes, ENTRIES_MAX, Run, Stored, read_store};
+pub use store::{CHUNK_MAX, Changes, ENTRIES_MAX, EntryRun, Run, Stored, read_store};
 pub use view::view;

@@ -10,6 +10,9 @@
 //! header or an area, or twice at the same chunk, are damage. There are as many areas as entries
 //! fill, so a list cannot loop. A magic of zero is a store that was never used; one that is not
 //! valid overflowed, or could not be written.
+//!
+//! Whoever goes on writing the store needs more than what differs: the entries in their order, as
+//! a merge takes them from the end, and the chunk from which on nothing is used.
 
 use block::Range;
 
@@ -19,12 +22,15 @@ use crate::{Error, Kind, Result};
 /// 4 KiB. They take 16 bytes each.
 pub const ENTRIES_MAX: usize = 1 << 24;
 
-const MAGIC: u32 = 0x7041_6e53;
-const VERSION: u32 = 1;
-const SECTOR: u64 = 512;
-const ENTRY_LEN: usize = 16;
-/// LVM2 stops at 512 KiB.
-const CHUNK_MAX: u64 = 16 << 20;
+/// The largest chunk that is served, in bytes. LVM2 stops at 512 KiB.
+pub const CHUNK_MAX: u64 = 16 << 20;
+
+pub(super) const MAGIC: u32 = 0x7041_6e53;
+pub(super) const VERSION: u32 = 1;
+pub(super) const SECTOR: u64 = 512;
+pub(super) const ENTRY_LEN: usize = 16;
+/// The first chunk that holds data: behind the header and the first area.
+pub(super) const FIRST_DATA: u64 = 2;
 
 /// What a store holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +44,28 @@ pub enum Stored {
 }
 
 /// What differs from an origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
     /// Bytes of a chunk: a power of two, at least a sector.
     pub chunk: u64,
     /// The bytes that differ, by their places in the origin.
     pub runs: Vec<Run>,
+    /// The same as the store has it: its entries, in their order.
+    pub entries: Vec<EntryRun>,
+    /// The first chunk of the store behind all that is used, and no area.
+    pub next_free: u64,
+}
+
+/// Entries that follow each other, each a chunk further than the one before in the origin and in
+/// the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryRun {
+    /// The store's chunk of the first one.
+    pub new: u64,
+    /// The origin's chunk of the first one.
+    pub old: u64,
+    /// How many there are, not 0.
+    pub count: u64,
 }
 
 /// Chunks that follow each other in the origin and in the store.
@@ -63,14 +85,16 @@ struct Entry {
 }
 
 /// Where things are in a store.
-#[derive(Debug, Clone, Copy)]
-struct Geometry {
-    chunk: u64,
-    per_area: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Geometry {
+    /// Bytes.
+    pub(super) chunk: u64,
+    /// Entries of an area.
+    pub(super) per_area: u64,
     /// Whole chunks of the store.
-    chunks: u64,
-    /// Chunks of the origin; the last one may reach past its end.
-    origin_chunks: u64,
+    pub(super) chunks: u64,
+    /// Chunks of the snapshot; the last one may reach past its end.
+    pub(super) origin_chunks: u64,
 }
 
 /// Reads a store of `size` bytes, called `name`, of an origin of `origin_size` bytes; `read` gives
@@ -95,12 +119,7 @@ pub fn read_store(
             Stored::Overflowed
         });
     };
-    let geometry = Geometry {
-        chunk,
-        per_area: chunk / ENTRY_LEN as u64,
-        chunks: size / chunk,
-        origin_chunks: origin_size.div_ceil(chunk),
-    };
+    let geometry = Geometry::new(chunk, size, origin_size);
     let mut entries = Vec::new();
     for area in 0.. {
         let range = geometry.area(area).ok_or_else(|| {
@@ -121,8 +140,27 @@ pub fn read_store(
             return Err(Error::new(Kind::TooComplex, what));
         }
     }
+    let in_order = entry_runs(&entries);
+    let last = entries.iter().map(|entry| entry.new).max();
+    let next_free = geometry.skip_area(last.map_or(FIRST_DATA, |last| last + 1));
     let runs = geometry.runs(entries, origin_size).map_err(&damaged)?;
-    Ok(Stored::Changes(Changes { chunk, runs }))
+    Ok(Stored::Changes(Changes {
+        chunk,
+        runs,
+        entries: in_order,
+        next_free,
+    }))
+}
+
+fn entry_runs(entries: &[Entry]) -> Vec<EntryRun> {
+    let mut runs: Vec<EntryRun> = Vec::new();
+    for Entry { old, new } in entries.iter().copied() {
+        match runs.last_mut() {
+            Some(run) if run.old + run.count == old && run.new + run.count == new => run.count += 1,
+            _ => runs.push(EntryRun { new, old, count: 1 }),
+        }
+    }
+    runs
 }
 
 /// The bytes of a chunk; `None`: the store is not in use, or not any more.
@@ -157,14 +195,30 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl Geometry {
+    /// Of a store of `size` bytes in chunks of `chunk`, for a snapshot of `origin_size`.
+    pub(super) fn new(chunk: u64, size: u64, origin_size: u64) -> Self {
+        assert!(chunk >= SECTOR && chunk.is_power_of_two());
+        Self {
+            chunk,
+            per_area: chunk / ENTRY_LEN as u64,
+            chunks: size / chunk,
+            origin_chunks: origin_size.div_ceil(chunk),
+        }
+    }
+
     /// The bytes of the area with this number; `None`: the store ends before it does.
-    fn area(&self, number: u64) -> Option<Range> {
+    pub(super) fn area(&self, number: u64) -> Option<Range> {
         let chunk = (self.per_area + 1).checked_mul(number)?.checked_add(1)?;
         (chunk < self.chunks).then(|| Range::new(chunk * self.chunk, self.chunk))
     }
 
-    fn is_area(&self, chunk: u64) -> bool {
+    pub(super) fn is_area(&self, chunk: u64) -> bool {
         chunk % (self.per_area + 1) == 1
+    }
+
+    /// The next chunk from `chunk` on that may hold data.
+    pub(super) fn skip_area(&self, chunk: u64) -> u64 {
+        chunk + u64::from(self.is_area(chunk))
     }
 
     /// Takes the entries of an area; whether it is full, so that another one follows.

@@ -6,7 +6,7 @@ use block::memory::MemoryDevice;
 use block::{BlockingDevice, Device, Range};
 use proptest::prelude::{any, prop_assert, proptest};
 
-use super::{Changes, ENTRY_LEN, Geometry, MAGIC, Run, Stored, read_store};
+use super::{ENTRY_LEN, EntryRun, Geometry, MAGIC, Run, Stored, read_store};
 use crate::Kind;
 use crate::snapshot::view;
 use crate::table::{Layout, Piece, Table};
@@ -40,7 +40,7 @@ fn read(bytes: &[u8]) -> crate::Result<Stored> {
 
 fn runs(entries: &[(u64, u64)]) -> Vec<Run> {
     match read(&store(entries)) {
-        Ok(Stored::Changes(Changes { chunk: CHUNK, runs })) => runs,
+        Ok(Stored::Changes(changes)) if changes.chunk == CHUNK => changes.runs,
         other => panic!("{other:?}"),
     }
 }
@@ -84,6 +84,20 @@ fn areas_follow_each_other() {
         "the chunk between them is an area"
     );
     assert_eq!(runs(&entries[..256]), [run(0, 256, 2)]);
+}
+
+/// Entries are told in their order, with the chunk from which on nothing is used.
+#[test]
+fn entries_keep_their_order() {
+    let told = |entries: &[(u64, u64)]| match read(&store(entries)) {
+        Ok(Stored::Changes(changes)) => (changes.entries, changes.next_free),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&[]), (vec![], 2));
+    let entry = |new, old, count| EntryRun { new, old, count };
+    let (entries, next_free) = told(&[(7, 257), (3, 3), (4, 4), (8, 5)]);
+    assert_eq!(entries, [entry(257, 7, 1), entry(3, 3, 2), entry(5, 8, 1)]);
+    assert_eq!(next_free, 259, "258 is an area");
 }
 
 /// Stores that hold nothing are told apart.
