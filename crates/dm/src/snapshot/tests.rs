@@ -1,0 +1,8 @@
+//! Origins and their snapshots, step by step and in long histories.
+
+mod hand;
+mod merge;
+mod overflow;
+mod random;
+mod reload;
+mod writes;
