@@ -7,9 +7,9 @@ use block::sim::{Disk, Image, Random};
 
 use super::history::Seen;
 use super::kernel;
-use super::model::Model;
 use super::run::{Left, Run};
-use super::shape::{SECTOR, SECTORS, Shape};
+use super::shape::{SECTORS, Shape};
+use crate::explore::{Model, SECTOR};
 use crate::mirror::log_image::LogImage;
 use crate::mirror::{LogPlace, Sync};
 

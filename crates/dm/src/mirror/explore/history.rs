@@ -7,10 +7,10 @@ use block::sim::{Image, Random};
 
 use super::cut::cut;
 use super::fault::SeededFault;
-use super::model::{Model, NEVER, encode};
 use super::run::{Left, Mishap, Run};
-use super::shape::{SECTOR, SECTORS, Shape};
+use super::shape::{SECTORS, Shape};
 use super::world::Described;
+use crate::explore::{Model, NEVER, SECTOR, encode};
 use crate::mirror::LogPlace;
 
 /// What was explored.

@@ -7,9 +7,9 @@
 use block::Range;
 use block::sim::Image;
 
-use super::model::Model;
-use super::shape::{SECTOR, Shape};
+use super::shape::Shape;
 use super::world::Described;
+use crate::explore::{Model, SECTOR};
 use crate::mirror::{LogPlace, is_region_in_sync};
 
 /// Fails where the kernel would read something that may not be there.

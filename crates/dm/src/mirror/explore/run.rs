@@ -3,9 +3,9 @@
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
-use super::model::{Content, Expected, Failure, Model, NEVER, encode};
-use super::shape::{SECTOR, SECTORS, Shape};
+use super::shape::{SECTORS, Shape};
 use super::world::{Described, Sort, World};
+use crate::explore::{Content, Expected, Failure, Model, NEVER, SECTOR, encode};
 use crate::machine::{Event, Machine};
 use crate::mirror::{LogPlace, Mirror};
 

@@ -9,14 +9,13 @@ use block::sim::{Discards, Random};
 use block::{Info, Range};
 
 use super::fault::SeededFault;
+use crate::explore::SECTOR;
 use crate::mirror::limits::Limits;
 use crate::mirror::log_image::LogImage;
 use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Primary, Sync};
 
 use super::world::Described;
 
-/// Bytes of a sector.
-pub(super) const SECTOR: u64 = 512;
 /// Sectors that are looked at, and those of a region.
 pub(super) const SECTORS: u64 = 16;
 const REGION: u64 = 2;

@@ -2,8 +2,7 @@
 
 use block::Range;
 
-use super::model::{Content, Expected, Failure, Model, encode};
-use super::shape::SECTOR;
+use crate::explore::{Content, Expected, Failure, Model, SECTOR, encode};
 
 fn first() -> Range {
     Range::new(0, SECTOR)
