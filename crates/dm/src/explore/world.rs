@@ -1,0 +1,383 @@
+//! A machine, its simulated disks, and a scheduler that decides what happens next.
+//!
+//! The legs of the machine are disks with the same numbers. They fail as it is arranged
+//! ([`World::arrange`]). After a failed flush, or write with FUA, a disk fails all others, those
+//! in flight too: [`block::Checked`] sees to that where disks are real. A leg may be smaller than
+//! its disk, and grow.
+//!
+//! What the machine asks for is held against the rules of [`Machine`]: the first one that is
+//! broken is kept for [`World::broken`]. What it answers and tells is kept for whoever looks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use block::sim::{Disk, Random, Ticket};
+use block::{Buffer, Completion, Durability, Info, Kind, Operation, Range, Request};
+
+use super::{Sabotage, Saboteur};
+use crate::machine::{Event, Machine, Step, Steps};
+
+/// One run of a machine, from its start to a cut.
+pub(crate) struct World<M: Machine> {
+    pub(crate) machine: M,
+    /// The legs, by number.
+    pub(crate) disks: Vec<Disk>,
+    /// How many bytes of each disk are the leg.
+    sizes: Vec<u64>,
+    saboteur: Saboteur,
+    /// What was answered and not looked at.
+    pub(crate) done: Vec<Completion>,
+    /// What was told and not looked at.
+    pub(crate) notices: Vec<M::Notice>,
+    /// Orders that were obeyed, or not, and that nobody looked at.
+    pub(crate) obeyed: Vec<(u64, block::Result<()>)>,
+    pub(crate) started: Option<block::Result<()>>,
+    pub(crate) suspended: bool,
+    pub(crate) stopped: bool,
+    arranged: Vec<(usize, Sort)>,
+    /// Disks that failed a flush or a write with FUA.
+    latched: Vec<bool>,
+    /// Disks that failed a write or a flush.
+    pub(crate) failed: Vec<bool>,
+    /// What is in flight, by leg.
+    flying: BTreeMap<(usize, Ticket), Flying>,
+    /// Writes that were answered and not begun or ended; the machine knows nothing of it.
+    late: BTreeMap<(usize, Ticket), Range>,
+    /// Answers to what was never begun.
+    feigned: Vec<(usize, Completion)>,
+    /// Tags in flight, by leg.
+    tags: BTreeSet<(usize, u64)>,
+    timers: Vec<(Duration, u64)>,
+    now: Duration,
+    steps: Steps<M::Notice>,
+    broken: Option<String>,
+}
+
+/// A request in flight.
+#[derive(Debug, Clone, Copy)]
+struct Flying {
+    sort: Sort,
+    /// A flush, or a write with FUA, as far as the machine knows.
+    durable: bool,
+}
+
+/// A sort of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Read,
+    Write,
+    Flush,
+}
+
+impl Sort {
+    pub(crate) fn of(request: &Request) -> Self {
+        match request.operation {
+            Operation::Read => Self::Read,
+            Operation::Flush => Self::Flush,
+            _ => Self::Write,
+        }
+    }
+}
+
+impl<M: Machine> World<M> {
+    /// Starts `machine`, whose legs are these disks, as large as they say.
+    pub(crate) fn start(machine: M, disks: Vec<Disk>, saboteur: Saboteur) -> Self {
+        let sizes = disks.iter().map(|disk| disk.info().size).collect();
+        Self::start_sized(machine, (disks, sizes), saboteur)
+    }
+
+    /// The same with legs that are no larger than `sizes`.
+    pub(crate) fn start_sized(
+        machine: M,
+        (disks, sizes): (Vec<Disk>, Vec<u64>),
+        saboteur: Saboteur,
+    ) -> Self {
+        let count = disks.len();
+        assert_eq!(sizes.len(), count, "each leg has a size");
+        let mut world = Self {
+            machine,
+            disks,
+            sizes,
+            saboteur,
+            done: Vec::new(),
+            notices: Vec::new(),
+            obeyed: Vec::new(),
+            started: None,
+            suspended: false,
+            stopped: false,
+            arranged: Vec::new(),
+            latched: vec![false; count],
+            failed: vec![false; count],
+            flying: BTreeMap::new(),
+            late: BTreeMap::new(),
+            feigned: Vec::new(),
+            tags: BTreeSet::new(),
+            timers: Vec::new(),
+            now: Duration::ZERO,
+            steps: Steps::default(),
+            broken: None,
+        };
+        world.tell(Event::Start);
+        world
+    }
+
+    /// What the legs say about themselves.
+    pub(crate) fn infos(&self) -> Vec<Info> {
+        infos(&self.disks, &self.sizes)
+    }
+
+    /// Whether nothing is in flight, as far as the machine knows.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.flying.is_empty() && self.feigned.is_empty()
+    }
+
+    /// The first rule of machines that this one broke.
+    pub(crate) fn broken(&self) -> Result<(), String> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    /// The next request of this sort to this leg fails.
+    pub(crate) fn arrange(&mut self, leg: usize, sort: Sort) {
+        self.arranged.push((leg, sort));
+    }
+
+    /// Adds a leg of all of a disk.
+    pub(crate) fn add(&mut self, disk: Disk) {
+        self.sizes.push(disk.info().size);
+        self.disks.push(disk);
+        self.latched.push(false);
+        self.failed.push(false);
+    }
+
+    /// Puts another disk in the place of a leg, which nobody uses.
+    pub(crate) fn put(&mut self, leg: usize, disk: Disk, size: u64) {
+        assert!(self.flying.keys().all(|(other, _)| *other != leg), "unused");
+        self.late.retain(|(other, _), _| *other != leg);
+        self.arranged.retain(|(other, _)| *other != leg);
+        self.disks[leg] = disk;
+        self.sizes[leg] = size;
+        self.latched[leg] = false;
+        self.failed[leg] = false;
+    }
+
+    /// A leg has another size from now on; the machine has to be told by a reload.
+    pub(crate) fn resize(&mut self, leg: usize, size: u64) {
+        assert!(size <= self.disks[leg].info().size, "the disk is so large");
+        self.sizes[leg] = size;
+    }
+
+    /// The sizes of all legs.
+    pub(crate) fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    pub(crate) fn submit(&mut self, face: usize, request: Request) {
+        self.tell(Event::Request { face, request });
+    }
+
+    pub(crate) fn tell(&mut self, event: Event<M::Control, M::Config>) {
+        match &event {
+            Event::Suspend | Event::Resume | Event::Stop => self.suspended = false,
+            _ => {}
+        }
+        self.now += Duration::from_micros(1);
+        self.machine.event(event, self.now, &mut self.steps);
+        while let Some(step) = self.steps.pop() {
+            if self.stopped {
+                self.accuse("it has stopped and asks for more".into());
+            }
+            match step {
+                Step::Started(result) => {
+                    if self.started.replace(result).is_some() {
+                        self.accuse("it starts twice".into());
+                    }
+                }
+                Step::Done(answer) => self.done.push(answer),
+                Step::Sub { leg, request } => self.begin(leg, request),
+                Step::Timer { at, key } => self.timers.push((at, key)),
+                Step::Suspended => {
+                    self.quiet_or_broken("suspended");
+                    self.suspended = true;
+                }
+                Step::Stopped => {
+                    self.quiet_or_broken("stopped");
+                    self.stopped = true;
+                }
+                Step::Notice(notice) => self.notices.push(notice),
+                Step::Obeyed { id, result } => self.obeyed.push((id, result)),
+            }
+        }
+    }
+
+    fn accuse(&mut self, what: String) {
+        self.broken.get_or_insert(what);
+    }
+
+    fn quiet_or_broken(&mut self, what: &str) {
+        if !self.is_quiet() {
+            self.accuse(format!("it says that it is {what} with requests in flight"));
+        }
+    }
+
+    /// What is improper about a request to a leg.
+    fn objection(&self, leg: usize, request: &Request) -> Option<&'static str> {
+        let (range, sort) = (request.range, Sort::of(request));
+        let block = u64::from(self.disks[leg].info().logical_block);
+        let has_buffer = matches!(request.operation, Operation::Read | Operation::Write);
+        let len = if has_buffer { range.len() } else { 0 };
+        if self.suspended {
+            Some("comes while it is suspended")
+        } else if range.end() > self.sizes[leg] {
+            Some("reaches past its end")
+        } else if !range.is_aligned(block) {
+            Some("is not aligned")
+        } else if sort != Sort::Flush && range.is_empty() {
+            Some("is empty")
+        } else if request.buffer.len() as u64 != len {
+            Some("has a buffer of another length")
+        } else if self.tags.contains(&(leg, request.tag)) {
+            Some("has a tag that is in flight")
+        } else {
+            None
+        }
+    }
+
+    fn begin(&mut self, leg: usize, request: Request) {
+        if let Some(what) = self.objection(leg, &request) {
+            let (operation, range) = (request.operation, request.range);
+            self.accuse(format!("{operation:?} of {range:?} of leg {leg} {what}"));
+        }
+        self.end_late(leg, request.range);
+        self.tags.insert((leg, request.tag));
+        let sort = Sort::of(&request);
+        let sabotage = self.saboteur.choose(leg, &request);
+        match sabotage {
+            None => self.pass(leg, request, sort),
+            Some(Sabotage::Volatile) => {
+                let request = Request {
+                    durability: Durability::Volatile,
+                    ..request
+                };
+                self.pass(leg, request, sort);
+            }
+            Some(Sabotage::Skipped) => self.feigned.push((leg, request.complete(Ok(())))),
+            Some(Sabotage::Early) => {
+                assert_eq!(sort, Sort::Write, "only writes can be late");
+                let answer = Completion {
+                    tag: request.tag,
+                    result: Ok(()),
+                    buffer: Buffer::copy_of(&request.buffer),
+                };
+                let range = request.range;
+                let ticket = self.disks[leg].begin(request);
+                self.late.insert((leg, ticket), range);
+                self.feigned.push((leg, answer));
+            }
+        }
+    }
+
+    /// Gives a request to its disk.
+    fn pass(&mut self, leg: usize, request: Request, sort: Sort) {
+        let durable = sort == Sort::Flush || request.durability == Durability::Fua;
+        let arranged = self.arranged.iter().position(|one| *one == (leg, sort));
+        if let Some(arranged) = arranged {
+            self.arranged.remove(arranged);
+        }
+        let disk = &mut self.disks[leg];
+        if arranged.is_some() || (durable && self.latched[leg]) {
+            let next = disk.begun() + 1;
+            disk.faults_mut().failing.insert(next, Kind::Io);
+            self.failed[leg] |= sort != Sort::Read;
+        }
+        let ticket = disk.begin(request);
+        self.flying.insert((leg, ticket), Flying { sort, durable });
+    }
+
+    /// Ends late writes where somebody asks now: who sees that they are late loses nothing by it.
+    fn end_late(&mut self, leg: usize, range: Range) {
+        let late = self.late.iter();
+        let met =
+            late.filter(|((other, _), late)| *other == leg && late.intersection(range).is_some());
+        for key in met.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.late.remove(&key);
+            self.disks[leg].finish(key.1);
+        }
+    }
+
+    /// Lets one thing happen: some disk answers, or, if `patience` is over, time passes. Whether
+    /// there was anything.
+    pub(crate) fn step(&mut self, random: &mut Random, patience: u64) -> bool {
+        let count = self.flying.len() + self.feigned.len();
+        if !self.late.is_empty() && (count == 0 || random.chance(1, 64)) {
+            let index = random.index(self.late.len());
+            let key = *self.late.keys().nth(index).expect("there are so many");
+            self.late.remove(&key);
+            self.disks[key.0].finish(key.1);
+            return true;
+        }
+        if !self.timers.is_empty() && (count == 0 || random.chance(1, patience)) {
+            self.timers.sort_unstable();
+            let (at, key) = self.timers.remove(0);
+            self.now = self.now.max(at);
+            self.tell(Event::Timer(key));
+            return true;
+        }
+        if count == 0 {
+            return false;
+        }
+        let index = random.index(count);
+        if let Some(feigned) = index.checked_sub(self.flying.len()) {
+            let (leg, answer) = self.feigned.swap_remove(feigned);
+            self.answer(leg, answer);
+        } else {
+            let key = *self.flying.keys().nth(index).expect("there are so many");
+            self.finish(key);
+        }
+        true
+    }
+
+    fn finish(&mut self, key: (usize, Ticket)) {
+        let (leg, ticket) = key;
+        let Flying { sort, durable } = self.flying.remove(&key).expect("it is in flight");
+        let mut answer = self.disks[leg].finish(ticket);
+        if durable {
+            self.latched[leg] |= answer.result.is_err();
+            if self.latched[leg] && answer.result.is_ok() {
+                let what = "another flush failed";
+                answer.result = Err(block::Error::new(Kind::FlushFailed, what));
+            }
+        }
+        self.failed[leg] |= answer.result.is_err() && sort != Sort::Read;
+        self.answer(leg, answer);
+    }
+
+    fn answer(&mut self, leg: usize, answer: Completion) {
+        self.tags.remove(&(leg, answer.tag));
+        self.tell(Event::Answer { leg, answer });
+    }
+
+    /// Kills the process that runs the machine: of what is in flight some was sent. What the caches
+    /// of the disks hold is not lost.
+    pub(crate) fn kill(mut self, random: &mut Random) -> Vec<Disk> {
+        for disk in &mut self.disks {
+            for ticket in disk.in_flight().collect::<Vec<_>>() {
+                if random.chance(1, 2) {
+                    disk.finish(ticket);
+                } else {
+                    disk.abandon(ticket);
+                }
+            }
+        }
+        self.disks
+    }
+}
+
+/// What legs say that are so many bytes of these disks.
+pub(crate) fn infos(disks: &[Disk], sizes: &[u64]) -> Vec<Info> {
+    let both = disks.iter().zip(sizes);
+    both.map(|(disk, size)| Info {
+        size: *size,
+        ..disk.info().clone()
+    })
+    .collect()
+}
