@@ -8,7 +8,7 @@
 mod admit;
 pub mod delay;
 mod error;
-mod explore;
+pub mod explore;
 pub mod home;
 pub mod machine;
 pub mod mirror;

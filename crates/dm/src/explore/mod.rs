@@ -16,13 +16,24 @@
 //! it, so each rule can be broken, and must be found.
 //!
 //! `world.rs` runs a machine over simulated disks, `sabotage.rs` is what can be done to it,
-//! `model.rs` knows what a sector may hold.
+//! `model.rs` knows what a sector may hold, `campaign.rs` runs many histories.
 
-mod model;
 #[allow(dead_code, reason = "the explorer of snapshots comes next")]
+mod campaign;
+mod model;
+#[allow(dead_code, reason = "likewise")]
 mod sabotage;
 #[allow(dead_code, reason = "likewise")]
 mod world;
 
+pub use campaign::{Campaign, Report};
+
+#[cfg(test)]
+pub(crate) use campaign::Seen;
 pub(crate) use model::{Content, Expected, Failure, Model, NEVER, SECTOR, encode};
 pub(crate) use sabotage::{Sabotage, Saboteur};
+#[cfg(test)]
+pub(crate) use world::{Sort, World};
+
+#[cfg(test)]
+mod tests;
