@@ -281,8 +281,7 @@ impl Model {
             } else {
                 0
             };
-            let certain = sector.floor.min(sector.at_cut);
-            let (from, to) = (since.done[index].max(seen).max(certain), sector.issued());
+            let (from, to) = (since.done[index].max(seen), sector.issued());
             let (found, name) = if bytes.iter().all(|byte| *byte == 0) {
                 let mut zeros = (from..=to).filter(|version| sector.is_zero(*version));
                 (zeros.find(|version| allows(*version)), "zeros".into())

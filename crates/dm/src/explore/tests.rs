@@ -244,3 +244,20 @@ fn failures_are_latched() {
     while world.step(&mut random, 8) {}
     assert!(world.done[3].result.is_ok());
 }
+
+/// A read that overlaps a durable write may see what was there before it, whatever a cut left.
+#[test]
+fn reads_beside_a_write_see_what_was_before() {
+    let first = Range::new(0, SECTOR);
+    let mut model = Model::new(1);
+    model.issue(first, Content::Bytes);
+    model.cut();
+    let read = |model: &mut Model, since: &Expected| model.judge(first, &encode(0, 0), since);
+    let before = model.expected(true);
+    read(&mut model, &before).expect("what was in flight may be lost");
+    model.issue(first, Content::Bytes);
+    model.written(first, true, true);
+    read(&mut model, &before).expect("it began before the write was answered");
+    let after = model.expected(true);
+    read(&mut model, &after).expect_err("the write is durable");
+}
