@@ -46,9 +46,11 @@ impl Seen {
         self.states.insert(fingerprint);
     }
 
-    /// This happened once more.
-    pub(crate) fn count(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
+    /// This happened so many times more.
+    pub(crate) fn count(&mut self, what: &'static str, times: u64) {
+        if times > 0 {
+            *self.counts.entry(what).or_default() += times;
+        }
     }
 }
 

@@ -29,11 +29,13 @@ fn saboteur(mistake: Mistake) -> Saboteur {
     })
 }
 
-fn disks(images: Vec<Image>, random: &mut Random) -> Vec<Disk> {
+/// Disks that hold `images`, and their sizes.
+fn disks(images: Vec<Image>, random: &mut Random) -> (Vec<Disk>, Vec<u64>) {
+    let sizes = images.iter().map(Image::size).collect();
     let images = images.into_iter();
-    images
-        .map(|image| Disk::new("disk", image, 512, Faults::default(), random.number()))
-        .collect()
+    let disks =
+        images.map(|image| Disk::new("disk", image, 512, Faults::default(), random.number()));
+    (disks.collect(), sizes)
 }
 
 /// A running journal and what is known of it.

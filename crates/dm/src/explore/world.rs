@@ -80,14 +80,8 @@ impl Sort {
 }
 
 impl<M: Machine> World<M> {
-    /// Starts `machine`, whose legs are these disks, as large as they say.
-    pub(crate) fn start(machine: M, disks: Vec<Disk>, saboteur: Saboteur) -> Self {
-        let sizes = disks.iter().map(|disk| disk.info().size).collect();
-        Self::start_sized(machine, (disks, sizes), saboteur)
-    }
-
-    /// The same with legs that are no larger than `sizes`.
-    pub(crate) fn start_sized(
+    /// Starts `machine`, whose legs are these disks, or as many bytes of them as there are `sizes`.
+    pub(crate) fn start(
         machine: M,
         (disks, sizes): (Vec<Disk>, Vec<u64>),
         saboteur: Saboteur,
@@ -141,14 +135,6 @@ impl<M: Machine> World<M> {
         self.arranged.push((leg, sort));
     }
 
-    /// Adds a leg of all of a disk.
-    pub(crate) fn add(&mut self, disk: Disk) {
-        self.sizes.push(disk.info().size);
-        self.disks.push(disk);
-        self.latched.push(false);
-        self.failed.push(false);
-    }
-
     /// Puts another disk in the place of a leg, which nobody uses.
     pub(crate) fn put(&mut self, leg: usize, disk: Disk, size: u64) {
         assert!(self.flying.keys().all(|(other, _)| *other != leg), "unused");
@@ -164,11 +150,6 @@ impl<M: Machine> World<M> {
     pub(crate) fn resize(&mut self, leg: usize, size: u64) {
         assert!(size <= self.disks[leg].info().size, "the disk is so large");
         self.sizes[leg] = size;
-    }
-
-    /// The sizes of all legs.
-    pub(crate) fn sizes(&self) -> &[u64] {
-        &self.sizes
     }
 
     pub(crate) fn submit(&mut self, face: usize, request: Request) {
