@@ -20,6 +20,7 @@
 
 #[allow(dead_code, reason = "the explorer of snapshots comes next")]
 mod campaign;
+#[allow(dead_code, reason = "likewise")]
 mod model;
 #[allow(dead_code, reason = "likewise")]
 mod sabotage;

@@ -133,6 +133,53 @@ impl Model {
         sectors_of(range).any(|sector| self.sectors[sector].busy)
     }
 
+    /// The first `count` sectors as they are now, as those of a face that writes another series.
+    /// Nothing is being written.
+    pub(crate) fn copy(&self, count: u64, series: u32) -> Self {
+        let sectors = self.sectors[..count as usize].to_vec();
+        assert!(
+            sectors.iter().all(|sector| !sector.busy),
+            "nothing is in flight"
+        );
+        Self {
+            sectors,
+            series,
+            ..*self
+        }
+    }
+
+    /// The first sectors become those of another face, whose series is written from now on.
+    pub(crate) fn overlay(&mut self, other: &Self) {
+        let count = other.sectors.len();
+        self.sectors[..count].clone_from_slice(&other.sectors);
+        self.series = other.series;
+    }
+
+    /// How many sectors there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.sectors.len() as u64
+    }
+
+    /// From now on there are so many sectors; those that come hold version 0 of series 0.
+    pub(crate) fn grow(&mut self, count: u64) {
+        assert!(count >= self.count(), "nothing shrinks");
+        self.sectors.resize(count as usize, Sector::new(0));
+    }
+
+    /// The version of a sector that is certain, the last one that was answered, and the last one
+    /// that was issued.
+    pub(crate) fn versions(&self, sector: u64) -> (u32, u32, u32) {
+        let sector = &self.sectors[sector as usize];
+        (sector.floor, sector.done, sector.issued())
+    }
+
+    /// This version of a sector is durable, whoever made it so.
+    pub(crate) fn raise(&mut self, sector: u64, version: u32) {
+        let sector = &mut self.sectors[sector as usize];
+        assert!(version <= sector.done, "it was answered");
+        sector.floor = sector.floor.max(version);
+    }
+
     /// The bytes of the next versions of a range; they count as issued.
     pub(crate) fn issue(&mut self, range: Range, what: Content) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -2,9 +2,10 @@
 //!
 //! [`SeededFault`] makes mistakes on purpose, between the machine and its disks.
 //!
-//! `shape.rs` is what all is made of, `fault.rs` the mistakes.
+//! `shape.rs` is what all is made of, `oracle.rs` what a face may hold, `fault.rs` the mistakes.
 
 mod fault;
+mod oracle;
 mod shape;
 
 pub use fault::SeededFault;
