@@ -8,7 +8,7 @@ use block::{Buffer, Completion, Error, Operation, Range, Request};
 use super::Origin;
 use super::control::{Step, Steps};
 use super::member::Gap;
-use super::operation::{Port, Serving, Sub, Waiter};
+use super::operation::{Port, Serving, Sub, Target, Waiter};
 use super::places::Place;
 
 impl Origin {
@@ -97,7 +97,7 @@ impl Origin {
         let piece = self.begin_piece(id);
         let waiter = Waiter::Request(id);
         self.block(waiter);
-        let mut copies = Vec::new();
+        let (mut copies, mut fills) = (Vec::new(), Vec::new());
         for gap in self.member(index).gaps(piece) {
             let Gap::Missing { old, count } = gap else {
                 self.wait_for_gaps(index, &[gap], waiter);
@@ -112,8 +112,13 @@ impl Origin {
             }
             let (head, tail) = (u64::from(is_head), u64::from(is_tail));
             if count > head + tail {
-                self.fill_chunks(id, index, (old + head, count - head - tail), steps);
+                let chunks = (old + head, count - head - tail);
+                fills.push(self.begin_pending(index, chunks, waiter));
             }
+        }
+        // Where the store is full, this may end what all the gaps are about.
+        for target in fills {
+            self.fill_chunks(id, target, steps);
         }
         self.copy(copies, steps);
         if self.unblock(id) {
@@ -122,9 +127,8 @@ impl Origin {
     }
 
     /// Chunks that a write covers become exceptions by being written.
-    fn fill_chunks(&mut self, id: usize, index: usize, chunks: (u64, u64), steps: &mut Steps) {
-        let target = self.begin_pending(index, chunks, Waiter::Request(id));
-        let bytes = self.member(index).bytes(chunks.0, chunks.1);
+    fn fill_chunks(&mut self, id: usize, target: Target, steps: &mut Steps) {
+        let bytes = self.member(target.member).bytes(target.old, target.count);
         let serving = self.requests.get_mut(id);
         assert!(serving.piece.contains(bytes), "all of them is written");
         serving.filled.push(bytes);

@@ -80,6 +80,17 @@ fn a_write_without_room_ends_the_snapshot() {
     assert_eq!(state(&hand), SnapshotState::Invalid);
 }
 
+/// Also where it waits for other chunks that are on their way. The explorer found it (merge, 25).
+#[test]
+fn a_write_without_room_ends_what_it_waits_for() {
+    let mut hand = full(Overflow::Invalidate);
+    let origin = hand.write(0, 4, 1, 6);
+    let write = hand.write(1, 3, 2, 5);
+    assert_eq!(hand.result(write), Some(Kind::Io));
+    assert_eq!(hand.result(origin), None);
+    assert_eq!(state(&hand), SnapshotState::Invalid);
+}
+
 /// A write to the origin that waits for what a snapshot was about to write overflows it too.
 #[test]
 fn the_origin_does_not_wait_for_room() {
