@@ -18,23 +18,17 @@
 //! `world.rs` runs a machine over simulated disks, `sabotage.rs` is what can be done to it,
 //! `model.rs` knows what a sector may hold, `campaign.rs` runs many histories.
 
-#[allow(dead_code, reason = "the explorer of snapshots comes next")]
 mod campaign;
-#[allow(dead_code, reason = "likewise")]
 mod model;
-#[allow(dead_code, reason = "likewise")]
 mod sabotage;
-#[allow(dead_code, reason = "likewise")]
 mod world;
 
 pub use campaign::{Campaign, Report};
 
-#[cfg(test)]
 pub(crate) use campaign::Seen;
 pub(crate) use model::{Content, Expected, Failure, Model, NEVER, SECTOR, encode};
 pub(crate) use sabotage::{Sabotage, Saboteur};
-#[cfg(test)]
-pub(crate) use world::{Sort, World};
+pub(crate) use world::{Sort, World, infos};
 
 #[cfg(test)]
 mod tests;

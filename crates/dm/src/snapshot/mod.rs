@@ -52,7 +52,6 @@ mod control;
 mod copies;
 mod entries;
 mod exceptions;
-#[allow(dead_code, reason = "histories come next")]
 pub mod explore;
 mod invalid;
 mod limits;

@@ -1,0 +1,29 @@
+//! Many histories of snapshots, or of merges.
+
+use super::fault::SeededFault;
+use super::history;
+use super::shape::Subject;
+use crate::explore;
+
+/// What is to be explored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Campaign {
+    /// What happens to snapshots.
+    pub subject: Subject,
+    /// How much of it.
+    pub extent: explore::Campaign,
+    /// A mistake to be found.
+    pub fault: Option<SeededFault>,
+}
+
+impl Campaign {
+    /// Runs until enough is seen or a promise is broken.
+    pub fn run(&self) -> explore::Report {
+        let Self {
+            subject,
+            extent,
+            fault,
+        } = *self;
+        extent.run(|seed, seen| history::run(seed, subject, fault, seen))
+    }
+}
