@@ -13,6 +13,7 @@ mod metadata;
 mod mirror;
 mod races;
 mod run;
+mod snapshot;
 mod subjects;
 
 pub(crate) use run::run;

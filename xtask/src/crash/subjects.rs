@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::{metadata, mirror, races};
+use super::{metadata, mirror, races, snapshot};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -32,5 +32,15 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "mirror",
         what: "the data of mirrors, cut off at every moment, and without a leg",
         run: mirror::run,
+    },
+    Subject {
+        name: "snapshot",
+        what: "snapshots that come and go while all is written, cut off at every moment",
+        run: snapshot::run,
+    },
+    Subject {
+        name: "merge",
+        what: "snapshots that are merged into their origin, cut off likewise",
+        run: snapshot::run_merges,
     },
 ];
