@@ -45,6 +45,9 @@ pub(super) fn run(
             seen.count(change.name(), 1);
             change.make(&mut run, random, |run, random| cut(run, random, 1, seen))?;
         }
+        if subject == Subject::Merges && random.chance(1, 30) {
+            run.order([0, 512, 1 << 20][random.index(3)]);
+        }
         run.act(random)?;
         if random.chance(1, 2) {
             cut(&run, random, 1, seen)?;

@@ -12,7 +12,7 @@ use super::oracle::{Oracle, Taken};
 use super::shape::{SLOTS, Shape};
 use crate::explore::{Expected, SECTOR, World, infos};
 use crate::machine::{Event, Face, Machine};
-use crate::snapshot::{Notice, Origin, OriginConfig, Overflow, SnapshotConfig, Stored};
+use crate::snapshot::{Control, Notice, Origin, OriginConfig, Overflow, SnapshotConfig, Stored};
 use crate::volume::Access;
 
 /// After so many steps without an answer, none will come.
@@ -39,6 +39,8 @@ pub(super) struct Run {
     pub(super) activity: Rc<Activity>,
     /// What each face shows as long as nothing was written.
     pub(super) plain: Vec<Option<Vec<u8>>>,
+    /// Orders that were not obeyed yet.
+    ordered: u64,
     /// Merges that ended.
     pub(super) merged: u64,
     /// Snapshots that said that they are invalid.
@@ -88,6 +90,7 @@ impl Run {
             next_tag: 1,
             activity,
             plain: Vec::new(),
+            ordered: 0,
             merged: 0,
             invalidated: 0,
         };
@@ -116,6 +119,14 @@ impl Run {
             self.world.step(random, 8);
         }
         self.look()
+    }
+
+    /// Orders that a merge be as fast as `rate` says.
+    pub(super) fn order(&mut self, rate: u64) {
+        self.ordered += 1;
+        let control = Control::MergeRate(rate);
+        let id = self.ordered;
+        self.world.tell(Event::Control { id, control });
     }
 
     /// Ends all that is in flight, and what the machine does by itself.
@@ -195,7 +206,7 @@ impl Run {
     pub(super) fn finish(&mut self, random: &mut Random) -> Result<(), String> {
         for _ in 0..STEPS_MAX {
             self.look()?;
-            if self.open.is_empty() {
+            if self.open.is_empty() && self.ordered == 0 {
                 return Ok(());
             }
             if !self.world.step(random, 8) {
@@ -244,6 +255,10 @@ impl Run {
     /// Judges what was told and answered.
     pub(super) fn look(&mut self) -> Result<(), String> {
         self.world.broken()?;
+        for (_, result) in std::mem::take(&mut self.world.obeyed) {
+            self.ordered -= 1;
+            result.map_err(|error| format!("an order is not obeyed: {error}"))?;
+        }
         for notice in std::mem::take(&mut self.world.notices) {
             self.heed(&notice)?;
         }
