@@ -23,7 +23,7 @@ pub(super) fn cut(
     let shape = run.shape;
     let mut model = run.model.clone();
     model.cut();
-    let disks = run.world.disks.iter();
+    let disks = run.world.runs.disks.iter();
     let images: Vec<Image> = disks.map(|disk| disk.cut(random)).collect();
     // What is being written when the power goes may be there.
     let described = match &run.world.wanted {
@@ -44,7 +44,7 @@ pub(super) fn cut(
         seen.kernel += u64::from(lost.contains(&true));
         kernel::judge(&shape, &images, &described, &model)?;
     }
-    let gone = run.world.disks[..shape.legs].iter().map(Disk::is_gone);
+    let gone = run.world.runs.disks[..shape.legs].iter().map(Disk::is_gone);
     let mut there: Vec<bool> = gone.map(|gone| !gone).collect();
     if random.chance(1, 2) {
         there.fill(true);

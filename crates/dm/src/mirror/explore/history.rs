@@ -75,7 +75,7 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
         })?;
         seen.stopped += 1;
         if shape.log == LogPlace::Disk(shape.legs) {
-            let version = run.world.disks[shape.legs]
+            let version = run.world.runs.disks[shape.legs]
                 .content()
                 .bytes(Range::new(4, 1));
             seen.released += u64::from(version == [2]);

@@ -13,9 +13,9 @@
 //! Broken promises come with the seed of their history, which repeats them. [`SeededFault`] makes
 //! mistakes on purpose: an explorer that does not find them is worth nothing.
 //!
-//! `shape.rs` is what a mirror is made of, `world.rs` runs a mirror over simulated disks, `run.rs`
-//! asks it and judges its answers, `cut.rs` what is left of it, `kernel.rs` is the kernel's rule,
-//! `history.rs` is one history, `campaign.rs` many. What a sector may hold is
+//! `shape.rs` is what a mirror is made of, `world.rs` keeps its description, `run.rs` asks it and
+//! judges its answers, `cut.rs` what is left of it, `kernel.rs` is the kernel's rule, `history.rs`
+//! is one history, `campaign.rs` many. What runs machines, and what a sector may hold, is
 //! [`crate::explore`]'s.
 
 mod campaign;

@@ -4,8 +4,8 @@ use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
 use super::shape::{SECTORS, Shape};
-use super::world::{Described, Sort, World};
-use crate::explore::{Content, Expected, Failure, Model, NEVER, SECTOR, encode};
+use super::world::{Described, World};
+use crate::explore::{Content, Expected, Failure, Model, NEVER, SECTOR, Sort, encode};
 use crate::machine::{Event, Machine};
 use crate::mirror::{LogPlace, Mirror};
 
@@ -144,12 +144,12 @@ impl Run {
 
     /// Waits for the start; whether it worked, which it must if a leg is whole.
     pub(super) fn settle_start(&mut self, random: &mut Random) -> Result<bool, String> {
-        while self.world.started.is_none() {
+        while self.world.runs.started.is_none() {
             if !self.world.step(random, 1 << 40) {
                 return Err("the mirror does not start".into());
             }
         }
-        match self.world.started.as_ref().expect("it was waited for") {
+        match self.world.runs.started.as_ref().expect("it was waited for") {
             Ok(()) => Ok(true),
             Err(error) if self.whole.contains(&true) && !self.refuses() => {
                 Err(format!("it does not start, though a leg is whole: {error}"))
@@ -198,24 +198,24 @@ impl Run {
                 return;
             }
             Mishap::LegGone(leg) => {
-                self.world.disks[leg].vanish();
+                self.world.runs.disks[leg].vanish();
                 self.whole[leg] = false;
             }
             Mishap::LegFails(leg, Sort::Read) => {
-                self.world.arrange(leg, Sort::Read);
+                self.world.runs.arrange(leg, Sort::Read);
                 self.reads_fail = true;
             }
             Mishap::LegFails(leg, sort) => {
-                self.world.arrange(leg, sort);
+                self.world.runs.arrange(leg, sort);
                 self.whole[leg] = false;
             }
             Mishap::AllFail(sort) => {
-                (0..legs).for_each(|leg| self.world.arrange(leg, sort));
+                (0..legs).for_each(|leg| self.world.runs.arrange(leg, sort));
                 self.whole.fill(false);
             }
             Mishap::LogGone | Mishap::LogFails if self.shape.log == LogPlace::Core => return,
-            Mishap::LogGone => self.world.disks[legs].vanish(),
-            Mishap::LogFails => self.world.arrange(legs, Sort::Write),
+            Mishap::LogGone => self.world.runs.disks[legs].vanish(),
+            Mishap::LogFails => self.world.runs.arrange(legs, Sort::Write),
             Mishap::Undescribed => self.world.undescribable = true,
         }
         // Another leg may be read from now on.
@@ -231,19 +231,11 @@ impl Run {
         if self.lost()[..self.shape.legs].contains(&true) {
             return Ok(self);
         }
-        for disk in &mut self.world.disks {
-            for ticket in disk.in_flight().collect::<Vec<_>>() {
-                if random.chance(1, 2) {
-                    disk.finish(ticket);
-                } else {
-                    disk.abandon(ticket);
-                }
-            }
-        }
         let described = match self.world.wanted.take() {
             Some(wanted) if random.chance(1, 2) => wanted,
             _ => self.world.described,
         };
+        let disks = self.world.runs.kill(random);
         self.model.killed();
         self.model.is_sticky &= !described.assumed;
         if self.shape.log == LogPlace::Core && !described.assumed {
@@ -252,12 +244,12 @@ impl Run {
             self.whole.iter_mut().enumerate().for_each(is_first);
         }
         let legs = (self.whole, self.there);
-        Self::start_on(self.shape, self.world.disks, described, self.model, legs)
+        Self::start_on(self.shape, disks, described, self.model, legs)
     }
 
     /// Disks that vanished, or failed something that was to be durable.
     pub(super) fn lost(&self) -> Vec<bool> {
-        let disks = self.world.disks.iter().zip(&self.world.failed);
+        let disks = self.world.runs.disks.iter().zip(&self.world.runs.failed);
         disks
             .map(|(disk, failed)| disk.is_gone() || *failed)
             .collect()
@@ -290,7 +282,7 @@ impl Run {
                 self.world.submit(Request::flush(tag));
             }
             _ if self.model.is_busy(range) => {}
-            6 if !self.world.mirror.discards => {
+            6 if !self.world.runs.machine.discards => {
                 let tag = self.remember(What::Advice, range);
                 let place = self.shape.place(range);
                 self.world
@@ -314,7 +306,7 @@ impl Run {
 
     pub(super) fn read(&mut self, range: Range) {
         // Once a leg that was out of sync is in sync, it may be the one to be read.
-        let steady = self.world.mirror.images.iter().all(|leg| leg.in_sync);
+        let steady = self.world.runs.machine.images.iter().all(|leg| leg.in_sync);
         let expected = self.model.expected(steady);
         let tag = self.remember(What::Read(expected), range);
         let buffer = Buffer::zeroed(range.len() as usize);
@@ -341,9 +333,8 @@ impl Run {
 
     /// Ends all that is in flight, and what the mirror does by itself.
     fn suspend(&mut self, random: &mut Random) -> Result<(), String> {
-        self.world.suspended = false;
         self.world.tell(Event::Suspend);
-        self.until(random, "suspended", |run| run.world.suspended)
+        self.until(random, "suspended", |run| run.world.runs.suspended)
     }
 
     /// Stops the mirror, whatever is in flight; `between` looks at it meanwhile.
@@ -354,7 +345,7 @@ impl Run {
     ) -> Result<(), String> {
         self.world.tell(Event::Stop);
         let mut count = 0;
-        while !self.world.stopped && count < STEPS_MAX {
+        while !self.world.runs.stopped && count < STEPS_MAX {
             count += 1;
             if !self.world.step(random, 8) {
                 break;
@@ -362,7 +353,7 @@ impl Run {
             self.look()?;
             between(self, random)?;
         }
-        self.until(random, "stopped", |run| run.world.stopped)?;
+        self.until(random, "stopped", |run| run.world.runs.stopped)?;
         if self.open.is_empty() {
             return Ok(());
         }
@@ -378,7 +369,7 @@ impl Run {
     ) -> Result<(), String> {
         for _ in 0..STEPS_MAX {
             self.look()?;
-            if is_so(self) && self.world.is_quiet() {
+            if is_so(self) && self.world.runs.is_quiet() {
                 return Ok(());
             }
             if is_so(self) {
@@ -398,9 +389,9 @@ impl Run {
             ..self.world.described.clone()
         };
         let config = self.shape.config(&described, &self.there);
-        let disks = self.world.disks.iter();
+        let disks = self.world.runs.disks.iter();
         let infos: Vec<_> = disks.map(|disk| disk.info().clone()).collect();
-        let foreseen = self.world.mirror.foresee(&config, &infos);
+        let foreseen = self.world.runs.machine.foresee(&config, &infos);
         foreseen.map_err(|error| format!("it cannot get another size: {error}"))?;
         // What it loses is whatever, and so is what it gains.
         let fewer = described.sectors.min(self.world.described.sectors);
@@ -409,11 +400,7 @@ impl Run {
         self.model.is_sticky &= !described.assumed;
         self.world.described = described;
         self.scribble(random);
-        let before = self.world.requests;
         self.world.tell(Event::Reload(config));
-        if self.world.requests != before {
-            return Err("a suspended mirror asks something".into());
-        }
         self.is_resized = true;
         self.resized += 1;
         Ok(())
@@ -423,14 +410,14 @@ impl Run {
     fn scribble(&mut self, random: &mut Random) {
         for sector in self.world.described.sectors..SECTORS {
             for leg in 0..self.shape.legs {
-                if random.chance(1, 2) && !self.world.disks[leg].is_gone() {
+                if random.chance(1, 2) && !self.world.runs.disks[leg].is_gone() {
                     let start = self
                         .shape
                         .place(Range::new(sector * SECTOR, SECTOR))
                         .start();
                     let buffer = Buffer::copy_of(&encode(sector as usize, NEVER));
                     let request = Request::write(0, start, Durability::Fua, buffer);
-                    let disk = &mut self.world.disks[leg];
+                    let disk = &mut self.world.runs.disks[leg];
                     let ticket = disk.begin(request);
                     disk.finish(ticket);
                 }
@@ -475,8 +462,9 @@ impl Run {
 
     /// Judges what was answered.
     pub(super) fn look(&mut self) -> Result<(), String> {
+        self.world.runs.broken()?;
         self.follow_failures();
-        for answer in std::mem::take(&mut self.world.done) {
+        for answer in std::mem::take(&mut self.world.runs.done) {
             let known = self.open.iter().position(|asked| asked.tag == answer.tag);
             let Some(known) = known else {
                 return Err("a request is answered twice".into());
@@ -489,7 +477,7 @@ impl Run {
 
     /// Tells the model of legs that failed since the last look, and of what was copied.
     fn follow_failures(&mut self) {
-        let mirror = &self.world.mirror;
+        let mirror = &self.world.runs.machine;
         let sectors = self.world.described.sectors;
         let copied = |sector| {
             if sector >= sectors {
