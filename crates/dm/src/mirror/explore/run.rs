@@ -161,17 +161,19 @@ impl Run {
     /// Does something, or lets something happen.
     pub(super) fn act(&mut self, random: &mut Random) -> Result<(), String> {
         if self.rests {
-            if self.is_resized || random.chance(1, 2) {
+            if self.is_resized || random.chance(1, 4) {
                 self.resume();
             } else {
                 self.resize(random)?;
             }
         } else if self.open.len() < DEPTH && random.chance(1, 3) {
             self.ask(random);
-        } else if random.chance(1, 40) {
+        } else if random.chance(1, 25) {
             self.suspend(random)?;
-            // Whoever keeps the description would have to be done with it.
-            self.rests = self.world.wanted.is_none() && random.chance(1, 2);
+            // Whoever keeps the description would have to be done with it. Where the log cannot be
+            // told, it still speaks of the old size after a cut, and of what others wrote since.
+            let can_change = self.world.wanted.is_none() && !self.log_failed();
+            self.rests = can_change && random.chance(3, 4);
             if !self.rests {
                 self.resume();
             }
