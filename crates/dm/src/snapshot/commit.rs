@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   a fresh store   area 0 zeroed, durable ─▸ header, durable ─▸ as any other
+//!   a frayed one    its last area without what is behind its end, durable ─▸ as any other
 //!   any other       (next area zeroed, if this one fills) ─▸ flush ─▸ area, durable
 //!   an invalid one  header that says so, durable
 //! ```
@@ -34,6 +35,8 @@ enum Stage {
     FirstArea,
     /// The header says that the store is used.
     Header,
+    /// The present area is written as it should be.
+    Mend,
     /// The area behind the present one becomes zeros.
     NextArea,
     /// What the entries point at becomes durable.
@@ -109,6 +112,7 @@ impl Origin {
                 Health::Invalidating => Stage::Mark,
                 Health::Valid if !member.copied.is_empty() => match member.header {
                     Header::Missing => Stage::FirstArea,
+                    Header::Frayed => Stage::Mend,
                     Header::Written => Stage::Header,
                 },
                 _ => continue,
@@ -153,10 +157,14 @@ impl Origin {
                 // The flush that follows is for this, too.
                 (area(member.area() + 1), Durability::Volatile)
             }
-            Stage::Area => {
+            Stage::Mend | Stage::Area => {
+                let group: &[EntryRun] = match round.stage {
+                    Stage::Mend => &[],
+                    _ => &round.group,
+                };
                 let (number, count) = (member.area(), member.entries.count());
                 let entries = &member.entries;
-                entries.encode_area(&geometry, number, count, &round.group, &mut buffer);
+                entries.encode_area(&geometry, number, count, group, &mut buffer);
                 (area(number), Durability::Fua)
             }
             Stage::Header => {
@@ -189,7 +197,7 @@ impl Origin {
             member.round = None;
             return self.invalidate(index, &format!("its store cannot be written ({error})"));
         }
-        if round.stage == Stage::Header {
+        if matches!(round.stage, Stage::Header | Stage::Mend) {
             member.header = Header::Written;
         }
         if !member.is_valid() {
@@ -206,8 +214,8 @@ impl Origin {
         let round = member.round.as_ref().expect("it has a round");
         let next = match round.stage {
             Stage::FirstArea => Stage::Header,
-            Stage::Header if member.fills_area(&round.group) => Stage::NextArea,
-            Stage::Header | Stage::NextArea => Stage::Flush,
+            Stage::Header | Stage::Mend if member.fills_area(&round.group) => Stage::NextArea,
+            Stage::Header | Stage::Mend | Stage::NextArea => Stage::Flush,
             Stage::Flush => Stage::Area,
             Stage::Area => return self.committed(index),
             Stage::Mark => unreachable!("comes alone"),

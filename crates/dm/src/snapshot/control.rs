@@ -1,5 +1,7 @@
 //! What an origin is told, what it tells, and how it says that it and its snapshots are.
 
+use std::time::Duration;
+
 use super::Origin;
 use super::config::OriginConfig;
 use super::member::{Health, Member};
@@ -140,9 +142,13 @@ impl Origin {
     }
 
     /// Does what it is told.
-    pub(super) fn obey(&mut self, control: &Control) {
+    pub(super) fn obey(&mut self, control: &Control, now: Duration) {
         match control {
-            Control::MergeRate(rate) => self.merge_rate = Some(*rate).filter(|rate| *rate > 0),
+            Control::MergeRate(rate) => {
+                self.merge_rate = Some(*rate).filter(|rate| *rate > 0);
+                // A pause at the rate before may be a long one.
+                self.merge_due = now;
+            }
         }
     }
 }

@@ -108,21 +108,44 @@ impl Origin {
                     let (start, end) = (copy.range.start(), copy.range.end().max(range.end()));
                     copy.range = Range::new(start, end - start);
                     copy.targets.push(target);
+                    copy.weight = copy.range.len() * (1 + copy.targets.len() as u64);
                 }
                 _ => copies.push(Copy {
                     range,
                     targets: vec![target],
                     out: 1,
+                    weight: 2 * range.len(),
                 }),
             }
         }
         for copy in copies {
-            let (start, len) = (copy.range.start(), copy.range.len());
             let id = self.copies.insert(copy);
-            let buffer = self.pool.get(len as usize);
-            let request = Request::read(0, start, buffer);
+            self.copies_waiting.push_back(id);
+        }
+        self.begin_copies(steps);
+    }
+
+    /// Begins copies that wait, as long as there is memory for them.
+    fn begin_copies(&mut self, steps: &mut Steps) {
+        while let Some(id) = self.copies_waiting.front().copied() {
+            let Copy { range, weight, .. } = *self.copies.get(id);
+            if self.copied > 0 && self.copied.saturating_add(weight) > self.limits.copied {
+                return;
+            }
+            self.copied += weight;
+            self.copies_waiting.pop_front();
+            let buffer = self.pool.get(range.len() as usize);
+            let request = Request::read(0, range.start(), buffer);
             self.ask(self.shape.origin, Sub::CopyRead(id), request, steps);
         }
+    }
+
+    /// Ends a copy of which nothing is with legs.
+    fn end_copy(&mut self, id: usize, steps: &mut Steps) {
+        let copy = self.copies.remove(id);
+        assert_eq!(copy.out, 0, "it waits for nothing");
+        self.copied -= copy.weight;
+        self.begin_copies(steps);
     }
 
     /// What was to be copied is read.
@@ -144,7 +167,7 @@ impl Origin {
             }
         }
         if self.copies.get(id).out == 0 {
-            self.copies.remove(id);
+            self.end_copy(id, steps);
         }
     }
 
@@ -156,10 +179,13 @@ impl Origin {
             range,
             targets: vec![target],
             out: 0,
+            weight: range.len(),
         });
+        // It has come with its bytes, so it does not wait.
+        self.copied += range.len();
         self.store(id, 0, bytes, steps);
         if self.copies.get(id).out == 0 {
-            self.copies.remove(id);
+            self.end_copy(id, steps);
         }
     }
 
@@ -198,7 +224,12 @@ impl Origin {
     }
 
     /// A part of what a target keeps is in its store, or is not.
-    pub(super) fn copy_written(&mut self, id: usize, place: usize, result: block::Result<()>) {
+    pub(super) fn copy_written(
+        &mut self,
+        (id, place): (usize, usize),
+        result: block::Result<()>,
+        steps: &mut Steps,
+    ) {
         let copy = self.copies.get_mut(id);
         copy.out -= 1;
         let is_over = copy.out == 0;
@@ -220,7 +251,7 @@ impl Origin {
             }
         }
         if is_over {
-            self.copies.remove(id);
+            self.end_copy(id, steps);
         }
     }
 

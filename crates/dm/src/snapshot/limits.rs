@@ -15,6 +15,8 @@ pub(super) struct Limits {
     pub(super) piece: u64,
     /// A merge moves so many bytes at a time, or a chunk where that is more: writes to them wait.
     pub(super) merged: u64,
+    /// Copies take so many bytes of memory, or one of them what it takes: others wait.
+    pub(super) copied: u64,
 }
 
 impl Default for Limits {
@@ -22,6 +24,7 @@ impl Default for Limits {
         Self {
             piece: 1 << 20,
             merged: 1 << 20,
+            copied: 64 << 20,
         }
     }
 }

@@ -63,6 +63,8 @@ pub(super) enum Health {
 pub(super) enum Header {
     Missing,
     Written,
+    /// And its last area has something behind the last entry.
+    Frayed,
 }
 
 /// Chunks in a row that are becoming exceptions.
@@ -125,7 +127,11 @@ impl Member {
                     let what = format!("{}: its store is one of more", member.config.name);
                     return Err(Error::new(Kind::InvalidLayout, what));
                 }
-                member.header = Header::Written;
+                member.header = if changes.is_frayed {
+                    Header::Frayed
+                } else {
+                    Header::Written
+                };
                 member.next_free = changes.next_free;
                 for run in &changes.entries {
                     member.exceptions.insert(run.old, run.new, run.count);

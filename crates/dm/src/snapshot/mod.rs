@@ -38,8 +38,8 @@
 //! a chunk, the last two shared with all that come at the same time; all entries are in memory, 24
 //! to 70 bytes for each run of them.
 //!
-//! `config.rs` says what an origin is made of, `control.rs` what it is told and tells; `state.rs` is
-//! the machine, `reload.rs` its faces and how it becomes another one; `requests.rs` serves,
+//! `config.rs` says what an origin is made of, `control.rs` what it is told and tells; `state.rs`
+//! is the machine, `reload.rs` its faces and how it becomes another one; `requests.rs` serves,
 //! `places.rs` says from where, `copies.rs` copies, `commit.rs` makes it durable, `invalid.rs` ends
 //! snapshots, `merge.rs` merges them; `member.rs`, `exceptions.rs`, `entries.rs`, `operation.rs`,
 //! `slab.rs` and `limits.rs` are what they know. `store.rs` reads the format (the kernel's

@@ -122,8 +122,10 @@ pub(super) struct Copy {
     /// What was or is read, for all targets at once.
     pub(super) range: Range,
     pub(super) targets: Vec<Target>,
-    /// Writes that are with legs, or the read.
+    /// Writes that are with legs, or the read, also before it is.
     pub(super) out: usize,
+    /// Bytes of memory that it takes at most.
+    pub(super) weight: u64,
 }
 
 /// Chunks that one snapshot keeps of a copy.

@@ -26,6 +26,10 @@ pub struct Origin {
     pub(super) members: Vec<Option<Member>>,
     pub(super) requests: Slab<Serving>,
     pub(super) copies: Slab<Copy>,
+    /// Copies that are not begun, as others take the memory.
+    pub(super) copies_waiting: VecDeque<usize>,
+    /// Bytes that the others take at most.
+    pub(super) copied: u64,
     /// What legs were asked, by its tag.
     pub(super) subs: Slab<Sub>,
     /// Reads of snapshots from the origin, which what they read is not overwritten before.
@@ -91,6 +95,8 @@ impl Origin {
             members: Vec::new(),
             requests: Slab::default(),
             copies: Slab::default(),
+            copies_waiting: VecDeque::new(),
+            copied: 0,
             subs: Slab::default(),
             reads: Tracked::default(),
             kept_writes: Tracked::default(),
@@ -150,7 +156,9 @@ impl Origin {
         match self.subs.remove(tag) {
             Sub::Part { request, part } => self.part_answered((request, part), answer, steps),
             Sub::CopyRead(copy) => self.copy_read(copy, &answer, steps),
-            Sub::CopyWrite { copy, target } => self.copy_written(copy, target, answer.result),
+            Sub::CopyWrite { copy, target } => {
+                self.copy_written((copy, target), answer.result, steps);
+            }
             Sub::Round(member) => self.round_answered(member, answer.result, steps),
             Sub::Merge => self.merge_answered(answer, now, steps),
         }
@@ -246,6 +254,18 @@ impl Origin {
         for copy in self.copies.iter() {
             assert!(copy.out > 0, "a copy waits for something");
         }
+        let waiting = self
+            .copies_waiting
+            .iter()
+            .map(|id| self.copies.get(*id).weight);
+        let weight: u64 = self.copies.iter().map(|copy| copy.weight).sum();
+        assert_eq!(
+            weight,
+            self.copied + waiting.sum::<u64>(),
+            "memory is counted"
+        );
+        let is_stuck = self.copied == 0 && !self.copies_waiting.is_empty();
+        assert!(!is_stuck, "copies that wait wait for others");
         let is_tracked = !(self.reads.is_empty() && self.kept_writes.is_empty());
         assert!(
             !is_tracked || !self.requests.is_empty(),
@@ -299,7 +319,7 @@ impl Machine for Origin {
                 self.merge.iter_mut().for_each(Merge::forgive);
             }
             Event::Control { id, control } => {
-                self.obey(&control);
+                self.obey(&control, now);
                 steps.push(Step::Obeyed { id, result: Ok(()) });
             }
             Event::Stop => self.phase = Phase::Ending(Last::Stopped),

@@ -54,6 +54,9 @@ pub struct Changes {
     pub entries: Vec<EntryRun>,
     /// The first chunk of the store behind all that is used, and no area.
     pub next_free: u64,
+    /// Whether something follows the last entry in its area: a write of it was torn. It has to be
+    /// gone, durably, before an entry is added, or it could become one after another torn write.
+    pub is_frayed: bool,
 }
 
 /// Entries that follow each other, each a chunk further than the one before in the origin and in
@@ -121,6 +124,7 @@ pub fn read_store(
     };
     let geometry = Geometry::new(chunk, size, origin_size);
     let mut entries = Vec::new();
+    let mut is_frayed = false;
     for area in 0.. {
         let range = geometry.area(area).ok_or_else(|| {
             damaged(format!(
@@ -129,10 +133,13 @@ pub fn read_store(
             ))
         })?;
         let bytes = read(range)?;
+        let before = entries.len();
         let is_whole = geometry
             .decode_area(&bytes, &mut entries)
             .map_err(&damaged)?;
         if !is_whole {
+            let end = (entries.len() - before) * ENTRY_LEN;
+            is_frayed = bytes[end..].iter().any(|byte| *byte != 0);
             break;
         }
         if entries.len() > ENTRIES_MAX {
@@ -149,6 +156,7 @@ pub fn read_store(
         runs,
         entries: in_order,
         next_free,
+        is_frayed,
     }))
 }
 

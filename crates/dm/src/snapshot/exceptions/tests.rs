@@ -15,7 +15,10 @@ proptest! {
         let (mut runs, mut plain) = (Exceptions::default(), BTreeMap::new());
         for (old, new, count, is_taken) in steps {
             let held = |chunk: u64| plain.get(&chunk).copied();
-            let is_row = (0..count).all(|at| held(old) .is_some_and(|new| held(old + at) == Some(new + at)));
+            let start = held(old);
+            let is_row = start.is_some_and(|new| {
+                (0..count).all(|at| held(old + at) == Some(new + at))
+            });
             if is_taken && is_row {
                 runs.remove(old, count);
                 (old..old + count).for_each(|chunk| { plain.remove(&chunk); });

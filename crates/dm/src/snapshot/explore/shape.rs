@@ -68,6 +68,7 @@ impl Shape {
             limits: Limits {
                 piece: SECTOR << random.below(3),
                 merged: SECTOR << random.below(3),
+                copied: SECTOR << random.below(5),
             },
             fault,
         }

@@ -100,6 +100,19 @@ fn entries_keep_their_order() {
     assert_eq!(next_free, 259, "258 is an area");
 }
 
+/// What a torn write left behind the last entry is seen.
+#[test]
+fn frayed_areas_are_seen() {
+    let is_frayed = |bytes: &[u8]| match read(bytes) {
+        Ok(Stored::Changes(changes)) => changes.is_frayed,
+        other => panic!("{other:?}"),
+    };
+    let mut bytes = store(&[(7, 2), (3, 3)]);
+    assert!(!is_frayed(&bytes));
+    bytes[CHUNK as usize + 100 * ENTRY_LEN] = 1;
+    assert!(is_frayed(&bytes));
+}
+
 /// Stores that hold nothing are told apart.
 #[test]
 fn stores_that_hold_nothing() {

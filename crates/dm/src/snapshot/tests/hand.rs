@@ -60,6 +60,13 @@ pub(super) fn resized(disk: &Disk, size: u64) -> Disk {
     Disk::new("disk", image, 512, Faults::default(), 0)
 }
 
+/// A disk for a new store: what it holds is not known, but for its header.
+pub(super) fn new_store(size: u64) -> Disk {
+    let mut image = Image::from_bytes(&vec![0xee; size as usize]);
+    image.zero(Range::new(0, 512));
+    Disk::new("disk", image, 512, Faults::default(), 0)
+}
+
 pub(super) struct Hand {
     pub(super) origin: Origin,
     steps: Steps,
@@ -87,12 +94,7 @@ impl Hand {
             disks[0].write(sector * 512, &[first(sector); 512]);
         }
         let stores = config.snapshots().map(|snapshot| snapshot.store_size);
-        // What a new store holds is not known, but for its header.
-        disks.extend(stores.map(|size| {
-            let mut image = Image::from_bytes(&vec![0xee; size as usize]);
-            image.zero(Range::new(0, 512));
-            image
-        }));
+        disks.extend(stores.map(|size| new_store(size).content().clone()));
         Self::on(config, disks)
     }
 

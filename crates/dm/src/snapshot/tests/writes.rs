@@ -3,7 +3,7 @@
 use block::Kind;
 
 use super::hand::{CHUNK, Hand, SIZE, config, first};
-use crate::snapshot::{EntryRun, Stored};
+use crate::snapshot::{EntryRun, Stored, read_store};
 
 fn entry(new: u64, old: u64, count: u64) -> EntryRun {
     EntryRun { new, old, count }
@@ -275,4 +275,48 @@ fn long_writes_are_cut() {
     assert_eq!(hand.result(tag), None);
     hand.zero(0, 4, 20);
     hand.expect(&["0 zero 4+20"]);
+}
+
+/// What a torn write left behind the entries is gone before another entry is there: it could become
+/// one with the next torn write.
+#[test]
+fn frayed_areas_are_mended() {
+    let hand = begun(1);
+    let mut image = hand.disks[1].content().clone();
+    image.write(CHUNK + 20 * 16, &[7; 32]);
+    let mut config = config(1);
+    let images = vec![hand.disks[0].content().clone(), image];
+    let read = |range| Ok(images[1].bytes(range));
+    let stored = read_store("store", (images[1].size(), SIZE), read).unwrap();
+    config.snapshots[0].as_mut().unwrap().stored = stored;
+    let mut hand = Hand::on(config, images);
+    hand.write(0, 5, 1, 1);
+    hand.expect(&["0 read 5+1"]);
+    hand.expect(&["1 write 3+1"]);
+    hand.expect(&["1 write 1+1 fua"]);
+    assert_eq!(hand.changes(1).entries, [entry(2, 63, 1)]);
+    assert!(!hand.changes(1).is_frayed);
+    hand.expect(&["1 flush"]);
+    hand.expect(&["1 write 1+1 fua"]);
+    hand.settle();
+    hand.write(0, 6, 1, 1);
+    hand.expect(&["0 read 6+1"]);
+    hand.expect(&["1 write 4+1"]);
+    hand.expect(&["1 flush"]);
+}
+
+/// Copies that would take too much memory wait for others.
+#[test]
+fn copies_wait_for_memory() {
+    let mut hand = begun(1);
+    hand.origin.limits.copied = 4 * CHUNK;
+    for sector in [10, 20, 30, 40] {
+        hand.write(0, sector, 1, 9);
+    }
+    assert_eq!(hand.words(), ["0 read 10+1", "0 read 20+1"]);
+    hand.answer_to("0 read 10+1");
+    hand.answer_to("1 write 3+1");
+    assert_eq!(hand.words(), ["0 read 20+1", "0 read 30+1", "1 flush"]);
+    hand.settle();
+    assert_eq!(hand.done.len(), 4);
 }
