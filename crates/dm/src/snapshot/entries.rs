@@ -158,3 +158,6 @@ pub(super) fn encode_header(validity: Validity, bytes: &mut [u8]) {
         bytes[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests;

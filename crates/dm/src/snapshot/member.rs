@@ -9,7 +9,7 @@ use super::config::SnapshotConfig;
 use super::entries::Entries;
 use super::exceptions::Exceptions;
 use super::operation::Waiter;
-use super::store::{EntryRun, FIRST_DATA, Geometry, Stored};
+use super::store::{ENTRIES_MAX, EntryRun, FIRST_DATA, Geometry, Stored};
 use crate::{Error, Kind, Result};
 
 /// A snapshot, with all that changes of it.
@@ -238,6 +238,10 @@ impl Member {
     /// Chunks for `count` exceptions from `old` on; `None`: there is not enough room.
     pub(super) fn allocate(&mut self, old: u64, count: u64) -> Option<Vec<EntryRun>> {
         let entries = self.entries.count() + self.reserved + count;
+        if entries > ENTRIES_MAX as u64 {
+            // Who reads the store would refuse it.
+            return None;
+        }
         // A full area is followed by another one.
         self.geometry.area(entries / self.geometry.per_area)?;
         let mut free = self.next_free;

@@ -145,6 +145,9 @@ impl Origin {
             return;
         }
         let member = self.members[merge.member].as_ref().expect("it is merged");
+        if !member.is_valid() {
+            return;
+        }
         let most = (self.limits.merged / member.geometry.chunk).max(1);
         let Some(run) = member.entries.last(member.geometry.per_area, most) else {
             if !merge.is_told {

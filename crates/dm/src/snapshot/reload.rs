@@ -4,7 +4,7 @@ use block::Info;
 
 use super::Origin;
 use super::config::{OriginConfig, SnapshotConfig};
-use super::member::Member;
+use super::member::{Health, Member};
 use super::merge::Merge;
 use super::state::Shape;
 use super::store::{Geometry, Stored};
@@ -105,7 +105,7 @@ impl Origin {
         Ok(())
     }
 
-    /// Becomes what was allowed.
+    /// Becomes what was allowed, by which time more may be kept, or a snapshot invalid.
     pub(super) fn reload(&mut self, config: OriginConfig) {
         assert!(self.is_quiet(), "a suspended machine is quiet");
         self.become_of(config).expect("it was foreseen");
@@ -191,6 +191,12 @@ impl Member {
             stored: Stored::Fresh,
             ..config
         };
+        if !self.config.merging && self.fits(&self.geometry).is_err() {
+            // More was kept since that was foreseen.
+            self.health = Health::Invalidating;
+            "its store was made smaller than what it held".clone_into(&mut self.why);
+            self.forget();
+        }
         self.check();
         self
     }

@@ -125,9 +125,11 @@ impl Origin {
         self.merge.as_mut().expect("something is merged")
     }
 
-    /// The place of what is merged.
+    /// The place of what is merged; an invalid snapshot is not.
     pub(super) fn merging(&self) -> Option<usize> {
-        self.merge.as_ref().map(|merge| merge.member)
+        let merge = self.merge.as_ref();
+        let place = merge.map(|merge| merge.member);
+        place.filter(|place| self.member(*place).is_valid())
     }
 
     /// Whether there are snapshots.
@@ -176,7 +178,9 @@ impl Origin {
                     Waiter::Merge => self.advance_merge(now, steps),
                 }
             }
-            self.pump_commits(steps);
+            if !matches!(self.phase, Phase::Suspended | Phase::Stopped) {
+                self.pump_commits(steps);
+            }
             if self.phase == Phase::Running {
                 self.pump_merge(now, steps);
             }

@@ -1,5 +1,6 @@
 //! Origins and their snapshots, step by step and in long histories.
 
+mod at_home;
 mod hand;
 mod merge;
 mod overflow;

@@ -297,6 +297,12 @@ impl Hand {
     pub(super) fn reload(&mut self, config: OriginConfig) -> crate::Result<()> {
         let infos: Vec<_> = self.disks.iter().map(|disk| disk.info().clone()).collect();
         self.origin.foresee(&config, &infos)?;
+        self.become_of(config);
+        Ok(())
+    }
+
+    /// The same with what was foreseen earlier.
+    pub(super) fn become_of(&mut self, config: OriginConfig) {
         self.has_ended = false;
         self.tell(Event::Suspend);
         self.settle();
@@ -307,6 +313,5 @@ impl Hand {
             "nothing is asked before it is resumed"
         );
         self.tell(Event::Resume);
-        Ok(())
     }
 }

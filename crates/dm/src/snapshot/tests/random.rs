@@ -6,7 +6,7 @@ use block::sim::{Image, Random};
 
 use super::hand::{CHUNK, CHUNKS, Hand, SIZE, STORE, config, first, new_store, snapshot};
 use crate::snapshot::control::Event;
-use crate::snapshot::{Notice, OriginConfig, Stored, read_store};
+use crate::snapshot::{Control, Notice, OriginConfig, Stored, read_store};
 
 /// Snapshots at once.
 const SNAPSHOTS: usize = 4;
@@ -20,6 +20,8 @@ type Write = (usize, std::ops::Range<usize>, u8);
 struct History {
     hand: Hand,
     faces: Faces,
+    /// Reads: their face and their first sector.
+    reads: Vec<(u64, usize, usize)>,
     random: Random,
     seed: u64,
 }
@@ -38,6 +40,7 @@ impl History {
         let mut history = Self {
             hand,
             faces,
+            reads: Vec::new(),
             random,
             seed,
         };
@@ -51,12 +54,16 @@ impl History {
         limits.piece = CHUNK << self.random.below(6);
         limits.merged = CHUNK << self.random.below(5);
         limits.copied = CHUNK << self.random.below(8);
+        if self.random.chance(1, 2) {
+            // A merge takes one step and waits for ever, unless it is told to go on.
+            self.hand.order(Control::MergeRate(1));
+        }
     }
 
     fn run(mut self) {
         for _ in 0..10 + self.random.below(20) {
             let writes = self.ask();
-            if self.random.chance(1, 4) {
+            if self.random.chance(1, 3) {
                 self.cut(&writes);
             } else {
                 self.finish(&writes);
@@ -81,7 +88,8 @@ impl History {
                 continue;
             }
             if random.chance(1, 4) {
-                hand.read(face, sector, count);
+                let tag = hand.read(face, sector, count);
+                self.reads.push((tag, face, sector as usize));
                 continue;
             }
             busy[face][sectors.clone()].fill(true);
@@ -104,6 +112,7 @@ impl History {
         while !self.hand.asked.is_empty() {
             self.hand.answer(self.random.index(self.hand.asked.len()));
         }
+        self.check_reads(writes);
         for (tag, (face, sectors, byte)) in writes {
             assert_eq!(self.hand.result(*tag), None, "seed {}", self.seed);
             self.faces[*face].as_mut().expect("it was asked")[sectors.clone()].fill(*byte);
@@ -117,8 +126,32 @@ impl History {
         self.hand.done.clear();
     }
 
+    /// What was read is what was there, or was being written.
+    fn check_reads(&mut self, writes: &[(u64, Write)]) {
+        for (tag, face, first) in std::mem::take(&mut self.reads) {
+            let bytes = self
+                .hand
+                .answered(tag)
+                .expect("it is answered")
+                .expect("it is read");
+            let model = self.faces[face].as_ref().expect("it was asked");
+            for (sector, seen) in (first..).zip(sectors(&bytes)) {
+                let is_new = |(_, write): &(u64, Write)| {
+                    write.0 == face && write.1.contains(&sector) && write.2 == seen
+                };
+                let is_known = seen == model[sector] || writes.iter().any(is_new);
+                assert!(
+                    is_known,
+                    "seed {}: sector {sector} of {face}: {seen}",
+                    self.seed
+                );
+            }
+        }
+    }
+
     /// The power fails: of what was asked, any part may be there.
     fn cut(&mut self, writes: &[(u64, Write)]) {
+        self.reads.clear();
         let (hand, random) = (&mut self.hand, &mut self.random);
         for (leg, request) in std::mem::take(&mut hand.asked) {
             if random.chance(3, 4) {
@@ -182,7 +215,9 @@ impl History {
             config.snapshots[place] = None;
             return self.reload(config);
         }
-        match self.random.below(10) {
+        match self.random.below(12) {
+            10 => self.hand.order(Control::MergeRate(0)),
+            11 => self.hand.order(Control::MergeRate(1)),
             0 => self.restart(),
             1 if !is_merging => self.add(config),
             2 if config.snapshots().next().is_some() => {

@@ -5,7 +5,7 @@ use block::Info;
 use super::hand::{CHUNK, Hand, SIZE, config, first, resized, snapshot};
 use crate::Kind;
 use crate::machine::Machine;
-use crate::snapshot::{Access, Origin, OriginConfig};
+use crate::snapshot::{Access, Origin, OriginConfig, SnapshotState};
 
 /// A snapshot that is added shows the origin of that moment, and older ones go on as they were.
 #[test]
@@ -186,4 +186,37 @@ fn what_changes_a_snapshot_is_refused() {
         hand.origin.foresee(&merging, &infos).unwrap_err().kind(),
         Kind::Busy
     );
+}
+
+/// What was foreseen may not be so any more when it comes about.
+#[test]
+fn what_was_foreseen_may_be_late() {
+    let mut hand = Hand::new(2);
+    let infos: Vec<Info> = hand.disks.iter().map(|disk| disk.info().clone()).collect();
+    let mut config = hand.origin.config();
+    config.snapshots[0].as_mut().unwrap().store_size = 6 * CHUNK;
+    config.snapshots[1].as_mut().unwrap().merging = true;
+    hand.origin.foresee(&config, &infos).unwrap();
+    hand.write(0, 0, 8, 9);
+    hand.answer_to("0 read 0+8");
+    hand.fail_to("2 write 2+8", block::Kind::Io);
+    hand.settle();
+    assert_eq!(hand.notices.len(), 1, "the second one is invalid");
+    hand.become_of(config);
+    hand.expect(&["1 write 0+1 fua"]);
+    assert_eq!(
+        hand.notices.len(),
+        2,
+        "the first one is too small for what it holds"
+    );
+    let status = hand.origin.status();
+    let states = status
+        .snapshots
+        .iter()
+        .flatten()
+        .map(|snapshot| snapshot.state);
+    assert!(states.eq([SnapshotState::Invalid; 2]), "{status:?}");
+    let tag = hand.write(0, 20, 8, 9);
+    assert_eq!(hand.result(tag), None);
+    assert_eq!(hand.bytes(0, SIZE)[..512], [9; 512]);
 }
