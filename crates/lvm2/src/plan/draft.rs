@@ -19,10 +19,10 @@ use super::change::{
 };
 use crate::model::{
     AllocationMap, Certainty, DM_NAME_LEN_MAX, ExtentRange, LogicalVolume, LvFlag, LvId, PvId,
-    Severity, VgFlag, VolumeGroup, check, dm_name_length,
+    Relations, Severity, SnapshotState, VgFlag, VolumeGroup, check, dm_name_length,
 };
 use crate::ondisk::PvUse;
-use crate::{Bytes, Error, Extents, Kind, Result, Uuid};
+use crate::{Bytes, Error, Extents, Kind, Result, Sectors, Uuid};
 
 /// A change in the making.
 #[derive(Debug)]
@@ -236,11 +236,24 @@ pub(super) fn pv_name(vg: &VolumeGroup, pv: PvId) -> String {
 }
 
 /// What happens to the volumes of a group that changes from `old` to `new`, which share their ids.
+///
+/// A volume that becomes the store of a snapshot, was one, or is merged from now on, is something
+/// else under its name afterwards: nobody may have it meanwhile. The table of an origin says which
+/// stores it fills.
 pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<VolumeChange> {
     let mut changes = Vec::new();
-    let by_uuid: BTreeMap<Uuid, &LogicalVolume> = new.lvs().map(|(_, lv)| (lv.uuid, lv)).collect();
-    for (_, was) in old.lvs() {
-        let Some(is) = by_uuid.get(&was.uuid) else {
+    let by_uuid: BTreeMap<Uuid, (LvId, &LogicalVolume)> =
+        new.lvs().map(|(id, lv)| (lv.uuid, (id, lv))).collect();
+    let (before, after) = (Relations::of(old), Relations::of(new));
+    let is_store = |vg: &VolumeGroup, relations: &Relations, id| {
+        let snapshot = relations.snapshot_of_cow(vg, id);
+        snapshot.map(|snapshot| snapshot.state)
+    };
+    for (id, was) in old.lvs() {
+        let there = by_uuid.get(&was.uuid).copied();
+        let there =
+            there.filter(|(there, _)| is_store(old, &before, id) == is_store(new, &after, *there));
+        let Some((there, is)) = there else {
             changes.push(VolumeChange::Deactivate {
                 lv: was.uuid,
                 name: was.name().to_owned(),
@@ -254,7 +267,8 @@ pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<Volume
                 to: is.name().to_owned(),
             });
         }
-        if is_table_changed(was, is) {
+        if is_table_changed(was, is) || snapshots(old, &before, id) != snapshots(new, &after, there)
+        {
             changes.push(VolumeChange::Reload {
                 lv: is.uuid,
                 name: is.name().to_owned(),
@@ -262,6 +276,20 @@ pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<Volume
         }
     }
     changes
+}
+
+/// The stores of a volume's snapshots, and what each does.
+fn snapshots(
+    vg: &VolumeGroup,
+    relations: &Relations,
+    origin: LvId,
+) -> Vec<(Uuid, Sectors, SnapshotState)> {
+    let snapshots = relations.snapshots(vg, origin);
+    let mut found: Vec<_> = snapshots
+        .map(|one| (vg.lv(one.cow).uuid, one.chunk_size, one.state))
+        .collect();
+    found.sort_by_key(|one| one.0);
+    found
 }
 
 fn is_table_changed(was: &LogicalVolume, is: &LogicalVolume) -> bool {

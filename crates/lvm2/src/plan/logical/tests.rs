@@ -672,3 +672,24 @@ fn no_log_says_that_outdated_images_are_in_sync() {
     assert!(error.to_string().contains("leave --nosync out"), "{error}");
     assert_sound(&add(MirrorState::InSync).expect("all are the same"));
 }
+
+#[test]
+fn an_origin_hears_of_its_snapshots() {
+    // Proves: where a snapshot goes, its origin's table changes with it, so that nobody goes on
+    // copying for it; other volumes stay as they are.
+    let change = remove(&golden(), "snap1").expect("it goes");
+    let names = |wanted: fn(&VolumeChange) -> Option<&String>| -> Vec<&str> {
+        let found = change.volumes.iter().filter_map(wanted);
+        found.map(String::as_str).collect()
+    };
+    let reloaded = names(|change| match change {
+        VolumeChange::Reload { name, .. } => Some(name),
+        _ => None,
+    });
+    assert_eq!(reloaded, ["origin"]);
+    let gone = names(|change| match change {
+        VolumeChange::Deactivate { name, .. } => Some(name),
+        _ => None,
+    });
+    assert_eq!(gone, ["snap1", "snapshot0"]);
+}
