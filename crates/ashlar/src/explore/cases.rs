@@ -198,6 +198,7 @@ impl Case {
         cases.push(case(&removed, C::Revive("vg0")));
         cases.extend(Self::with_two_mishaps(disks, &pvs));
         cases.extend(Self::minimised(areas, &pvs));
+        cases.extend(Self::snapshots(&pvs));
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
         }
@@ -218,6 +219,27 @@ impl Case {
         if disks > 1 {
             let setup = [bare(pvs, vg), vec![a, b, gone]].concat();
             cases.push(case(&setup, C::PvPack(1)));
+        }
+        cases
+    }
+
+    /// Snapshots, and what becomes of them.
+    fn snapshots(pvs: &[Command]) -> Vec<Self> {
+        let disks = pvs.len();
+        let (vg, a) = (C::VgCreate("vg0", FIRST[disks]), linear("a", 4));
+        let taken = C::LvSnapshot("vg0", "a", "t", 2);
+        let case =
+            |setup: &[C], command| Self::new(disks, &[pvs, &[vg, a], setup].concat(), command);
+        let mut cases = vec![
+            case(&[], taken),
+            case(&[taken], C::LvSnapshot("vg0", "a", "u", 3)),
+            case(&[taken], C::LvRemove("vg0", "t")),
+            case(&[taken], C::LvRename("vg0", "a", "c")),
+            case(&[taken], C::Undo("vg0", 1)),
+        ];
+        if disks > 1 {
+            // The store is on a disk without metadata: no flush of a text covers its zeros.
+            cases.push(Self::new(disks, &[bare(pvs, vg), vec![a]].concat(), taken));
         }
         cases
     }

@@ -72,6 +72,8 @@ pub(super) enum Command {
     /// One copy, under another name.
     LvSplit(Name, Name, Name),
     LvResync(Name, Name),
+    /// Of an origin, with a name, so large.
+    LvSnapshot(Name, Name, Name, u64),
 }
 
 /// What a new volume is made of.
@@ -260,6 +262,7 @@ impl Command {
             | Self::LvOrder(name, _)
             | Self::LvSplit(name, ..)
             | Self::LvResync(name, _)
+            | Self::LvSnapshot(name, ..)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -307,6 +310,7 @@ impl Command {
             Self::LvOrder(..) => "serve",
             Self::LvSplit(..) => "lvconvert --splitmirrors",
             Self::LvResync(..) => "lvchange --resync",
+            Self::LvSnapshot(..) => "lvcreate --snapshot",
         }
     }
 }

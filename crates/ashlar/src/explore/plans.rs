@@ -14,9 +14,10 @@ use lvm2::plan::group::{
 };
 use lvm2::plan::initialise::{AreaCount, NewPv};
 use lvm2::plan::logical::{
-    Along, Conversion, ImageStates, Initial, MirrorOptions, MirrorState, NewKind, NewVolume,
-    Resize, Split, Stripes, change_volume, convert_mirrors, create_volume, order_images,
-    remove_volumes, rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
+    Along, CHUNK_SIZE_DEFAULT, Conversion, ImageStates, Initial, MirrorOptions, MirrorState,
+    NewKind, NewSnapshot, NewVolume, Resize, Split, Stripes, change_volume, convert_mirrors,
+    create_snapshot, create_volume, order_images, remove_volumes, rename_volume, repair_volume,
+    resize_volume, resync_mirror, split_mirror,
 };
 use lvm2::plan::physical::{PvSize, change_pv, pack_pv, resize_pv, shorten_pv};
 use lvm2::plan::size::{ResizeTo, SizeArgument};
@@ -205,6 +206,28 @@ impl Command {
                 split_mirror(vg, &split, author)
             }
             Self::LvResync(_, volume) => resync_mirror(vg, volume, author),
+            other => return other.of_snapshots(vg, author),
+        })
+    }
+
+    /// The commands on snapshots; `None` for others.
+    fn of_snapshots(
+        self,
+        vg: &VolumeGroup,
+        author: &mut Author<'_>,
+    ) -> Option<lvm2::Result<Change>> {
+        Some(match self {
+            Self::LvSnapshot(_, origin, name, extents) => {
+                let new = NewSnapshot {
+                    origin,
+                    chunk_size: CHUNK_SIZE_DEFAULT,
+                    store: NewVolume {
+                        name: Some(name),
+                        ..NewVolume::linear(SizeArgument::extents(extents))
+                    },
+                };
+                create_snapshot(vg, &new, author)
+            }
             _ => return None,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use block::sim::Image;
 use block::{Device, Range};
-use lvm2::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup};
+use lvm2::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup, is_snapshot_holder};
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm2::plan::{Piece, pieces};
@@ -160,6 +160,9 @@ enum Content {
 /// synchronised, unless all are taken for the same.
 fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
     let mut contents = HashMap::new();
+    let holders = vg.lvs().filter(|(id, _)| is_snapshot_holder(vg, *id));
+    // What joins a snapshot to its origin has no bytes.
+    contents.extend(holders.map(|(id, _)| (id, Content::Anything)));
     for (id, lv) in vg.lvs() {
         let Some(SegmentType::Mirror(mirror)) = lv.first() else {
             continue;

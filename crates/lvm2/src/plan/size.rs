@@ -95,8 +95,17 @@ pub struct Totals {
     pub free: Extents,
     /// The free ones on the physical volumes that were named, or on all.
     pub pvs: Extents,
-    /// The extents of the origin, where there is one.
-    pub origin: Option<Extents>,
+    /// The origin of the snapshot whose store is made or resized.
+    pub origin: Option<Origin>,
+}
+
+/// What the size of a snapshot's store depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The extents of the origin.
+    pub extents: Extents,
+    /// The extents of a store that has room for all chunks of the origin: more are never used.
+    pub store_max: Extents,
 }
 
 /// The size of a new volume.
@@ -117,13 +126,47 @@ pub struct Shape {
     pub stripes: u64,
 }
 
+impl Origin {
+    /// An origin of so many extents whose snapshot has these chunks.
+    ///
+    /// A store has its header in the first chunk. Each area of entries takes one, and there is one
+    /// more area than full ones: it ends the list.
+    pub(super) fn new(extents: Extents, chunk_size: Sectors, extent_size: Sectors) -> Self {
+        let sectors = extents.0.saturating_mul(extent_size.0);
+        let chunks = sectors.div_ceil(chunk_size.0);
+        let areas = chunks / entries_of_area(chunk_size) + 1;
+        let store = (chunks + areas + 1).saturating_mul(chunk_size.0);
+        Self {
+            extents,
+            store_max: Extents(store.div_ceil(extent_size.0).min(EXTENTS_MAX)),
+        }
+    }
+}
+
+/// How many chunks of an origin a store of `size` has room for, beside its header and the areas of
+/// entries.
+pub fn store_capacity(size: Sectors, chunk_size: Sectors) -> u64 {
+    let per_area = entries_of_area(chunk_size);
+    // Behind the header and the first area: so many chunks, then the next area, and so on. The
+    // last entry of an area is taken only where there is a next one.
+    let behind = (size.0 / chunk_size.0).saturating_sub(2);
+    let (full, rest) = (behind / (per_area + 1), behind % (per_area + 1));
+    full * per_area + rest.min(per_area - 1)
+}
+
+/// Entries of an area, which is a chunk.
+fn entries_of_area(chunk_size: Sectors) -> u64 {
+    const ENTRY: u64 = 16;
+    (chunk_size.0.saturating_mul(512) / ENTRY).max(2)
+}
+
 impl Totals {
     fn of(&self, base: Base) -> Option<Extents> {
         match base {
             Base::Vg => Some(self.vg),
             Base::Free => Some(self.free),
             Base::Pvs => Some(self.pvs),
-            Base::Origin => self.origin,
+            Base::Origin => self.origin.map(|origin| origin.extents),
             Base::Lv => None,
         }
     }
@@ -149,7 +192,7 @@ impl SizeArgument {
             return Err(wrong("Size of a new volume may not be given with a sign"));
         }
         let mut exactness = Exactness::Exact;
-        let mut extents = match self.amount {
+        let extents = match self.amount {
             Amount::Extents(extents) => extents,
             Amount::Size(size) => whole_extents(size, totals.extent_size, messages)?,
             Amount::Percent(percent, base) => {
@@ -164,6 +207,7 @@ impl SizeArgument {
                 "Unable to create new logical volume with no extents.",
             ));
         }
+        let mut extents = useful(extents, totals, messages);
         let rest = extents.0 % shape.stripes;
         if rest != 0
             && exactness == Exactness::AtMost
@@ -196,6 +240,21 @@ impl SizeArgument {
     }
 }
 
+/// No more than what a snapshot's store can use.
+fn useful(extents: Extents, totals: &Totals, messages: &mut Vec<Message>) -> Extents {
+    match totals.origin {
+        Some(origin) if extents > origin.store_max => {
+            messages.push(Message::note(format!(
+                "Reducing COW size {} down to maximum usable size {}.",
+                shown(extents, totals),
+                shown(origin.store_max, totals)
+            )));
+            origin.store_max
+        }
+        _ => extents,
+    }
+}
+
 /// Whether rounding up would ask for more than there is.
 fn is_all(amount: Amount, extents: Extents, totals: &Totals, shape: Shape) -> bool {
     let up = extents.0.next_multiple_of(shape.stripes);
@@ -210,6 +269,9 @@ fn share_of_new(
     messages: &mut Vec<Message>,
 ) -> Result<Extents> {
     let total = match (base, totals.of(base)) {
+        (Base::Lv, _) if totals.origin.is_some() => {
+            return Err(wrong("Please express size as %FREE, %ORIGIN, %PVS or %VG."));
+        }
         (Base::Lv, _) => return Err(wrong("Please express size as %FREE, %PVS or %VG.")),
         (_, None) => {
             return Err(wrong(
@@ -218,8 +280,13 @@ fn share_of_new(
         }
         (_, Some(total)) => total,
     };
-    if base == Base::Origin {
-        return Ok(percent_of(percent, total, Rounding::Up));
+    if let (Base::Origin, Some(origin)) = (base, totals.origin) {
+        // That much of the origin, and what a store needs for all of it beside the chunks.
+        let metadata = origin.store_max.checked_sub(total).unwrap_or_default();
+        let share = percent_of(percent, total, Rounding::Up);
+        return share
+            .checked_add(metadata)
+            .ok_or_else(|| wrong("The new size is too large"));
     }
     let mut physical = percent_of(percent, total, Rounding::Down);
     if shape.copies > 0 && physical > totals.free {

@@ -24,7 +24,7 @@ use crate::plan::change::{Before, Change};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, wrong};
 use crate::plan::places::{FreeSpace, Places};
-use crate::plan::size::{Exactness, NewSize, Shape, SizeArgument, Totals};
+use crate::plan::size::{Exactness, NewSize, Origin, Shape, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
@@ -100,7 +100,7 @@ pub fn create_volume(
     require_room(vg)?;
     let stripes = checked_stripes(&mut draft, new.kind)?;
     let mut space = free_space(&mut draft, new.places)?;
-    let size = new_size(&mut draft, new, stripes, &space)?;
+    let size = new_size(&mut draft, new, stripes, &space, None)?;
     let id = match new.kind {
         NewKind::Zero | NewKind::Error => add_virtual(&mut draft, &name, new, size, author)?,
         NewKind::Striped(_) => {
@@ -118,18 +118,23 @@ pub fn create_volume(
     draft.finish(author)
 }
 
-fn new_name(vg: &VolumeGroup, asked: Option<&str>) -> Result<String> {
+pub(super) fn new_name(vg: &VolumeGroup, asked: Option<&str>) -> Result<String> {
     if let Some(asked) = asked {
         require_free_name(vg, asked)?;
         return Ok(asked.to_owned());
     }
-    // One more than the highest, as stock does: numbers of removed volumes do not come again.
-    let number = |name: &str| name.strip_prefix("lvol")?.parse().ok();
+    Ok(numbered_name(vg, "lvol"))
+}
+
+/// A name with one more than the highest number, as stock gives it: numbers of removed volumes do
+/// not come again.
+pub(super) fn numbered_name(vg: &VolumeGroup, prefix: &str) -> String {
+    let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
     let numbers = vg.lvs().filter_map(|(_, lv)| number(lv.name()));
     let next = numbers
         .max()
         .map_or(0, |highest: u32| u64::from(highest) + 1);
-    Ok(format!("lvol{next}"))
+    format!("{prefix}{next}")
 }
 
 /// Refuses a name that is reserved, taken, or no name, in stock's words.
@@ -173,7 +178,7 @@ pub(in crate::plan) fn visible_count(vg: &VolumeGroup) -> u64 {
 }
 
 /// The stripes with their size, as stock accepts and notes them.
-fn checked_stripes(draft: &mut Draft, kind: NewKind) -> Result<(usize, Sectors)> {
+pub(super) fn checked_stripes(draft: &mut Draft, kind: NewKind) -> Result<(usize, Sectors)> {
     let stripes = kind.stripes();
     if !(1..=STRIPES_MAX).contains(&stripes.count) {
         return Err(wrong(format!(
@@ -234,11 +239,13 @@ pub(super) fn free_space(draft: &mut Draft, places: Option<&Places>) -> Result<F
     }
 }
 
-fn new_size(
+/// The size of a new volume, which may be the store of a snapshot of `origin`.
+pub(super) fn new_size(
     draft: &mut Draft,
     new: &NewVolume<'_>,
     stripes: (usize, Sectors),
     space: &FreeSpace,
+    origin: Option<Origin>,
 ) -> Result<NewSize> {
     let vg = &draft.vg;
     let free = mirror::free_extents(vg);
@@ -247,7 +254,7 @@ fn new_size(
         vg: vg.extent_count(),
         free,
         pvs: space.total(),
-        origin: None,
+        origin,
     };
     let shape = Shape {
         copies: new.kind.copies(),
@@ -365,7 +372,7 @@ fn request<'a>(
     request
 }
 
-fn add_striped(
+pub(super) fn add_striped(
     draft: &mut Draft,
     name: &str,
     new: &NewVolume<'_>,
@@ -435,7 +442,7 @@ fn add_mirror(
     Ok(id)
 }
 
-fn prepare_contents(draft: &mut Draft, new: &NewVolume<'_>, id: LvId) -> Result<()> {
+pub(super) fn prepare_contents(draft: &mut Draft, new: &NewVolume<'_>, id: LvId) -> Result<()> {
     if matches!(new.kind, NewKind::Zero | NewKind::Error) {
         return Ok(());
     }

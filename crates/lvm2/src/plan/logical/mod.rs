@@ -12,6 +12,7 @@ mod remove;
 mod rename;
 mod repair;
 mod resize;
+mod snapshot;
 mod split;
 
 pub use change::{AttributeChange, change_volume};
@@ -33,6 +34,7 @@ pub use rename::rename_volume;
 pub use repair::{ImageStates, repair_volume};
 pub(super) use repair::{repair_mirror, require_useful};
 pub use resize::{NewExtents, Resize, is_of_that_size, resize_volume};
+pub use snapshot::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot};
 pub use split::{Split, resync_mirror, split_mirror};
 
 #[cfg(test)]

@@ -65,6 +65,17 @@ impl SizeArgument {
             }
             Sign::Minus => old - amount,
         };
+        let extents = match totals.origin {
+            Some(origin) if extents > origin.store_max => {
+                messages.push(Message::note(format!(
+                    "Reached maximum COW size {} ({} extents).",
+                    shown(origin.store_max, totals),
+                    origin.store_max.0
+                )));
+                origin.store_max
+            }
+            _ => extents,
+        };
         if extents == Extents::ZERO {
             return Err(wrong("New size of 0 not permitted"));
         }
@@ -109,7 +120,8 @@ impl SizeArgument {
                         "Specified LV does not have an origin LV: express the size otherwise",
                     ));
                 };
-                Ok((percent_of(percent, origin, rounding), Exactness::Exact))
+                let share = percent_of(percent, origin.extents, rounding);
+                Ok((share, Exactness::Exact))
             }
             Amount::Percent(percent, base) => {
                 let total = totals.of(base).unwrap_or_default();

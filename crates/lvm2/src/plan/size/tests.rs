@@ -1,6 +1,9 @@
 //! Tests: what people write, and how stock rounds it.
 
-use super::{Amount, Base, Exactness, ResizeTo, Shape, Sign, SizeArgument, Totals, parse_size};
+use super::{
+    Amount, Base, Exactness, Origin, ResizeTo, Shape, Sign, SizeArgument, Totals, parse_size,
+    store_capacity,
+};
 use crate::plan::change::Message;
 use crate::{Bytes, Extents, Sectors};
 
@@ -115,4 +118,58 @@ fn new_sizes_of_old_volumes_are_rounded_as_stock_does() {
     assert_eq!(resized("-10%LV", 40).0, 36);
     assert_eq!(resized("60%LV", 64).0, 39);
     assert_eq!(resized("50%VG", 64).0, 95);
+}
+
+#[test]
+fn a_store_has_room_for_its_origin() {
+    // Proves: the largest store has room for every chunk of its origin, one extent less has not,
+    // and one extent more is never used; by counting chunks as the kernel does. Stock's numbers for
+    // origins of 10 GiB and 500 MiB are known.
+    let chunk_counted = |size: Sectors, chunk: Sectors| {
+        let (chunks, per_area) = (size.0 / chunk.0, chunk.0 * 32);
+        let (mut next, mut kept) = (2, 0);
+        while next < chunks {
+            // What fills an area needs the next one.
+            if (kept + 1) % per_area == 0 && next + 1 >= chunks {
+                break;
+            }
+            kept += 1;
+            next += 1;
+            if next % (per_area + 1) == 1 {
+                next += 1;
+            }
+        }
+        kept
+    };
+    for (extents, extent_size, chunk) in [
+        (2560, 8192, 8),
+        (125, 8192, 8),
+        (1, 2048, 8),
+        (7, 2048, 1024),
+        (64, 256, 8),
+        (128, 256, 16),
+        (999, 64, 32),
+    ] {
+        let (extent_size, chunk) = (Sectors(extent_size), Sectors(chunk));
+        let origin = Origin::new(Extents(extents), chunk, extent_size);
+        let chunks = (extents * extent_size.0).div_ceil(chunk.0);
+        let room = |extents: u64| {
+            let size = Sectors(extents * extent_size.0);
+            let room = store_capacity(size, chunk);
+            assert_eq!(
+                room,
+                chunk_counted(size, chunk),
+                "{size} in chunks of {chunk}"
+            );
+            room
+        };
+        assert!(room(origin.store_max.0) >= chunks, "{origin:?}");
+        assert!(room(origin.store_max.0 - 1) < chunks, "{origin:?}");
+    }
+    let most = |extents| {
+        Origin::new(Extents(extents), Sectors(8), Sectors(8192))
+            .store_max
+            .0
+    };
+    assert_eq!((most(2560), most(125)), (2571, 126));
 }
