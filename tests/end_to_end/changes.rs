@@ -141,6 +141,7 @@ fn larger(volume: &str, extents: u64) -> Resize<'_> {
         places: None,
         policy: None,
         cling_tags: &[],
+        store_used: None,
     }
 }
 

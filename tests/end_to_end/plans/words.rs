@@ -205,6 +205,7 @@ fn resize(
         places: named.as_ref(),
         policy,
         cling_tags: &[],
+        store_used: None,
     };
     resize_volume(vg, &resize, author)
 }

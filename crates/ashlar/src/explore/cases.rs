@@ -235,6 +235,9 @@ impl Case {
             case(&[taken], C::LvSnapshot("vg0", "a", "u", 3)),
             case(&[taken], C::LvRemove("vg0", "t")),
             case(&[taken], C::LvRename("vg0", "a", "c")),
+            case(&[taken], C::LvResize("vg0", "t", 4, ResizeTo::Larger)),
+            case(&[taken], C::LvResize("vg0", "t", 1, ResizeTo::Smaller)),
+            case(&[taken], C::LvResize("vg0", "a", 6, ResizeTo::Larger)),
             case(&[taken], C::Undo("vg0", 1)),
         ];
         if disks > 1 {

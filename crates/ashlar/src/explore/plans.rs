@@ -40,6 +40,8 @@ const EXTENT: Sectors = Sectors(128);
 const SIZE_MIN: Sectors = Sectors(512);
 /// What notes of a mirror's log cover: regions of an extent.
 const REGION: Sectors = Sectors(128);
+/// Nothing is in the stores of snapshots.
+const STORE_USED: Sectors = Sectors::ZERO;
 /// Letters of a tag that fills a group: LVM2 takes 1,024.
 const TAG: usize = 1000;
 
@@ -301,6 +303,7 @@ fn resize(volume: &str, extents: u64, direction: ResizeTo) -> Resize<'_> {
         places: None,
         policy: None,
         cling_tags: &[],
+        store_used: Some(STORE_USED),
     }
 }
 

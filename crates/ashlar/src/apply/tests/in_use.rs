@@ -40,6 +40,7 @@ fn halved(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
         places: None,
         policy: None,
         cling_tags: &[],
+        store_used: None,
     };
     resize_volume(vg, &resize, author)
 }

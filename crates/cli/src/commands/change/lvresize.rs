@@ -205,6 +205,7 @@ pub(super) fn change_size(
         places: None,
         policy: policy(arguments)?,
         cling_tags: &cling_tags,
+        store_used: None,
     };
     let finder = work.finder();
     let request = work.request_of(&[&volume.vg]);

@@ -257,6 +257,7 @@ pub(super) fn plan(
             places: None,
             policy: None,
             cling_tags: &[],
+            store_used: None,
         };
         let vg = changes.last().and_then(Change::vg).unwrap_or(vg);
         let change = resize_volume(vg, &resize, author)?;

@@ -12,6 +12,7 @@ mod remove;
 mod rename;
 mod repair;
 mod resize;
+mod resize_store;
 mod snapshot;
 mod split;
 

@@ -14,6 +14,7 @@ use super::create;
 use super::mirror;
 use super::options::{EXTENTS_MIN, Stripes};
 use super::reduce;
+use super::resize_store::{origin_of, require_no_merge, require_reducible};
 use crate::model::{
     AllocationPolicy, Area, LvFlag, LvId, Part, Relations, Segment, SegmentType, VolumeGroup,
 };
@@ -95,6 +96,9 @@ pub struct Resize<'a> {
     pub policy: Option<AllocationPolicy>,
     /// `allocation/cling_tag_list`.
     pub cling_tags: &'a [String],
+    /// Of the store of a snapshot, how much of it is in use, from its start; `None` where that is
+    /// not known.
+    pub store_used: Option<Sectors>,
 }
 
 /// Changes the size of a logical volume.
@@ -110,7 +114,10 @@ pub fn resize_volume(
             resize.volume, vg.name
         ))
     })?;
-    require_resizable(vg, id)?;
+    require_resizable_as(vg, id, |part| {
+        matches!(part, Part::SnapshotOrigin | Part::SnapshotCow)
+    })?;
+    require_no_merge(vg, id)?;
     let kind = kind_of(&mut draft, id, resize)?;
     let old = vg.lv(id).extents();
     let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));
@@ -119,7 +126,7 @@ pub fn resize_volume(
         vg: vg.extent_count(),
         free: mirror::free_extents(vg),
         pvs: FreeSpace::of(vg, &places).total(),
-        origin: None,
+        origin: origin_of(vg, id),
     };
     let parts = mirror::parts(vg, id)?;
     let copies = match &parts {
@@ -131,8 +138,18 @@ pub fn resize_volume(
             .size
             .for_resize(old, &totals, copies, resize.direction, &mut draft.messages)?;
     let new = resized.extents;
+    let is_full = totals.origin.is_some_and(|origin| old >= origin.store_max);
+    if new == old && is_full {
+        // As in stock: it has all that it can use, and that is no failure.
+        report(&mut draft, id, old);
+        return Ok(Change {
+            messages: draft.messages,
+            ..Change::default()
+        });
+    }
     if new < old && resize.direction != ResizeTo::Larger {
         require_known_segments(vg)?;
+        require_reducible(vg, id, new, resize.store_used)?;
         if resize.places.is_some() {
             draft.note("Ignoring PVs on command line when reducing.");
         }
@@ -189,6 +206,11 @@ fn report(draft: &mut Draft, id: LvId, old: Extents) {
 
 /// Refuses volumes whose size is not their own to change, or whose types we only carry.
 pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
+    require_resizable_as(vg, id, |_| false)
+}
+
+/// The same, but for volumes that are used only as what `is_fine`.
+fn require_resizable_as(vg: &VolumeGroup, id: LvId, is_fine: impl Fn(Part) -> bool) -> Result<()> {
     let lv = vg.lv(id);
     let name = format!("{}/{}", vg.name, lv.name());
     if lv.flags.has(LvFlag::Locked) || lv.flags.has(LvFlag::Pvmove) {
@@ -197,7 +219,8 @@ pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
         )));
     }
     let relations = Relations::of(vg);
-    if let Some(used) = relations.used_by(id).first() {
+    let mut uses = relations.used_by(id).iter();
+    if let Some(used) = uses.find(|used| !is_fine(used.part)) {
         let user = vg.lv(used.by).name();
         let what = match used.part {
             Part::SnapshotOrigin => "an origin of snapshots".to_owned(),

@@ -61,6 +61,7 @@ fn resize(vg: &VolumeGroup, volume: &str, size: &str, stripes: Option<usize>) ->
         places: None,
         policy: None,
         cling_tags: &[],
+        store_used: None,
     };
     by_author(|author| resize_volume(vg, &resize, author))
 }

@@ -44,6 +44,7 @@ fn resize(vg: &VolumeGroup, name: &str, size: u64) -> Result<Change> {
         places: None,
         policy: None,
         cling_tags: &[],
+        store_used: None,
     };
     by_author(|author| resize_volume(vg, &resize, author))
 }
