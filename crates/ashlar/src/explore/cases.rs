@@ -226,13 +226,20 @@ impl Case {
     /// Snapshots, and what becomes of them.
     fn snapshots(pvs: &[Command]) -> Vec<Self> {
         let disks = pvs.len();
-        let (vg, a) = (C::VgCreate("vg0", FIRST[disks]), linear("a", 4));
+        let (vg, a, b) = (
+            C::VgCreate("vg0", FIRST[disks]),
+            linear("a", 4),
+            linear("b", 2),
+        );
         let taken = C::LvSnapshot("vg0", "a", "t", 2);
         let case =
             |setup: &[C], command| Self::new(disks, &[pvs, &[vg, a], setup].concat(), command);
         let mut cases = vec![
             case(&[], taken),
             case(&[taken], C::LvSnapshot("vg0", "a", "u", 3)),
+            case(&[b], C::LvJoin("vg0", "a", "b")),
+            case(&[taken], C::LvSplitSnapshot("vg0", "t")),
+            case(&[taken], C::LvMerge("vg0", "t")),
             case(&[taken], C::LvRemove("vg0", "t")),
             case(&[taken], C::LvRename("vg0", "a", "c")),
             case(&[taken], C::LvResize("vg0", "t", 4, ResizeTo::Larger)),

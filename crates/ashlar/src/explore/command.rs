@@ -74,6 +74,10 @@ pub(super) enum Command {
     LvResync(Name, Name),
     /// Of an origin, with a name, so large.
     LvSnapshot(Name, Name, Name, u64),
+    /// An origin and what becomes the store.
+    LvJoin(Name, Name, Name),
+    LvSplitSnapshot(Name, Name),
+    LvMerge(Name, Name),
 }
 
 /// What a new volume is made of.
@@ -263,7 +267,18 @@ impl Command {
             | Self::LvSplit(name, ..)
             | Self::LvResync(name, _)
             | Self::LvSnapshot(name, ..)
+            | Self::LvJoin(name, ..)
+            | Self::LvSplitSnapshot(name, _)
+            | Self::LvMerge(name, _)
             | Self::LvConvert(name, ..) => Some(name),
+        }
+    }
+
+    /// The volume whose content is given up: it becomes the store of a snapshot.
+    pub(super) fn gives_up(self) -> Option<Name> {
+        match self {
+            Self::LvJoin(_, _, store) => Some(store),
+            _ => None,
         }
     }
 
@@ -311,6 +326,9 @@ impl Command {
             Self::LvSplit(..) => "lvconvert --splitmirrors",
             Self::LvResync(..) => "lvchange --resync",
             Self::LvSnapshot(..) => "lvcreate --snapshot",
+            Self::LvJoin(..) => "lvconvert --snapshot",
+            Self::LvSplitSnapshot(..) => "lvconvert --splitsnapshot",
+            Self::LvMerge(..) => "lvconvert --merge",
         }
     }
 }

@@ -90,7 +90,9 @@ impl<'a> Judge<'a> {
         if is_promised && seen != self.new {
             return Err("the command had succeeded, and its change is gone".to_owned());
         }
-        if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, images)) {
+        if let Some(wrong) =
+            nonsense(&found).or_else(|| damage(&found, images, self.command.gives_up()))
+        {
             return Err(wrong);
         }
         let verdict = match self.name(&seen) {

@@ -14,10 +14,11 @@ use lvm2::plan::group::{
 };
 use lvm2::plan::initialise::{AreaCount, NewPv};
 use lvm2::plan::logical::{
-    Along, CHUNK_SIZE_DEFAULT, Conversion, ImageStates, Initial, MirrorOptions, MirrorState,
-    NewKind, NewSnapshot, NewVolume, Resize, Split, Stripes, change_volume, convert_mirrors,
-    create_snapshot, create_volume, order_images, remove_volumes, rename_volume, repair_volume,
-    resize_volume, resync_mirror, split_mirror,
+    Along, CHUNK_SIZE_DEFAULT, Conversion, ImageStates, Initial, Join, MirrorOptions, MirrorState,
+    NewKind, NewSnapshot, NewVolume, Resize, Split, StoreHead, Stripes, change_volume,
+    convert_mirrors, create_snapshot, create_volume, join_snapshot, order_images, remove_volumes,
+    rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror, split_snapshot,
+    start_merge,
 };
 use lvm2::plan::physical::{PvSize, change_pv, pack_pv, resize_pv, shorten_pv};
 use lvm2::plan::size::{ResizeTo, SizeArgument};
@@ -230,6 +231,17 @@ impl Command {
                 };
                 create_snapshot(vg, &new, author)
             }
+            Self::LvJoin(_, origin, store) => {
+                let join = Join {
+                    origin,
+                    store,
+                    chunk_size: CHUNK_SIZE_DEFAULT,
+                    head: StoreHead::Zeroed,
+                };
+                join_snapshot(vg, &join, author)
+            }
+            Self::LvSplitSnapshot(_, name) => split_snapshot(vg, name, author),
+            Self::LvMerge(_, name) => start_merge(vg, name, author),
             _ => return None,
         })
     }

@@ -119,7 +119,7 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
             "the next command writes to the data of disk {disk}"
         ));
     }
-    if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &after)) {
+    if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &after, cut_off.gives_up())) {
         return Err(format!("after the next command: {wrong}"));
     }
     Ok(settled(&found, after))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use block::sim::Image;
 use block::{Device, Range};
-use lvm2::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup, is_snapshot_holder};
+use lvm2::model::{
+    Area, LvFlag, LvId, Relations, Segment, SegmentType, VolumeGroup, is_snapshot_holder,
+};
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm2::plan::{Piece, pieces};
@@ -112,16 +114,20 @@ pub(super) fn complaints(scan: &Scan) -> Vec<&Finding> {
 }
 
 /// What is wrong with the content of the volumes: they begin with zeros and go on with junk, and
-/// the log of a mirror says what it said when it was made.
-pub(super) fn damage(scan: &Scan, images: &[Image]) -> Option<String> {
+/// the log of a mirror says what it said when it was made. Of the volume called `given_up` nobody
+/// counts on the first bytes before it is a store.
+pub(super) fn damage(scan: &Scan, images: &[Image], given_up: Option<&str>) -> Option<String> {
     for group in &scan.groups {
         let vg: &VolumeGroup = &group.model;
+        let relations = Relations::of(vg);
         let contents = contents(vg);
         for (id, lv) in vg.lvs() {
             let size = lv.size(vg.extent_size).and_then(lvm2::Sectors::to_bytes);
             let size = size.unwrap_or_default().0;
             let content = contents.get(&id).copied().unwrap_or(Content::Data);
+            let is_given_up = given_up == Some(lv.name()) && !relations.is_cow(id);
             let parts = match content {
+                Content::Data if is_given_up => [(ZEROED, 0, 0), (ZEROED, size - ZEROED, JUNK)],
                 Content::Data => [(0, ZEROED, 0), (ZEROED, size - ZEROED, JUNK)],
                 Content::Log(byte) => {
                     let header = MIRROR_LOG_HEADER_SIZE as u64;

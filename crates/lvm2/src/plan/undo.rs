@@ -19,7 +19,8 @@
 //! Volumes with a state of their own on disk (mirrors, RAID, snapshots, pools, caches) come back
 //! only if they never changed: their logs and maps would speak of another time. Where all of them
 //! that belong together were gone together, nobody changed them: a RAID with its images comes back,
-//! a snapshot whose origin stayed does not. A volume that has since become the first copy of a
+//! a snapshot whose origin stayed does not. What a volume held before it became the store of a
+//! snapshot is gone. A volume that has since become the first copy of a
 //! mirror is still the same volume.
 //!
 //! Does not know what was discarded: volumes whose extents were free in between come back with a
@@ -192,7 +193,23 @@ fn require_comparable(target: &VolumeGroup, vg: &VolumeGroup) -> Result<()> {
 /// Volumes with a state of their own never changed.
 fn require_same_state(target: &VolumeGroup, later: &[VolumeGroup]) -> Result<()> {
     let wanted = states(target);
+    let stores = |vg: &VolumeGroup| -> BTreeSet<Uuid> {
+        let relations = Relations::of(vg);
+        let stores = vg.lvs().filter(|(id, _)| relations.is_cow(*id));
+        stores.map(|(_, lv)| lv.uuid).collect()
+    };
+    let same = stores(target);
     for vg in later {
+        for uuid in stores(vg).difference(&same) {
+            if let Some(id) = target.lv_by_uuid(uuid) {
+                return Err(refused(format!(
+                    "Logical volume {} was the store of a snapshot in version {}: what it held \
+                     before is overwritten",
+                    target.lv(id).name(),
+                    vg.seqno
+                )));
+            }
+        }
         let found = states(vg);
         let mut present = BTreeSet::new();
         for (uuid, state) in &wanted {

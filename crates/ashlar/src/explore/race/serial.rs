@@ -93,7 +93,7 @@ impl<'h> Serial<'h> {
         }
         let images = story.log.end_state();
         let found = scan(self.host, &images);
-        if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &images)) {
+        if let Some(wrong) = nonsense(&found).or_else(|| damage(&found, &images, None)) {
             return Err(wrong);
         }
         let seen = view(&found);

@@ -50,6 +50,18 @@ pub fn change_volume(
             "Operation not permitted on hidden LV {full_name}."
         )));
     }
+    let is_kept = |change: &AttributeChange<'_>| {
+        matches!(
+            change,
+            AttributeChange::ReadAhead(_) | AttributeChange::Allocation(_)
+        )
+    };
+    if Relations::of(vg).is_origin(id) && changes.iter().any(is_kept) {
+        return Err(refused(format!(
+            "Command on LV {full_name} uses options that are invalid with LV properties: \
+             lv_is_thick_origin .\nCommand not permitted on LV {full_name}."
+        )));
+    }
     for change in changes {
         apply(&mut draft, id, &full_name, *change)?;
     }

@@ -15,6 +15,7 @@ mod resize;
 mod resize_store;
 mod snapshot;
 mod split;
+mod store;
 
 pub use change::{AttributeChange, change_volume};
 pub use convert::{Conversion, MirrorState, convert_mirrors};
@@ -37,6 +38,7 @@ pub(super) use repair::{repair_mirror, require_useful};
 pub use resize::{NewExtents, Resize, is_of_that_size, resize_volume};
 pub use snapshot::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot};
 pub use split::{Split, resync_mirror, split_mirror};
+pub use store::{Join, StoreHead, join_snapshot, split_snapshot, start_merge};
 
 #[cfg(test)]
 mod tests;

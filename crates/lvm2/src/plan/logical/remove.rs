@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 
 use crate::Result;
 use crate::model::{
-    LvFlag, LvId, Part, Relations, Role, SegmentType, VolumeGroup, is_snapshot_holder,
+    LvFlag, LvId, Part, Relations, Role, SegmentType, SnapshotState, VolumeGroup,
+    is_snapshot_holder, is_virtual_origin,
 };
 use crate::plan::author::Author;
 use crate::plan::change::Change;
@@ -41,9 +42,23 @@ pub fn remove_volumes(
     require_known_segments(vg)?;
     for name in names {
         let id = find_lv(&draft.vg, name)?;
+        require_no_merge(&draft.vg, id)?;
         remove(&mut draft, id, along)?;
     }
     draft.finish(author)
+}
+
+/// A snapshot that is being merged is a part of its origin, and goes with that.
+fn require_no_merge(vg: &VolumeGroup, id: LvId) -> Result<()> {
+    let relations = Relations::of(vg);
+    let snapshot = relations.snapshot_of_cow(vg, id);
+    if snapshot.is_none_or(|snapshot| snapshot.state != SnapshotState::Merging) {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "Can't remove merging snapshot logical volume \"{}\".",
+        vg.lv(id).name()
+    )))
 }
 
 /// Removes one volume with its parts.
@@ -71,9 +86,11 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
     let name = draft.vg.lv(id).name().to_owned();
     let mut gone: BTreeSet<LvId> = BTreeSet::from([id]);
     let mut names = Vec::new();
+    let mut lonely = None;
     for used in relations.used_by(id) {
         if used.part == Part::SnapshotCow {
             gone.insert(used.by);
+            lonely = lonely_origin(&draft.vg, &relations, id);
         }
         if used.part == Part::ThinPool && gone.insert(used.by) {
             names.push(draft.vg.lv(used.by).name().to_owned());
@@ -102,6 +119,11 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
             }
         }
     }
+    if let Some(origin) = lonely
+        && gone.insert(origin)
+    {
+        names.push(draft.vg.lv(origin).name().to_owned());
+    }
     for part in gone {
         draft.vg.remove_lv(part);
     }
@@ -112,6 +134,13 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
         draft.note(format!("Logical volume \"{name}\" successfully removed."));
     }
     Ok(())
+}
+
+/// The origin of a snapshot that exists only for it.
+fn lonely_origin(vg: &VolumeGroup, relations: &Relations, store: LvId) -> Option<LvId> {
+    let origin = relations.snapshot_of_cow(vg, store)?.origin;
+    let has_others = relations.used_by(origin).len() > 1;
+    (is_virtual_origin(vg, origin) && !has_others).then_some(origin)
 }
 
 /// The spare for repairs of pools goes with the last pool, as in stock.
