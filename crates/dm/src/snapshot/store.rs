@@ -80,6 +80,25 @@ pub struct Run {
     pub start: u64,
 }
 
+impl Changes {
+    /// The bytes of the store that are in use, from its start: the chunks that it holds, and the
+    /// area that ends the list of them. What is behind may be cut off.
+    pub fn used(&self) -> u64 {
+        if self.chunk == 0 {
+            return 0;
+        }
+        let per_area = self.chunk / ENTRY_LEN as u64;
+        let chunks = |run: &Run| run.range.len().div_ceil(self.chunk);
+        let entries: u64 = self.runs.iter().map(chunks).sum();
+        let last_area = 1 + (per_area + 1) * (entries / per_area);
+        let ends = self
+            .runs
+            .iter()
+            .map(|run| run.start + chunks(run) * self.chunk);
+        ends.max().unwrap_or(0).max((last_area + 1) * self.chunk)
+    }
+}
+
 /// An entry of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {

@@ -220,3 +220,26 @@ proptest! {
         prop_assert!(!geometry.is_area(chunk - 1));
     }
 }
+
+/// What is in use of a store is what cannot be cut off.
+#[test]
+fn what_is_in_use_is_needed() {
+    for count in [0, 1, 2, 255, 256, 257] {
+        let mut next = 2;
+        let entries: Vec<(u64, u64)> = (0..count)
+            .map(|old| {
+                let new = next;
+                next += if next % 257 == 0 { 2 } else { 1 };
+                (old, new)
+            })
+            .collect();
+        let bytes = store(&entries);
+        let Ok(Stored::Changes(changes)) = read(&bytes) else {
+            panic!("{count} changes are read");
+        };
+        let used = changes.used() as usize;
+        assert_eq!(read(&bytes[..used]).ok(), Some(Stored::Changes(changes)));
+        let cut = read(&bytes[..used - CHUNK as usize]).expect_err("something is cut off");
+        assert_eq!(cut.kind(), Kind::Damaged, "{count}: {cut}");
+    }
+}
