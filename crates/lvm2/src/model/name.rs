@@ -104,6 +104,19 @@ pub fn reserved(name: &str) -> Option<&'static str> {
     prefix.or_else(part).copied()
 }
 
+/// Stock's sentence about a name that is reserved, if it is.
+pub fn reservation(name: &str) -> Option<String> {
+    let part = reserved(name)?;
+    let what = if RESERVED_PREFIXES.contains(&part) {
+        "starting"
+    } else {
+        "including"
+    };
+    Some(format!(
+        "Names {what} \"{part}\" are reserved. Please choose a different LV name."
+    ))
+}
+
 fn is_name_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '+' | '-')
 }

@@ -4,20 +4,21 @@ use lvm2::Sectors;
 use lvm2::model::ReadAhead;
 use lvm2::plan::display_size;
 use lvm2::plan::logical::{
-    Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewVolume, Permission, Skip, Start,
-    Stripes, Zeroing, create_volume,
+    Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewSnapshot, NewVolume, Permission,
+    Skip, Start, Stripes, Zeroing, create_snapshot, create_volume,
 };
 
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
 };
 use super::limits::{new_minor, region_size};
+use super::new_snapshot::wanted;
 use super::run::run;
 use super::volumes::{
-    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR, MIRROR_LOG,
-    MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP, STRIPE_SIZE,
-    STRIPES, Signs, TYPE, autoactivation, cling_tags, default_group, permission, places, policy,
-    read_ahead, require_name, size, skip, tags,
+    ACCEPTED, AUTOACTIVATION, CHUNK_SIZE, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR,
+    MIRROR_LOG, MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP,
+    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, cling_tags, default_group, permission,
+    places, policy, read_ahead, require_name, size, skip, tags,
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
@@ -26,13 +27,15 @@ use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flag
 const STRIPES_MAX: usize = 128;
 const STRIPE_SIZE_MIN: Sectors = Sectors(8);
 
-const NAME: Flag = Flag::value(
+/// `-n`
+pub(super) const NAME: Flag = Flag::value(
     "name",
     "LV",
     "The volume's name; without it lvol0, lvol1 and so on.",
 )
 .short('n');
-const WIPE: Flag = Flag::value(
+/// `-W`
+pub(super) const WIPE: Flag = Flag::value(
     "wipesignatures",
     "y|n",
     "Whether signatures of file systems and the like are looked for and wiped.",
@@ -45,9 +48,17 @@ const ACTIVATE: Flag = Flag::value(
 )
 .short('a');
 
+/// `-s`
+pub(super) const SNAPSHOT: Flag = Flag::switch(
+    "snapshot",
+    "A snapshot of a volume: lvcreate makes one of the volume that is named in the place of the \
+     group, lvconvert one of the first volume, with the second one as its store. The same as \
+     --type snapshot.",
+)
+.short('s');
+
 /// What stock makes and we do not yet.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("snapshot", "Not done yet: snapshots.").short('s'),
     Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
     Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
     Flag::value("virtualsize", "Size", "Not done yet: thin volumes.").short('V'),
@@ -57,7 +68,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::value("cachedevice", "PV", "Not done yet: caches."),
     Flag::switch("vdo", "Not done yet: VDO."),
     Flag::value("vdopool", "LV", "Not done yet: VDO."),
-    Flag::value("chunksize", "Size", "Not done yet: snapshots and pools.").short('c'),
     Flag::value("raidintegrity", "y|n", "Not done yet: integrity."),
 ];
 
@@ -65,11 +75,16 @@ const UNSUPPORTED: &[Flag] = &[
 pub(super) const COMMAND: Command = Command {
     name: "lvcreate",
     summary: "Create a logical volume",
-    operands: "VG [PV[:PE[-PE]]|@TAG ...]",
+    operands: "VG|ORIGIN [PV[:PE[-PE]]|@TAG ...]",
     description: "Takes free extents of a group for a new volume: one behind the other, in stripes \
         over several devices (-i), or as a mirror with copies on different devices (--type mirror \
         -m). A mirror's copies are made equal when it is first served. Its first bytes are zeroed \
         and signatures in it wiped before the volume is there, so that nothing old is found in it.\
+        \n\nWith -s it makes a snapshot of a volume: what the volume holds now stays readable under \
+        another name while the volume goes on. The size is that of the store, on extents of its \
+        own, which keeps what is overwritten; no more is taken than the origin can fill, and when \
+        it is full the snapshot is lost, the origin is not. Nothing writes an origin or a snapshot \
+        here yet: both are read, and LVM2 runs them. \
         \n\nDevices behind the group are the only ones that are used, with their extents or parts \
         of them.",
     flags: &[
@@ -90,6 +105,8 @@ pub(super) const COMMAND: Command = Command {
             PERMISSION,
             READ_AHEAD,
             ADD_TAG,
+            SNAPSHOT,
+            CHUNK_SIZE,
             ZERO,
             WIPE,
             ACTIVATE,
@@ -119,6 +136,10 @@ pub(super) const COMMAND: Command = Command {
             line: "lvcreate --type mirror -m 1 -L 1g -n safe vg0",
             does: "makes a volume with two copies",
         },
+        Example {
+            line: "lvcreate -s -l 20%ORIGIN -n monday vg0/data",
+            does: "keeps what vg0/data holds now, until a fifth of it has changed",
+        },
     ],
     run,
 };
@@ -126,7 +147,11 @@ pub(super) const COMMAND: Command = Command {
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
-    let (group, name) = names(arguments)?;
+    let snapshot = wanted(arguments)?;
+    let (group, name) = match &snapshot {
+        Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
+        None => names(arguments)?,
+    };
     let kind = kind(arguments, work)?;
     let size = size(arguments, Signs::New)?
         .ok_or_else(|| Error::usage("Please specify either size or extents."))?;
@@ -162,7 +187,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             places: places.as_ref(),
             ..template.clone()
         };
-        planned(create_volume(&found.model, &new, author))
+        planned(match &snapshot {
+            None => create_volume(&found.model, &new, author),
+            Some(wanted) => {
+                let new = NewSnapshot {
+                    origin: &wanted.origin,
+                    chunk_size: wanted.chunk_size,
+                    store: new,
+                };
+                create_snapshot(&found.model, &new, author)
+            }
+        })
     })?;
     Ok(())
 }
@@ -238,7 +273,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
                 stripes.count
             )));
         }
-        Some("linear" | "striped") => NewKind::Striped(stripes),
+        Some("linear" | "striped" | "snapshot") => NewKind::Striped(stripes),
         Some("zero") => NewKind::Zero,
         Some("error") => NewKind::Error,
         Some(other) => return Err(unknown_type(other)),

@@ -30,6 +30,7 @@ mod lvcreate;
 mod lvremove;
 mod lvrename;
 mod lvresize;
+mod new_snapshot;
 pub(super) mod plan;
 mod pvchange;
 mod pvcreate;

@@ -129,6 +129,15 @@ pub(super) const REGION_SIZE: Flag = Flag::value(
 )
 .short('R');
 
+/// `-c`
+pub(super) const CHUNK_SIZE: Flag = Flag::value(
+    "chunksize",
+    "Size",
+    "The unit in which a snapshot keeps what changes: a power of two from 4 to 512 KiB, 4 KiB \
+     unless it is said; KiB where there is no unit.",
+)
+.short('c');
+
 /// What stock knows and what means nothing here.
 pub(super) const ACCEPTED: &[Flag] = &[
     Flag::switch("noudevsync", "Accepted for scripts; there is no udev here."),
@@ -275,10 +284,8 @@ pub(super) fn default_group() -> Option<String> {
 
 /// Refuses a name for a volume that is none, or reserved, in stock's words; `what` begins them.
 pub(super) fn require_name(what: &str, asked: &str) -> Result<(), Error> {
-    if let Some(part) = name::reserved(asked) {
-        return Err(Error::usage(format!(
-            "Names including \"{part}\" are reserved. Please choose a different LV name."
-        )));
+    if let Some(sentence) = name::reservation(asked) {
+        return Err(Error::usage(sentence));
     }
     name::validate_chosen(asked)
         .map_err(|error| Error::usage(format!("{what} \"{asked}\" is invalid: {}", error.context)))

@@ -139,10 +139,8 @@ pub(super) fn numbered_name(vg: &VolumeGroup, prefix: &str) -> String {
 
 /// Refuses a name that is reserved, taken, or no name, in stock's words.
 pub(super) fn require_free_name(vg: &VolumeGroup, asked: &str) -> Result<()> {
-    if let Some(part) = name::reserved(asked) {
-        return Err(wrong(format!(
-            "Names including \"{part}\" are reserved. Please choose a different LV name."
-        )));
+    if let Some(sentence) = name::reservation(asked) {
+        return Err(wrong(sentence));
     }
     name::validate_chosen(asked).map_err(|error| {
         wrong(format!(

@@ -36,7 +36,7 @@ pub use rename::rename_volume;
 pub use repair::{ImageStates, repair_volume};
 pub(super) use repair::{repair_mirror, require_useful};
 pub use resize::{NewExtents, Resize, is_of_that_size, resize_volume};
-pub use snapshot::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot};
+pub use snapshot::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot, require_chunk_size};
 pub use split::{Split, resync_mirror, split_mirror};
 pub use store::{Join, StoreHead, join_snapshot, split_snapshot, start_merge};
 

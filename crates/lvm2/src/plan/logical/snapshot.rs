@@ -123,7 +123,7 @@ pub(super) fn hold(
 }
 
 /// Refuses chunks that no snapshot has, in stock's words.
-pub(super) fn require_chunk_size(size: Sectors) -> Result<()> {
+pub fn require_chunk_size(size: Sectors) -> Result<()> {
     if (CHUNK_SIZE_MIN..=CHUNK_SIZE_MAX).contains(&size) && size.0.is_power_of_two() {
         return Ok(());
     }

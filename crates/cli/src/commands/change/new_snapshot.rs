@@ -1,0 +1,119 @@
+//! `lvcreate --snapshot`: what is said of a snapshot beyond what is said of any new volume.
+
+use lvm2::Sectors;
+use lvm2::plan::logical::CHUNK_SIZE_DEFAULT;
+
+use super::arguments::{ZERO, invalid, size};
+use super::lvcreate::{NAME, SNAPSHOT, WIPE};
+use super::volumes::{
+    CHUNK_SIZE, CORE_LOG, EXTENTS, MIRROR_LOG, MIRRORS, NO_SYNC, REGION_SIZE, SIZE, TYPE,
+    default_group, require_name,
+};
+use crate::args::{Arguments, Error, LvName, Target, split_target};
+
+/// A snapshot that is asked for.
+pub(super) struct Wanted {
+    /// The group of both.
+    pub(super) group: String,
+    /// The name of the origin.
+    pub(super) origin: String,
+    /// The name of the snapshot, if it was given.
+    pub(super) name: Option<String>,
+    /// `-c`
+    pub(super) chunk_size: Sectors,
+}
+
+/// What is asked for, if it is a snapshot.
+pub(super) fn wanted(arguments: &Arguments) -> Result<Option<Wanted>, Error> {
+    let is_typed = arguments.value(&TYPE) == Some("snapshot");
+    if !arguments.has(&SNAPSHOT) && !is_typed {
+        return match arguments.value(&CHUNK_SIZE) {
+            None => Ok(None),
+            Some(size) => Err(not_accepted(&format!("chunksize {size}"))),
+        };
+    }
+    if let Some(other) = arguments.value(&TYPE).filter(|_| !is_typed) {
+        return Err(not_accepted(&format!("type {other}")));
+    }
+    for flag in [&MIRRORS, &MIRROR_LOG, &CORE_LOG, &REGION_SIZE, &NO_SYNC] {
+        if arguments.has(flag) {
+            return Err(not_accepted(flag.long));
+        }
+    }
+    for flag in [&ZERO, &WIPE] {
+        if arguments.has(flag) {
+            return Err(Error::usage(format!(
+                "Option --{} is unsupported with snapshots: their stores are always zeroed.",
+                flag.long
+            )));
+        }
+    }
+    let (group, origin, name) = names(arguments)?;
+    let chunk_size = chunk_size(arguments)?;
+    if !arguments.has(&SIZE) && !arguments.has(&EXTENTS) {
+        return Err(Error::failed(
+            "Please specify either size or extents with snapshots.",
+        ));
+    }
+    Ok(Some(Wanted {
+        group,
+        origin,
+        name,
+        chunk_size: chunk_size.unwrap_or(CHUNK_SIZE_DEFAULT),
+    }))
+}
+
+/// `-c`, as far as it is a size; the plan knows which sizes there are.
+pub(super) fn chunk_size(arguments: &Arguments) -> Result<Option<Sectors>, Error> {
+    let Some(asked) = size(arguments, &CHUNK_SIZE, 'k')? else {
+        return Ok(None);
+    };
+    lvm2::plan::logical::require_chunk_size(asked)
+        .map(|()| Some(asked))
+        .map_err(|error| Error::usage(error.context))
+}
+
+fn not_accepted(option: &str) -> Error {
+    Error::usage(format!("Command does not accept option: --{option}."))
+}
+
+/// The group, the origin's name and the snapshot's.
+fn names(arguments: &Arguments) -> Result<(String, String, Option<String>), Error> {
+    let Some(operand) = arguments.operands().first() else {
+        return Err(Error::usage(
+            "Please specify a logical volume to act as the snapshot origin.",
+        ));
+    };
+    let (of_name, name) = match arguments.value(&NAME).map(split_target) {
+        None => (None, None),
+        Some(Target::Lv(LvName { vg, lv })) => (Some(vg), Some(lv)),
+        Some(Target::Vg(lv)) => (None, Some(lv)),
+        Some(Target::Tag(_)) => {
+            let given = arguments.value(&NAME).unwrap_or_default();
+            return Err(invalid(&NAME, given));
+        }
+    };
+    let (of_origin, origin) = match split_target(operand) {
+        Target::Lv(LvName { vg, lv }) => (Some(vg), lv),
+        Target::Vg(lv) => (None, lv),
+        Target::Tag(_) => {
+            return Err(Error::usage(
+                "Please specify a logical volume to act as the snapshot origin.",
+            ));
+        }
+    };
+    if let (Some(one), Some(other)) = (&of_origin, &of_name)
+        && one != other
+    {
+        return Err(Error::usage(format!(
+            "Please use a single volume group name (\"{one}\" or \"{other}\")."
+        )));
+    }
+    if let Some(name) = &name {
+        require_name("Logical volume name", name)?;
+    }
+    let group = of_origin.or(of_name).or_else(default_group);
+    let group =
+        group.ok_or_else(|| Error::usage("The origin name should include the volume group."))?;
+    Ok((group, origin, name))
+}
