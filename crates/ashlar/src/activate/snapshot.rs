@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use block::{BlockingDevice, Range};
-use dm::snapshot::{Changes, Run, Stored, read_store, view};
+use dm::snapshot::{Changes, Stored, read_store, view};
 use dm::table::Layout;
 use dm::volume::Access;
-use lvm2::Uuid;
 use lvm2::model::{LvId, Relations, Snapshot};
+use lvm2::{Bytes, Sectors, Uuid};
 
 use super::access::decide;
 use super::activator::{Activator, Options};
@@ -27,9 +27,8 @@ pub(super) struct Parts {
     store: Arc<Layout>,
     /// Bytes of what is seen.
     size: u64,
-    /// 0: the store was never used.
-    chunk: u64,
-    runs: Vec<Run>,
+    /// With chunks of 0 bytes: the store was never used.
+    changes: Changes,
 }
 
 impl Parts {
@@ -79,7 +78,7 @@ impl Activator<'_> {
         let mut builder = self.builder(group, Options::default());
         let parts = builder.parts(lv, snapshot)?;
         let mut changed: Vec<Range> = Vec::new();
-        for run in parts.runs {
+        for run in parts.changes.runs {
             match changed.last_mut() {
                 Some(last) if last.end() == run.range.start() => {
                     *last = Range::new(last.start(), last.len() + run.range.len());
@@ -91,9 +90,25 @@ impl Activator<'_> {
             origin: model.lv(snapshot.origin).uuid,
             origin_name,
             size: parts.size,
-            chunk: parts.chunk,
+            chunk: parts.changes.chunk,
             changed,
         })
+    }
+}
+
+impl Activator<'_> {
+    /// How much of a snapshot's store is in use, from its start; `None` for what is no store.
+    pub fn store_used(&mut self, group: &FoundVg, lv: LvId) -> Result<Option<Sectors>> {
+        let model = &group.model;
+        let relations = Relations::of(model);
+        let Some(snapshot) = relations.snapshot_of_cow(model, lv) else {
+            return Ok(None);
+        };
+        permit(group, lv, Access::ReadOnly, self.host())?;
+        decide(model, &group.name, lv, Access::ReadOnly)?;
+        let mut builder = self.builder(group, Options::default());
+        let parts = builder.parts(lv, snapshot)?;
+        Ok(Some(Bytes(parts.changes.used()).whole_sectors()))
     }
 }
 
@@ -109,7 +124,7 @@ impl Builder<'_> {
 
     fn snapshot(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Arc<Layout>> {
         let parts = self.parts(lv, snapshot)?;
-        let seen = view(&self.name(lv), parts.sources(), parts.size, &parts.runs);
+        let seen = view(&self.name(lv), parts.sources(), parts.size, &parts.changes.runs);
         seen.map_err(|error| self.unread(lv, snapshot, error))
     }
 
@@ -155,8 +170,7 @@ impl Builder<'_> {
             origin,
             store,
             size,
-            chunk: changes.chunk,
-            runs: changes.runs,
+            changes,
         })
     }
 

@@ -9,13 +9,14 @@ use lvm2::plan::logical::{
     split_mirror,
 };
 
-use super::arguments::{ALLOC, CHANGE, FORCE, invalid, refuse};
+use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
+use super::convert_snapshot::{SPLIT_SNAPSHOT, join, joins, require_join, split_off};
 use super::limits::region_size;
-use super::lvcreate::{mirror_log, unknown_type, warn_of_type};
+use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type, warn_of_type};
 use super::run::run;
 use super::volumes::{
-    ACCEPTED, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing, places, policy,
-    require_name, single,
+    ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
+    places, policy, require_name, single,
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
@@ -65,11 +66,9 @@ const USE_POLICIES: Flag = Flag::switch(
 const UNSUPPORTED: &[Flag] = &[
     Flag::switch("trackchanges", "Not done yet: RAID."),
     Flag::switch("mergemirrors", "Not done yet: RAID."),
-    Flag::switch("merge", "Not done yet: snapshots and RAID."),
-    Flag::switch("mergesnapshot", "Not done yet: snapshots."),
+    Flag::switch("merge", "Not done yet: merging snapshots, and RAID."),
+    Flag::switch("mergesnapshot", "Not done yet: merging snapshots."),
     Flag::switch("mergethin", "Not done yet: thin volumes."),
-    Flag::switch("splitsnapshot", "Not done yet: snapshots."),
-    Flag::switch("snapshot", "Not done yet: snapshots.").short('s'),
     Flag::value("replace", "PV", "Not done yet: RAID."),
     Flag::value("stripes", "Number", "Not done yet: RAID."),
     Flag::value("stripesize", "Size", "Not done yet: RAID.").short('I'),
@@ -88,13 +87,15 @@ const UNSUPPORTED: &[Flag] = &[
 /// `lvconvert`
 pub(super) const COMMAND: Command = Command {
     name: "lvconvert",
-    summary: "Turn a logical volume into a mirror and back",
-    operands: "LV [PV[:PE[-PE]]|@TAG ...]",
+    summary: "Turn a logical volume into a mirror or the store of a snapshot, and back",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE",
     description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
         away: those on the devices that are named, else the last ones. New copies are made equal \
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
         what is in sync. --splitmirrors makes a copy a volume of its own.\n\n\
-        With --repair a mirror whose devices are missing goes on with what is left of it.",
+        With --repair a mirror whose devices are missing goes on with what is left of it.\n\n\
+        -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
+        question. --splitsnapshot makes a volume of a snapshot's store.",
     flags: &[
         &[
             MIRRORS,
@@ -107,6 +108,10 @@ pub(super) const COMMAND: Command = Command {
             USE_OUTDATED,
             SPLIT,
             NAME,
+            SNAPSHOT,
+            CHUNK_SIZE,
+            ZERO,
+            SPLIT_SNAPSHOT,
             ALLOC,
             INTERVAL,
             BACKGROUND,
@@ -130,6 +135,14 @@ pub(super) const COMMAND: Command = Command {
         Example {
             line: "lvconvert -m 0 vg0/data /dev/sdb",
             does: "takes the copy on one device away",
+        },
+        Example {
+            line: "lvconvert -s vg0/data vg0/spare",
+            does: "takes a snapshot of vg0/data, with vg0/spare as its store",
+        },
+        Example {
+            line: "lvconvert --splitsnapshot vg0/monday",
+            does: "ends a snapshot, and keeps its store",
         },
     ],
     run,
@@ -167,10 +180,23 @@ impl Count {
 /// Converts the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
+    require_join(arguments)?;
+    if joins(arguments) && !is_split_off {
+        require_alone(arguments)?;
+        return join(arguments, work);
+    }
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please provide logical volume path."));
     };
     let volume = single(volume)?;
+    if is_split_off {
+        require_alone(arguments)?;
+        return match words {
+            [] if !joins(arguments) => split_off(work, &volume),
+            _ => Err(Error::usage("--splitsnapshot takes one snapshot.")),
+        };
+    }
     let region_size = region_size(arguments)?;
     if arguments.has(&REPAIR) {
         return repair(arguments, work, &volume);
@@ -230,6 +256,21 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         work.note("Conversion starts after activation.");
     }
     Ok(())
+}
+
+/// Snapshots have nothing to do with mirrors.
+fn require_alone(arguments: &Arguments) -> Result<(), Error> {
+    let other = [&MIRRORS, &MIRROR_LOG, &CORE_LOG, &REGION_SIZE, &NO_SYNC];
+    let other = other
+        .into_iter()
+        .chain([&REPAIR, &SPLIT, &NAME, &USE_OUTDATED]);
+    match other.into_iter().find(|flag| arguments.has(flag)) {
+        None => Ok(()),
+        Some(flag) => Err(Error::usage(format!(
+            "Command does not accept option: --{}.",
+            flag.long
+        ))),
+    }
 }
 
 /// A volume as it is before.

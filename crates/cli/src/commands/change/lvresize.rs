@@ -1,5 +1,9 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
+use ashlar::activate::Activator;
+use ashlar::host::Host;
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::Sectors;
 use lvm2::plan::logical::{NewExtents, Resize, resize_volume};
 use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
@@ -53,7 +57,8 @@ pub(super) const EXTEND: Command = Command {
     operands: "LV [PV[:PE[-PE]]|@TAG ...]",
     description: "Adds extents behind the end of a volume, in as many stripes as its last segment \
         has unless -i says otherwise; a mirror grows in all of its copies. Without a size, all \
-        that is free on the devices that are named is added.",
+        that is free on the devices that are named is added. Of a snapshot its store grows, as far \
+        as its origin can fill it; an origin grows, and its snapshots keep their size.",
     flags: &[LARGER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
     examples: &[
         Example {
@@ -79,7 +84,8 @@ pub(super) const REDUCE: Command = Command {
     operands: "LV",
     description: "Takes extents off the end of a volume; what they held is lost. A volume whose \
         file system (ext2, ext3, ext4, XFS, btrfs), swap or LUKS would be cut is not reduced: -r \
-        makes ext2, ext3, ext4, btrfs and swap smaller first, --fs ignore cuts them.\n\n\
+        makes ext2, ext3, ext4, btrfs and swap smaller first, --fs ignore cuts them. Of a snapshot \
+        its store becomes smaller, and no smaller than what it holds; an origin does not.\n\n\
         With -r the file system gets its size in front of the volume, so that it is never larger \
         than the volume, whatever interrupts the command; the same command again does the rest. A \
         volume that is not attached is attached meanwhile. Where a tool fails, the volume is not \
@@ -208,6 +214,7 @@ pub(super) fn change_size(
         store_used: None,
     };
     let finder = work.finder();
+    let host = work.host().clone();
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
@@ -219,12 +226,33 @@ pub(super) fn change_size(
         }
         let places = places(scan, found, &finder, words)?;
         let resize = Resize {
+            store_used: used(scan, &host, found, &volume.lv, direction)?,
             places: places.as_ref(),
             ..template.clone()
         };
         planned(resize_volume(&found.model, &resize, author))
     })?;
     Ok(())
+}
+
+/// How much of a snapshot's store is in use, where it may become smaller.
+fn used(
+    scan: &Scan,
+    host: &Host,
+    group: &FoundVg,
+    volume: &str,
+    direction: ResizeTo,
+) -> ashlar::Result<Option<Sectors>> {
+    let store = group.model.lv_by_name(volume);
+    let (Some(store), ResizeTo::Smaller | ResizeTo::Either) = (store, direction) else {
+        return Ok(None);
+    };
+    let used = Activator::new(scan, host).store_used(group, store);
+    if direction == ResizeTo::Smaller {
+        return used;
+    }
+    // It may be that it grows.
+    Ok(used.unwrap_or_default())
 }
 
 /// `--type`: what the new extents are made of.

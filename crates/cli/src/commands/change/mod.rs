@@ -19,6 +19,7 @@
 mod active;
 mod arguments;
 mod backup_file;
+mod convert_snapshot;
 mod copies;
 mod file_system;
 mod groups;

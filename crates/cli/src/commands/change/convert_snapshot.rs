@@ -1,0 +1,93 @@
+//! `lvconvert` of snapshots: a store is split off, or a volume becomes one.
+
+use ashlar::apply::Question;
+use lvm2::plan::logical::{CHUNK_SIZE_DEFAULT, Join, StoreHead, join_snapshot, split_snapshot};
+
+use super::arguments::{Choice, ZERO, choice, size};
+use super::lvcreate::SNAPSHOT;
+use super::volumes::{CHUNK_SIZE, TYPE, require_name, single};
+use super::work::{Work, planned};
+use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
+
+/// `--splitsnapshot`
+pub(super) const SPLIT_SNAPSHOT: Flag = Flag::switch(
+    "splitsnapshot",
+    "Make the store of a snapshot a volume of its own, which holds what differs from the origin as \
+     it lies in the store. The snapshot is gone; -s -Z n brings it back as long as nobody has \
+     written to the origin.",
+);
+
+/// Whether a volume is to become the store of a snapshot.
+pub(super) fn joins(arguments: &Arguments) -> bool {
+    arguments.has(&SNAPSHOT) || arguments.value(&TYPE) == Some("snapshot")
+}
+
+/// The options that only a new store has are refused without one.
+pub(super) fn require_join(arguments: &Arguments) -> Result<(), Error> {
+    match [&CHUNK_SIZE, &ZERO]
+        .into_iter()
+        .find(|flag| arguments.has(flag))
+    {
+        Some(flag) if !joins(arguments) => Err(Error::usage(format!(
+            "Command does not accept option: --{} without --snapshot.",
+            flag.long
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The store of a snapshot becomes a volume.
+pub(super) fn split_off(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        planned(split_snapshot(&found.model, &volume.lv, author))
+    })?;
+    Ok(())
+}
+
+/// A volume becomes the store of a snapshot.
+pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let [origin, store] = arguments.operands() else {
+        return Err(Error::usage(
+            "Please name the origin and the volume that becomes the store, as in: lvconvert -s \
+             vg0/data vg0/store",
+        ));
+    };
+    let origin = single(origin)?;
+    let store = match split_target(store) {
+        Target::Vg(lv) => lv,
+        Target::Lv(LvName { vg, lv }) if vg == origin.vg => lv,
+        _ => {
+            return Err(Error::usage(format!(
+                "The origin and the store must be in one volume group: {store} is not in {}.",
+                origin.vg
+            )));
+        }
+    };
+    // What is reserved is a part of something, and no store.
+    require_name("Logical volume name", &store)?;
+    let join = Join {
+        origin: &origin.lv,
+        store: &store,
+        chunk_size: size(arguments, &CHUNK_SIZE, 'k')?.unwrap_or(CHUNK_SIZE_DEFAULT),
+        head: match choice(arguments, &ZERO)? {
+            Some(Choice::No) => StoreHead::Kept,
+            Some(Choice::Yes) | None => StoreHead::Zeroed,
+        },
+    };
+    let request = work.request_of(&[&origin.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&origin.vg)?;
+        let mut planned = planned(join_snapshot(&found.model, &join, author))?;
+        planned.questions.push(Question {
+            text: format!(
+                "Do you really want to convert {}/{store}? [y/n]: ",
+                origin.vg
+            ),
+            refusal: "Conversion aborted.".to_owned(),
+        });
+        Ok(planned)
+    })?;
+    Ok(())
+}
