@@ -539,6 +539,13 @@ fn plans_are_shown_and_change_nothing() {
     let json = twins.ours(&format!("plan --json {mirrored}"));
     let what = "\"copies\":1, \"bytes\":8388608, \"seconds\":null}";
     assert!(json.text().contains(what), "{json}");
+    let kept = twins.ours("plan lvcreate -s -L 4m -n s vg0/a");
+    let what = "vg0/s takes 4.00 MiB and holds 49% of vg0/a; the first write to each 4.00 KiB of \
+                vg0/a costs a read, a write of the chunk and a write of its entry more\n";
+    assert!(kept.text().contains(what), "{kept}");
+    let json = twins.ours("plan --json lvcreate -s -L 4m -n s vg0/a");
+    let what = "\"bytes\":4194304, \"chunk_bytes\":4096, \"chunks\":1019, \"percent\":49, ";
+    assert!(json.text().contains(what), "{json}");
     let refused = twins.ours("plan lvcreate -L 6g vg0");
     assert_eq!(refused.code, Some(5), "{refused}");
     for (path, bytes) in twins.ours.iter().zip(&before) {

@@ -24,6 +24,7 @@ mod copies;
 mod file_system;
 mod groups;
 mod image;
+mod keeping;
 mod limits;
 mod lvchange;
 mod lvconvert;

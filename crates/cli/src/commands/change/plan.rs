@@ -9,6 +9,8 @@
 //!               "new_pvs": [NAME], "removed_pvs": [NAME],
 //!               "writes": [{"pv_name", "start", "length", "what"}],
 //!               "wipes": [LV], "copies": [{"vg_name", "lv_name", "copies", "bytes", "seconds"}],
+//!               "snapshots": [{"vg_name", "lv_name", "origin", "bytes", "chunk_bytes", "chunks",
+//!                              "percent", "snapshots"}],
 //!               "images": [{"pv_name", "bytes_now", "bytes"}],
 //!               "questions": [TEXT], "messages": [TEXT], "flushes": NUMBER} ]}
 //!   EXTENTS = {"pv_name", "first", "count"}; start and length are bytes on the device; bytes of

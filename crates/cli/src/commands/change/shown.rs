@@ -10,6 +10,7 @@ use lvm2::plan::{Before, GroupChange, HeaderEdit, Piece};
 use lvm2::{Extents, Uuid};
 
 use super::copies::{Copying, copying};
+use super::keeping::{Keeping, keeping};
 use crate::output::report::quoted;
 
 /// What becomes of a group.
@@ -73,6 +74,7 @@ pub(super) struct Summary {
     questions: Vec<String>,
     messages: Vec<String>,
     copying: Vec<Copying>,
+    keeping: Vec<Keeping>,
     images: Vec<Image>,
     flushes: usize,
 }
@@ -132,6 +134,7 @@ impl Summary {
                 .map(|message| message.text.clone())
                 .collect(),
             copying: copying(scan, change),
+            keeping: keeping(scan, change),
             images: images(scan, &planned.cuts),
             flushes: preview.flushes,
         };
@@ -404,6 +407,9 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
             if copying.legs == 1 { one } else { many }
         )?;
     }
+    for keeping in &summary.keeping {
+        writeln!(text, "    {}", keeping.text())?;
+    }
     for image in &summary.images {
         image.write(text)?;
     }
@@ -469,9 +475,8 @@ fn json(command: &str, summary: &Summary) -> String {
     });
     format!(
         "{{\"command\":{}, \"groups\":{}, \"volumes\":{}, \"new_pvs\":{}, \"removed_pvs\":{}, \
-         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"images\":{}, \
-         \"questions\":{}, \"messages\":{}, \
-         \"flushes\":{}}}",
+         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"snapshots\":{}, \"images\":{}, \
+         \"questions\":{}, \"messages\":{}, \"flushes\":{}}}",
         quoted(command),
         list(groups.collect()),
         list(volumes.collect()),
@@ -480,6 +485,7 @@ fn json(command: &str, summary: &Summary) -> String {
         list(writes.collect()),
         strings(&summary.wipes),
         list(copies.collect()),
+        list(summary.keeping.iter().map(Keeping::json).collect()),
         list(images.collect()),
         strings(&summary.questions),
         strings(&summary.messages),
