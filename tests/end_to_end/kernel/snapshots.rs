@@ -1,4 +1,5 @@
-//! Snapshots that the stock kernel made, wrote, filled up and began to merge, as we read them.
+//! Snapshots that the stock kernel made, wrote, filled up and began to merge, as we read them; and
+//! those that we made, as it runs them.
 
 use tests::{Kernel, Scratch, sha256};
 
@@ -13,6 +14,9 @@ const VOLUMES: &[(&str, u64, &str)] = &[
     ("full", 4, "-L 4m"),
     ("back", 8, "-L 8m"),
     ("soon", 4, "-L 4m"),
+    ("ours", 8, "-L 8m"),
+    ("joined", 4, "-L 4m"),
+    ("store", 4, "-L 4m"),
 ];
 
 /// `put DEVICE AT COUNT` writes so many pieces of 4 KiB, every third from there on.
@@ -51,7 +55,11 @@ put back 0 600
 snap soon soon1 4m 8k
 put soon 50 60
 put soon1 300 20
-for volume in plain plain1 plain2 wide wide1 full back1 soon1; do
+put ours 3 60
+put joined 0 40
+put store 500 20
+lvs --noheadings -o name,origin,attr,chunk_size,data_percent made/ours1 made/store
+for volume in plain plain1 plain2 wide wide1 full back1 soon1 ours ours1 joined store; do
     collect $volume /dev/made/$volume
 done
 used() { dmsetup status made-back | cut -d' ' -f4 | cut -d/ -f1; }
@@ -72,13 +80,16 @@ fn snapshots_of_the_kernel_are_read() {
     // Proves, in one boot: snapshots of plain and striped volumes, several of one origin, with
     // chunks of any size, written on both sides, hold for us what they hold for the kernel; one
     // that overflowed is told, and its origin is whole; an origin whose merge was cut off in the
-    // middle, or has not begun, is read as what it will be.
+    // middle, or has not begun, is read as what it will be. Snapshots that we made, of a new store
+    // and of a volume that held something, keep for the kernel what their origins held.
     let scratch = Scratch::new("kernel-snapshots");
     let group = Group::create("made", images(&scratch, "made", 3, 48));
     for (name, mib, options) in VOLUMES {
         group.volume(name, options);
         group.fill(name, &file(&scratch, name, &pattern(name, mib * MIB)));
     }
+    group.change("lvcreate -s -L 6m -c 16k -n ours1", "ours");
+    group.change("lvconvert -s -c 64k made/joined", "store");
     let outcome = Kernel::new("snapshots")
         .disks(&group.images)
         .file("noise", &pattern("noise", MIB))
@@ -86,7 +97,9 @@ fn snapshots_of_the_kernel_are_read() {
     assert_eq!(outcome.code, None, "the power is cut: {outcome}");
     let read = |volume: &str| sha256(&group.read(volume));
     let held = |volume: &str| outcome.collected[volume].sha256.clone();
-    for volume in ["plain", "plain1", "plain2", "wide", "wide1", "full"] {
+    for volume in [
+        "plain", "plain1", "plain2", "wide", "wide1", "full", "ours", "ours1", "joined", "store",
+    ] {
         assert_eq!(read(volume), held(volume), "{volume}: {outcome}");
     }
     assert_ne!(held("plain1"), held("plain2"), "they were written apart");
@@ -94,4 +107,15 @@ fn snapshots_of_the_kernel_are_read() {
     assert_eq!(read("back"), held("back1"), "{outcome}");
     assert_eq!(read("soon"), held("soon1"), "{outcome}");
     group.refuse("back1");
+    let taken = sha256(&pattern("ours", 8 * MIB));
+    assert_eq!(held("ours1"), taken, "{outcome}");
+    assert_ne!(held("ours"), taken, "the origin was written");
+    assert_ne!(held("store"), held("joined"), "they were written apart");
+    // As small as it can be, and split off and joined again, it is still the same.
+    group.change("lvreduce -L 1m", "ours1");
+    assert_eq!(read("ours1"), taken);
+    group.change("lvconvert --splitsnapshot", "ours1");
+    assert_eq!(group.read("ours1").len() as u64, MIB);
+    group.change("lvconvert -s -Z n -c 16k made/ours", "ours1");
+    assert_eq!(read("ours1"), taken);
 }
