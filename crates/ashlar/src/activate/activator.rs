@@ -11,7 +11,7 @@ use lvm2::model::LvId;
 use super::access::decide;
 use super::devices::PvDevices;
 use super::layout::Builder;
-use super::nodes::{Nodes, RunningMirror};
+use super::nodes::{Node, Nodes};
 use super::order::MetadataUpdater;
 use super::permit::permit;
 use crate::host::Host;
@@ -73,8 +73,8 @@ pub struct Activated {
     pub layout: Arc<Layout>,
     /// What is missing of it, one sentence each; empty unless the policy allowed it.
     pub gaps: Vec<String>,
-    /// The mirrors in it.
-    pub(crate) mirrors: Vec<RunningMirror>,
+    /// The devices with a state that it stands on.
+    pub(crate) standing_on: Vec<Node>,
 }
 
 /// A table with what it is made of.
@@ -82,7 +82,7 @@ pub(crate) struct Compiled {
     pub(crate) table: Table,
     pub(crate) layout: Arc<Layout>,
     pub(crate) gaps: Vec<String>,
-    pub(crate) mirrors: Vec<RunningMirror>,
+    pub(crate) standing_on: Vec<Node>,
 }
 
 impl std::fmt::Debug for Activated {
@@ -102,6 +102,7 @@ pub struct Activator<'a> {
     host: &'a Host,
     devices: PvDevices,
     nodes: Nodes,
+    is_owner: bool,
     updater: Option<Arc<dyn MetadataUpdater>>,
 }
 
@@ -124,13 +125,15 @@ impl<'a> Activator<'a> {
             host,
             devices,
             nodes: Nodes::default(),
+            is_owner: false,
             updater: None,
         }
     }
 
-    /// `nodes` run, or are about to become what is activated.
+    /// For the owner of the group, in whose process `nodes` run, or are about to become what is activated.
     pub(crate) fn among(mut self, nodes: Nodes) -> Self {
         self.nodes = nodes;
+        self.is_owner = true;
         self
     }
 
@@ -169,7 +172,7 @@ impl<'a> Activator<'a> {
             volume: Volume::new(name, options.access, compiled.table),
             layout: compiled.layout,
             gaps: compiled.gaps,
-            mirrors: compiled.mirrors,
+            standing_on: compiled.standing_on,
         })
     }
 
@@ -185,6 +188,7 @@ impl<'a> Activator<'a> {
             devices: &mut self.devices,
             updater: self.updater.clone(),
             access: options.access,
+            is_live: self.is_owner || options.access == Access::ReadWrite,
             missing: options.missing,
             nodes: &mut self.nodes,
             made: HashMap::new(),
@@ -203,7 +207,7 @@ impl<'a> Activator<'a> {
         decide(&group.model, &group.name, lv, options.access)?;
         let mut builder = self.builder(group, options);
         let layout = builder.seen(lv)?;
-        let (gaps, mirrors) = (builder.gaps, builder.running);
+        let (gaps, standing_on) = (builder.gaps, builder.running);
         let table = Table::compile(&layout).map_err(|error| {
             let what = format!("{} cannot be used", layout.name());
             Error::new(Kind::Damaged, what).because(error)
@@ -212,7 +216,7 @@ impl<'a> Activator<'a> {
             table,
             layout,
             gaps,
-            mirrors,
+            standing_on,
         })
     }
 }

@@ -15,7 +15,7 @@ use lvm2::{Bytes, Extents};
 use super::access::not_yet;
 use super::activator::MissingPolicy;
 use super::devices::PvDevices;
-use super::nodes::{Nodes, RunningMirror};
+use super::nodes::{Node, Nodes};
 use super::order::MetadataUpdater;
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
@@ -27,13 +27,15 @@ pub(super) struct Builder<'a> {
     pub(super) devices: &'a mut PvDevices,
     pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
     pub(super) access: Access,
+    /// Whether what is activated may be written through another volume.
+    pub(super) is_live: bool,
     pub(super) missing: MissingPolicy,
     pub(super) nodes: &'a mut Nodes,
     pub(super) made: HashMap<LvId, Progress>,
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,
-    /// Mirrors that it stands on.
-    pub(super) running: Vec<RunningMirror>,
+    /// Devices with a state that it stands on.
+    pub(super) running: Vec<Node>,
 }
 
 /// How far a volume is.

@@ -21,7 +21,7 @@ use lvm2::model::{Area, LvFlag, LvId, Mirror, Segment};
 
 use super::activator::MissingPolicy;
 use super::layout::Builder;
-use super::nodes::{Known, NodeId, RunningMirror};
+use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::handler;
 use crate::{Error, Kind, Result};
 
@@ -45,22 +45,32 @@ impl Builder<'_> {
         let id = NodeId {
             lv: self.group.model.lv(lv).uuid,
             start: segment.start,
+            kind: NodeKind::Mirror,
         };
         let known = self.nodes.find(id);
         let node = match known {
-            Known::Ready(node) => self.shared(lv, node)?,
-            known => self.made(lv, id, (mirror, len), known, depth)?,
+            Known::Ready(node) => self.shared(lv, node, 0)?,
+            known => self.standing(|builder| builder.made(lv, id, (mirror, len), &known, depth))?,
         };
-        let face = node.home.face(0).expect("a mirror has one face");
-        if !self.running.iter().any(|other| other.id == id) {
-            self.running.push(node);
-        }
-        Ok(Piece::linear(len, Arc::new(face), 0))
+        let face = node.face(0).expect("a mirror has one face");
+        self.stands_on(&node);
+        Ok(Piece::linear(len, face, 0))
     }
 
-    /// A mirror that runs already, for one more user.
-    fn shared(&mut self, lv: LvId, node: RunningMirror) -> Result<RunningMirror> {
-        if self.access == Access::ReadWrite && !node.is_writable() {
+    /// Takes note of a device with a state that the volume stands on.
+    pub(super) fn stands_on(&mut self, node: &Node) {
+        for node in node.below.iter().cloned().chain([node.clone()]) {
+            if !self.running.iter().any(|other| other.id == node.id) {
+                self.running.push(node);
+            }
+        }
+    }
+
+    /// A device with a state that runs already, for one more user, who needs face `number`.
+    pub(super) fn shared(&mut self, lv: LvId, node: Node, number: usize) -> Result<Node> {
+        let face = node.face(number);
+        let is_read_only = face.is_some_and(|face| face.info().read_only);
+        if self.access == Access::ReadWrite && is_read_only {
             let what = format!(
                 "Logical volume {} in use: it is only read; stop that before it is written",
                 self.name(lv)
@@ -84,9 +94,9 @@ impl Builder<'_> {
         lv: LvId,
         id: NodeId,
         (mirror, len): (&Mirror, u64),
-        known: Known,
+        known: &Known,
         depth: u32,
-    ) -> Result<RunningMirror> {
+    ) -> Result<Node> {
         let before = self.gaps.len();
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
         let (mut legs, mut images) = (Vec::new(), Vec::new());
@@ -130,17 +140,27 @@ impl Builder<'_> {
             config.log = LogPlace::Disk(devices.len());
             devices.push(device);
         }
-        if let Known::Suspended(node) = known {
-            return self.nodes.prepare(&node, config, devices);
+        if let Known::Suspended(node) = known
+            && let Running::Mirror { home, images } = &node.machine
+        {
+            let change = prepare(&self.name(lv), home, config, devices)?;
+            let node = Node {
+                machine: Running::Mirror {
+                    images: images.clone(),
+                    home: change.home().clone(),
+                },
+                ..node.clone()
+            };
+            self.nodes.prepared(node.clone(), Change::Mirror(change));
+            return Ok(node);
         }
         let home = self.home(lv, config, devices, images.clone())?;
-        let node = RunningMirror {
+        let node = Node {
             id,
-            images,
-            home,
+            machine: Running::Mirror { images, home },
+            below: Vec::new(),
             gaps: self.gaps[before..].to_vec(),
         };
-        self.nodes.started(node.clone());
         Ok(node)
     }
 

@@ -27,15 +27,16 @@ mod layout;
 mod mirror;
 mod nodes;
 mod order;
+mod origin;
 mod permit;
 mod snapshot;
 
 pub use access::decide;
-pub(crate) use access::stack;
+pub(crate) use access::{shared_stack, together};
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
-pub(crate) use nodes::{Nodes, RunningMirror};
+pub(crate) use nodes::{Node, Nodes, Running};
 pub(crate) use order::{MetadataUpdater, Wanted};
 pub use snapshot::Difference;
 

@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use block::Device;
 use dm::home::{Home, Prepared};
-use dm::mirror::{Mirror, MirrorConfig};
+use dm::machine::Machine;
+use dm::mirror::Mirror;
+use dm::snapshot::Origin;
 use lvm2::{Extents, Uuid};
 
 use crate::{Error, Kind, Result};
@@ -27,33 +29,62 @@ use crate::{Error, Kind, Result};
 /// How long one may take to say what it would become.
 const PREPARE_MAX: Duration = Duration::from_secs(30);
 
-/// Which device: a segment of a volume.
+/// Which device: a segment of a volume, and as what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NodeId {
     /// The volume.
     pub(crate) lv: Uuid,
     /// Where the segment begins.
     pub(crate) start: Extents,
+    /// As what: an origin may be a mirror, too.
+    pub(crate) kind: NodeKind,
 }
 
-/// A mirror at work: what it is, and where it is asked.
+/// What a device with a state is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Mirror,
+    Origin,
+}
+
+/// A device with a state, at work.
 #[derive(Clone)]
-pub(crate) struct RunningMirror {
+pub(crate) struct Node {
     pub(crate) id: NodeId,
-    /// Its images, in the mirror's own order.
-    pub(crate) images: Vec<Uuid>,
-    /// Its thread.
-    pub(crate) home: Home<Mirror>,
+    pub(crate) machine: Running,
+    /// All that it stands on, each behind what that stands on.
+    pub(crate) below: Vec<Node>,
     /// What was missing of it when it was started, one sentence each.
     pub(crate) gaps: Vec<String>,
+}
+
+/// What it is, and where it is asked.
+#[derive(Clone)]
+pub(crate) enum Running {
+    Mirror {
+        /// Its images, in the mirror's own order.
+        images: Vec<Uuid>,
+        home: Home<Mirror>,
+    },
+    Origin {
+        /// The stores of its snapshots: that of face 1 comes first.
+        stores: Vec<Option<Uuid>>,
+        home: Home<Origin>,
+    },
+}
+
+/// What one becomes.
+pub(super) enum Change {
+    Mirror(Prepared<Mirror>),
+    Origin(Prepared<Origin>),
 }
 
 /// What runs, and what becomes of it.
 #[derive(Default)]
 pub(crate) struct Nodes {
-    running: Vec<RunningMirror>,
-    suspended: Vec<RunningMirror>,
-    prepared: Vec<(RunningMirror, Prepared<Mirror>)>,
+    running: Vec<Node>,
+    suspended: Vec<Node>,
+    prepared: Vec<(Node, Change)>,
 }
 
 /// What is known of a device with a state.
@@ -61,23 +92,66 @@ pub(super) enum Known {
     /// It does not run.
     Nothing,
     /// It runs, or will, as it is needed.
-    Ready(RunningMirror),
+    Ready(Node),
     /// It has to become what is needed.
-    Suspended(RunningMirror),
+    Suspended(Node),
 }
 
-impl RunningMirror {
-    /// Whether it takes writes.
-    pub(crate) fn is_writable(&self) -> bool {
-        let face = self.home.face(0).expect("a mirror has one face");
-        !face.info().read_only
+impl Node {
+    /// The device that its face with this number is.
+    pub(super) fn face(&self, number: usize) -> Option<Arc<dyn Device>> {
+        fn device<M: Machine>(home: &Home<M>, number: usize) -> Option<Arc<dyn Device>> {
+            Some(Arc::new(home.face(number)?))
+        }
+        match &self.machine {
+            Running::Mirror { home, .. } => device(home, number),
+            Running::Origin { home, .. } => device(home, number),
+        }
     }
+
+    fn suspend(&self, limit: Duration) -> dm::Result<()> {
+        match &self.machine {
+            Running::Mirror { home, .. } => home.suspend(limit),
+            Running::Origin { home, .. } => home.suspend(limit),
+        }
+    }
+
+    fn resume(&self) {
+        // One that has ended fails its requests by itself.
+        let _ = match &self.machine {
+            Running::Mirror { home, .. } => home.resume(),
+            Running::Origin { home, .. } => home.resume(),
+        };
+    }
+}
+
+impl Change {
+    fn happen(self) {
+        // One that has ended fails its requests by itself.
+        let _ = match self {
+            Self::Mirror(prepared) => prepared.reload(PREPARE_MAX).map(drop),
+            Self::Origin(prepared) => prepared.reload(PREPARE_MAX).map(drop),
+        };
+    }
+}
+
+/// `home`, of the volume called `name`, which is suspended, gets ready to be made of `config`.
+pub(super) fn prepare<M: Machine>(
+    name: &str,
+    home: &Home<M>,
+    config: M::Config,
+    legs: Vec<Arc<dyn Device>>,
+) -> Result<Prepared<M>> {
+    home.prepare(config, legs, PREPARE_MAX).map_err(|error| {
+        let what = format!("Logical volume {name} in use: it cannot be changed like this");
+        Error::new(Kind::Refused, what).because(error)
+    })
 }
 
 impl Nodes {
     /// What runs, each once, what stands on others behind them.
-    pub(crate) fn new(all: impl IntoIterator<Item = RunningMirror>) -> Self {
-        let mut running: Vec<RunningMirror> = Vec::new();
+    pub(crate) fn new(all: impl IntoIterator<Item = Node>) -> Self {
+        let mut running: Vec<Node> = Vec::new();
         for node in all {
             if !running.iter().any(|known| known.id == node.id) {
                 running.push(node);
@@ -104,7 +178,7 @@ impl Nodes {
                 rest.push(node);
                 continue;
             }
-            if let Err(error) = node.home.suspend(limit) {
+            if let Err(error) = node.suspend(limit) {
                 self.resume();
                 return Err(error);
             }
@@ -118,7 +192,7 @@ impl Nodes {
 
     /// What is known of `id`.
     pub(super) fn find(&self, id: NodeId) -> Known {
-        let is_it = |node: &&RunningMirror| node.id == id;
+        let is_it = |node: &&Node| node.id == id;
         let prepared = self.prepared.iter().map(|(node, _)| node);
         let ready = self.running.iter().chain(prepared).find(is_it);
         if let Some(node) = ready {
@@ -128,40 +202,30 @@ impl Nodes {
         suspended.map_or(Known::Nothing, |node| Known::Suspended(node.clone()))
     }
 
-    /// `node`, which is suspended, becomes what `config` says; it as it will be.
-    pub(super) fn prepare(
-        &mut self,
-        node: &RunningMirror,
-        config: MirrorConfig,
-        legs: Vec<Arc<dyn Device>>,
-    ) -> Result<RunningMirror> {
-        let name = config.name.clone();
-        let prepared = node.home.prepare(config, legs, PREPARE_MAX);
-        let prepared = prepared.map_err(|error| {
-            let what = format!("Logical volume {name} in use: it cannot be changed like this");
-            Error::new(Kind::Refused, what).because(error)
-        })?;
-        let node = RunningMirror {
-            home: prepared.home().clone(),
-            ..node.clone()
-        };
-        self.prepared.push((node.clone(), prepared));
+    /// One that is suspended becomes `node`, with what is prepared.
+    pub(super) fn prepared(&mut self, node: Node, change: Change) {
+        self.prepared.push((node, change));
         self.check();
-        Ok(node)
     }
 
-    /// One that was started is known from now on.
-    pub(super) fn started(&mut self, node: RunningMirror) {
-        self.running.push(node);
+    /// One was made: it runs from now on, unless it is one that changes.
+    pub(super) fn made(&mut self, node: Node) {
+        let change = self
+            .prepared
+            .iter_mut()
+            .find(|(known, _)| known.id == node.id);
+        match change {
+            Some((known, _)) => *known = node,
+            None => self.running.push(node),
+        }
         self.check();
     }
 
     /// What was prepared happens, and goes on; the rest of what is suspended ends with its users.
     pub(crate) fn publish(self) {
         for (node, prepared) in self.prepared {
-            // One that has ended fails its requests by itself.
-            let _ = prepared.reload(PREPARE_MAX);
-            let _ = node.home.resume();
+            prepared.happen();
+            node.resume();
         }
     }
 
@@ -169,8 +233,7 @@ impl Nodes {
     pub(crate) fn resume(&mut self) {
         self.prepared.clear();
         for node in self.suspended.drain(..) {
-            // One that has ended fails its requests by itself.
-            let _ = node.home.resume();
+            node.resume();
         }
     }
 

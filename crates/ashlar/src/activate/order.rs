@@ -25,9 +25,8 @@ pub(crate) trait MetadataUpdater: Send + Sync {
     /// Begins to write it down.
     fn persist(self: Arc<Self>, wanted: Wanted, mirror: Controller<Mirror>);
 
-    /// The mirror called `name` has lost these images and goes on; nothing has to be written down.
-    /// Must not wait.
-    fn lost(self: Arc<Self>, name: String, images: Vec<String>);
+    /// Something happened that people should know of. Must not wait.
+    fn warn(self: Arc<Self>, text: String);
 }
 
 /// What hears the notices of the mirror `lv`, whose legs are `images`, with their names. Where
@@ -43,8 +42,13 @@ pub(super) fn handler(
             Notice::Persist(order) => order,
             Notice::Lost(lost) => {
                 if let Some(updater) = &updater {
-                    let lost = lost.iter().map(|leg| images[*leg].1.clone()).collect();
-                    Arc::clone(updater).lost(name.clone(), lost);
+                    let lost: Vec<&str> = lost.iter().map(|leg| &*images[*leg].1).collect();
+                    Arc::clone(updater).warn(format!(
+                        "WARNING: {name} lost its image {} and goes on without it, with less \
+                         redundancy: check the disk, and see \"lvs -a -o +devices\" for where the \
+                         image lies.",
+                        lost.join(", ")
+                    ));
                 }
                 return;
             }

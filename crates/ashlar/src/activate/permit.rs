@@ -11,7 +11,7 @@
 use dm::volume::Access;
 use lvm2::model::{LvId, Relations};
 
-use super::access::stack;
+use super::access::shared_stack;
 use crate::host::Host;
 use crate::scan::{FoundVg, Restriction};
 use crate::{Error, Kind, Result};
@@ -47,7 +47,7 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
 /// What the kernel calls the volume, or one that it stands on, if it has it active.
 fn active_part(group: &FoundVg, relations: &Relations, lv: LvId, host: &Host) -> Option<String> {
     let active = host.sysfs.kernel_lvs();
-    let needed = stack(&group.model, relations, lv);
+    let needed = shared_stack(&group.model, relations, lv);
     let held = active.into_iter().find(|active| {
         let mut volumes = needed.iter().map(|id| group.model.lv(*id).uuid);
         active.group == group.uuid && volumes.any(|uuid| uuid == active.volume)

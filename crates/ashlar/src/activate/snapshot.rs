@@ -1,14 +1,18 @@
 //! Snapshots, read: the origin, with what the store holds in front of it.
 //!
 //! The store is read once, when the volume is activated. That is enough as long as nobody writes
-//! the origin or the snapshot: this program does not yet, and what the kernel has active is not
-//! read (`permit.rs`). An origin into which a snapshot is being merged is seen through that
+//! the origin or the snapshot: what the kernel has active is not read (`permit.rs`), nor what
+//! another process serves, and who serves it himself has `origin.rs`. An origin into which a snapshot is being merged is seen through that
 //! snapshot, as the kernel shows it from the moment on at which the merge may begin.
 
+use std::error::Error as _;
+use std::fs::File;
 use std::sync::Arc;
+use std::time::Duration;
 
-use block::{BlockingDevice, Range};
-use dm::snapshot::{Changes, Stored, read_store, view};
+use block::Range;
+use block::file::LockMode;
+use dm::snapshot::{Changes, Stored, view};
 use dm::table::Layout;
 use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot};
@@ -18,6 +22,7 @@ use super::access::decide;
 use super::activator::{Activator, Options};
 use super::layout::Builder;
 use super::permit::permit;
+use crate::lock::{LockByte, lock_pvs};
 use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
@@ -115,6 +120,11 @@ impl Activator<'_> {
 impl Builder<'_> {
     /// The layout of what people see of a volume.
     pub(super) fn seen(&mut self, lv: LvId) -> Result<Arc<Layout>> {
+        if self.is_live
+            && let Some(face) = self.face(lv)?
+        {
+            return Ok(face);
+        }
         let model = Arc::clone(&self.group.model);
         match Relations::of(&model).seen_through(&model, lv) {
             Some(snapshot) => self.snapshot(lv, snapshot),
@@ -131,6 +141,7 @@ impl Builder<'_> {
     /// What a snapshot is put together from, as `lv` shows it.
     pub(super) fn parts(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Parts> {
         let name = self.name(lv);
+        self.require_unserved(lv)?;
         let origin = self.layout(snapshot.origin, 0)?;
         let store = self.whole(snapshot.cow, 0).map_err(|error| {
             if error.kind() != Kind::Missing {
@@ -140,10 +151,6 @@ impl Builder<'_> {
             Error::new(Kind::Missing, what).because(error)
         })?;
         let device = self.device(snapshot.cow, &store)?;
-        let mut reader = BlockingDevice::open(&*device).map_err(|error| {
-            let what = format!("{name} cannot be read");
-            Error::new(Kind::Device, what).because(error)
-        })?;
         let kept =
             Relations::of(&self.group.model).snapshot_length(&self.group.model, snapshot.cow);
         let kept = self
@@ -152,10 +159,7 @@ impl Builder<'_> {
         if kept > origin.size() {
             return Err(self.damaged(lv, "it is larger than its origin"));
         }
-        let stored = read_store(store.name(), (store.size(), kept), |range| {
-            reader.read(range)
-        });
-        let changes = match stored.map_err(|error| self.unread(lv, snapshot, error))? {
+        let changes = match self.stored(snapshot, &*device, kept)? {
             Stored::Fresh => Changes::default(),
             Stored::Overflowed => return Err(self.overflowed(lv, snapshot)),
             Stored::Changes(changes) => changes,
@@ -174,7 +178,41 @@ impl Builder<'_> {
         })
     }
 
-    fn unread(&self, lv: LvId, snapshot: &Snapshot, error: dm::Error) -> Error {
+    /// Fails where another process serves the group: what differs changes while that writes.
+    fn require_unserved(&self, lv: LvId) -> Result<()> {
+        let present = self
+            .group
+            .members
+            .iter()
+            .filter_map(|pv| pv.presence.found());
+        for pv in present {
+            let device = self.scan.device(self.scan.pv(pv).device);
+            let Some(file) = device
+                .location
+                .path()
+                .and_then(|path| File::open(path).ok())
+            else {
+                continue;
+            };
+            let files = [(&*device.name, file)];
+            let locked = lock_pvs(&files, LockByte::Owner, LockMode::Shared, Duration::ZERO);
+            // Where nobody can lock a file, nobody serves it.
+            if let Err(error) = locked
+                && error.source().is_none()
+            {
+                let name = self.name(lv);
+                let what = format!(
+                    "{name} is not read here, since it may change meanwhile: serve it or attach \
+                     it (ashlar serve {name}, ashlar attach {name}), which happens where its \
+                     group is served"
+                );
+                return Err(Error::new(Kind::Locked, what).because(error));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn unread(&self, lv: LvId, snapshot: &Snapshot, error: dm::Error) -> Error {
         let kind = match error.kind() {
             dm::Kind::Damaged => Kind::Damaged,
             dm::Kind::TooComplex => Kind::Unsupported,
@@ -190,7 +228,7 @@ impl Builder<'_> {
         Error::new(kind, what).because(error)
     }
 
-    fn overflowed(&self, lv: LvId, snapshot: &Snapshot) -> Error {
+    pub(super) fn overflowed(&self, lv: LvId, snapshot: &Snapshot) -> Error {
         let origin = self.name(snapshot.origin);
         let what = if lv == snapshot.origin {
             format!(

@@ -58,13 +58,8 @@ impl MetadataUpdater for GroupUpdater {
         }
     }
 
-    fn lost(self: Arc<Self>, name: String, images: Vec<String>) {
-        let text = format!(
-            "WARNING: {name} lost its image {} and goes on without it, with less redundancy: check \
-             the disk, and see \"lvs -a -o +devices\" for where the image lies.",
-            images.join(", ")
-        );
-        // The mirror does not wait until somebody has read it. Without a thread nobody is told.
+    fn warn(self: Arc<Self>, text: String) {
+        // Nobody waits until somebody has read it. Without a thread nobody is told.
         let thread = std::thread::Builder::new().name("warning".to_owned());
         let _ = thread.spawn(move || {
             if let Some(shared) = self.shared.upgrade() {

@@ -11,9 +11,7 @@ use dm::volume::{Access, Volume};
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 
-use crate::activate::{
-    Activator, MetadataUpdater, MissingPolicy, Nodes, Options, PvDevices, RunningMirror,
-};
+use crate::activate::{Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices};
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
@@ -52,7 +50,7 @@ pub(super) struct Active {
     pub(super) lv: Uuid,
     pub(super) volume: Volume,
     pub(super) options: Options,
-    pub(super) mirrors: Vec<RunningMirror>,
+    pub(super) standing_on: Vec<Node>,
     /// What is missing of it.
     pub(super) gaps: Vec<String>,
     /// How many use it.
@@ -247,7 +245,7 @@ impl Owner {
             lv: uuid,
             volume: activated.volume,
             options,
-            mirrors: activated.mirrors,
+            standing_on: activated.standing_on,
             gaps: activated.gaps,
             users: 1,
             alone: Weak::new(),
@@ -257,7 +255,7 @@ impl Owner {
 
     /// The devices with a state of their own that run.
     pub(super) fn nodes(&self) -> Nodes {
-        let nodes = self.active.iter().flat_map(|active| &active.mirrors);
+        let nodes = self.active.iter().flat_map(|active| &active.standing_on);
         Nodes::new(nodes.cloned())
     }
 

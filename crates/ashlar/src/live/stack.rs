@@ -4,7 +4,7 @@
 
 use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, VolumeGroup};
 
-use crate::activate::stack;
+use crate::activate::{shared_stack, together};
 
 /// A volume of a version of a group.
 pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
@@ -13,24 +13,37 @@ pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
 /// every volume that the one stands on is in the other, and stands on the same.
 pub(super) fn is_same(one: Standing<'_>, other: Standing<'_>) -> bool {
     let (before, after) = (Relations::of(one.0), Relations::of(other.0));
-    let through = |(vg, lv): Standing<'_>, relations: &Relations| {
-        let snapshot = relations.seen_through(vg, lv)?;
-        Some([snapshot.origin, snapshot.cow].map(|part| vg.lv(part).uuid))
+    let snapshots = |(vg, lv): Standing<'_>, relations: &Relations| {
+        let mut all = Vec::new();
+        for lv in together(vg, relations, lv) {
+            let snapshot = relations.snapshot_of_cow(vg, lv).map(|snapshot| {
+                let origin = vg.lv(snapshot.origin).uuid;
+                (origin, snapshot.chunk_size, snapshot.state)
+            });
+            let size = relations.snapshot_length(vg, lv);
+            all.push((vg.lv(lv).uuid, size, snapshot));
+        }
+        all.sort_by_key(|(uuid, ..)| *uuid);
+        all
     };
     let is_there = |lv: LvId| {
         let there = other.0.lv_by_uuid(&one.0.lv(lv).uuid);
         there.is_some_and(|there| same((one.0, lv), (other.0, there)))
     };
-    through(one, &before) == through(other, &after)
-        && stack(one.0, &before, one.1).into_iter().all(is_there)
+    snapshots(one, &before) == snapshots(other, &after)
+        && shared_stack(one.0, &before, one.1)
+            .into_iter()
+            .all(is_there)
 }
 
-/// Whether the volume, or one that it stands on, is a mirror.
-pub(super) fn has_mirror(vg: &VolumeGroup, lv: LvId) -> bool {
+/// Whether the volume, or one that it stands on, has a state of its own.
+pub(super) fn has_state(vg: &VolumeGroup, lv: LvId) -> bool {
     let is_mirror = |segment: &Segment| matches!(segment.kind, SegmentType::Mirror(_));
-    let all = stack(vg, &Relations::of(vg), lv);
-    all.into_iter()
-        .any(|lv| vg.lv(lv).segments.iter().any(is_mirror))
+    let all = shared_stack(vg, &Relations::of(vg), lv);
+    !together(vg, &Relations::of(vg), lv).is_empty()
+        || all
+            .into_iter()
+            .any(|lv| vg.lv(lv).segments.iter().any(is_mirror))
 }
 
 /// Whether a volume has the same segments, over volumes and disks of the same UUIDs.

@@ -15,6 +15,7 @@ use lvm2::model::{LvId, VolumeGroup};
 
 use super::group::LiveGroup;
 use super::owner::Owner;
+use crate::activate::Running;
 
 /// How long all mirrors together may take to say how they are.
 const MIRRORS_MAX: Duration = Duration::from_millis(500);
@@ -107,21 +108,24 @@ impl Owner {
                 .map_or(String::new(), |(_, name)| name.to_owned())
         };
         let volumes = self.active.iter().map(|active| {
-            let mirrors = active.mirrors.iter().map(|mirror| {
-                let images = mirror.images.iter().map(|image| ImageStatus {
+            let mirrors = active.standing_on.iter().filter_map(|node| {
+                let Running::Mirror { images, home } = &node.machine else {
+                    return None;
+                };
+                let images = images.iter().map(|image| ImageStatus {
                     lv: *image,
                     name: named(*image),
                     state: ImageHealth::Good,
                 });
-                Asked {
+                Some(Asked {
                     status: MirrorStatus {
-                        lv: mirror.id.lv,
+                        lv: node.id.lv,
                         in_sync: 0,
                         regions: 0,
                         images: images.collect(),
                     },
-                    mirror: mirror.home.controller(),
-                }
+                    mirror: home.controller(),
+                })
             });
             let volume = VolumeStatus {
                 name: self.name_of(active.lv).unwrap_or_default(),

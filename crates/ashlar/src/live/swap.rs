@@ -18,8 +18,8 @@ use lvm2::model::{LvId, PvFlag, Relations, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::owner::Owner;
-use super::stack::{has_mirror, is_same};
-use crate::activate::{Activator, Nodes, RunningMirror, decide, stack};
+use super::stack::{has_state, is_same};
+use crate::activate::{Activator, Node, Nodes, decide, shared_stack};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -32,7 +32,7 @@ pub(super) struct Exchange {
     lv: Uuid,
     volume: Volume,
     table: Table,
-    mirrors: Vec<RunningMirror>,
+    standing_on: Vec<Node>,
     /// `None`: the volume only grows.
     suspension: Option<Suspension>,
 }
@@ -180,7 +180,7 @@ impl Owner {
         let mut suspensions = Vec::new();
         for (place, after) in &changed {
             let active = &self.active[*place];
-            let stands_on_some = !active.mirrors.is_empty() || has_mirror(vg, *after);
+            let stands_on_some = !active.standing_on.is_empty() || has_state(vg, *after);
             let suspension = stands_on_some
                 .then(|| drained(&active.volume))
                 .transpose()?;
@@ -210,7 +210,7 @@ impl Owner {
         let relations = Relations::of(new);
         let used = self.active.iter().filter_map(|active| {
             let lv = new.lv_by_uuid(&active.lv)?;
-            Some(stack(new, &relations, lv))
+            Some(shared_stack(new, &relations, lv))
         });
         let stays = |lv: LvId| {
             let uuid = new.lv(lv).uuid;
@@ -240,7 +240,7 @@ impl Owner {
             lv: uuid,
             volume,
             table: compiled.table,
-            mirrors: compiled.mirrors,
+            standing_on: compiled.standing_on,
             suspension: None,
         });
         (exchange, nodes)
@@ -267,7 +267,7 @@ impl Owner {
             published.expect("a table that was prepared fits");
             let active = self.active.iter_mut();
             for active in active.filter(|active| active.lv == exchange.lv) {
-                active.mirrors.clone_from(&exchange.mirrors);
+                active.standing_on.clone_from(&exchange.standing_on);
             }
             // Mirrors that go have written all they had to, and end with their last user.
         }

@@ -119,7 +119,7 @@ conditions! {
         Refused("extents of it are set aside for a reshape: let LVM2 end that"), UNREAD;
     /// The origin of a snapshot.
     Origin: "used as `origin` of a snapshot", WHOLE,
-        Refused("it has snapshots, and what they have to keep is not copied yet");
+        Served("as it is, when its snapshots have what was there before");
     /// An origin into which a snapshot is being merged.
     MergingOrigin: "used as `origin` of a snapshot with `merging_store`",
         Served("what the snapshot's store still holds, else its own bytes"),
@@ -133,7 +133,7 @@ conditions! {
     /// The store of a snapshot, which has the snapshot's name.
     Cow: "used as `cow_store` (what people call the snapshot)",
         Served("what its store holds, else the origin's bytes"),
-        Refused("snapshots are not written yet");
+        Served("its store");
     /// The store of a snapshot that is being merged.
     MergingCow: "used as `merging_store`",
         Refused("it is a snapshot that is being merged into its origin: activate the origin with \

@@ -19,8 +19,25 @@ use crate::{Error, Kind, Result};
 /// Fails where the metadata does not allow `access` to a volume. `group` is the name by which
 /// people know it.
 pub fn decide(vg: &VolumeGroup, group: &str, lv: LvId, access: Access) -> Result<()> {
+    judge(vg, group, (lv, access), conditions(vg, lv, access))
+}
+
+/// Fails where the metadata does not allow that an origin and its snapshots, of which `lv` is one,
+/// are written together. What each may be used for by itself does not count.
+pub(in crate::activate) fn decide_together(vg: &VolumeGroup, group: &str, lv: LvId) -> Result<()> {
+    let mut found = conditions(vg, lv, Access::ReadWrite);
+    found[0].1.retain(|condition| changes_content(*condition));
+    judge(vg, group, (lv, Access::ReadWrite), found)
+}
+
+fn judge(
+    vg: &VolumeGroup,
+    group: &str,
+    (lv, access): (LvId, Access),
+    found: Vec<(LvId, Vec<Condition>)>,
+) -> Result<()> {
     let name = |lv: LvId| format!("{group}/{}", vg.lv(lv).name());
-    for (at, conditions) in conditions(vg, lv) {
+    for (at, conditions) in found {
         for condition in conditions {
             let rule = condition.rule();
             if rule.read.kind().is_some() {
@@ -43,11 +60,20 @@ pub fn decide(vg: &VolumeGroup, group: &str, lv: LvId, access: Access) -> Result
     Ok(())
 }
 
-/// What is found at a volume and at each one that it stands on, the volume first.
-pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition>)> {
+/// What is found at a volume and at each one that it stands on, the volume first; where it is
+/// written, also at those that are written with it.
+pub(super) fn conditions(
+    vg: &VolumeGroup,
+    lv: LvId,
+    access: Access,
+) -> Vec<(LvId, Vec<Condition>)> {
     let relations = Relations::of(vg);
     let mut found = Vec::new();
-    for at in stack(vg, &relations, lv) {
+    let all = match access {
+        Access::ReadOnly => stack(vg, &relations, lv),
+        Access::ReadWrite => shared_stack(vg, &relations, lv),
+    };
+    for at in all {
         let mut all = Vec::new();
         of_content(vg, at, &mut all);
         of_uses(vg, &relations, at, &mut all);
@@ -61,7 +87,7 @@ pub(super) fn conditions(vg: &VolumeGroup, lv: LvId) -> Vec<(LvId, Vec<Condition
 }
 
 /// The volume and everything that it stands on, each once; of a snapshot that is its origin, too.
-pub(crate) fn stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
+fn stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
     let mut seen = vec![false; vg.lv_slots()];
     let mut open = Vec::new();
     if let Some(snapshot) = relations.seen_through(vg, lv) {
@@ -80,6 +106,33 @@ pub(crate) fn stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<Lv
     all
 }
 
+/// The same of all that are written with a volume, which comes first: an origin and its snapshots.
+pub(crate) fn shared_stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
+    let mut all = Vec::new();
+    for member in [vec![lv], together(vg, relations, lv)].concat() {
+        for at in stack(vg, relations, member) {
+            if !all.contains(&at) {
+                all.push(at);
+            }
+        }
+    }
+    all
+}
+
+/// The origin and its snapshots, of which a volume is one: they are one state. None: it is neither.
+pub(crate) fn together(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
+    let snapshot = relations.snapshot_of_cow(vg, lv);
+    let origin = snapshot.map_or(lv, |snapshot| snapshot.origin);
+    let stores: Vec<LvId> = relations
+        .snapshots(vg, origin)
+        .map(|snapshot| snapshot.cow)
+        .collect();
+    match stores[..] {
+        [] => Vec::new(),
+        _ => [vec![origin], stores].concat(),
+    }
+}
+
 /// Whether it matters of a volume that another one stands on.
 fn changes_content(condition: Condition) -> bool {
     let rule = condition.rule();
@@ -93,7 +146,7 @@ fn changes_content(condition: Condition) -> bool {
     );
     let is_locked = matches!(
         condition,
-        Condition::Locked | Condition::PvmoveFlag | Condition::Move
+        Condition::Locked | Condition::PvmoveFlag | Condition::Move | Condition::MergingOrigin
     );
     !is_use && (rule.read.kind().is_some() || is_locked)
 }
@@ -254,8 +307,8 @@ fn unread(vg: &VolumeGroup, group: &str, (lv, at): (LvId, LvId), ruling: Ruling)
 /// A volume has a type that no code here reads.
 pub(in crate::activate) fn not_yet(name: &str, type_name: &str) -> Error {
     let what = format!(
-        "{name} has the type {type_name}, which is not served yet; linear, striped, mirror, zero \
-         and error are, and snapshots are read"
+        "{name} has the type {type_name}, which is not served yet; linear, striped, mirror, \
+         snapshot, zero and error are"
     );
     Error::new(Kind::Unsupported, what)
 }

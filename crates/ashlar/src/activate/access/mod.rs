@@ -9,8 +9,8 @@ mod condition;
 mod decide;
 
 pub use decide::decide;
-pub(super) use decide::not_yet;
-pub(crate) use decide::stack;
+pub(super) use decide::{decide_together, not_yet};
+pub(crate) use decide::{shared_stack, together};
 
 #[cfg(test)]
 mod tests;

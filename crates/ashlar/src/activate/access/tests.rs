@@ -89,7 +89,7 @@ fn activation_does_what_the_table_says() {
         let name = name_in(&volumes);
         let model = model(&volumes);
         let lv = model.lv_by_name(name).expect("is there");
-        let found = &conditions(&model, lv)[0].1;
+        let found = &conditions(&model, lv, Access::ReadOnly)[0].1;
         assert!(
             found.contains(condition),
             "{condition:?} is not among {found:?}"
@@ -179,7 +179,7 @@ fn every_flag_and_suffix_has_a_rule() {
         };
         let model = model(&volumes);
         let lv = model.lv_by_name("lv").expect("is there");
-        let found = conditions(&model, lv)[0].1.len();
+        let found = conditions(&model, lv, Access::ReadOnly)[0].1.len();
         let is_usual = matches!(flag, LvFlag::Read | LvFlag::Write | LvFlag::Visible);
         assert_eq!(found > 1, !is_usual, "{}", flag.name());
     }

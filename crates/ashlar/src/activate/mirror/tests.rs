@@ -4,12 +4,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use block::{BlockingDevice, Kind as BlockKind, Range};
-use dm::mirror::ImageHealth;
+use dm::home::Home;
+use dm::mirror::{ImageHealth, Mirror};
 use dm::volume::Access;
 use lvm2::model::Area;
 
 use crate::activate::tests::{activate, checksum, manifest};
-use crate::activate::{Activated, Activator, MissingPolicy, Nodes, Options};
+use crate::activate::{Activated, Activator, MissingPolicy, Nodes, Options, Running};
 use crate::apply::HostDisks;
 use crate::host::{DeviceSource, DeviceSpec, Host};
 use crate::live::LiveGroup;
@@ -78,11 +79,18 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
     device.read(Range::new(start, 4096)).map(|bytes| bytes[7])
 }
 
+fn mirror_of(active: &Activated) -> &Home<Mirror> {
+    match &active.standing_on[0].machine {
+        Running::Mirror { home, .. } => home,
+        Running::Origin { .. } => panic!("it is a mirror"),
+    }
+}
+
 /// Returns when both images of the mirror hold the same.
 fn wait_for_copies(active: &Activated) {
     let end = Instant::now() + PATIENCE;
     loop {
-        let status = active.mirrors[0].home.status(PATIENCE);
+        let status = mirror_of(active).status(PATIENCE);
         let status = status.expect("it says how it is");
         let is_good = status.images == [ImageHealth::Good; 2];
         if is_good && (status.in_sync, status.regions) == (3, 3) {
@@ -254,12 +262,12 @@ fn two_users_stand_on_one_mirror() {
     let mut device = BlockingDevice::open(&one.volume).expect("opens");
     device.write_at(&[3; 4096], REGION).expect("writes");
 
-    let nodes = Nodes::new(one.mirrors.clone());
+    let nodes = Nodes::new(one.standing_on.clone());
     let mut activator = Activator::new(&scan, &host).among(nodes);
     let other = activator
         .activate(group, lv, write())
         .expect("is activated");
-    let said = other.mirrors[0].home.status(PATIENCE).expect("answers");
+    let said = mirror_of(&other).status(PATIENCE).expect("answers");
     assert_eq!(said.dirty, 1, "it knows what was written through the other");
     let mut other = BlockingDevice::open(&other.volume).expect("opens");
     assert_eq!(

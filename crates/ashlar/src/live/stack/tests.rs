@@ -3,7 +3,7 @@
 use lvm2::model::{VolumeGroup, from_text};
 use lvm2::text::parse;
 
-use super::{has_mirror, is_same};
+use super::{has_state, is_same};
 
 const TEXT: &str = include_str!("../../../../../tests/fixtures/texts/vg0-44.txt");
 
@@ -63,7 +63,7 @@ fn other_places_are_seen() {
 #[test]
 fn mirrors_are_found() {
     let golden = read(TEXT);
-    let has = |name: &str| has_mirror(&golden, golden.lv_by_name(name).expect("is there"));
+    let has = |name: &str| has_state(&golden, golden.lv_by_name(name).expect("is there"));
     assert!(has("mirror2"));
     assert!(!has("mirror2_mimage_0"));
     assert!(!has("linear1"));

@@ -10,6 +10,7 @@ use ashlar::live::LiveGroup;
 use ashlar::scan::Options;
 use dm::volume::Access;
 use export::fuse;
+use lvm2::model::Relations;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -158,6 +159,13 @@ fn lock(
         if !group.model.lv(id).is_writable() {
             return Err(Error::failed(format!(
                 "{name} is read-only, which a place in an image cannot be: use --readonly"
+            )));
+        }
+        if Relations::of(&group.model).is_origin(id) {
+            return Err(Error::failed(format!(
+                "{name} has snapshots, which have to keep what is overwritten, so that its place \
+                 in an image is not written: use --readonly, or a path of its own where /dev/fuse \
+                 may be used, or by root"
             )));
         }
         decide(&group.model, &group.name, id, Access::ReadWrite)

@@ -1,0 +1,318 @@
+//! Origins and snapshots that are written, or whose owner may write them: one machine, with a face
+//! for each.
+//!
+//! The legs of the machine are the origin's own bytes and the stores, which are read once, before
+//! it starts; from then on it knows what they hold. Whoever opens the origin or one of the
+//! snapshots later gets another face of the same machine. Its faces take writes; whether a volume
+//! does is for its permission to say.
+//!
+//! Without a store nobody could keep what a write to the origin takes away, so where one is
+//! missing or damaged neither the origin nor another snapshot of it is opened for writing. One that
+//! is invalid needs nothing any more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{BlockingDevice, Device};
+use dm::home::{Home, NoticeHandler};
+use dm::snapshot::{
+    Notice, Origin, OriginConfig, Overflow, SnapshotConfig, SnapshotState, Stored, read_store,
+};
+use dm::table::{Layout, Piece};
+use dm::volume::Access;
+use lvm2::model::{LvId, Relations, Snapshot};
+use lvm2::{Extents, Uuid};
+
+use super::access::{decide_together, together};
+use super::layout::Builder;
+use super::mirror::identity;
+use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
+use super::order::MetadataUpdater;
+use crate::{Error, Kind, Result};
+
+/// How long an origin may take to start, or to say how it is.
+const REPLY_MAX: Duration = Duration::from_mins(1);
+/// People are told when a store is so full, in hundredths: where LVM2 begins to warn.
+const WARN_AT: u64 = 80;
+
+impl Builder<'_> {
+    /// What people see of an origin or a snapshot that is, or may be, written; `None`: `lv` is
+    /// neither.
+    pub(super) fn face(&mut self, lv: LvId) -> Result<Option<Arc<Layout>>> {
+        let model = Arc::clone(&self.group.model);
+        let relations = Relations::of(&model);
+        let Some(origin) = together(&model, &relations, lv).first().copied() else {
+            return Ok(None);
+        };
+        decide_together(&model, &self.group.name, lv)?;
+        let id = NodeId {
+            lv: model.lv(origin).uuid,
+            start: Extents(0),
+            kind: NodeKind::Origin,
+        };
+        let node = match self.nodes.find(id) {
+            Known::Ready(node) => node,
+            known => {
+                // Whoever opens it: another face of it may be written.
+                let access = std::mem::replace(&mut self.access, Access::ReadWrite);
+                let node = self.standing(|builder| builder.origin(origin, id, &known));
+                self.access = access;
+                node?
+            }
+        };
+        let Running::Origin { stores, home } = &node.machine else {
+            unreachable!("it was asked for by its kind");
+        };
+        let number = if lv == origin {
+            Some(0)
+        } else {
+            let uuid = Some(model.lv(lv).uuid);
+            stores
+                .iter()
+                .position(|store| *store == uuid)
+                .map(|at| at + 1)
+        };
+        let number = number.expect("all its snapshots are faces");
+        if let Some(snapshot) = relations.snapshot_of_cow(&model, lv) {
+            self.require_valid(lv, snapshot, (home, number))?;
+        }
+        let node = self.shared(lv, node, number)?;
+        let face = node.face(number).expect("it is there");
+        self.stands_on(&node);
+        let pieces = vec![Piece::linear(face.info().size, face, 0)];
+        let layout = Layout::new(self.name(lv), pieces);
+        layout.map(Some).map_err(|error| self.unfit(lv, error))
+    }
+
+    /// Fails where a snapshot holds nothing any more.
+    fn require_valid(
+        &self,
+        lv: LvId,
+        snapshot: &Snapshot,
+        (home, number): (&Home<Origin>, usize),
+    ) -> Result<()> {
+        let status = home.status(REPLY_MAX).map_err(|error| {
+            let what = format!("{} does not say how it is", self.name(lv));
+            Error::new(Kind::Device, what).because(error)
+        })?;
+        let status = status.snapshots.get(number - 1).copied().flatten();
+        let is_invalid = status.is_some_and(|status| {
+            matches!(status.state, SnapshotState::Invalid | SnapshotState::Failed)
+        });
+        if is_invalid {
+            return Err(self.overflowed(lv, snapshot));
+        }
+        Ok(())
+    }
+
+    /// The machine of `origin` and all its snapshots, started or prepared.
+    fn origin(&mut self, origin: LvId, id: NodeId, known: &Known) -> Result<Node> {
+        let before = self.gaps.len();
+        let mut slots = match known {
+            Known::Suspended(node) => node.stores(),
+            _ => Vec::new(),
+        };
+        let (config, legs) = self.parts_of_origin(origin, &mut slots)?;
+        let name = self.name(origin);
+        if let Known::Suspended(node) = known
+            && let Running::Origin { home, .. } = &node.machine
+        {
+            let change = prepare(&name, home, config, legs)?;
+            let home = change.home().clone();
+            let node = Node {
+                machine: Running::Origin {
+                    stores: slots,
+                    home,
+                },
+                ..node.clone()
+            };
+            self.nodes.prepared(node.clone(), Change::Origin(change));
+            return Ok(node);
+        }
+        let handler = handler(self.updater.clone(), &config);
+        let infos: Vec<_> = legs.iter().map(|leg| leg.info()).collect();
+        let home = Origin::new(config, &infos).and_then(|machine| {
+            Home::start_with_notices(&*name, machine, legs, REPLY_MAX, handler)
+        });
+        let home = home.map_err(|error| {
+            let what = format!("{name} cannot be served with its snapshots");
+            Error::new(Kind::Device, what).because(error)
+        })?;
+        let node = Node {
+            id,
+            machine: Running::Origin {
+                stores: slots,
+                home,
+            },
+            below: Vec::new(),
+            gaps: self.gaps[before..].to_vec(),
+        };
+        Ok(node)
+    }
+
+    /// What the machine of `origin` is made of. `slots` says which store belongs to which face, of
+    /// those that it knows; others get theirs.
+    fn parts_of_origin(
+        &mut self,
+        origin: LvId,
+        slots: &mut Vec<Option<Uuid>>,
+    ) -> Result<(OriginConfig, Vec<Arc<dyn Device>>)> {
+        let model = Arc::clone(&self.group.model);
+        let relations = Relations::of(&model);
+        let layout = self.layout(origin, 0)?;
+        let size = layout.size();
+        let mut legs = vec![self.device(origin, &layout)?];
+        let mut snapshots: HashMap<Uuid, SnapshotConfig> = HashMap::new();
+        for snapshot in relations.snapshots(&model, origin) {
+            let uuid = model.lv(snapshot.cow).uuid;
+            let store = self.store(snapshot.cow)?;
+            let kept = relations.snapshot_length(&model, snapshot.cow);
+            let kept = kept.expect("it is the store of a snapshot");
+            let kept = self.bytes(snapshot.cow, kept)?.0;
+            if kept > size {
+                return Err(self.damaged(snapshot.cow, "it is larger than its origin"));
+            }
+            let stored = if slots.contains(&Some(uuid)) {
+                // It knows better.
+                Stored::Fresh
+            } else {
+                self.stored(snapshot, &*store, kept)?
+            };
+            let store_size = store.info().size;
+            let config = SnapshotConfig {
+                id: identity(uuid),
+                name: self.name(snapshot.cow),
+                size: kept,
+                store: legs.len(),
+                store_size,
+                chunk: snapshot.chunk_size.to_bytes().map_or(0, |bytes| bytes.0),
+                stored,
+                access: Access::ReadWrite,
+                merging: false,
+                overflow: Overflow::FailWrite,
+                notify_at: Some(store_size / 100 * WARN_AT),
+            };
+            snapshots.insert(uuid, config);
+            legs.push(store);
+        }
+        assign(slots, snapshots.keys().copied().collect());
+        let faces = slots.iter().map(|slot| snapshots.remove(&(*slot)?));
+        let config = OriginConfig {
+            name: self.name(origin),
+            size,
+            origin: 0,
+            access: Access::ReadWrite,
+            snapshots: faces.collect(),
+        };
+        assert!(snapshots.is_empty(), "each has a face");
+        Ok((config, legs))
+    }
+
+    /// The device of a store, all of which is there.
+    fn store(&mut self, cow: LvId) -> Result<Arc<dyn Device>> {
+        let layout = self.whole(cow, 0).map_err(|error| {
+            if error.kind() != Kind::Missing {
+                return error;
+            }
+            let what = format!(
+                "{0} lacks what differs from its origin; bring that back, or remove {0} (lvremove), \
+                 before its origin is written",
+                self.name(cow)
+            );
+            Error::new(Kind::Missing, what).because(error)
+        })?;
+        self.device(cow, &layout)
+    }
+
+    /// What a store holds, of a snapshot of `kept` bytes.
+    pub(super) fn stored(
+        &self,
+        snapshot: &Snapshot,
+        store: &dyn Device,
+        kept: u64,
+    ) -> Result<Stored> {
+        let name = self.name(snapshot.cow);
+        let mut reader = BlockingDevice::open(store).map_err(|error| {
+            let what = format!("{name} cannot be read");
+            Error::new(Kind::Device, what).because(error)
+        })?;
+        let info = store.info();
+        let stored = read_store(&info.name, (info.size, kept), |range| reader.read(range));
+        stored.map_err(|error| self.unread(snapshot.cow, snapshot, error))
+    }
+
+    /// Makes a device with a state; what it stands on is noted.
+    pub(super) fn standing(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<Node>,
+    ) -> Result<Node> {
+        let outer = std::mem::take(&mut self.running);
+        let made = make(self);
+        let below = std::mem::replace(&mut self.running, outer);
+        let node = made.map(|node| Node { below, ..node })?;
+        self.nodes.made(node.clone());
+        Ok(node)
+    }
+}
+
+impl Node {
+    /// The stores of an origin's snapshots, by their faces.
+    fn stores(&self) -> Vec<Option<Uuid>> {
+        match &self.machine {
+            Running::Origin { stores, .. } => stores.clone(),
+            Running::Mirror { .. } => unreachable!("it was asked for by its kind"),
+        }
+    }
+}
+
+/// Gives each of `all` a place; those that have one keep it, and those that are gone leave it.
+fn assign(slots: &mut Vec<Option<Uuid>>, mut all: Vec<Uuid>) {
+    all.sort_unstable();
+    for slot in slots.iter_mut() {
+        slot.take_if(|uuid| !all.contains(uuid));
+    }
+    for uuid in all {
+        if slots.contains(&Some(uuid)) {
+            continue;
+        }
+        match slots.iter_mut().find(|slot| slot.is_none()) {
+            Some(slot) => *slot = Some(uuid),
+            None => slots.push(Some(uuid)),
+        }
+    }
+}
+
+/// What hears the notices of an origin: people are told.
+fn handler(
+    updater: Option<Arc<dyn MetadataUpdater>>,
+    config: &OriginConfig,
+) -> NoticeHandler<Origin> {
+    let origin = config.name.clone();
+    let names = config.snapshots().map(|one| (one.id, one.name.clone()));
+    let names: HashMap<u64, String> = names.collect();
+    Box::new(move |notice, _| {
+        let Some(updater) = &updater else { return };
+        let name = |id: u64| names.get(&id).map_or("a snapshot", |name| name).to_owned();
+        let text = match notice {
+            Notice::Filled { id } => format!(
+                "WARNING: snapshot {0} is {WARN_AT}% full: when it is full it is lost, and {origin} \
+                 goes on; extend it (lvextend), or remove it",
+                name(id)
+            ),
+            Notice::Invalid { id, why } => format!(
+                "WARNING: snapshot {0} is invalid, and what it kept is lost: {why}. {origin} is \
+                 unharmed; remove {0} (lvremove {0})",
+                name(id)
+            ),
+            Notice::Merged { id } => format!("{} is merged into {origin}.", name(id)),
+            Notice::MergeFailed { id, why } => {
+                format!("WARNING: {} is not merged into {origin}: {why}", name(id))
+            }
+        };
+        Arc::clone(updater).warn(text);
+    })
+}
+
+#[cfg(test)]
+mod tests;
