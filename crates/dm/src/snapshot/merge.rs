@@ -166,9 +166,8 @@ impl Origin {
             return;
         }
         let bytes = member.bytes(run.old, run.count);
-        if let Some(uncertain) = merge.uncertain.take() {
-            assert_eq!(uncertain, bytes, "what is not known is tried first");
-        }
+        let is_first = merge.uncertain.is_none_or(|uncertain| uncertain == bytes);
+        assert!(is_first, "what is not known is tried first");
         merge.stage = Stage::Holding;
         (merge.run, merge.held) = (Some(run), Some(bytes));
         self.ready.push_back(Waiter::Merge);
@@ -237,6 +236,7 @@ impl Origin {
                 self.clear_entries(steps);
             }
             Stage::Clearing => {
+                merge.uncertain = None;
                 let (place, run) = (merge.member, merge.run.expect("it holds something"));
                 let member = self.member_mut(place);
                 member.entries.pop(run.count);

@@ -116,7 +116,7 @@ impl Origin {
                 fills.push(self.begin_pending(index, chunks, waiter));
             }
         }
-        // Where the store is full, this may end what all the gaps are about.
+        // Any of these may find that there is no room, so that nothing is pending any more.
         for target in fills {
             self.fill_chunks(id, target, steps);
         }

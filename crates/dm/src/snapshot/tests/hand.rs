@@ -202,6 +202,15 @@ impl Hand {
         self.tell(Event::Answer { leg, answer });
     }
 
+    /// The request at this place is done, and the leg says that it is not.
+    pub(super) fn fail_done(&mut self, at: usize, kind: Kind) {
+        let (leg, request) = self.asked.remove(at);
+        let ticket = self.disks[leg].begin(request);
+        let mut answer = self.disks[leg].finish(ticket);
+        answer.result = Err(Error::new(kind, "a bad place"));
+        self.tell(Event::Answer { leg, answer });
+    }
+
     /// Answers all that is asked now, in order.
     pub(super) fn answer_all(&mut self) {
         for _ in 0..self.asked.len() {

@@ -191,6 +191,14 @@ fn what_may_be_cleared_is_not_written() {
     assert_eq!(hand.result(tag), None);
     assert_eq!(hand.bytes(0, SIZE)[5 * 512], 205);
     let same = hand.origin.config();
+    hand.reload(same.clone()).unwrap();
+    hand.fail_to("1 read 5+1", Kind::Io);
+    let tag = hand.write(0, 5, 1, 9);
+    assert_eq!(
+        hand.result(tag),
+        Some(Kind::Io),
+        "a step that fails earlier changes nothing"
+    );
     hand.reload(same).unwrap();
     hand.settle();
     let tag = hand.write(0, 5, 1, 9);

@@ -218,3 +218,20 @@ fn filling_is_told_once() {
     assert_eq!((status.used, status.metadata), (7 * CHUNK, 2 * CHUNK));
     assert_eq!((status.size, status.exceptions), (80 * CHUNK, 5));
 }
+
+/// A write of which several parts need room may find that there is none for the first of them.
+#[test]
+fn a_write_without_room_waits_for_nothing() {
+    for overflow in [Overflow::FailWrite, Overflow::Invalidate] {
+        let mut config = config(1);
+        let snapshot = config.snapshots[0].as_mut().unwrap();
+        (snapshot.store_size, snapshot.overflow) = (4 * CHUNK, overflow);
+        let mut hand = Hand::of(config);
+        let pending = hand.write(1, 5, 1, 9);
+        let tag = hand.write(1, 2, 6, 9);
+        assert!(hand.result(tag).is_some());
+        let is_valid = overflow == Overflow::FailWrite;
+        assert_eq!(hand.result(pending).is_none(), is_valid);
+        assert_eq!(state(&hand) == SnapshotState::Overflowed, is_valid);
+    }
+}

@@ -1,13 +1,16 @@
 //! Long histories beside a naive model: requests to all faces, snapshots that come, go and are
-//! merged, restarts, and power cuts.
+//! merged, restarts, full stores, failing disks, and power cuts.
 
-use block::Range;
 use block::sim::{Image, Random};
+use block::{Kind, Range};
 
 use super::hand::{CHUNK, CHUNKS, Hand, SIZE, STORE, config, first, new_store, snapshot};
+use crate::machine::Machine;
 use crate::snapshot::control::Event;
-use crate::snapshot::{Control, Notice, OriginConfig, Stored, read_store};
+use crate::snapshot::{Control, Notice, OriginConfig, Overflow, SnapshotState, Stored, read_store};
 
+/// How many there are; each has its number as its seed.
+const HISTORIES: u64 = 1500;
 /// Snapshots at once.
 const SNAPSHOTS: usize = 4;
 
@@ -17,9 +20,28 @@ type Faces = Vec<Option<Vec<u8>>>;
 /// A write that may have been done: its face, its sectors, and the byte.
 type Write = (usize, std::ops::Range<usize>, u8);
 
+/// What happened, so that nothing is thought to be tested that never happens.
+#[derive(Debug, Default)]
+struct Seen {
+    cuts: u32,
+    restarts: u32,
+    merged: u32,
+    merge_failed: u32,
+    without_room: u32,
+    invalid: u32,
+    unmarked: u32,
+    /// Snapshots that were not marked, and were whole after a restart.
+    revived: u32,
+}
+
 struct History {
+    seen: Seen,
     hand: Hand,
     faces: Faces,
+    /// What snapshots hold that are not valid and whose stores say that they are; `None`: unknown.
+    ghosts: Vec<Option<Vec<Option<u8>>>>,
+    /// Whether disks fail while requests are asked.
+    is_faulty: bool,
     /// Reads: their face and their first sector.
     reads: Vec<(u64, usize, usize)>,
     random: Random,
@@ -32,14 +54,20 @@ impl History {
         let mut config = config(random.index(SNAPSHOTS));
         for snapshot in config.snapshots.iter_mut().flatten() {
             snapshot.chunk = CHUNK << random.below(3);
-            snapshot.store_size = 4 * STORE * CHUNK;
+            snapshot.store_size = store_size(&mut random);
+            if random.chance(1, 2) {
+                snapshot.overflow = Overflow::Invalidate;
+            }
         }
         let content: Vec<u8> = (0..CHUNKS).map(first).collect();
         let faces = vec![Some(content); config.snapshots.len() + 1];
         let hand = Hand::of(config);
         let mut history = Self {
+            seen: Seen::default(),
             hand,
+            ghosts: vec![None; faces.len()],
             faces,
+            is_faulty: random.chance(1, 3),
             reads: Vec::new(),
             random,
             seed,
@@ -60,7 +88,8 @@ impl History {
         }
     }
 
-    fn run(mut self) {
+    fn run(mut self, seen: Seen) -> Seen {
+        self.seen = seen;
         for _ in 0..10 + self.random.below(20) {
             let writes = self.ask();
             if self.random.chance(1, 3) {
@@ -71,6 +100,7 @@ impl History {
             self.check();
             self.change();
         }
+        self.seen
     }
 
     /// Several requests at once, of which some are answered; each sector is written by one of them
@@ -101,21 +131,39 @@ impl History {
             let byte = if byte < 40 { 0 } else { byte };
             writes.push((tag, (face, sectors, byte)));
             while random.chance(2, 3) && !hand.asked.is_empty() {
-                hand.answer(random.index(hand.asked.len()));
+                answer(hand, random, self.is_faulty);
             }
         }
         writes
     }
 
-    /// All ends well, and is durable.
+    /// All ends, and is durable.
     fn finish(&mut self, writes: &[(u64, Write)]) {
         while !self.hand.asked.is_empty() {
-            self.hand.answer(self.random.index(self.hand.asked.len()));
+            answer(&mut self.hand, &mut self.random, self.is_faulty);
         }
         self.check_reads(writes);
-        for (tag, (face, sectors, byte)) in writes {
-            assert_eq!(self.hand.result(*tag), None, "seed {}", self.seed);
-            self.faces[*face].as_mut().expect("it was asked")[sectors.clone()].fill(*byte);
+        self.bury(writes);
+        let mut unknown = Vec::new();
+        for (tag, write) in writes {
+            let (face, sectors, byte) = write.clone();
+            let Some(model) = &mut self.faces[face] else {
+                continue;
+            };
+            match self.hand.result(*tag) {
+                None => model[sectors].fill(byte),
+                Some(Kind::NoSpace) if face > 0 => {
+                    self.seen.without_room += 1;
+                    unknown.push((*tag, write.clone()));
+                }
+                Some(kind) => {
+                    assert!(self.is_faulty, "seed {}: {kind:?}", self.seed);
+                    unknown.push((*tag, write.clone()));
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            self.adopt(&unknown);
         }
         for face in 0..self.faces.len() {
             if self.faces[face].is_some() {
@@ -126,14 +174,41 @@ impl History {
         self.hand.done.clear();
     }
 
+    /// Snapshots that are not valid have nothing any more; their stores may say something else.
+    fn bury(&mut self, writes: &[(u64, Write)]) {
+        let status = self.hand.origin.status().snapshots;
+        for (place, status) in status.into_iter().enumerate() {
+            let face = place + 1;
+            match status.map(|status| status.state) {
+                Some(SnapshotState::Invalid) => {
+                    self.seen.invalid += u32::from(self.faces[face].is_some());
+                    (self.faces[face], self.ghosts[face]) = (None, None);
+                }
+                Some(SnapshotState::Failed) if self.faces[face].is_some() => {
+                    self.seen.unmarked += 1;
+                    let model = self.faces[face].take().expect("it was there");
+                    let mut ghost: Vec<Option<u8>> = model.into_iter().map(Some).collect();
+                    for (_, (_, sectors, _)) in writes.iter().filter(|write| write.1.0 == face) {
+                        ghost[sectors.clone()].fill(None);
+                    }
+                    self.ghosts[face] = Some(ghost);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// What was read is what was there, or was being written.
     fn check_reads(&mut self, writes: &[(u64, Write)]) {
         for (tag, face, first) in std::mem::take(&mut self.reads) {
-            let bytes = self
-                .hand
-                .answered(tag)
-                .expect("it is answered")
-                .expect("it is read");
+            let is_valid = face == 0 || self.hand.origin.member(face - 1).is_valid();
+            let bytes = match self.hand.answered(tag).expect("it is answered") {
+                Ok(bytes) => bytes,
+                Err(kind) => {
+                    assert!(self.is_faulty || !is_valid, "seed {}: {kind:?}", self.seed);
+                    continue;
+                }
+            };
             let model = self.faces[face].as_ref().expect("it was asked");
             for (sector, seen) in (first..).zip(sectors(&bytes)) {
                 let is_new = |(_, write): &(u64, Write)| {
@@ -151,6 +226,7 @@ impl History {
 
     /// The power fails: of what was asked, any part may be there.
     fn cut(&mut self, writes: &[(u64, Write)]) {
+        self.seen.cuts += 1;
         self.reads.clear();
         let (hand, random) = (&mut self.hand, &mut self.random);
         for (leg, request) in std::mem::take(&mut hand.asked) {
@@ -160,6 +236,15 @@ impl History {
         }
         let images = hand.disks.iter().map(|disk| disk.cut(random)).collect();
         self.start(images);
+        self.adopt(writes);
+        self.finish(&[]);
+    }
+
+    /// Takes what is there for what is there, if it is what was there or was being written.
+    fn adopt(&mut self, writes: &[(u64, Write)]) {
+        // A merge may fill the stores of others.
+        self.hand.settle();
+        self.bury(writes);
         for face in 0..self.faces.len() {
             if self.faces[face].is_none() {
                 continue;
@@ -179,38 +264,63 @@ impl History {
                 *model = seen;
             }
         }
-        self.finish(&[]);
     }
 
     /// Begins again with what is on the disks.
     fn start(&mut self, images: Vec<Image>) {
         let mut config = self.hand.origin.config();
-        for snapshot in config.snapshots.iter_mut().flatten() {
+        for (place, snapshot) in config.snapshots.iter_mut().enumerate() {
+            let Some(snapshot) = snapshot else {
+                continue;
+            };
             snapshot.stored = stored(&images[snapshot.store], self.seed);
+            let (is_over, face) = (snapshot.stored == Stored::Overflowed, place + 1);
+            assert!(
+                !is_over || !snapshot.merging,
+                "what is merged is not invalid"
+            );
+            let ghost = self.ghosts[face].take();
+            if is_over {
+                self.faces[face] = None;
+            } else if let Some(ghost) = ghost {
+                let seen = through(&images, snapshot.store, self.seed);
+                let is_same =
+                    |(ghost, seen): (&Option<u8>, &u8)| ghost.is_none_or(|was| was == *seen);
+                let is_whole = ghost.iter().zip(&seen).all(is_same);
+                assert!(
+                    is_whole,
+                    "seed {}: what was not marked is as it was",
+                    self.seed
+                );
+                self.faces[face] = Some(seen);
+                self.seen.revived += 1;
+            }
         }
         self.hand = Hand::on(config, images);
         self.limit();
     }
 
     fn restart(&mut self) {
+        self.seen.restarts += 1;
         self.hand.tell(Event::Stop);
         self.hand.settle();
         assert!(self.hand.has_ended, "it has stopped");
-        let images = self.hand.disks.iter().map(|disk| disk.content().clone());
-        let images = images.collect();
-        self.start(images);
+        self.start(contents(&self.hand));
     }
 
     /// Something else than a request.
     fn change(&mut self) {
         let is_merging = self.hand.origin.merging().is_some();
         let mut config = self.hand.origin.config();
+        let is_failed = |notice: &Notice| matches!(notice, Notice::MergeFailed { .. });
+        self.seen.merge_failed += u32::from(self.hand.notices.iter().any(is_failed));
         if self
             .hand
             .notices
             .iter()
             .any(|notice| matches!(notice, Notice::Merged { .. }))
         {
+            self.seen.merged += 1;
             let place = self.hand.origin.merging().expect("it was merged");
             config.snapshots[place] = None;
             return self.reload(config);
@@ -220,6 +330,8 @@ impl History {
             11 => self.hand.order(Control::MergeRate(1)),
             0 => self.restart(),
             1 if !is_merging => self.add(config),
+            // What failed is tried again.
+            9 => self.reload(config),
             2 if config.snapshots().next().is_some() => {
                 let place = self.random.index(config.snapshots.len());
                 if config.snapshots[place]
@@ -227,13 +339,15 @@ impl History {
                     .is_some_and(|one| !one.merging)
                 {
                     config.snapshots[place] = None;
-                    self.faces[place + 1] = None;
+                    (self.faces[place + 1], self.ghosts[place + 1]) = (None, None);
                     self.reload(config);
                 }
             }
             3..5 if !is_merging && config.snapshots().next().is_some() => {
                 let place = self.random.index(config.snapshots.len());
-                if let Some(snapshot) = &mut config.snapshots[place] {
+                if self.faces[place + 1].is_some()
+                    && let Some(snapshot) = &mut config.snapshots[place]
+                {
                     snapshot.merging = true;
                     self.faces[0] = self.faces[place + 1].take();
                     self.reload(config);
@@ -249,11 +363,12 @@ impl History {
         }
         let mut new = snapshot(self.hand.disks.len());
         new.chunk = CHUNK << self.random.below(3);
-        new.store_size = 4 * STORE * CHUNK;
+        new.store_size = store_size(&mut self.random);
         self.hand.disks.push(new_store(new.store_size));
         config.snapshots.push(Some(new));
         let content = self.faces[0].clone();
         self.faces.push(content);
+        self.ghosts.push(None);
         self.reload(config);
     }
 
@@ -263,6 +378,8 @@ impl History {
     }
 
     fn check(&mut self) {
+        self.hand.settle();
+        self.bury(&[]);
         for face in 0..self.faces.len() {
             if let Some(wanted) = &self.faces[face] {
                 let seen = sectors(&self.hand.bytes(face, SIZE));
@@ -275,8 +392,10 @@ impl History {
                 continue;
             };
             let face = if snapshot.merging { 0 } else { place + 1 };
-            let wanted = self.faces[face].as_ref().expect("it is there");
-            let seen = through(&self.hand, snapshot.store, self.seed);
+            let Some(wanted) = &self.faces[face] else {
+                continue;
+            };
+            let seen = through(&contents(&self.hand), snapshot.store, self.seed);
             assert_eq!(
                 &seen, wanted,
                 "seed {}: what is stored of {face}",
@@ -284,6 +403,36 @@ impl History {
             );
         }
     }
+}
+
+/// Sometimes not enough.
+fn store_size(random: &mut Random) -> u64 {
+    let chunks = match random.below(3) {
+        0 => 4 + random.below(2 * CHUNKS),
+        _ => 4 * STORE,
+    };
+    chunks * CHUNK
+}
+
+/// Answers one of the requests to legs; where disks fail, it may be an error, though it was done.
+fn answer(hand: &mut Hand, random: &mut Random, is_faulty: bool) {
+    let place = random.index(hand.asked.len());
+    if is_faulty && random.chance(1, 30) {
+        if random.chance(1, 2) {
+            hand.fail_done(place, Kind::Io);
+        } else {
+            hand.fail(place, Kind::Io);
+        }
+    } else {
+        hand.answer(place);
+    }
+}
+
+fn contents(hand: &Hand) -> Vec<Image> {
+    hand.disks
+        .iter()
+        .map(|disk| disk.content().clone())
+        .collect()
 }
 
 fn stored(image: &Image, seed: u64) -> Stored {
@@ -305,9 +454,9 @@ fn sectors(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What is on the disks of a snapshot, without asking the machine.
-fn through(hand: &Hand, leg: usize, seed: u64) -> Vec<u8> {
-    let mut bytes = hand.disks[0].content().bytes(Range::new(0, SIZE));
-    let store = hand.disks[leg].content();
+fn through(images: &[Image], leg: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = images[0].bytes(Range::new(0, SIZE));
+    let store = &images[leg];
     if let Stored::Changes(changes) = stored(store, seed) {
         for run in changes.runs {
             let kept = store.bytes(Range::new(run.start, run.range.len()));
@@ -321,7 +470,13 @@ fn through(hand: &Hand, leg: usize, seed: u64) -> Vec<u8> {
 /// order it was answered, and wherever the power failed.
 #[test]
 fn histories_are_like_a_plain_model() {
-    for seed in 0..1500 {
-        History::new(seed).run();
+    let mut seen = Seen::default();
+    for seed in 0..HISTORIES {
+        seen = History::new(seed).run(seen);
     }
+    println!("{seen:?}");
+    assert!(seen.cuts > 0 && seen.restarts > 0);
+    assert!(seen.merged > 0 && seen.merge_failed > 0);
+    assert!(seen.without_room > 0 && seen.invalid > 0);
+    assert!(seen.unmarked > 0 && seen.revived > 0);
 }
