@@ -20,7 +20,7 @@ fn explore(subject: Subject, states: u64, fault: Option<SeededFault>) -> explore
 /// Nothing is lost that was promised, whenever the power goes while snapshots come and go.
 #[test]
 fn snapshots_keep_their_promises() {
-    let report = explore(Subject::Snapshots, 5000, None);
+    let report = explore(Subject::Snapshots, 5_000, None);
     println!("{report}");
     assert_eq!(report.broken, None);
 }
@@ -28,7 +28,7 @@ fn snapshots_keep_their_promises() {
 /// Nor while they are merged.
 #[test]
 fn merges_keep_their_promises() {
-    let report = explore(Subject::Merges, 5000, None);
+    let report = explore(Subject::Merges, 10_000, None);
     println!("{report}");
     assert_eq!(report.broken, None);
 }
