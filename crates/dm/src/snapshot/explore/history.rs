@@ -25,8 +25,15 @@ pub(super) fn run(
     let mut run = Run::start(shape, beginning(&shape, random), random)?;
     run.settle_start(random)?;
     let steps = 30 + random.index(150);
-    let mishaps: Vec<(usize, Mishap)> = (0..random.index(5).saturating_sub(2))
-        .map(|_| (random.index(steps), Mishap::chosen(random)))
+    // Now and then a store fails again and again.
+    let is_ill = random.chance(1, 6);
+    let (count, pause) = if is_ill {
+        (8 + random.index(24), 8)
+    } else {
+        (random.index(5).saturating_sub(2), 20)
+    };
+    let mishaps: Vec<(usize, Mishap)> = (0..count)
+        .map(|_| (random.index(steps), Mishap::chosen(random, is_ill)))
         .collect();
     let killed_at = random.chance(1, 4).then(|| random.index(steps));
     for step in 0..steps {
@@ -40,7 +47,7 @@ pub(super) fn run(
             run.suffer(*mishap);
             seen.count("mishaps", 1);
         }
-        if step == 0 || random.chance(1, 20) {
+        if step == 0 || random.chance(1, pause) {
             let change = Change::chosen(&run, random);
             seen.count(change.name(), 1);
             change.make(&mut run, random, |run, random| cut(run, random, 1, seen))?;

@@ -19,10 +19,12 @@ pub(super) enum Mishap {
 }
 
 impl Mishap {
-    pub(super) fn chosen(random: &mut Random) -> Self {
+    /// One of them; if `again`, one of those that may follow each other.
+    pub(super) fn chosen(random: &mut Random, again: bool) -> Self {
         let slot = random.index(SLOTS);
         let sort = [Sort::Read, Sort::Write, Sort::Write, Sort::Flush][random.index(4)];
         match random.below(12) {
+            _ if again => Self::StoreFails(slot, [Sort::Read, Sort::Write][random.index(2)]),
             0..=3 => Self::StoreGone(slot),
             4..=8 => Self::StoreFails(slot, sort),
             9 | 10 => Self::OriginFails(sort),
@@ -34,7 +36,13 @@ impl Mishap {
 impl Run {
     /// Something goes wrong.
     pub(super) fn suffer(&mut self, mishap: Mishap) {
+        let merging = self.oracle.merging_leg().map(|leg| leg - 1);
         let known = &mut self.oracle;
+        // A merge is what goes on longest with a store that fails.
+        let mishap = match mishap {
+            Mishap::StoreFails(slot, sort) => Mishap::StoreFails(merging.unwrap_or(slot), sort),
+            mishap => mishap,
+        };
         match mishap {
             Mishap::StoreGone(slot) | Mishap::StoreFails(slot, _)
                 if known.snapshots[slot].is_none() => {}
