@@ -123,13 +123,17 @@ impl<M: Machine> Home<M> {
             legs: legs.clone(),
             reply,
         })?;
-        let faces = self.handle.wait(&replied, limit)?.into();
-        let home = Self {
-            handle: Arc::clone(&self.handle),
-            faces,
-            legs: legs.into(),
+        // Dropped where this fails, so that a late preparation is forgotten.
+        let mut prepared = Prepared {
+            home: Self {
+                handle: Arc::clone(&self.handle),
+                faces: Arc::default(),
+                legs: legs.into(),
+            },
+            number,
         };
-        Ok(Prepared { home, number })
+        prepared.home.faces = self.handle.wait(&replied, limit)?.into();
+        Ok(prepared)
     }
 
     /// Ends what is in flight and holds what comes in until [`Home::resume`]. If that takes more
@@ -220,6 +224,11 @@ impl<M: Machine> Controller<M> {
         let (obeyed, _) = sync_channel(1);
         self.inbox
             .send(&mut vec![Message::Control { control, obeyed }]);
+    }
+
+    /// Whether the machine has ended, and asks nothing of its legs any more.
+    pub fn has_ended(&self) -> bool {
+        self.inbox.is_closed()
     }
 
     /// How the machine is; `None` if it has ended or does not answer within `limit`. Not for the

@@ -122,6 +122,11 @@ impl<M: Machine> Inbox<M> {
         std::mem::take(&mut state.messages)
     }
 
+    /// Whether the home has ended, and asks nothing of its legs any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
     fn state(&self) -> MutexGuard<'_, InboxState<M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

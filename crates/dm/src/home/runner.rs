@@ -306,6 +306,10 @@ impl<M: Machine> Runner<M> {
     }
 
     fn suspend(&mut self, waiter: SyncSender<Result<()>>) {
+        if matches!(self.phase, Phase::Resuming) {
+            // It was told to go on in the same batch, so it does, if only to rest again.
+            self.release_held();
+        }
         if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Suspending(Some(waiter));
             self.tell(Event::Suspend);

@@ -94,6 +94,11 @@ pub(super) type Step = machine::Step<Notice>;
 pub(super) type Steps = machine::Steps<Notice>;
 
 impl SnapshotState {
+    /// Whether it holds what it should.
+    pub fn is_whole(self) -> bool {
+        !matches!(self, Self::Invalid | Self::Failed)
+    }
+
     /// The word for it, for people and programs.
     pub fn word(self) -> &'static str {
         match self {

@@ -18,6 +18,7 @@
 //!
 //! Lock order: `state` is the only lock, and nothing is called under it but wakers.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Signalled when a queue's last request is answered while requests are held.
     drained: Condvar,
+    kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 struct State {
@@ -83,7 +85,13 @@ impl Shared {
                 queues: Vec::new(),
             }),
             drained: Condvar::new(),
+            kept: None,
         }
+    }
+
+    pub(super) fn keep(&mut self, kept: Arc<dyn Any + Send + Sync>) {
+        assert!(self.kept.is_none(), "one thing is kept");
+        self.kept = Some(kept);
     }
 
     pub(super) fn current(&self) -> Arc<Generation> {

@@ -1,5 +1,6 @@
 //! The volume itself: a name and the table that it has now.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use block::{Device, Driver, Extent, Info, Queue, Range, Result};
@@ -34,6 +35,14 @@ impl Volume {
         Self {
             shared: Arc::new(Shared::new(name, access, first)),
         }
+    }
+
+    /// `kept` is dropped with the last clone of the volume and its last queue: locks, for instance.
+    /// For a volume that nobody has yet.
+    pub fn keeping(mut self, kept: Arc<dyn Any + Send + Sync>) -> Self {
+        let shared = Arc::get_mut(&mut self.shared).expect("it was just made");
+        shared.keep(kept);
+        self
     }
 
     /// Stops giving requests to the devices, so that the table can be exchanged. Requests that
