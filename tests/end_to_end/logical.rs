@@ -170,8 +170,9 @@ impl Twins {
 
     /// Stock finds nothing wrong with our disks, and sees the same volumes on both.
     fn judge(&self) {
-        const FIELDS: &str = "lv_name,lv_size,segtype,origin,origin_size,chunk_size,stripes,stripe_size,region_size,seg_start,\
-                              seg_size,seg_pe_ranges,lv_tags,lv_allocation_policy,lv_read_ahead,\
+        const FIELDS: &str = "lv_name,lv_size,segtype,origin,origin_size,chunk_size,stripes,\
+                              stripe_size,region_size,seg_start,seg_size,\
+                              seg_pe_ranges,lv_tags,lv_allocation_policy,lv_read_ahead,\
                               lv_fixed_minor,lv_skip_activation,lv_autoactivation,lv_layout,\
                               lv_role,lv_parent,mirror_log,lv_when_full,vg_free_count,lv_count";
         let attach = |path: &PathBuf| LoopDevice::attach(path, Access::ReadOnly);

@@ -1,8 +1,8 @@
 //! What a snapshot takes, how much of its origin it can keep, and what that costs.
 //!
 //! The first write to a chunk of an origin reads the chunk, writes it to the store, and then the
-//! entry that says where it is; all that for each of its snapshots. A store that has room for a part
-//! of its origin only is lost when more than that has changed.
+//! entry that says where it is; all that for each of its snapshots. A store that has room for a
+//! part of its origin only is lost when more than that has changed.
 
 use ashlar::scan::Scan;
 use lvm2::Sectors;

@@ -197,7 +197,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             _ => Err(Error::usage("--splitsnapshot takes one snapshot.")),
         };
     }
-    let region_size = region_size(arguments)?;
     if arguments.has(&REPAIR) {
         return repair(arguments, work, &volume);
     }
@@ -210,13 +209,24 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&NAME) {
         return Err(Error::usage("--name names what --splitmirrors makes."));
     }
+    convert(arguments, work, &volume, words)
+}
+
+/// Gives a volume another number of copies, or another log.
+fn convert(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    volume: &LvName,
+    words: &[String],
+) -> Result<(), Error> {
+    let region_size = region_size(arguments)?;
     let log = mirror_log(arguments)?;
-    let now = present(work, &volume)?;
+    let now = present(work, volume)?;
     let count = count(arguments, now.copies)?;
     let legs = count.of(now.copies, &volume.lv)?;
     if now.copies == 1 && arguments.value(&TYPE).is_none() {
         if legs == 1 && log.is_some() {
-            return Err(not_permitted(&volume, &now.kind));
+            return Err(not_permitted(volume, &now.kind));
         }
         if legs > 1 {
             warn_of_type(work);

@@ -349,6 +349,13 @@ pub(super) fn show(command: &str, summaries: &[Summary], is_json: bool) -> Strin
     text
 }
 
+/// A run of extents, for people.
+fn extents(run: &Run) -> String {
+    let last = run.first + run.count - 1;
+    let extents = if run.count == 1 { "extent" } else { "extents" };
+    format!("{} {extents}, {}:{}-{last}", run.count, run.pv, run.first)
+}
+
 fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
     for name in &summary.new {
         writeln!(text, "  {name} would become a physical volume")?;
@@ -368,11 +375,6 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
             (_, None) => writeln!(text, "  Volume group {name}: removed")?,
         }
     }
-    let extents = |run: &Run| {
-        let last = run.first + run.count - 1;
-        let extents = if run.count == 1 { "extent" } else { "extents" };
-        format!("{} {extents}, {}:{}-{last}", run.count, run.pv, run.first)
-    };
     for volume in &summary.volumes {
         let name = format!("{}/{}", volume.group, volume.name);
         for run in &volume.gets {

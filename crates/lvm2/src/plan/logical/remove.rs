@@ -61,10 +61,13 @@ fn require_no_merge(vg: &VolumeGroup, id: LvId) -> Result<()> {
     )))
 }
 
-/// Removes one volume with its parts.
-pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Result<()> {
-    let relations = Relations::of(&draft.vg);
-    require_removable(&draft.vg, &relations, id, along)?;
+/// Removes the snapshots of an origin, where that was agreed to.
+fn remove_snapshots(
+    draft: &mut Draft,
+    relations: &Relations,
+    id: LvId,
+    along: Along,
+) -> Result<()> {
     let snapshots: Vec<LvId> = relations
         .snapshots(&draft.vg, id)
         .map(|snapshot| snapshot.cow)
@@ -81,6 +84,14 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
     for snapshot in snapshots {
         remove(draft, snapshot, along)?;
     }
+    Ok(())
+}
+
+/// Removes one volume with its parts.
+pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Result<()> {
+    let relations = Relations::of(&draft.vg);
+    require_removable(&draft.vg, &relations, id, along)?;
+    remove_snapshots(draft, &relations, id, along)?;
     // Removing snapshots changed who uses whom.
     let relations = Relations::of(&draft.vg);
     let name = draft.vg.lv(id).name().to_owned();

@@ -1,8 +1,8 @@
 //! What the sizes of snapshots' origins and stores may become.
 //!
 //! An origin may grow: its snapshots keep the size that it had. It does not become smaller, since
-//! they show what is behind its new end. A store grows as far as its origin can fill it, and becomes
-//! no smaller than what it holds, which only its bytes say.
+//! they show what is behind its new end. A store grows as far as its origin can fill it, and
+//! becomes no smaller than what it holds, which only its bytes say.
 
 use alloc::format;
 

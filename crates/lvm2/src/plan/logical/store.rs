@@ -2,7 +2,7 @@
 //! and a snapshot starts on its way back into its origin.
 //!
 //! ```text
-//!     join     data, monday            ─>  snapshot0 over data and monday; what monday held is lost
+//!     join     data, monday            ─>  snapshot0 over both; what monday held is lost
 //!     split    snapshot0 over both     ─>  data, monday: the changes, as they lie in the store
 //!     merge    cow_store = "monday"    ─>  merging_store = "monday"; data is seen through it
 //! ```

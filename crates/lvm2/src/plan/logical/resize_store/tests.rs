@@ -44,9 +44,9 @@ fn id(vg: &VolumeGroup, name: &str) -> LvId {
 
 #[test]
 fn sizes_change_within_what_is_used() {
-    // Proves: a store grows to what its origin can fill, and no further, without failing; it shrinks
-    // to what it holds, and no further, nor where that is not known; an origin grows, its snapshot
-    // keeps its size, and never shrinks.
+    // Proves: a store grows to what its origin can fill, and no further, without failing; it
+    // shrinks to what it holds, and no further, nor where that is not known; an origin grows, its
+    // snapshot keeps its size, and never shrinks.
     let vg = two();
     let grown = resize(&vg, "cow", "50", None).expect("it grows");
     assert_eq!(

@@ -217,8 +217,8 @@ fn sizes_are_those_of_stock() {
 
 #[test]
 fn options_are_those_of_the_store() {
-    // Proves: permission, tags, policy, places and stripes go to the store; it is zeroed although it
-    // is read-only and nobody asked for it; the holder has nothing of them.
+    // Proves: permission, tags, policy, places and stripes go to the store; it is zeroed although
+    // it is read-only and nobody asked for it; the holder has nothing of them.
     let tags = ["one".to_owned()];
     let mut wanted = new("data", "4");
     wanted.store = NewVolume {
