@@ -35,6 +35,7 @@ mod missing;
 mod names;
 mod nbd;
 mod network;
+mod origins;
 mod outside;
 mod owner;
 mod package;

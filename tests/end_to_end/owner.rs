@@ -14,19 +14,19 @@ use tests::{
 };
 
 /// Golden disks that may be written, a runtime folder of their own, and what runs there.
-struct World {
-    scratch: Scratch,
+pub(crate) struct World {
+    pub(crate) scratch: Scratch,
     golden: Golden,
 }
 
 /// `ashlar serve` on a unix socket.
-struct Served {
-    daemon: Daemon,
+pub(crate) struct Served {
+    pub(crate) daemon: Daemon,
     socket: PathBuf,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         assert_root();
         Self {
             scratch: Scratch::new("owner"),
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    fn ashlar(&self) -> Tool {
+    pub(crate) fn ashlar(&self) -> Tool {
         ashlar()
             .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"))
             .env("LVM_LOCKING_DIR", self.scratch.join("locks"))
@@ -42,7 +42,7 @@ impl World {
             .arg(self.golden.folder())
     }
 
-    fn serve(&self, name: &str, volumes: &[&str]) -> Served {
+    pub(crate) fn serve(&self, name: &str, volumes: &[&str]) -> Served {
         let socket = self.scratch.join(name);
         let tool = self
             .ashlar()
@@ -54,7 +54,7 @@ impl World {
     }
 
     /// The content of a volume, as it stands on the disks.
-    fn cat(&self, volume: &str) -> Vec<u8> {
+    pub(crate) fn cat(&self, volume: &str) -> Vec<u8> {
         self.ashlar().args(["cat", volume]).succeed().stdout
     }
 
@@ -76,12 +76,12 @@ impl Drop for World {
 }
 
 impl Served {
-    fn uri(&self, volume: &str) -> String {
+    pub(crate) fn uri(&self, volume: &str) -> String {
         format!("nbd+unix:///{volume}?socket={}", self.socket.display())
     }
 
     /// A client that stays.
-    fn device(&self, volume: &str) -> NbdDevice {
+    pub(crate) fn device(&self, volume: &str) -> NbdDevice {
         NbdDevice::open(&self.uri(volume)).expect("it is served")
     }
 }

@@ -17,7 +17,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use tests::verifier::{BLOCK, Journal, Load, NbdLink, Random, Report, Survivors};
-use tests::{Daemon, Golden, Group, Tool};
+use tests::{Daemon, Golden, Group, Tool, sha256};
 
 /// Kills in each test, where nobody asks for more.
 const KILLS: u64 = 4;
@@ -54,12 +54,13 @@ fn seed() -> u64 {
     seed
 }
 
-/// A linear, a striped and a mirrored volume of one group, all written over NBD by one server that
-/// is killed again and again: no answered write is lost, the next server starts at once, and in
-/// the end the legs of the mirror are equal.
+/// A linear, a striped and a mirrored volume, an origin and one of its snapshots, all written over
+/// NBD by one server that is killed again and again: no answered write is lost, the next server
+/// starts at once, and in the end the legs of the mirror are equal, and the snapshot that nobody
+/// wrote holds what it held.
 #[test]
 fn answered_writes_survive_kills_over_nbd() {
-    const VOLUMES: [&str; 3] = ["linear1", "stripe3", "mirror2"];
+    const VOLUMES: [&str; 5] = ["linear1", "stripe3", "mirror2", "origin", "snap1"];
     let (golden, seed) = (Golden::copy(), seed());
     let group = Group::on("survive", golden.folder());
     let socket = group.join("s");
@@ -89,9 +90,11 @@ fn answered_writes_survive_kills_over_nbd() {
         let loads: Vec<_> = loads.collect();
         for kill in 0..=kills() {
             let (start, before) = (Instant::now(), answered());
-            let wanted = [(); 3].map(|()| 1 + random.below(ANSWERS_MAX));
+            let wanted = VOLUMES.map(|_| 1 + random.below(ANSWERS_MAX));
             let is_short = |index: usize| answered()[index] < before[index] + wanted[index];
-            while (0..3).any(is_short) && !loads.iter().any(ScopedJoinHandle::is_finished) {
+            while (0..VOLUMES.len()).any(is_short)
+                && !loads.iter().any(ScopedJoinHandle::is_finished)
+            {
                 assert!(start.elapsed() < LIFE_MAX, "nothing is answered");
                 thread::sleep(Duration::from_millis(1));
             }
@@ -122,6 +125,8 @@ fn answered_writes_survive_kills_over_nbd() {
     assert!(slowest < START_MAX, "a server took {slowest:?} to start");
     wait_for_equal_legs(&group, "mirror2", Golden::volume("mirror2").size);
     assert_eq!(server.stop(), "");
+    let kept = group.ashlar().args(["cat", "vg0/snap2"]).succeed().stdout;
+    assert_eq!(sha256(&kept), Golden::volume("snap2").sha256);
 }
 
 fn load(group: &Group, volume: &str, seed: u64) -> Load {

@@ -1,6 +1,8 @@
 //! Snapshots that the stock kernel made, wrote, filled up and began to merge, as we read them; and
 //! those that we made, as it runs them.
 
+use block::BlockingDevice;
+use dm::volume::Volume;
 use tests::{Kernel, Scratch, sha256};
 
 use super::group::{Group, file, images, pattern};
@@ -14,6 +16,7 @@ const VOLUMES: &[(&str, u64, &str)] = &[
     ("full", 4, "-L 4m"),
     ("back", 8, "-L 8m"),
     ("soon", 4, "-L 4m"),
+    ("both", 8, "-L 8m"),
     ("ours", 8, "-L 8m"),
     ("joined", 4, "-L 4m"),
     ("store", 4, "-L 4m"),
@@ -62,6 +65,11 @@ lvs --noheadings -o name,origin,attr,chunk_size,data_percent made/ours1 made/sto
 for volume in plain plain1 plain2 wide wide1 full back1 soon1 ours ours1 joined store; do
     collect $volume /dev/made/$volume
 done
+for volume in both both1 both2; do collect $volume.before /dev/made/$volume; done
+lvs --noheadings -o name,origin,attr,chunk_size,data_percent made/both1 made/both2
+put both 7 90
+put both1 1 60
+for volume in both both1 both2; do collect $volume /dev/made/$volume; done
 used() { dmsetup status made-back | cut -d' ' -f4 | cut -d/ -f1; }
 exec 3</dev/made/soon
 lvconvert -y --merge made/soon1
@@ -75,13 +83,28 @@ dmsetup status made-back
 crash
 "#;
 
+/// Writes pieces of many sizes all over a volume of 8 MiB, each round at other places.
+fn write(volume: &Volume, round: u64) {
+    let mut device = BlockingDevice::open(volume).expect("opens");
+    for piece in 0..40 {
+        let at = (piece * 199 + round * 17) % 2000 * 4096 + piece % 8 * 512;
+        let bytes = vec![(round * 40 + piece + 1) as u8; (1 + piece as usize % 13) * 1024];
+        device.write_at(&bytes, at).expect("is written");
+        if piece % 16 == 7 {
+            device.flush().expect("is flushed");
+        }
+    }
+    device.flush().expect("is flushed");
+}
+
 #[test]
 fn snapshots_of_the_kernel_are_read() {
     // Proves, in one boot: snapshots of plain and striped volumes, several of one origin, with
     // chunks of any size, written on both sides, hold for us what they hold for the kernel; one
     // that overflowed is told, and its origin is whole; an origin whose merge was cut off in the
     // middle, or has not begun, is read as what it will be. Snapshots that we made, of a new store
-    // and of a volume that held something, keep for the kernel what their origins held.
+    // and of a volume that held something, keep for the kernel what their origins held; those that
+    // we wrote are for the kernel what they are for us, and it goes on with them.
     let scratch = Scratch::new("kernel-snapshots");
     let group = Group::create("made", images(&scratch, "made", 3, 48));
     for (name, mib, options) in VOLUMES {
@@ -90,6 +113,16 @@ fn snapshots_of_the_kernel_are_read() {
     }
     group.change("lvcreate -s -L 6m -c 16k -n ours1", "ours");
     group.change("lvconvert -s -c 64k made/joined", "store");
+    group.change("lvcreate -s -L 10m -c 4k -n both1", "both");
+    group.change("lvcreate -s -L 10m -c 32k -n both2", "both");
+    for (round, volume) in ["both", "both1", "both", "both2", "both1"]
+        .into_iter()
+        .enumerate()
+    {
+        group.run(volume, |volume| write(volume, round as u64));
+    }
+    let both = ["both", "both1", "both2"];
+    let written = both.map(|volume| sha256(&group.read(volume)));
     let outcome = Kernel::new("snapshots")
         .disks(&group.images)
         .file("noise", &pattern("noise", MIB))
@@ -102,6 +135,9 @@ fn snapshots_of_the_kernel_are_read() {
     ] {
         assert_eq!(read(volume), held(volume), "{volume}: {outcome}");
     }
+    let before = both.map(|volume| held(&format!("{volume}.before")));
+    assert_eq!(before, written, "{outcome}");
+    assert_eq!(both.map(read), both.map(held), "{outcome}");
     assert_ne!(held("plain1"), held("plain2"), "they were written apart");
     group.refuse("full1");
     assert_eq!(read("back"), held("back1"), "{outcome}");

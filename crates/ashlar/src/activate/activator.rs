@@ -6,15 +6,17 @@ use std::sync::Arc;
 use block::file::Caching;
 use dm::table::{Layout, Table};
 use dm::volume::{Access, Volume};
-use lvm2::model::LvId;
+use lvm2::model::{LvId, Relations};
 
-use super::access::decide;
+use super::access::{decide, together};
 use super::devices::PvDevices;
 use super::layout::Builder;
 use super::nodes::{Node, Nodes};
 use super::order::MetadataUpdater;
+use super::origin::require_whole;
 use super::permit::permit;
 use crate::host::Host;
+use crate::lock::PvLocks;
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result, log};
 
@@ -83,6 +85,7 @@ pub(crate) struct Compiled {
     pub(crate) layout: Arc<Layout>,
     pub(crate) gaps: Vec<String>,
     pub(crate) standing_on: Vec<Node>,
+    locks: Vec<PvLocks>,
 }
 
 impl std::fmt::Debug for Activated {
@@ -130,7 +133,8 @@ impl<'a> Activator<'a> {
         }
     }
 
-    /// For the owner of the group, in whose process `nodes` run, or are about to become what is activated.
+    /// For the owner of the group, in whose process `nodes` run, or are about to become what is
+    /// activated.
     pub(crate) fn among(mut self, nodes: Nodes) -> Self {
         self.nodes = nodes;
         self.is_owner = true;
@@ -157,8 +161,17 @@ impl<'a> Activator<'a> {
 
     /// Makes a device of a logical volume.
     pub fn activate(&mut self, group: &FoundVg, lv: LvId, options: Options) -> Result<Activated> {
-        permit(group, lv, options.access, self.host)?;
+        let relations = Relations::of(&group.model);
+        let is_shared = self.is_owner && !together(&group.model, &relations, lv).is_empty();
+        let access = if is_shared {
+            // Another face of it may be written.
+            Access::ReadWrite
+        } else {
+            options.access
+        };
+        permit(group, lv, access, self.host)?;
         let compiled = self.compile(group, lv, options)?;
+        require_whole(group, lv, &compiled.standing_on)?;
         let name = compiled.layout.name().to_owned();
         log::verbose(|| {
             let how = match options.access {
@@ -169,7 +182,8 @@ impl<'a> Activator<'a> {
             format!("LV {name} is activated for {how}; {gaps} of its parts are missing.")
         });
         Ok(Activated {
-            volume: Volume::new(name, options.access, compiled.table),
+            volume: Volume::new(name, options.access, compiled.table)
+                .keeping(Arc::new(compiled.locks)),
             layout: compiled.layout,
             gaps: compiled.gaps,
             standing_on: compiled.standing_on,
@@ -193,6 +207,7 @@ impl<'a> Activator<'a> {
             nodes: &mut self.nodes,
             made: HashMap::new(),
             gaps: Vec::new(),
+            locks: Vec::new(),
             running: Vec::new(),
         }
     }
@@ -207,7 +222,7 @@ impl<'a> Activator<'a> {
         decide(&group.model, &group.name, lv, options.access)?;
         let mut builder = self.builder(group, options);
         let layout = builder.seen(lv)?;
-        let (gaps, standing_on) = (builder.gaps, builder.running);
+        let (gaps, standing_on, locks) = (builder.gaps, builder.running, builder.locks);
         let table = Table::compile(&layout).map_err(|error| {
             let what = format!("{} cannot be used", layout.name());
             Error::new(Kind::Damaged, what).because(error)
@@ -217,6 +232,7 @@ impl<'a> Activator<'a> {
             layout,
             gaps,
             standing_on,
+            locks,
         })
     }
 }

@@ -17,6 +17,7 @@ use super::activator::MissingPolicy;
 use super::devices::PvDevices;
 use super::nodes::{Node, Nodes};
 use super::order::MetadataUpdater;
+use crate::lock::PvLocks;
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Error, Kind, Result};
 
@@ -34,6 +35,8 @@ pub(super) struct Builder<'a> {
     pub(super) made: HashMap<LvId, Progress>,
     /// What was missing and allowed to be, for people.
     pub(super) gaps: Vec<String>,
+    /// What has to be held as long as it is read.
+    pub(super) locks: Vec<PvLocks>,
     /// Devices with a state that it stands on.
     pub(super) running: Vec<Node>,
 }

@@ -121,19 +121,7 @@ impl Builder<'_> {
         if let Some(error) = absent.filter(|_| devices.is_empty()) {
             return Err(error);
         }
-        let region = mirror.region_size.to_bytes().map_or(0, |bytes| bytes.0);
-        let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
-        config.access = match self.access {
-            Access::ReadOnly => mirror::Access::ReadOnly,
-            Access::ReadWrite => mirror::Access::ReadWrite,
-        };
-        if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
-            config.sync = Sync::Assumed;
-        }
-        config.primary = match config.sync {
-            Sync::Assumed if mirror.log.is_none() => Primary::All,
-            _ => Primary::Image(0),
-        };
+        let mut config = self.config(lv, mirror, len, legs);
         if let Some(log) = mirror.log
             && let Some(device) = self.log(lv, log, depth)?
         {
@@ -162,6 +150,24 @@ impl Builder<'_> {
             gaps: self.gaps[before..].to_vec(),
         };
         Ok(node)
+    }
+
+    /// What a mirror is made of, but for its log.
+    fn config(&self, lv: LvId, mirror: &Mirror, len: u64, legs: Vec<MirrorImage>) -> MirrorConfig {
+        let region = mirror.region_size.to_bytes().map_or(0, |bytes| bytes.0);
+        let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
+        config.access = match self.access {
+            Access::ReadOnly => mirror::Access::ReadOnly,
+            Access::ReadWrite => mirror::Access::ReadWrite,
+        };
+        if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
+            config.sync = Sync::Assumed;
+        }
+        config.primary = match config.sync {
+            Sync::Assumed if mirror.log.is_none() => Primary::All,
+            _ => Primary::Image(0),
+        };
+        config
     }
 
     fn home(

@@ -14,7 +14,8 @@
 //!
 //! What stands on others comes behind them in every list here, and is suspended before them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::Device;
@@ -69,9 +70,14 @@ pub(crate) enum Running {
     Origin {
         /// The stores of its snapshots: that of face 1 comes first.
         stores: Vec<Option<Uuid>>,
+        /// The names of all that it ever had, by the identities that it tells of.
+        names: Names,
         home: Home<Origin>,
     },
 }
+
+/// Names of snapshots, which come while their origin runs.
+pub(crate) type Names = Arc<Mutex<HashMap<u64, String>>>;
 
 /// What one becomes.
 pub(super) enum Change {
@@ -116,12 +122,31 @@ impl Node {
         }
     }
 
+    /// Tells whether it has ended, without keeping it running.
+    pub(crate) fn end(&self) -> Box<dyn Fn() -> bool + Send> {
+        fn end<M: Machine>(home: &Home<M>) -> Box<dyn Fn() -> bool + Send> {
+            let controller = home.controller();
+            Box::new(move || controller.has_ended())
+        }
+        match &self.machine {
+            Running::Mirror { home, .. } => end(home),
+            Running::Origin { home, .. } => end(home),
+        }
+    }
+
     fn resume(&self) {
         // One that has ended fails its requests by itself.
         let _ = match &self.machine {
             Running::Mirror { home, .. } => home.resume(),
             Running::Origin { home, .. } => home.resume(),
         };
+    }
+}
+
+impl Drop for Nodes {
+    /// However a change ended, nothing rests for ever.
+    fn drop(&mut self) {
+        self.resume();
     }
 }
 
@@ -159,7 +184,8 @@ impl Nodes {
         }
         let nodes = Self {
             running,
-            ..Self::default()
+            suspended: Vec::new(),
+            prepared: Vec::new(),
         };
         nodes.check();
         nodes
@@ -222,8 +248,9 @@ impl Nodes {
     }
 
     /// What was prepared happens, and goes on; the rest of what is suspended ends with its users.
-    pub(crate) fn publish(self) {
-        for (node, prepared) in self.prepared {
+    pub(crate) fn publish(mut self) {
+        self.suspended.clear();
+        for (node, prepared) in std::mem::take(&mut self.prepared) {
             prepared.happen();
             node.resume();
         }

@@ -11,14 +11,12 @@
 //! is invalid needs nothing any more.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use block::{BlockingDevice, Device};
 use dm::home::{Home, NoticeHandler};
-use dm::snapshot::{
-    Notice, Origin, OriginConfig, Overflow, SnapshotConfig, SnapshotState, Stored, read_store,
-};
+use dm::snapshot::{Notice, Origin, OriginConfig, Overflow, SnapshotConfig, Stored, read_store};
 use dm::table::{Layout, Piece};
 use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot};
@@ -27,8 +25,10 @@ use lvm2::{Extents, Uuid};
 use super::access::{decide_together, together};
 use super::layout::Builder;
 use super::mirror::identity;
-use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
+use super::nodes::{Change, Known, Names, Node, NodeId, NodeKind, Running, prepare};
 use super::order::MetadataUpdater;
+use super::snapshot::overflowed;
+use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
 /// How long an origin may take to start, or to say how it is.
@@ -61,7 +61,7 @@ impl Builder<'_> {
                 node?
             }
         };
-        let Running::Origin { stores, home } = &node.machine else {
+        let Running::Origin { stores, .. } = &node.machine else {
             unreachable!("it was asked for by its kind");
         };
         let number = if lv == origin {
@@ -74,36 +74,12 @@ impl Builder<'_> {
                 .map(|at| at + 1)
         };
         let number = number.expect("all its snapshots are faces");
-        if let Some(snapshot) = relations.snapshot_of_cow(&model, lv) {
-            self.require_valid(lv, snapshot, (home, number))?;
-        }
         let node = self.shared(lv, node, number)?;
         let face = node.face(number).expect("it is there");
         self.stands_on(&node);
         let pieces = vec![Piece::linear(face.info().size, face, 0)];
         let layout = Layout::new(self.name(lv), pieces);
         layout.map(Some).map_err(|error| self.unfit(lv, error))
-    }
-
-    /// Fails where a snapshot holds nothing any more.
-    fn require_valid(
-        &self,
-        lv: LvId,
-        snapshot: &Snapshot,
-        (home, number): (&Home<Origin>, usize),
-    ) -> Result<()> {
-        let status = home.status(REPLY_MAX).map_err(|error| {
-            let what = format!("{} does not say how it is", self.name(lv));
-            Error::new(Kind::Device, what).because(error)
-        })?;
-        let status = status.snapshots.get(number - 1).copied().flatten();
-        let is_invalid = status.is_some_and(|status| {
-            matches!(status.state, SnapshotState::Invalid | SnapshotState::Failed)
-        });
-        if is_invalid {
-            return Err(self.overflowed(lv, snapshot));
-        }
-        Ok(())
     }
 
     /// The machine of `origin` and all its snapshots, started or prepared.
@@ -116,13 +92,16 @@ impl Builder<'_> {
         let (config, legs) = self.parts_of_origin(origin, &mut slots)?;
         let name = self.name(origin);
         if let Known::Suspended(node) = known
-            && let Running::Origin { home, .. } = &node.machine
+            && let Running::Origin { home, names, .. } = &node.machine
         {
+            learn(names, &config);
+            let names = Arc::clone(names);
             let change = prepare(&name, home, config, legs)?;
             let home = change.home().clone();
             let node = Node {
                 machine: Running::Origin {
                     stores: slots,
+                    names,
                     home,
                 },
                 ..node.clone()
@@ -130,7 +109,9 @@ impl Builder<'_> {
             self.nodes.prepared(node.clone(), Change::Origin(change));
             return Ok(node);
         }
-        let handler = handler(self.updater.clone(), &config);
+        let names = Names::default();
+        learn(&names, &config);
+        let handler = handler(self.updater.clone(), &name, Arc::clone(&names));
         let infos: Vec<_> = legs.iter().map(|leg| leg.info()).collect();
         let home = Origin::new(config, &infos).and_then(|machine| {
             Home::start_with_notices(&*name, machine, legs, REPLY_MAX, handler)
@@ -143,6 +124,7 @@ impl Builder<'_> {
             id,
             machine: Running::Origin {
                 stores: slots,
+                names,
                 home,
             },
             below: Vec::new(),
@@ -216,8 +198,8 @@ impl Builder<'_> {
                 return error;
             }
             let what = format!(
-                "{0} lacks what differs from its origin; bring that back, or remove {0} (lvremove), \
-                 before its origin is written",
+                "{0} lacks what differs from its origin; bring that back, or remove {0} \
+                 (lvremove), before its origin is written",
                 self.name(cow)
             );
             Error::new(Kind::Missing, what).because(error)
@@ -266,9 +248,12 @@ impl Node {
     }
 }
 
-/// Gives each of `all` a place; those that have one keep it, and those that are gone leave it.
+/// Gives each of `all` a place; those that have one keep it, and those that are gone leave it, to
+/// nobody who comes at the same time.
 fn assign(slots: &mut Vec<Option<Uuid>>, mut all: Vec<Uuid>) {
     all.sort_unstable();
+    let free: Vec<usize> = (0..slots.len()).filter(|at| slots[*at].is_none()).collect();
+    let mut free = free.into_iter();
     for slot in slots.iter_mut() {
         slot.take_if(|uuid| !all.contains(uuid));
     }
@@ -276,28 +261,63 @@ fn assign(slots: &mut Vec<Option<Uuid>>, mut all: Vec<Uuid>) {
         if slots.contains(&Some(uuid)) {
             continue;
         }
-        match slots.iter_mut().find(|slot| slot.is_none()) {
-            Some(slot) => *slot = Some(uuid),
+        match free.next() {
+            Some(at) => slots[at] = Some(uuid),
             None => slots.push(Some(uuid)),
         }
     }
 }
 
+/// Fails where a snapshot that is opened holds nothing any more.
+pub(super) fn require_whole(group: &FoundVg, lv: LvId, standing_on: &[Node]) -> Result<()> {
+    let relations = Relations::of(&group.model);
+    let Some(snapshot) = relations.snapshot_of_cow(&group.model, lv) else {
+        return Ok(());
+    };
+    let uuid = Some(group.model.lv(lv).uuid);
+    for node in standing_on {
+        let Running::Origin { stores, home, .. } = &node.machine else {
+            continue;
+        };
+        let Some(place) = stores.iter().position(|store| *store == uuid) else {
+            continue;
+        };
+        let name = |lv: LvId| format!("{}/{}", group.name, group.model.lv(lv).name());
+        let status = home.status(REPLY_MAX).map_err(|error| {
+            let what = format!("{} does not say how it is", name(lv));
+            Error::new(Kind::Device, what).because(error)
+        })?;
+        let said = status.snapshots.get(place).copied().flatten();
+        if said.is_some_and(|said| !said.state.is_whole()) {
+            return Err(overflowed(&name(lv), &name(snapshot.origin)));
+        }
+    }
+    Ok(())
+}
+
+/// Takes note of what the snapshots of an origin are called.
+fn learn(names: &Names, config: &OriginConfig) {
+    let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+    names.extend(config.snapshots().map(|one| (one.id, one.name.clone())));
+}
+
 /// What hears the notices of an origin: people are told.
 fn handler(
     updater: Option<Arc<dyn MetadataUpdater>>,
-    config: &OriginConfig,
+    origin: &str,
+    names: Names,
 ) -> NoticeHandler<Origin> {
-    let origin = config.name.clone();
-    let names = config.snapshots().map(|one| (one.id, one.name.clone()));
-    let names: HashMap<u64, String> = names.collect();
+    let origin = origin.to_owned();
     Box::new(move |notice, _| {
         let Some(updater) = &updater else { return };
-        let name = |id: u64| names.get(&id).map_or("a snapshot", |name| name).to_owned();
+        let name = |id: u64| {
+            let names = names.lock().unwrap_or_else(PoisonError::into_inner);
+            names.get(&id).cloned().expect("it was told of before")
+        };
         let text = match notice {
             Notice::Filled { id } => format!(
-                "WARNING: snapshot {0} is {WARN_AT}% full: when it is full it is lost, and {origin} \
-                 goes on; extend it (lvextend), or remove it",
+                "WARNING: snapshot {0} is {WARN_AT}% full: when it is full it is lost, and \
+                 {origin} goes on; extend it (lvextend), or remove it",
                 name(id)
             ),
             Notice::Invalid { id, why } => format!(

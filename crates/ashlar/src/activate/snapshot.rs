@@ -2,8 +2,9 @@
 //!
 //! The store is read once, when the volume is activated. That is enough as long as nobody writes
 //! the origin or the snapshot: what the kernel has active is not read (`permit.rs`), nor what
-//! another process serves, and who serves it himself has `origin.rs`. An origin into which a snapshot is being merged is seen through that
-//! snapshot, as the kernel shows it from the moment on at which the merge may begin.
+//! another process serves (nor does anybody serve it meanwhile), and who serves it himself has
+//! `origin.rs`. An origin into which a snapshot is being merged is seen through that snapshot, as
+//! the kernel shows it from the moment on at which the merge may begin.
 
 use std::error::Error as _;
 use std::fs::File;
@@ -134,7 +135,12 @@ impl Builder<'_> {
 
     fn snapshot(&mut self, lv: LvId, snapshot: &Snapshot) -> Result<Arc<Layout>> {
         let parts = self.parts(lv, snapshot)?;
-        let seen = view(&self.name(lv), parts.sources(), parts.size, &parts.changes.runs);
+        let seen = view(
+            &self.name(lv),
+            parts.sources(),
+            parts.size,
+            &parts.changes.runs,
+        );
         seen.map_err(|error| self.unread(lv, snapshot, error))
     }
 
@@ -178,8 +184,9 @@ impl Builder<'_> {
         })
     }
 
-    /// Fails where another process serves the group: what differs changes while that writes.
-    fn require_unserved(&self, lv: LvId) -> Result<()> {
+    /// Keeps others from serving the group while the volume is read, since what differs changes
+    /// while they write. Fails where they do.
+    fn require_unserved(&mut self, lv: LvId) -> Result<()> {
         let present = self
             .group
             .members
@@ -196,15 +203,20 @@ impl Builder<'_> {
             };
             let files = [(&*device.name, file)];
             let locked = lock_pvs(&files, LockByte::Owner, LockMode::Shared, Duration::ZERO);
+            let error = match locked {
+                Ok(locks) => {
+                    self.locks.push(locks);
+                    continue;
+                }
+                Err(error) => error,
+            };
             // Where nobody can lock a file, nobody serves it.
-            if let Err(error) = locked
-                && error.source().is_none()
-            {
+            if error.source().is_none() {
                 let name = self.name(lv);
                 let what = format!(
-                    "{name} is not read here, since it may change meanwhile: serve it or attach \
-                     it (ashlar serve {name}, ashlar attach {name}), which happens where its \
-                     group is served"
+                    "{name} is not read here, since whoever serves its group may change it \
+                     meanwhile: read it there (ashlar serve {name}, ashlar attach {name}), or \
+                     stop that"
                 );
                 return Err(Error::new(Kind::Locked, what).because(error));
             }
@@ -228,22 +240,26 @@ impl Builder<'_> {
         Error::new(kind, what).because(error)
     }
 
-    pub(super) fn overflowed(&self, lv: LvId, snapshot: &Snapshot) -> Error {
+    fn overflowed(&self, lv: LvId, snapshot: &Snapshot) -> Error {
         let origin = self.name(snapshot.origin);
-        let what = if lv == snapshot.origin {
-            format!(
-                "{origin} is not read: the snapshot that is being merged into it is invalid, so \
-                 that only a part of it may be there; see what LVM2 says of it (lvs -a)"
-            )
-        } else {
-            let name = self.name(lv);
-            format!(
-                "{name} is an invalid snapshot: its store was full, or failed, and what it kept \
-                 is lost. {origin} is unharmed; remove {name} (lvremove {name})"
-            )
-        };
+        if lv != snapshot.origin {
+            return overflowed(&self.name(lv), &origin);
+        }
+        let what = format!(
+            "{origin} is not read: the snapshot that is being merged into it is invalid, so that \
+             only a part of it may be there; see what LVM2 says of it (lvs -a)"
+        );
         Error::new(Kind::Refused, what)
     }
+}
+
+/// A snapshot of `origin` that holds nothing any more.
+pub(super) fn overflowed(name: &str, origin: &str) -> Error {
+    let what = format!(
+        "{name} is an invalid snapshot: its store was full, or failed, and what it kept is lost. \
+         {origin} is unharmed; remove {name} (lvremove {name})"
+    );
+    Error::new(Kind::Refused, what)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use dm::table::Layout;
 use dm::volume::Volume;
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
@@ -60,6 +61,8 @@ pub struct Use {
     pub volume: Volume,
     /// Its name: `vg0/data`.
     pub name: String,
+    /// What it was made of when it was opened, for reports.
+    pub layout: Arc<Layout>,
     /// What is missing of it, one sentence each.
     pub gaps: Vec<String>,
     group: LiveGroup,
@@ -153,6 +156,7 @@ impl LiveGroup {
         Ok(Use {
             volume: active.volume.clone(),
             name: owner.name_of(active.lv).unwrap_or_default(),
+            layout: Arc::clone(&active.layout),
             gaps: active.gaps.clone(),
             group: self.clone(),
             lv: active.lv,

@@ -50,7 +50,7 @@ pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
 pub use owner::Alone;
 pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder, runtime_folder_if_there};
 pub use server::{Served, Server, Service};
-pub use status::{ImageStatus, MirrorStatus, VolumeStatus};
+pub use status::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
 pub use survey::{SURVEY_MAX, Surveyed, survey};
 
 #[cfg(test)]

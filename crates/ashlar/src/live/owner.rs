@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use block::file::LockMode;
 use block::{BlockingDevice, Device};
+use dm::table::Layout;
 use dm::volume::{Access, Volume};
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
@@ -25,6 +26,8 @@ use crate::{Error, Kind, Result};
 const WAIT: Duration = Duration::from_secs(5);
 /// How long the last requests of a killed owner may be on their way to a busy disk.
 const DYING_MAX: Duration = Duration::from_secs(20);
+/// How often to look whether what was in use has ended.
+const LEAVING_RETRY: Duration = Duration::from_millis(2);
 /// How often to begin anew because somebody changed the group before it was held.
 const TRIES_MAX: usize = 5;
 
@@ -36,6 +39,9 @@ pub(super) struct Owner {
     pub(super) uuid: Uuid,
     pub(super) devices: PvDevices,
     pub(super) active: Vec<Active>,
+    /// Devices with a state that nobody uses any more and that write what they know last: each says
+    /// whether it has ended.
+    leaving: Vec<Box<dyn Fn() -> bool + Send>>,
     /// What is held, for commands that run here.
     pub(super) owned: OwnedGroup,
     /// Who writes down that a mirror lost a copy.
@@ -50,6 +56,8 @@ pub(super) struct Active {
     pub(super) lv: Uuid,
     pub(super) volume: Volume,
     pub(super) options: Options,
+    /// What it is made of.
+    pub(super) layout: Arc<Layout>,
     pub(super) standing_on: Vec<Node>,
     /// What is missing of it.
     pub(super) gaps: Vec<String>,
@@ -99,6 +107,7 @@ impl Owner {
                 scan: before.clone(),
                 devices: PvDevices::default(),
                 active: Vec::new(),
+                leaving: Vec::new(),
                 owned: OwnedGroup::new(group.uuid),
                 updater: None,
                 held: Vec::new(),
@@ -234,8 +243,9 @@ impl Owner {
             return Ok(place);
         }
         let options = Options { access, missing };
+        let nodes = self.nodes()?;
         let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&self.scan, &self.host, devices).among(self.nodes());
+        let activator = Activator::over(&self.scan, &self.host, devices).among(nodes);
         let mut activator = activator.with_updater(self.updater.clone());
         let group = self.scan.group(self.uuid).expect("it was found above");
         let activated = activator.activate(group, lv, options);
@@ -245,6 +255,7 @@ impl Owner {
             lv: uuid,
             volume: activated.volume,
             options,
+            layout: activated.layout,
             standing_on: activated.standing_on,
             gaps: activated.gaps,
             users: 1,
@@ -253,10 +264,32 @@ impl Owner {
         Ok(self.active.len() - 1)
     }
 
-    /// The devices with a state of their own that run.
-    pub(super) fn nodes(&self) -> Nodes {
+    /// The devices with a state of their own that run. Those that are about to end are waited for:
+    /// a second one beside them would not know what they write.
+    pub(super) fn nodes(&mut self) -> Result<Nodes> {
+        let end = Instant::now() + DYING_MAX;
+        self.leaving.retain(|has_ended| !has_ended());
+        while !self.leaving.is_empty() {
+            if Instant::now() >= end {
+                let what = "a volume that was in use until now writes what it knows last; wait \
+                            for that, and try again";
+                return Err(Error::new(Kind::Locked, what));
+            }
+            std::thread::sleep(LEAVING_RETRY);
+            self.leaving.retain(|has_ended| !has_ended());
+        }
         let nodes = self.active.iter().flat_map(|active| &active.standing_on);
-        Nodes::new(nodes.cloned())
+        Ok(Nodes::new(nodes.cloned()))
+    }
+
+    /// Takes note of what ends with `active`.
+    fn leave(&mut self, active: &Active) {
+        for node in &active.standing_on {
+            let mut others = self.active.iter().flat_map(|other| &other.standing_on);
+            if others.all(|other| other.id != node.id) {
+                self.leaving.push(node.end());
+            }
+        }
     }
 
     /// Keeps all but the one user of the volume called `name`, without its group, away from it.
@@ -308,6 +341,7 @@ impl Owner {
         }
         // Mirrors that go away mark their regions clean.
         let active = self.active.swap_remove(place);
+        self.leave(&active);
         flush(&active.volume)
     }
 
@@ -331,7 +365,8 @@ fn kept_alone(name: &str) -> Error {
     Error::new(Kind::Locked, what)
 }
 
-fn flush(volume: &Volume) -> Result<()> {
+/// Makes durable what was written to a volume, if it may be written.
+pub(super) fn flush(volume: &Volume) -> Result<()> {
     let info = volume.info();
     if info.read_only {
         return Ok(());

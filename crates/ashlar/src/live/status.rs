@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use dm::home::Controller;
 use dm::mirror::{ImageHealth, Mirror};
+use dm::snapshot::Origin;
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
 
@@ -31,6 +32,23 @@ pub struct VolumeStatus {
     pub users: u64,
     /// The mirrors in it that said how they are.
     pub mirrors: Vec<MirrorStatus>,
+    /// The snapshots that are kept with it: all of its origin's, or of its own.
+    pub snapshots: Vec<SnapshotInUse>,
+}
+
+/// A snapshot whose origin is at work, or one of whose neighbours is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotInUse {
+    /// The volume that people call the snapshot.
+    pub lv: Uuid,
+    /// Bytes of its store that are used.
+    pub used: u64,
+    /// Bytes of these that hold no data.
+    pub metadata: u64,
+    /// Bytes of its store.
+    pub size: u64,
+    /// Whether it holds nothing any more.
+    pub is_invalid: bool,
 }
 
 /// A mirror at work.
@@ -75,11 +93,17 @@ pub(super) struct Known {
     served: Vec<(VolumeStatus, Vec<Asked>)>,
 }
 
-/// A mirror that can be asked.
+/// What can be asked.
 #[derive(Clone)]
-struct Asked {
-    status: MirrorStatus,
-    mirror: Controller<Mirror>,
+enum Asked {
+    Mirror {
+        status: MirrorStatus,
+        mirror: Controller<Mirror>,
+    },
+    Origin {
+        stores: Vec<Option<Uuid>>,
+        origin: Controller<Origin>,
+    },
 }
 
 impl LiveGroup {
@@ -88,12 +112,11 @@ impl LiveGroup {
         let served = self.known().served;
         // Under no lock: a mirror may be slow to say how it is.
         let end = Instant::now() + MIRRORS_MAX;
-        let answered = served.into_iter().map(|(volume, mirrors)| VolumeStatus {
-            mirrors: mirrors
-                .into_iter()
-                .filter_map(|mirror| mirror.answer(end))
-                .collect(),
-            ..volume
+        let answered = served.into_iter().map(|(mut volume, all)| {
+            for asked in all {
+                asked.answer(end, &mut volume);
+            }
+            volume
         });
         answered.collect()
     }
@@ -108,16 +131,22 @@ impl Owner {
                 .map_or(String::new(), |(_, name)| name.to_owned())
         };
         let volumes = self.active.iter().map(|active| {
-            let mirrors = active.standing_on.iter().filter_map(|node| {
-                let Running::Mirror { images, home } = &node.machine else {
-                    return None;
+            let asked = active.standing_on.iter().map(|node| {
+                let (images, home) = match &node.machine {
+                    Running::Mirror { images, home } => (images, home),
+                    Running::Origin { stores, home, .. } => {
+                        return Asked::Origin {
+                            stores: stores.clone(),
+                            origin: home.controller(),
+                        };
+                    }
                 };
                 let images = images.iter().map(|image| ImageStatus {
                     lv: *image,
                     name: named(*image),
                     state: ImageHealth::Good,
                 });
-                Some(Asked {
+                Asked::Mirror {
                     status: MirrorStatus {
                         lv: node.id.lv,
                         in_sync: 0,
@@ -125,15 +154,16 @@ impl Owner {
                         images: images.collect(),
                     },
                     mirror: home.controller(),
-                })
+                }
             });
             let volume = VolumeStatus {
                 name: self.name_of(active.lv).unwrap_or_default(),
                 uuid: Some(active.lv),
                 users: active.users as u64,
                 mirrors: Vec::new(),
+                snapshots: Vec::new(),
             };
-            (volume, mirrors.collect())
+            (volume, asked.collect())
         });
         let group = self.group();
         Known {
@@ -144,17 +174,38 @@ impl Owner {
 }
 
 impl Asked {
-    /// What the mirror says of itself; `None` if it does not until `end`.
-    fn answer(mut self, end: Instant) -> Option<MirrorStatus> {
+    /// Adds to `volume` what this says of itself; nothing if it does not until `end`.
+    fn answer(self, end: Instant, volume: &mut VolumeStatus) {
         let left = end.saturating_duration_since(Instant::now());
-        let said = self.mirror.status(left)?;
-        let status = &mut self.status;
-        assert_eq!(said.images.len(), status.images.len(), "one for each image");
-        for (image, state) in status.images.iter_mut().zip(said.images) {
-            image.state = state;
+        match self {
+            Self::Mirror { mut status, mirror } => {
+                let Some(said) = mirror.status(left) else {
+                    return;
+                };
+                assert_eq!(said.images.len(), status.images.len(), "one for each image");
+                for (image, state) in status.images.iter_mut().zip(said.images) {
+                    image.state = state;
+                }
+                (status.in_sync, status.regions) = (said.in_sync, said.regions);
+                volume.mirrors.push(status);
+            }
+            Self::Origin { stores, origin } => {
+                let Some(said) = origin.status(left) else {
+                    return;
+                };
+                let both = stores.into_iter().zip(said.snapshots);
+                let both = both.filter_map(|(lv, said)| lv.zip(said));
+                volume
+                    .snapshots
+                    .extend(both.map(|(lv, said)| SnapshotInUse {
+                        lv,
+                        used: said.used,
+                        metadata: said.metadata,
+                        size: said.size,
+                        is_invalid: !said.state.is_whole(),
+                    }));
+            }
         }
-        (status.in_sync, status.regions) = (said.in_sync, said.regions);
-        Some(self.status)
     }
 }
 

@@ -11,15 +11,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dm::table::Table;
+use dm::table::{Layout, Table};
 use dm::volume::{Access, Suspension, Volume};
 use lvm2::Uuid;
 use lvm2::model::{LvId, PvFlag, Relations, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
-use super::owner::Owner;
+use super::owner::{Owner, flush};
 use super::stack::{has_state, is_same};
-use crate::activate::{Activator, Node, Nodes, decide, shared_stack};
+use crate::activate::{Activator, Node, Nodes, decide, shared_stack, together};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -32,6 +32,7 @@ pub(super) struct Exchange {
     lv: Uuid,
     volume: Volume,
     table: Table,
+    layout: Arc<Layout>,
     standing_on: Vec<Node>,
     /// `None`: the volume only grows.
     suspension: Option<Suspension>,
@@ -177,16 +178,22 @@ impl Owner {
             }
         }
         // Nothing may be written behind the back of a mirror that begins or ends.
+        let relations = Relations::of(vg);
         let mut suspensions = Vec::new();
         for (place, after) in &changed {
             let active = &self.active[*place];
             let stands_on_some = !active.standing_on.is_empty() || has_state(vg, *after);
-            let suspension = stands_on_some
-                .then(|| drained(&active.volume))
-                .transpose()?;
-            suspensions.push(suspension);
+            if !stands_on_some {
+                suspensions.push(None);
+                continue;
+            }
+            if !together(vg, &relations, *after).is_empty() {
+                // What a snapshot shows was there, also after a cut.
+                flush(&active.volume)?;
+            }
+            suspensions.push(Some(drained(&active.volume)?));
         }
-        let mut nodes = self.nodes();
+        let mut nodes = self.nodes()?;
         let stays = self.staying(&old, vg);
         let suspended = nodes.suspend(|lv| !stays.contains(&lv), DRAIN_MAX);
         suspended.map_err(|error| busy(&new.name, error))?;
@@ -240,6 +247,7 @@ impl Owner {
             lv: uuid,
             volume,
             table: compiled.table,
+            layout: compiled.layout,
             standing_on: compiled.standing_on,
             suspension: None,
         });
@@ -268,6 +276,7 @@ impl Owner {
             let active = self.active.iter_mut();
             for active in active.filter(|active| active.lv == exchange.lv) {
                 active.standing_on.clone_from(&exchange.standing_on);
+                active.layout = Arc::clone(&exchange.layout);
             }
             // Mirrors that go have written all they had to, and end with their last user.
         }

@@ -71,7 +71,7 @@ fn live(group: &Group, owner: Option<&Surveyed>, attached: &[Record]) -> Live {
             ..Active::default()
         };
         live.add(vg, lv, active);
-        live.note_mirrors(vg, said);
+        live.note_states(vg, said);
     }
     // Who only reads needs no owner.
     for (lv, place) in places {

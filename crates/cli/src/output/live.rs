@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use ashlar::live::{MirrorStatus, VolumeStatus};
+use ashlar::live::{MirrorStatus, SnapshotInUse, VolumeStatus};
 use dm::mirror::ImageHealth;
 use lvm2::model::{LvId, Part, VolumeGroup};
 
@@ -31,6 +31,8 @@ pub(crate) struct Active {
     pub(crate) is_only_read: bool,
     /// If it is a mirror: how it is.
     pub(crate) mirror: Option<MirrorStatus>,
+    /// If it is a snapshot: how full its store is.
+    pub(crate) snapshot: Option<SnapshotInUse>,
     /// If it is an image of a mirror: how it is, and whether the mirror is in sync.
     pub(crate) image: Option<(ImageHealth, bool)>,
 }
@@ -83,8 +85,9 @@ impl Live {
         }
     }
 
-    /// What an owner says of the mirrors in a volume that is active.
-    pub(crate) fn note_mirrors(&mut self, vg: &VolumeGroup, said: &VolumeStatus) {
+    /// What an owner says of the mirrors in a volume that is active, and of the snapshots that are
+    /// kept with it, which are active as well.
+    pub(crate) fn note_states(&mut self, vg: &VolumeGroup, said: &VolumeStatus) {
         let Self::Known(all) = self else {
             return;
         };
@@ -97,6 +100,11 @@ impl Live {
             }
             if let Some(lv) = vg.lv_by_uuid(&mirror.lv) {
                 all.entry(lv).or_default().mirror = Some(mirror.clone());
+            }
+        }
+        for snapshot in &said.snapshots {
+            if let Some(lv) = vg.lv_by_uuid(&snapshot.lv) {
+                all.entry(lv).or_default().snapshot = Some(*snapshot);
             }
         }
     }

@@ -146,7 +146,20 @@ fn snapshots_that_are_served_are_read_there() {
     );
     read("origin").expect("is read as it is");
     drop(group);
-    read("snap1").expect("nobody serves it");
+    let reader = read("snap1").expect("nobody serves it");
+    let path = folder.path("");
+    let disks = HostDisks {
+        source: DeviceSource::Listed(vec![DeviceSpec { path }]),
+        options: scan::Options::default(),
+    };
+    let host = Host::without_config();
+    let error = LiveGroup::take(&host, &disks, "vg0").expect_err("it is being read");
+    assert_eq!(error.kind(), Kind::Locked);
+    let volume = reader.volume.clone();
+    drop(reader);
+    LiveGroup::take(&host, &disks, "vg0").expect_err("it may still be read");
+    drop(volume);
+    LiveGroup::take(&host, &disks, "vg0").expect("nobody reads any more");
 }
 
 /// Without its store a snapshot cannot follow, so its origin is not written either.
@@ -185,9 +198,9 @@ fn faces_keep_their_numbers() {
     assign(&mut slots, vec![b, a]);
     assert_eq!(slots, [Some(a), Some(b)]);
     assign(&mut slots, vec![b, c]);
-    assert_eq!(slots, [Some(c), Some(b)]);
+    assert_eq!(slots, [None, Some(b), Some(c)], "not at the same time");
     assign(&mut slots, vec![b]);
-    assert_eq!(slots, [None, Some(b)]);
+    assert_eq!(slots, [None, Some(b), None]);
     assign(&mut slots, vec![d, b, a]);
     assert_eq!(slots, [Some(a), Some(b), Some(d)]);
 }

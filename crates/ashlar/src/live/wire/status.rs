@@ -6,7 +6,7 @@ use lvm2::Uuid;
 use super::json::Value;
 use super::message::{LINE_MAX, line, number, object, text, wrong};
 use crate::Result;
-use crate::live::{ImageStatus, MirrorStatus, VolumeStatus};
+use crate::live::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
 
 /// Volumes go on one line up to so many bytes. One volume alone is much shorter than the rest of
 /// the longest line: names have 128 characters, and a mirror has few images.
@@ -72,6 +72,19 @@ fn volume_value(volume: &VolumeStatus) -> Value {
     if !mirrors.is_empty() {
         members.push(("mirrors", Value::List(mirrors)));
     }
+    let snapshots = volume.snapshots.iter().map(|snapshot| {
+        object(vec![
+            ("uuid", text(&snapshot.lv.to_string())),
+            ("used", Value::Number(snapshot.used)),
+            ("metadata", Value::Number(snapshot.metadata)),
+            ("size", Value::Number(snapshot.size)),
+            ("invalid", Value::Bool(snapshot.is_invalid)),
+        ])
+    });
+    let snapshots: Vec<Value> = snapshots.collect();
+    if !snapshots.is_empty() {
+        members.push(("snapshots", Value::List(snapshots)));
+    }
     object(members)
 }
 
@@ -84,12 +97,32 @@ fn volume(value: &Value) -> Result<VolumeStatus> {
         Some(_) => list(value, "mirrors")?.iter().map(mirror).collect(),
         None => Ok(Vec::new()),
     };
+    let snapshots = match value.get("snapshots") {
+        Some(_) => list(value, "snapshots")?.iter().map(snapshot).collect(),
+        None => Ok(Vec::new()),
+    };
     Ok(VolumeStatus {
         name: name.to_owned(),
         uuid,
         users: number(value, "users")?,
         mirrors: mirrors?,
+        snapshots: snapshots?,
     })
+}
+
+fn snapshot(value: &Value) -> Result<SnapshotInUse> {
+    let is_invalid = value.get("invalid").and_then(Value::bool);
+    let snapshot = SnapshotInUse {
+        lv: uuid(value)?,
+        used: number(value, "used")?,
+        metadata: number(value, "metadata")?,
+        size: number(value, "size")?,
+        is_invalid: is_invalid.ok_or_else(|| wrong("\"invalid\" is not true or false"))?,
+    };
+    if snapshot.used > snapshot.size || snapshot.metadata > snapshot.used {
+        return Err(wrong("more of a store is used than there is"));
+    }
+    Ok(snapshot)
 }
 
 fn mirror(value: &Value) -> Result<MirrorStatus> {

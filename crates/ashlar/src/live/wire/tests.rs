@@ -6,7 +6,7 @@ use dm::mirror::ImageHealth;
 use lvm2::Uuid;
 
 use crate::activate::MissingPolicy;
-use crate::live::{ImageStatus, MirrorStatus, VolumeStatus};
+use crate::live::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
 
 use super::{Export, Exported, LINE_MAX, Reply, Request, Way, decode_reply, decode_request};
 
@@ -67,12 +67,27 @@ fn volumes() -> impl Strategy<Value = VolumeStatus> {
         images,
     });
     let mirrors = proptest::collection::vec(mirror, 0..3);
-    let parts = (any::<String>(), any::<Option<u8>>(), any::<u64>(), mirrors);
-    parts.prop_map(|(name, lv, users, mirrors)| VolumeStatus {
+    let snapshot = (any::<u8>(), any::<[u64; 3]>(), any::<bool>());
+    let snapshot = snapshot.prop_map(|(lv, mut bytes, is_invalid)| {
+        bytes.sort_unstable();
+        let [metadata, used, size] = bytes;
+        SnapshotInUse {
+            lv: uuid(lv),
+            used,
+            metadata,
+            size,
+            is_invalid,
+        }
+    });
+    let snapshots = proptest::collection::vec(snapshot, 0..3);
+    let names = (any::<String>(), any::<Option<u8>>(), any::<u64>());
+    let parts = (names, mirrors, snapshots);
+    parts.prop_map(|((name, lv, users), mirrors, snapshots)| VolumeStatus {
         name,
         uuid: lv.map(uuid),
         users,
         mirrors,
+        snapshots,
     })
 }
 

@@ -80,11 +80,11 @@ pub(super) const COMMAND: Command = Command {
         over several devices (-i), or as a mirror with copies on different devices (--type mirror \
         -m). A mirror's copies are made equal when it is first served. Its first bytes are zeroed \
         and signatures in it wiped before the volume is there, so that nothing old is found in it.\
-        \n\nWith -s it makes a snapshot of a volume: what the volume holds now stays readable under \
-        another name while the volume goes on. The size is that of the store, on extents of its \
-        own, which keeps what is overwritten; no more is taken than the origin can fill, and when \
-        it is full the snapshot is lost, the origin is not. Nothing writes an origin or a snapshot \
-        here yet: both are read, and LVM2 runs them. \
+        \n\nWith -s it makes a snapshot of a volume: what the volume holds now stays readable \
+        under another name while the volume goes on. The size is that of the store, on extents of \
+        its own, which keeps what is overwritten; no more is taken than the origin can fill, and \
+        when it is full the snapshot is lost, the origin is not. It may be made while the volume \
+        is served. \
         \n\nDevices behind the group are the only ones that are used, with their extents or parts \
         of them.",
     flags: &[

@@ -2,13 +2,17 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
+use ashlar::activate;
 use ashlar::apply::HostDisks;
-use ashlar::live::LiveGroup;
+use ashlar::live::{LiveGroup, Use};
 use ashlar::scan::Options;
 use block::salvage::Map;
 use block::{Device, Piece};
 use dm::volume::Access;
+use lvm2::Uuid;
+use lvm2::model::Relations;
 
 use super::bar::Bar;
 use super::journal::{Identity, Journal};
@@ -17,7 +21,7 @@ use super::source::Source;
 use super::target::{Start, Target};
 use super::volume::{Job, RETRIES, REVERSE, command_again, require_copy};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::commands::open::{FLAGS, Opener};
+use crate::commands::open::{FLAGS, Opened, Opener};
 use crate::commands::{Disks, Session};
 
 /// How a qcow2 image begins.
@@ -210,12 +214,7 @@ fn into_volume(
     let failed = |error: ashlar::Error| Error::failed(error.to_string());
     let (group, id) = disks.scan.find_volume(name).map_err(failed)?;
     if let Place::Volume(other) = source {
-        let other = disks.scan.find_volume(other).map_err(failed)?;
-        if (other.0.uuid, other.1) == (group.uuid, id) {
-            return Err(Error::failed(format!(
-                "{name} cannot be copied into itself"
-            )));
-        }
+        require_apart(disks, other, name)?;
     }
     let options = Opener::options(arguments, Access::ReadWrite)?;
     let all = HostDisks {
@@ -228,7 +227,11 @@ fn into_volume(
     live.warn_with(Box::new(|text| {
         eprintln!("  {}", crate::output::harmless(text));
     }));
-    let from = Filling::of(source, arguments, session, disks)?;
+    let kept = snapshot_in(&live, group.uuid, source, disks, options)?;
+    let from = match &kept {
+        Some(kept) => Filling::of_use(kept, arguments, disks)?,
+        None => Filling::of(source, arguments, session, disks)?,
+    };
     let opened = live.open(&volume, options.missing).map_err(failed)?;
     if opened.volume.info().read_only {
         return Err(Error::failed(format!(
@@ -268,6 +271,50 @@ fn into_volume(
     };
     // The volume ends before others may have the group.
     copied.and(opened.close().map_err(failed))
+}
+
+/// The source, if it is a snapshot of the group that is served: it changes with its origin, so its
+/// owner reads it.
+fn snapshot_in(
+    live: &LiveGroup,
+    uuid: Uuid,
+    source: Place<'_>,
+    disks: &Disks,
+    options: activate::Options,
+) -> Result<Option<Use>, Error> {
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
+    let Place::Volume(name) = source else {
+        return Ok(None);
+    };
+    let (group, id) = disks.scan.find_volume(name).map_err(failed)?;
+    if group.uuid != uuid || !Relations::of(&group.model).is_cow(id) {
+        return Ok(None);
+    }
+    let name = group.model.lv(id).name();
+    live.open(name, options.missing).map(Some).map_err(failed)
+}
+
+/// Refuses to copy a volume into itself, or a snapshot into its origin, which would have to keep
+/// all that it loses in the store of that very snapshot.
+fn require_apart(disks: &Disks, from: &str, to: &str) -> Result<(), Error> {
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
+    let (from_group, from_lv) = disks.scan.find_volume(from).map_err(failed)?;
+    let (group, lv) = disks.scan.find_volume(to).map_err(failed)?;
+    if from_group.uuid != group.uuid {
+        return Ok(());
+    }
+    if from_lv == lv {
+        return Err(Error::failed(format!("{to} cannot be copied into itself")));
+    }
+    let snapshot = Relations::of(&group.model).snapshot_of_cow(&group.model, from_lv);
+    if snapshot.is_some_and(|snapshot| snapshot.origin == lv) {
+        return Err(Error::failed(format!(
+            "{from} is a snapshot of {to}: what {to} loses by the copy would have to be kept in \
+             it, and it may become full before the end; copy it to a file first, remove it, and \
+             copy that back"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses an image of qemu's, whose bytes are not those of the disk in it; `-y` takes them.
@@ -313,6 +360,18 @@ impl<'a> Filling<'a> {
                 Self::Volume(Job::new(disks, other, arguments)?)
             }
         };
+        filling.require_flags(arguments)?;
+        Ok(filling)
+    }
+
+    /// The same of a volume that this process serves.
+    fn of_use(used: &Use, arguments: &Arguments, disks: &'a Disks) -> Result<Self, Error> {
+        let opened = Opened {
+            volume: used.volume.clone(),
+            layout: Arc::clone(&used.layout),
+            name: used.name.clone(),
+        };
+        let filling = Self::Volume(Job::new(disks, opened, arguments)?);
         filling.require_flags(arguments)?;
         Ok(filling)
     }

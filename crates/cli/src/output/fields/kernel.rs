@@ -36,8 +36,8 @@ fields! { INFO of LvInfo {
 } }
 
 fields! { STATUS of LvStatus {
-    "data_percent" "Data%" PERCENT, 6, no_number, "How full a snapshot, thin or cache volume is.";
-    "snap_percent" "Snap%" PERCENT, 6, no_number, "How full a snapshot is.";
+    "data_percent" "Data%" PERCENT, 6, kept, "How full a snapshot, thin or cache volume is.";
+    "snap_percent" "Snap%" PERCENT, 6, kept, "How full a snapshot is.";
     "metadata_percent" "Meta%" PERCENT, 6, no_number, "How full a pool's metadata is.";
     "copy_percent" "Cpy%Sync" PERCENT, 0, copied, "How much of a copy or move is in sync.";
     "sync_percent" "Cpy%Sync" PERCENT, 0, copied, "The same as copy_percent.";
@@ -60,7 +60,7 @@ fields! { STATUS of LvStatus {
     "lv_merge_failed" "MergeFailed" FieldKind::Binary(&["merge failed", "failed"]), 15, not_known,
         "Whether merging a snapshot failed.";
     "lv_snapshot_invalid" "SnapInvalid" FieldKind::Binary(&["snapshot invalid", "invalid"]), 15,
-        not_known, "Whether a snapshot overflowed.";
+        invalid, "Whether a snapshot overflowed.";
     "vdo_operating_mode" "VDOOperatingMode" TEXT, 0, blank, "Mode of a running VDO pool.";
     "vdo_compression_state" "VDOCompressionState" TEXT, 0, blank,
         "Whether a running VDO pool compresses.";
@@ -135,6 +135,23 @@ fn copied(row: &Row<'_>, _: &Style) -> Value {
     {
         Some(mirror) => Value::percent(mirror.in_sync, mirror.regions),
         None => Value::no_number(),
+    }
+}
+
+/// How full the store of a snapshot is, as the kernel counts: one that holds nothing is at 0.
+fn kept(row: &Row<'_>, _: &Style) -> Value {
+    let snapshot = state(row).active().and_then(|active| active.snapshot);
+    match snapshot.filter(|snapshot| !snapshot.is_invalid) {
+        Some(snapshot) if snapshot.used == snapshot.metadata => Value::percent(0, snapshot.size),
+        Some(snapshot) => Value::percent(snapshot.used, snapshot.size),
+        None => Value::no_number(),
+    }
+}
+
+fn invalid(row: &Row<'_>, style: &Style) -> Value {
+    match state(row).active().and_then(|active| active.snapshot) {
+        Some(snapshot) => binary(style, snapshot.is_invalid, "snapshot invalid"),
+        None => not_known(row, style),
     }
 }
 

@@ -1,0 +1,122 @@
+//! Origins and snapshots that are written while they are served, and changed meanwhile.
+
+use block::{BlockingDevice, Range};
+use tests::{Golden, Tool, sha256};
+
+use crate::owner::{Served, World};
+
+const MIB: u64 = 1 << 20;
+
+/// What a client reads of a volume that is served.
+fn read(world: &World, served: &Served, volume: &str) -> Vec<u8> {
+    let copy = world.scratch.join("copy");
+    let uri = served.uri(volume);
+    Tool::new("nbdcopy").arg(uri).arg(&copy).succeed();
+    std::fs::read(&copy).expect("a copy")
+}
+
+#[test]
+fn origins_are_written_and_their_snapshots_stay() {
+    // Proves: an origin and its snapshots are served for writing by one process, asked for by two
+    // commands; what is written to one of them is not seen in the others, nor in what a reader
+    // finds later, who is sent to the process as long as that is there.
+    let world = World::new();
+    let one = world.serve("one", &["vg0/origin", "vg0/snap2"]);
+    let other = world.serve("other", &["vg0/snap1"]);
+    let write = |served: &Served, volume: &str, byte: u8, range: Range| {
+        let device = served.device(volume);
+        let mut client = BlockingDevice::open(&device).expect("a queue");
+        let bytes = vec![byte; range.len() as usize];
+        client.write_at(&bytes, range.start()).expect("is written");
+        client.flush().expect("is flushed");
+    };
+    write(&one, "vg0/origin", 7, Range::new(0, 2 * MIB));
+    write(&one, "vg0/snap2", 8, Range::new(12 << 10, MIB));
+    let golden = |name: &str| Golden::volume(name).sha256;
+    assert_eq!(sha256(&read(&world, &other, "vg0/snap1")), golden("snap1"));
+    let snap2 = read(&world, &one, "vg0/snap2");
+    assert!(
+        snap2[12 << 10..][..MIB as usize]
+            .iter()
+            .all(|byte| *byte == 8)
+    );
+    let refused = world.ashlar().args(["cat", "vg0/snap2"]).exit(5);
+    let complaints = refused.complaints();
+    assert!(complaints.contains("ashlar attach vg0/snap2"), "{refused}");
+    other.daemon.stop();
+    one.daemon.stop();
+    assert_eq!(sha256(&world.cat("vg0/snap1")), golden("snap1"));
+    assert!(world.cat("vg0/snap2") == snap2, "what was written is there");
+    // Its owner reads a snapshot that is copied into a neighbour; it is not copied into its origin.
+    world
+        .ashlar()
+        .args(["cp", "vg0/snap1", "vg0/linear1"])
+        .succeed();
+    assert_eq!(
+        sha256(&world.cat("vg0/linear1")[..6 * MIB as usize]),
+        golden("snap1")
+    );
+    let origin = world.cat("vg0/origin");
+    assert!(origin[..2 * MIB as usize].iter().all(|byte| *byte == 7));
+    let refused = world.ashlar().args(["cp", "vg0/snap1", "vg0/origin"]);
+    let complaints = refused.exit(5).complaints();
+    assert!(complaints.contains("is a snapshot of"), "{complaints}");
+}
+
+#[test]
+fn snapshots_are_made_and_removed_while_their_origin_is_served() {
+    // Proves: a snapshot that is made in the middle of writing shows its moment, to those who open
+    // it at once and to those who read it when all is over; it gets a larger store, and goes,
+    // without the client of the origin noticing; a full store costs the snapshot, not the origin.
+    let world = World::new();
+    let lvm = |line: &str| world.ashlar().args(line.split_whitespace()).succeed();
+    let served = world.serve("s", &["vg0/linear2"]);
+    let device = served.device("vg0/linear2");
+    let size = Golden::volume("linear2").size;
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    let mut fill = |byte: u8, range: Range| {
+        let bytes = vec![byte; range.len() as usize];
+        client.write_at(&bytes, range.start()).expect("is written");
+    };
+    fill(1, Range::new(0, size));
+    lvm("lvcreate -s -L 4M -n monday vg0/linear2");
+    fill(2, Range::new(0, 2 * MIB));
+    lvm("lvcreate -s -c 16k -L 3M -n tuesday vg0/linear2");
+    fill(3, Range::new(MIB, 2 * MIB));
+    let snapshots = world.serve("t", &["vg0/monday", "vg0/tuesday"]);
+    let held = |volume: &str, at: u64| read(&world, &snapshots, volume)[at as usize];
+    let at = [0, MIB + 512, 2 * MIB + 512, 3 * MIB];
+    assert_eq!(at.map(|at| held("vg0/monday", at)), [1, 1, 1, 1]);
+    assert_eq!(at.map(|at| held("vg0/tuesday", at)), [2, 2, 1, 1]);
+    let refused = world
+        .ashlar()
+        .args(["lvremove", "-y", "vg0/monday"])
+        .exit(5);
+    assert!(refused.complaints().contains("in use"), "{refused}");
+
+    lvm("lvextend -L +4M vg0/monday");
+    fill(4, Range::new(0, size.min(6 * MIB)));
+    assert!(
+        read(&world, &snapshots, "vg0/monday")
+            .iter()
+            .all(|byte| *byte == 1)
+    );
+    let tuesday = served_bytes(&snapshots, "vg0/tuesday");
+    assert!(tuesday.is_err(), "its store of 3 MiB is full");
+    snapshots.daemon.stop();
+    lvm("lvremove -y vg0/tuesday");
+    fill(5, Range::new(0, 4096));
+    drop(client);
+    drop(device);
+    served.daemon.stop();
+    assert!(world.cat("vg0/monday").iter().all(|byte| *byte == 1));
+    assert_eq!(world.cat("vg0/linear2")[..5000][4095..4097], [5, 4]);
+    lvm("lvremove -y vg0/monday");
+}
+
+/// The first bytes of a volume.
+fn served_bytes(served: &Served, volume: &str) -> block::Result<Vec<u8>> {
+    let device = served.device(volume);
+    let mut client = BlockingDevice::open(&device)?;
+    client.read(Range::new(0, 4096))
+}
