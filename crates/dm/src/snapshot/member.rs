@@ -146,15 +146,20 @@ impl Member {
 
     /// Whether all that the store holds lies within `geometry`.
     pub(super) fn fits(&self, geometry: &Geometry) -> Result<()> {
-        let area = self.entries.count() / geometry.per_area;
-        let is_there = self.header == Header::Missing || geometry.area(area).is_some();
-        if self.used_chunks() <= geometry.chunks.max(FIRST_DATA) && is_there {
+        // `next_free` may lie behind the end of a store that is full to its last chunk.
+        let data = self.entries.iter().map(|run| run.new + run.count).max();
+        let areas = match self.header {
+            Header::Missing => 0,
+            _ => geometry.area_chunk(self.entries.count() / geometry.per_area) + 1,
+        };
+        let needed = data.unwrap_or(0).max(areas);
+        if needed <= geometry.chunks {
             return Ok(());
         }
         let what = format!(
             "{}: {} bytes of its store are used; it cannot have {}",
             self.config.name,
-            self.used_chunks() * geometry.chunk,
+            needed * geometry.chunk,
             geometry.chunks * geometry.chunk
         );
         Err(Error::new(Kind::DeviceTooSmall, what))

@@ -235,8 +235,14 @@ impl Geometry {
 
     /// The bytes of the area with this number; `None`: the store ends before it does.
     pub(super) fn area(&self, number: u64) -> Option<Range> {
-        let chunk = (self.per_area + 1).checked_mul(number)?.checked_add(1)?;
+        let chunk = self.area_chunk(number);
         (chunk < self.chunks).then(|| Range::new(chunk * self.chunk, self.chunk))
+    }
+
+    /// Where it is, if the store is large enough.
+    pub(super) fn area_chunk(&self, number: u64) -> u64 {
+        let areas = (self.per_area + 1).saturating_mul(number);
+        areas.saturating_add(1)
     }
 
     pub(super) fn is_area(&self, chunk: u64) -> bool {

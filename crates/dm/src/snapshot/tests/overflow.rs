@@ -1,6 +1,7 @@
 //! Stores that are full, or fail.
 
 use block::Kind;
+use block::sim::Disk;
 
 use super::hand::{CHUNK, Hand, SIZE, config, first};
 use crate::machine::Machine;
@@ -194,6 +195,45 @@ fn the_last_entry_needs_an_area() {
     let tag = hand.write(1, 40, 1, 9);
     assert_eq!(hand.result(tag), Some(Kind::NoSpace));
     assert_eq!(hand.changes(1).entries.len(), 1);
+}
+
+/// A store that is full to its last chunk is opened again, though what would follow is an area that
+/// it does not have.
+#[test]
+fn a_store_may_be_full_to_its_last_chunk() {
+    let with = |stored| {
+        let mut config = config(1);
+        let snapshot = config.snapshots[0].as_mut().unwrap();
+        (snapshot.store_size, snapshot.stored) = (34 * CHUNK, stored);
+        config
+    };
+    let again = |hand: &Hand| {
+        let images = hand.disks.iter().map(Disk::durable).collect();
+        Hand::on(with(hand.stored(1, SIZE)), images)
+    };
+    let mut hand = Hand::of(with(Stored::Fresh));
+    hand.write(1, 60, 1, 7);
+    hand.write(1, 61, 1, 8);
+    hand.answer_to("1 write 3+1");
+    for words in [
+        "1 write 1+1 fua",
+        "1 write 0+1 fua",
+        "1 flush",
+        "1 write 1+1 fua",
+    ] {
+        hand.answer_to(words);
+    }
+    // The power goes, so chunk 2 is never used.
+    let mut hand = again(&hand);
+    let tag = hand.write(0, 0, 30, 9);
+    assert_eq!(hand.result(tag), None);
+    assert_eq!(hand.changes(1).next_free, 35);
+    let mut hand = again(&hand);
+    let bytes = hand.bytes(1, SIZE);
+    assert!((0..60).all(|sector| bytes[sector as usize * 512] == first(sector)));
+    assert_eq!(bytes[61 * 512], 8);
+    let tag = hand.write(1, 40, 1, 9);
+    assert_eq!(hand.result(tag), Some(Kind::NoSpace));
 }
 
 /// It is told once that a store fills, and again when there is another limit.
