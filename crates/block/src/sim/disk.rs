@@ -192,6 +192,15 @@ impl Disk {
         self.flying.remove(&ticket).expect("is in flight");
     }
 
+    /// Carries out a write in flight whose asker was killed, or was told that it failed: it is
+    /// seen, but nothing has made it durable. Nothing becomes of other requests.
+    pub fn interrupt(&mut self, ticket: Ticket) {
+        let Flying { request, fate, .. } = self.flying.remove(&ticket).expect("is in flight");
+        if request.operation.is_write() && !self.gone {
+            self.take(&request, fate, Durability::Volatile);
+        }
+    }
+
     /// What a power cut at this moment could leave: of the writes that are not durable, answered
     /// or not, any subset, each of them whole or torn.
     pub fn cut(&self, random: &mut Random) -> Image {

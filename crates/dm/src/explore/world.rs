@@ -337,15 +337,16 @@ impl<M: Machine> World<M> {
         self.tell(Event::Answer { leg, answer });
     }
 
-    /// Kills the process that runs the machine: of what is in flight some was sent. What the caches
-    /// of the disks hold is not lost.
+    /// Kills the process that runs the machine: of what is in flight some was sent, and of that
+    /// some is seen and not durable, whatever was asked. What the caches of the disks hold is not
+    /// lost.
     pub(crate) fn kill(mut self, random: &mut Random) -> Vec<Disk> {
         for disk in &mut self.disks {
             for ticket in disk.in_flight().collect::<Vec<_>>() {
-                if random.chance(1, 2) {
-                    disk.finish(ticket);
-                } else {
-                    disk.abandon(ticket);
+                match random.below(3) {
+                    0 => disk.abandon(ticket),
+                    1 => disk.interrupt(ticket),
+                    _ => drop(disk.finish(ticket)),
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a fresh store   area 0 zeroed, durable ─▸ header, durable ─▸ as any other
-//!   a frayed one    its last area without what is behind its end, durable ─▸ as any other
+//!   one just read   flush ─▸ its last areas as they were read, and its header, durable (`mend.rs`)
 //!   any other       (next area zeroed, if this one fills) ─▸ flush ─▸ area, durable
 //!   an invalid one  header that says so, durable
 //! ```
@@ -35,14 +35,20 @@ enum Stage {
     FirstArea,
     /// The header says that the store is used.
     Header,
-    /// The present area is written as it should be.
-    Mend,
     /// The area behind the present one becomes zeros.
     NextArea,
     /// What the entries point at becomes durable.
     Flush,
     /// The entries are written.
     Area,
+    /// What entries that were read point at becomes durable.
+    MendFlush,
+    /// The area that ends the list is written as it was read.
+    MendLast,
+    /// The full one before it.
+    MendFull,
+    /// The header, too.
+    MendHeader,
     /// The header says that the store is not valid.
     Mark,
 }
@@ -102,7 +108,7 @@ impl Origin {
     /// Begins a round for each store that has something to write and none running.
     pub(super) fn pump_commits(&mut self, steps: &mut Steps) {
         for index in 0..self.members.len() {
-            let Some(member) = &mut self.members[index] else {
+            let Some(member) = &self.members[index] else {
                 continue;
             };
             if member.round.is_some() {
@@ -110,15 +116,17 @@ impl Origin {
             }
             let stage = match member.health {
                 Health::Invalidating => Stage::Mark,
+                Health::Valid if self.is_doubted(member) => Stage::MendFlush,
                 Health::Valid if !member.copied.is_empty() => match member.header {
                     Header::Missing => Stage::FirstArea,
-                    Header::Frayed => Stage::Mend,
                     Header::Written => Stage::Header,
+                    Header::Read => unreachable!("what was read is relied on when it is durable"),
                 },
                 _ => continue,
             };
+            let member = self.member_mut(index);
             let group = match stage {
-                Stage::Mark => Vec::new(),
+                Stage::Mark | Stage::MendFlush => Vec::new(),
                 _ => member.take_group(),
             };
             member.round = Some(Round { stage, group });
@@ -136,7 +144,7 @@ impl Origin {
         let member = self.members[index].as_ref().expect("it has a round");
         let round = member.round.as_ref().expect("it has a round");
         let (geometry, leg) = (member.geometry, member.config.store);
-        if round.stage == Stage::Flush {
+        if matches!(round.stage, Stage::Flush | Stage::MendFlush) {
             self.ask(leg, Sub::Round(index), Request::flush(0), steps);
             return;
         }
@@ -157,17 +165,14 @@ impl Origin {
                 // The flush that follows is for this, too.
                 (area(member.area() + 1), Durability::Volatile)
             }
-            Stage::Mend | Stage::Area => {
-                let group: &[EntryRun] = match round.stage {
-                    Stage::Mend => &[],
-                    _ => &round.group,
-                };
-                let (number, count) = (member.area(), member.entries.count());
-                let entries = &member.entries;
-                entries.encode_area(&geometry, number, count, group, &mut buffer);
+            Stage::Area | Stage::MendLast | Stage::MendFull => {
+                let is_before = round.stage == Stage::MendFull;
+                let number = member.area() - u64::from(is_before);
+                let (entries, count) = (&member.entries, member.entries.count());
+                entries.encode_area(&geometry, number, count, &round.group, &mut buffer);
                 (area(number), Durability::Fua)
             }
-            Stage::Header => {
+            Stage::Header | Stage::MendHeader => {
                 encode_header(Validity::Valid, &mut buffer);
                 (0, Durability::Fua)
             }
@@ -175,7 +180,7 @@ impl Origin {
                 encode_header(Validity::Invalid, &mut buffer);
                 (0, Durability::Fua)
             }
-            Stage::Flush => unreachable!("has no bytes"),
+            Stage::Flush | Stage::MendFlush => unreachable!("has no bytes"),
         };
         let request = Request::write(0, start, durability, buffer);
         self.ask(leg, Sub::Round(index), request, steps);
@@ -195,9 +200,18 @@ impl Origin {
         }
         if let Err(error) = result {
             member.round = None;
-            return self.invalidate(index, &format!("its store cannot be written ({error})"));
+            if member.config.merging {
+                return self.merge_not_mended(&error, steps);
+            }
+            let is_read = member.header == Header::Read;
+            self.invalidate(index, &format!("its store cannot be written ({error})"));
+            if is_read {
+                // Each entry may be one that is lost, so none lets a write to the origin pass.
+                self.member_mut(index).forget();
+            }
+            return;
         }
-        if matches!(round.stage, Stage::Header | Stage::Mend) {
+        if matches!(round.stage, Stage::Header | Stage::MendHeader) {
             member.header = Header::Written;
         }
         if !member.is_valid() {
@@ -214,10 +228,14 @@ impl Origin {
         let round = member.round.as_ref().expect("it has a round");
         let next = match round.stage {
             Stage::FirstArea => Stage::Header,
-            Stage::Header | Stage::Mend if member.fills_area(&round.group) => Stage::NextArea,
-            Stage::Header | Stage::Mend | Stage::NextArea => Stage::Flush,
+            Stage::Header if member.fills_area(&round.group) => Stage::NextArea,
+            Stage::Header | Stage::NextArea => Stage::Flush,
             Stage::Flush => Stage::Area,
             Stage::Area => return self.committed(index),
+            Stage::MendFlush => Stage::MendLast,
+            Stage::MendLast if member.ends_with_full_area() => Stage::MendFull,
+            Stage::MendLast | Stage::MendFull => Stage::MendHeader,
+            Stage::MendHeader => return self.mended(index),
             Stage::Mark => unreachable!("comes alone"),
         };
         member.round.as_mut().expect("it has a round").stage = next;

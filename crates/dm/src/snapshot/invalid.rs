@@ -12,7 +12,7 @@ use block::Kind;
 
 use super::Origin;
 use super::control::{Notice, Step, Steps};
-use super::member::Health;
+use super::member::{Header, Health};
 
 impl Origin {
     /// A snapshot is not valid any more: what it was about to keep is dropped, and who asked for
@@ -43,6 +43,8 @@ impl Origin {
     pub(super) fn marked(&mut self, index: usize, result: block::Result<()>, steps: &mut Steps) {
         let member = self.members[index].as_mut().expect("it was marked");
         assert_eq!(member.health, Health::Invalidating);
+        // What was read of it does not matter any more.
+        member.header = Header::Written;
         let waiters = std::mem::take(&mut member.mourners);
         let error = match result {
             Err(error) if error.kind() != Kind::Gone => {

@@ -23,7 +23,7 @@ pub(super) struct Member {
     pub(super) why: String,
     /// Whether the store has a header.
     pub(super) header: Header,
-    /// What the store holds durably.
+    /// What the store holds durably, unless it was only read.
     pub(super) exceptions: Exceptions,
     /// The same, in the order of its entries.
     pub(super) entries: Entries,
@@ -62,9 +62,10 @@ pub(super) enum Health {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     Missing,
+    /// It has one, and all that is known of the store was read: it may be in a cache only.
+    Read,
+    /// It is durable, as all that is known of the store.
     Written,
-    /// And its last area has something behind the last entry.
-    Frayed,
 }
 
 /// Chunks in a row that are becoming exceptions.
@@ -118,6 +119,7 @@ impl Member {
             }
             Stored::Overflowed => {
                 member.health = Health::Invalid;
+                member.header = Header::Read;
                 member.is_mourned = true;
                 "its store was full, or failed".clone_into(&mut member.why);
             }
@@ -127,11 +129,7 @@ impl Member {
                     let what = format!("{}: its store is one of more", member.config.name);
                     return Err(Error::new(Kind::InvalidLayout, what));
                 }
-                member.header = if changes.is_frayed {
-                    Header::Frayed
-                } else {
-                    Header::Written
-                };
+                member.header = Header::Read;
                 member.next_free = changes.next_free;
                 for run in &changes.entries {
                     member.exceptions.insert(run.old, run.new, run.count);
@@ -150,6 +148,7 @@ impl Member {
         let data = self.entries.iter().map(|run| run.new + run.count).max();
         let areas = match self.header {
             Header::Missing => 0,
+            _ if !self.is_valid() => 0,
             _ => geometry.area_chunk(self.entries.count() / geometry.per_area) + 1,
         };
         let needed = data.unwrap_or(0).max(areas);

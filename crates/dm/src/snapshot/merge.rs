@@ -116,6 +116,12 @@ impl Merge {
         self.blocked == 0
     }
 
+    /// It is known which entries are cleared.
+    pub(super) fn is_mended(&mut self) {
+        assert!(self.is_resting() && !self.failed, "it waits for that");
+        self.uncertain = None;
+    }
+
     /// After a failure it may be tried again.
     pub(super) fn forgive(&mut self) {
         self.failed = false;
@@ -269,6 +275,23 @@ impl Origin {
         self.ask(leg, Sub::Merge, request, steps);
     }
 
+    /// It cannot be made durable which entries there are: none can be relied on.
+    pub(super) fn merge_not_mended(&mut self, error: &Error, steps: &mut Steps) {
+        let all = Range::new(0, self.shape.size);
+        let merge = self.merge_mut();
+        assert!(merge.is_resting(), "it waits for that");
+        merge.uncertain = Some(all);
+        self.fail_merge(error, steps);
+    }
+
+    fn fail_merge(&mut self, error: &Error, steps: &mut Steps) {
+        let merge = self.merge_mut();
+        merge.failed = true;
+        let place = merge.member;
+        let (id, why) = (self.member(place).config.id, error.to_string());
+        steps.push(Step::Notice(Notice::MergeFailed { id, why }));
+    }
+
     /// A step is over; who waited for it looks again.
     fn end_merge_step(&mut self, result: block::Result<u64>, now: Duration, steps: &mut Steps) {
         let rate = self.merge_rate;
@@ -284,13 +307,7 @@ impl Origin {
                 let pause = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
                 self.merge_due = self.merge_due.max(now).saturating_add(pause);
             }
-            Err(error) => {
-                merge.failed = true;
-                let place = merge.member;
-                let member = self.member(place);
-                let (id, why) = (member.config.id, error.to_string());
-                steps.push(Step::Notice(Notice::MergeFailed { id, why }));
-            }
+            Err(error) => self.fail_merge(&error, steps),
         }
         for request in waiters {
             self.release(Waiter::Request(request), None);

@@ -40,11 +40,11 @@
 //!
 //! `config.rs` says what an origin is made of, `control.rs` what it is told and tells; `state.rs`
 //! is the machine, `reload.rs` its faces and how it becomes another one; `requests.rs` serves,
-//! `places.rs` says from where, `copies.rs` copies, `commit.rs` makes it durable, `invalid.rs` ends
-//! snapshots, `merge.rs` merges them; `member.rs`, `exceptions.rs`, `entries.rs`, `operation.rs`,
-//! `slab.rs` and `limits.rs` are what they know. `store.rs` reads the format (the kernel's
-//! `dm-snap-persistent.c`); `view.rs` makes a layout of a snapshot that nobody writes, nor its
-//! origin.
+//! `places.rs` says from where, `copies.rs` copies, `commit.rs` makes it durable, `mend.rs` what
+//! was read at the start, `invalid.rs` ends snapshots, `merge.rs` merges them; `member.rs`,
+//! `exceptions.rs`, `entries.rs`, `operation.rs`, `slab.rs` and `limits.rs` are what they know.
+//! `store.rs` reads the format (the kernel's `dm-snap-persistent.c`); `view.rs` makes a layout of a
+//! snapshot that nobody writes, nor its origin.
 
 mod commit;
 mod config;
@@ -56,6 +56,7 @@ pub mod explore;
 mod invalid;
 mod limits;
 mod member;
+mod mend;
 mod merge;
 mod operation;
 mod places;

@@ -27,7 +27,7 @@ impl Origin {
             return steps.push(Step::Done(request.complete(Ok(()))));
         }
         let id = self.requests.insert(Serving::new(port, request));
-        self.ready.push_back(Waiter::Request(id));
+        self.wait_for_doubts(Waiter::Request(id));
     }
 
     /// Goes on with a request that waits for nothing.

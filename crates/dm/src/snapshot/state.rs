@@ -36,6 +36,8 @@ pub struct Origin {
     pub(super) reads: Tracked,
     /// Writes to the origin that go to the store of what is merged.
     pub(super) kept_writes: Tracked,
+    /// Requests that came before what stores were read as is durable.
+    pub(super) early: Vec<Waiter>,
     /// Who goes on in this event.
     pub(super) ready: VecDeque<Waiter>,
     pub(super) merge: Option<Merge>,
@@ -62,6 +64,8 @@ pub(super) struct Shape {
 enum Phase {
     /// It was not started.
     New,
+    /// What its stores were read as becomes durable.
+    Starting,
     Running,
     /// All that goes on ends, and then this is said.
     Ending(Last),
@@ -100,6 +104,7 @@ impl Origin {
             subs: Slab::default(),
             reads: Tracked::default(),
             kept_writes: Tracked::default(),
+            early: Vec::new(),
             ready: VecDeque::new(),
             merge: None,
             merge_rate: None,
@@ -181,8 +186,12 @@ impl Origin {
             if !matches!(self.phase, Phase::Suspended | Phase::Stopped) {
                 self.pump_commits(steps);
             }
-            if self.phase == Phase::Running {
-                self.pump_merge(now, steps);
+            if !self.is_doubting() {
+                self.admit();
+                self.pump_started(steps);
+                if self.phase == Phase::Running {
+                    self.pump_merge(now, steps);
+                }
             }
             if self.ready.is_empty() {
                 break;
@@ -192,6 +201,13 @@ impl Origin {
         self.pump_ending(steps);
         if cfg!(debug_assertions) {
             self.check();
+        }
+    }
+
+    fn pump_started(&mut self, steps: &mut Steps) {
+        if self.phase == Phase::Starting {
+            self.phase = Phase::Running;
+            steps.push(Step::Started(Ok(())));
         }
     }
 
@@ -245,6 +261,8 @@ impl Origin {
             .filter(|member| member.config.merging);
         assert_eq!(merging.count(), usize::from(self.merge.is_some()));
         assert!(self.ready.is_empty(), "who may go on has gone on");
+        let is_early = self.early.is_empty() || self.is_doubting();
+        assert!(is_early, "who waits for doubts waits for some");
         for serving in self.requests.iter() {
             assert!(
                 serving.blocked > 0 || serving.out > 0,
@@ -303,8 +321,8 @@ impl Machine for Origin {
         match event {
             Event::Start => {
                 assert_eq!(self.phase, Phase::New, "it is started once");
-                self.phase = Phase::Running;
-                steps.push(Step::Started(Ok(())));
+                self.phase = Phase::Starting;
+                self.doubt_marks();
             }
             Event::Request { face, request } => {
                 assert_eq!(self.phase, Phase::Running, "requests come while it runs");
@@ -321,6 +339,7 @@ impl Machine for Origin {
             Event::Resume => {
                 self.phase = Phase::Running;
                 self.merge.iter_mut().for_each(Merge::forgive);
+                self.doubt_marks();
             }
             Event::Control { id, control } => {
                 self.obey(&control, now);

@@ -2,6 +2,7 @@
 
 mod at_home;
 mod hand;
+mod mend;
 mod merge;
 mod overflow;
 mod random;

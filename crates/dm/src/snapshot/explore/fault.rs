@@ -31,6 +31,8 @@ pub enum SeededFault {
     WriteBeforeEntry,
     /// An overflow is not told to the store before the origin is written.
     OverflowNotMarked,
+    /// What a killed process may have left in caches is not written once more.
+    CachedNotMended,
     /// A merge does not flush the origin before it clears entries.
     MergeNotFlushed,
     /// A merge clears entries before the origin is written.
@@ -70,6 +72,11 @@ impl SeededFault {
             Self::OverflowNotMarked,
             Subject::Snapshots,
         ),
+        (
+            "cached-not-mended",
+            Self::CachedNotMended,
+            Subject::Snapshots,
+        ),
         ("merge-not-flushed", Self::MergeNotFlushed, Subject::Merges),
         ("merge-not-awaited", Self::MergeNotAwaited, Subject::Merges),
         ("clear-not-durable", Self::ClearNotDurable, Subject::Merges),
@@ -88,7 +95,11 @@ impl SeededFault {
         let users = |count: &Cell<u32>| count.get() > 0;
         let merges = activity.merging.get().is_some();
         let is_merging = activity.merging.get() == Some(leg);
+        let starts = activity.starts.get();
         match (self, place) {
+            (Self::CachedNotMended, Place::Header | Place::Area(_)) if starts => {
+                (is_write || is_flush).then_some(Sabotage::Skipped)
+            }
             (Self::AreaNotDurable, Place::Area(_)) if is_write => Some(Sabotage::Volatile),
             (Self::ClearNotDurable, Place::Area(_)) if is_write && is_merging => {
                 Some(Sabotage::Volatile)
@@ -135,6 +146,8 @@ pub(super) struct Activity {
     pub(super) origin_flushes: Cell<u32>,
     pub(super) snapshot_writes: Cell<u32>,
     pub(super) snapshot_flushes: Cell<u32>,
+    /// Whether it is not said yet that all has started.
+    pub(super) starts: Cell<bool>,
     /// The leg with the store of what is being merged.
     pub(super) merging: Cell<Option<usize>>,
 }

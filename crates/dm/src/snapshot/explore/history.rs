@@ -35,10 +35,10 @@ pub(super) fn run(
     let mishaps: Vec<(usize, Mishap)> = (0..count)
         .map(|_| (random.index(steps), Mishap::chosen(random, is_ill)))
         .collect();
-    let killed_at = random.chance(1, 4).then(|| random.index(steps));
+    let is_killed = random.chance(1, 2);
     for step in 0..steps {
         let fails = run.world.failed.contains(&true) || run.world.disks.iter().any(Disk::is_gone);
-        if killed_at == Some(step) && !fails {
+        if is_killed && !fails && random.chance(1, 20) {
             run = killed(run, random)?;
             run.settle_start(random)?;
             seen.count("processes killed", 1);

@@ -68,6 +68,7 @@ impl Run {
         oracle.restarted();
         let activity = Rc::new(Activity::default());
         activity.merging.set(oracle.merging_leg());
+        activity.starts.set(true);
         let mut sizes: Vec<u64> = disks.iter().map(|disk| disk.info().size).collect();
         sizes[0] = oracle.origin_size();
         for (slot, taken) in oracle.snapshots.iter().enumerate() {
@@ -105,6 +106,7 @@ impl Run {
                 return Err("it does not start".into());
             }
         }
+        self.activity.starts.set(false);
         match self.world.started.as_ref().expect("it was waited for") {
             Ok(()) => self.look(),
             Err(error) => Err(format!("it does not start: {error}")),

@@ -53,10 +53,15 @@ pub(super) fn first(sector: u64) -> u8 {
 }
 
 /// The same disk with another size.
-pub(super) fn resized(disk: &Disk, size: u64) -> Disk {
-    let old = disk.content();
+pub(super) fn resized(before: &Disk, size: u64) -> Disk {
+    let old = before.content();
     let mut image = Image::from_bytes(&vec![0xee; size as usize]);
     image.write(0, &old.bytes(Range::new(0, old.size().min(size))));
+    disk(image)
+}
+
+/// A disk that holds `image`.
+pub(super) fn disk(image: Image) -> Disk {
     Disk::new("disk", image, 512, Faults::default(), 0)
 }
 
@@ -64,7 +69,7 @@ pub(super) fn resized(disk: &Disk, size: u64) -> Disk {
 pub(super) fn new_store(size: u64) -> Disk {
     let mut image = Image::from_bytes(&vec![0xee; size as usize]);
     image.zero(Range::new(0, 512));
-    Disk::new("disk", image, 512, Faults::default(), 0)
+    disk(image)
 }
 
 pub(super) struct Hand {
@@ -77,6 +82,7 @@ pub(super) struct Hand {
     pub(super) disks: Vec<Disk>,
     pub(super) now: Duration,
     pub(super) timers: Vec<(Duration, u64)>,
+    pub(super) has_started: bool,
     /// Whether it said that it has ended since it was told to.
     pub(super) has_ended: bool,
     tag: u64,
@@ -100,8 +106,13 @@ impl Hand {
 
     /// On disks that hold `images`.
     pub(super) fn on(config: OriginConfig, images: Vec<Image>) -> Self {
-        let disk = |image| Disk::new("disk", image, 512, Faults::default(), 0);
-        let disks: Vec<Disk> = images.into_iter().map(disk).collect();
+        let mut hand = Self::start(config, images.into_iter().map(disk).collect());
+        hand.settle_start();
+        hand
+    }
+
+    /// On these disks, which have not answered anything yet.
+    pub(super) fn start(config: OriginConfig, disks: Vec<Disk>) -> Self {
         let infos: Vec<_> = disks.iter().map(|disk| disk.info().clone()).collect();
         let mut hand = Self {
             origin: Origin::new(config, &infos).expect("is good"),
@@ -112,11 +123,19 @@ impl Hand {
             disks,
             now: Duration::ZERO,
             timers: Vec::new(),
+            has_started: false,
             has_ended: false,
             tag: 0,
         };
         hand.tell(Event::Start);
         hand
+    }
+
+    /// Waits until requests may come.
+    pub(super) fn settle_start(&mut self) {
+        while !self.has_started {
+            self.answer(0);
+        }
     }
 
     pub(super) fn tell(&mut self, event: Event) {
@@ -128,7 +147,11 @@ impl Hand {
                 Step::Timer { at, key } => self.timers.push((at, key)),
                 Step::Notice(notice) => self.notices.push(notice),
                 Step::Suspended | Step::Stopped => self.has_ended = true,
-                Step::Started(_) | Step::Obeyed { .. } => {}
+                Step::Started(result) => {
+                    result.expect("it starts");
+                    self.has_started = true;
+                }
+                Step::Obeyed { .. } => {}
             }
         }
     }

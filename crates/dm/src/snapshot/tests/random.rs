@@ -1,10 +1,10 @@
 //! Long histories beside a naive model: requests to all faces, snapshots that come, go and are
 //! merged, restarts, full stores, failing disks, and power cuts.
 
-use block::sim::{Image, Random};
-use block::{Kind, Range};
+use block::sim::{Disk, Image, Random};
+use block::{Durability, Kind, Range};
 
-use super::hand::{CHUNK, CHUNKS, Hand, SIZE, STORE, config, first, new_store, snapshot};
+use super::hand::{CHUNK, CHUNKS, Hand, SIZE, STORE, config, disk, first, new_store, snapshot};
 use crate::machine::Machine;
 use crate::snapshot::control::Event;
 use crate::snapshot::{Control, Notice, OriginConfig, Overflow, SnapshotState, Stored, read_store};
@@ -24,6 +24,7 @@ type Write = (usize, std::ops::Range<usize>, u8);
 #[derive(Debug, Default)]
 struct Seen {
     cuts: u32,
+    kills: u32,
     restarts: u32,
     merged: u32,
     merge_failed: u32,
@@ -92,10 +93,10 @@ impl History {
         self.seen = seen;
         for _ in 0..10 + self.random.below(20) {
             let writes = self.ask();
-            if self.random.chance(1, 3) {
-                self.cut(&writes);
-            } else {
-                self.finish(&writes);
+            match self.random.below(9) {
+                0..3 => self.cut(&writes),
+                3 | 4 => self.kill(writes),
+                _ => self.finish(&writes),
             }
             self.check();
             self.change();
@@ -234,10 +235,39 @@ impl History {
                 hand.disks[leg].begin(request);
             }
         }
-        let images = hand.disks.iter().map(|disk| disk.cut(random)).collect();
-        self.start(images);
+        let images = hand.disks.iter().map(|disk| disk.cut(random));
+        let disks = images.map(disk).collect();
+        self.start(disks);
         self.adopt(writes);
         self.finish(&[]);
+    }
+
+    /// The process is killed: some of what was asked is not done, or done in a cache only. What is
+    /// done next is cut.
+    fn kill(&mut self, mut writes: Vec<(u64, Write)>) {
+        self.seen.kills += 1;
+        self.reads.clear();
+        let (hand, random) = (&mut self.hand, &mut self.random);
+        for (leg, mut request) in std::mem::take(&mut hand.asked) {
+            match random.below(4) {
+                0 => continue,
+                1 => {}
+                _ => request.durability = Durability::Volatile,
+            }
+            let ticket = hand.disks[leg].begin(request);
+            hand.disks[leg].finish(ticket);
+        }
+        // What is seen may be lost: what was there before comes back.
+        for (tag, (face, sectors, _)) in writes.clone() {
+            let model = self.faces[face].as_ref().expect("it was asked");
+            let old = sectors.map(|sector| (tag, (face, sector..sector + 1, model[sector])));
+            writes.extend(old);
+        }
+        let disks = std::mem::take(&mut self.hand.disks);
+        self.start(disks);
+        self.adopt(&writes);
+        writes.extend(self.ask());
+        self.cut(&writes);
     }
 
     /// Takes what is there for what is there, if it is what was there or was being written.
@@ -267,7 +297,8 @@ impl History {
     }
 
     /// Begins again with what is on the disks.
-    fn start(&mut self, images: Vec<Image>) {
+    fn start(&mut self, disks: Vec<Disk>) {
+        let images = contents(&disks);
         let mut config = self.hand.origin.config();
         for (place, snapshot) in config.snapshots.iter_mut().enumerate() {
             let Some(snapshot) = snapshot else {
@@ -296,7 +327,8 @@ impl History {
                 self.seen.revived += 1;
             }
         }
-        self.hand = Hand::on(config, images);
+        self.hand = Hand::start(config, disks);
+        self.hand.settle_start();
         self.limit();
     }
 
@@ -305,7 +337,8 @@ impl History {
         self.hand.tell(Event::Stop);
         self.hand.settle();
         assert!(self.hand.has_ended, "it has stopped");
-        self.start(contents(&self.hand));
+        let images = contents(&self.hand.disks);
+        self.start(images.into_iter().map(disk).collect());
     }
 
     /// Something else than a request.
@@ -395,7 +428,7 @@ impl History {
             let Some(wanted) = &self.faces[face] else {
                 continue;
             };
-            let seen = through(&contents(&self.hand), snapshot.store, self.seed);
+            let seen = through(&contents(&self.hand.disks), snapshot.store, self.seed);
             assert_eq!(
                 &seen, wanted,
                 "seed {}: what is stored of {face}",
@@ -428,11 +461,8 @@ fn answer(hand: &mut Hand, random: &mut Random, is_faulty: bool) {
     }
 }
 
-fn contents(hand: &Hand) -> Vec<Image> {
-    hand.disks
-        .iter()
-        .map(|disk| disk.content().clone())
-        .collect()
+fn contents(disks: &[Disk]) -> Vec<Image> {
+    disks.iter().map(|disk| disk.content().clone()).collect()
 }
 
 fn stored(image: &Image, seed: u64) -> Stored {
@@ -475,7 +505,7 @@ fn histories_are_like_a_plain_model() {
         seen = History::new(seed).run(seen);
     }
     println!("{seen:?}");
-    assert!(seen.cuts > 0 && seen.restarts > 0);
+    assert!(seen.cuts > 0 && seen.kills > 0 && seen.restarts > 0);
     assert!(seen.merged > 0 && seen.merge_failed > 0);
     assert!(seen.without_room > 0 && seen.invalid > 0);
     assert!(seen.unmarked > 0 && seen.revived > 0);
