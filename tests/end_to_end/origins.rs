@@ -1,7 +1,9 @@
 //! Origins and snapshots that are written while they are served, and changed meanwhile.
 
+use std::time::{Duration, Instant};
+
 use block::{BlockingDevice, Range};
-use tests::{Golden, Tool, sha256};
+use tests::{Golden, LIMIT, Tool, sha256};
 
 use crate::owner::{Served, World};
 
@@ -119,4 +121,67 @@ fn served_bytes(served: &Served, volume: &str) -> block::Result<Vec<u8>> {
     let device = served.device(volume);
     let mut client = BlockingDevice::open(&device)?;
     client.read(Range::new(0, 4096))
+}
+
+/// Waits until a snapshot is merged and gone.
+fn wait_for_the_end(world: &World, snapshot: &str) {
+    let end = Instant::now() + LIMIT;
+    let is_there = || world.ashlar().args(["lvs", snapshot]).run().code == Some(0);
+    while is_there() {
+        assert!(Instant::now() < end, "{snapshot} is merged at last");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn snapshots_are_merged_into_their_origin() {
+    // Proves: merged while it is served, an origin holds at once what its snapshot held, takes
+    // writes meanwhile, and in the end the snapshot is gone and its neighbour is what it was; told
+    // to merge while nobody serves it, it is read as what it will be, merged when it is served
+    // next, through kills in the middle, and stock finds nothing wrong.
+    let world = World::new();
+    let golden = |name: &str| Golden::volume(name).sha256;
+    let served = world.serve("s", &["vg0/origin"]);
+    let device = served.device("vg0/origin");
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    client.write_at(&[3; 8192], MIB).expect("is written");
+    let merge = world.ashlar().args(["lvconvert", "--merge", "vg0/snap1"]);
+    let said = merge.succeed().text();
+    assert!(
+        said.contains("Merging of volume vg0/snap1 started."),
+        "{said}"
+    );
+    let range = Range::new(0, Golden::volume("origin").size);
+    let bytes = client.read(range).expect("is read");
+    assert_eq!(sha256(&bytes), golden("snap1"));
+    client.write_at(&[4; 512], 2 * MIB).expect("is written");
+    wait_for_the_end(&world, "vg0/snap1");
+    drop((client, device));
+    served.daemon.stop();
+    let mut wanted = bytes;
+    wanted[2 * MIB as usize..][..512].fill(4);
+    assert!(
+        world.cat("vg0/origin") == wanted,
+        "what was written is there"
+    );
+    assert_eq!(sha256(&world.cat("vg0/snap2")), golden("snap2"));
+
+    let merge = world.ashlar().args(["lvconvert", "--merge", "vg0/snap2"]);
+    let said = merge.succeed().text();
+    assert!(said.contains("on next activation of vg0/origin."), "{said}");
+    assert_eq!(sha256(&world.cat("vg0/origin")), golden("snap2"));
+    for _ in 0..3 {
+        let mut served = world.serve("s", &["vg0/origin"]);
+        served.daemon.kill();
+        assert_eq!(sha256(&world.cat("vg0/origin")), golden("snap2"));
+    }
+    let served = world.serve("s", &["vg0/origin"]);
+    wait_for_the_end(&world, "vg0/snap2");
+    served.daemon.stop();
+    assert_eq!(sha256(&world.cat("vg0/origin")), golden("snap2"));
+    let left = world
+        .ashlar()
+        .args(["lvs", "-a", "--noheadings", "-o", "name"]);
+    let left = left.arg("vg0").succeed().text();
+    assert!(!left.contains("snap"), "{left}");
 }

@@ -3,16 +3,18 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use ashlar::activate::{self, Activator};
+use ashlar::activate::{self, Activator, MissingPolicy};
 use ashlar::apply::{Disks, HostDisks};
 use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
+use ashlar::live::LiveGroup;
 use ashlar::scan::{Options, Scan};
 use dm::volume::{Access, Volume};
 use lvm2::Bytes;
 use lvm2::model::{Area, LvId, Segment};
 use lvm2::plan::pieces;
-use tests::{Scratch, Tool, ashlar};
+use tests::{LIMIT, Scratch, Tool, ashlar};
 
 /// A group on images, and where it is.
 pub(super) struct Group {
@@ -116,6 +118,24 @@ impl Group {
         let activated = activator.activate(found, id, options);
         let activated = activated.unwrap_or_else(|error| panic!("{volume}: {error}"));
         act(&activated.volume);
+    }
+
+    /// Serves an origin until a snapshot is merged into it and gone.
+    pub(super) fn merge(&self, origin: &str, snapshot: &str) {
+        let group = LiveGroup::take(&self.host, &self.disks(), self.name).expect("is free");
+        let used = group.open(origin, MissingPolicy::default());
+        let used = used.expect("is opened");
+        let end = Instant::now() + LIMIT;
+        let is_there = || {
+            let scan = self.scan();
+            let found = scan.find_group(self.name).expect("the group");
+            found.model.lv_by_name(snapshot).is_some()
+        };
+        while is_there() {
+            assert!(Instant::now() < end, "{snapshot} is merged at last");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        used.close().expect("ends");
     }
 
     fn scan(&self) -> Scan {

@@ -104,7 +104,8 @@ fn snapshots_of_the_kernel_are_read() {
     // that overflowed is told, and its origin is whole; an origin whose merge was cut off in the
     // middle, or has not begun, is read as what it will be. Snapshots that we made, of a new store
     // and of a volume that held something, keep for the kernel what their origins held; those that
-    // we wrote are for the kernel what they are for us, and it goes on with them.
+    // we wrote are for the kernel what they are for us, and it goes on with them. We end the merges
+    // that it began.
     let scratch = Scratch::new("kernel-snapshots");
     let group = Group::create("made", images(&scratch, "made", 3, 48));
     for (name, mib, options) in VOLUMES {
@@ -143,6 +144,11 @@ fn snapshots_of_the_kernel_are_read() {
     assert_eq!(read("back"), held("back1"), "{outcome}");
     assert_eq!(read("soon"), held("soon1"), "{outcome}");
     group.refuse("back1");
+    // What the kernel had begun, and what it was told of, goes on with us.
+    for (origin, snapshot) in [("back", "back1"), ("soon", "soon1")] {
+        group.merge(origin, snapshot);
+        assert_eq!(read(origin), held(snapshot), "{outcome}");
+    }
     let taken = sha256(&pattern("ours", 8 * MIB));
     assert_eq!(held("ours1"), taken, "{outcome}");
     assert_ne!(held("ours"), taken, "the origin was written");

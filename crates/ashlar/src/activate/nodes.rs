@@ -76,8 +76,9 @@ pub(crate) enum Running {
     },
 }
 
-/// Names of snapshots, which come while their origin runs.
-pub(crate) type Names = Arc<Mutex<HashMap<u64, String>>>;
+/// Which snapshots there are, and their names, by their identities. They come while their origin
+/// runs.
+pub(crate) type Names = Arc<Mutex<HashMap<u64, (Uuid, String)>>>;
 
 /// What one becomes.
 pub(super) enum Change {

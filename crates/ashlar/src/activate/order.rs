@@ -25,6 +25,10 @@ pub(crate) trait MetadataUpdater: Send + Sync {
     /// Begins to write it down.
     fn persist(self: Arc<Self>, wanted: Wanted, mirror: Controller<Mirror>);
 
+    /// All that the snapshot with this store, called `name`, kept is in its origin: it is to be
+    /// taken away. Must not wait.
+    fn merged(self: Arc<Self>, store: Uuid, name: String);
+
     /// Something happened that people should know of. Must not wait.
     fn warn(self: Arc<Self>, text: String);
 }

@@ -94,7 +94,7 @@ impl Builder<'_> {
         if let Known::Suspended(node) = known
             && let Running::Origin { home, names, .. } = &node.machine
         {
-            learn(names, &config);
+            learn(names, &config, &slots);
             let names = Arc::clone(names);
             let change = prepare(&name, home, config, legs)?;
             let home = change.home().clone();
@@ -110,7 +110,7 @@ impl Builder<'_> {
             return Ok(node);
         }
         let names = Names::default();
-        learn(&names, &config);
+        learn(&names, &config, &slots);
         let handler = handler(self.updater.clone(), &name, Arc::clone(&names));
         let infos: Vec<_> = legs.iter().map(|leg| leg.info()).collect();
         let home = Origin::new(config, &infos).and_then(|machine| {
@@ -171,7 +171,7 @@ impl Builder<'_> {
                 chunk: snapshot.chunk_size.to_bytes().map_or(0, |bytes| bytes.0),
                 stored,
                 access: Access::ReadWrite,
-                merging: false,
+                merging: snapshot.state == lvm2::model::SnapshotState::Merging,
                 overflow: Overflow::FailWrite,
                 notify_at: Some(store_size / 100 * WARN_AT),
             };
@@ -296,9 +296,13 @@ pub(super) fn require_whole(group: &FoundVg, lv: LvId, standing_on: &[Node]) -> 
 }
 
 /// Takes note of what the snapshots of an origin are called.
-fn learn(names: &Names, config: &OriginConfig) {
+fn learn(names: &Names, config: &OriginConfig, slots: &[Option<Uuid>]) {
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
-    names.extend(config.snapshots().map(|one| (one.id, one.name.clone())));
+    for (snapshot, uuid) in config.snapshots.iter().zip(slots) {
+        if let (Some(snapshot), Some(uuid)) = (snapshot, uuid) {
+            names.insert(snapshot.id, (*uuid, snapshot.name.clone()));
+        }
+    }
 }
 
 /// What hears the notices of an origin: people are told.
@@ -310,10 +314,11 @@ fn handler(
     let origin = origin.to_owned();
     Box::new(move |notice, _| {
         let Some(updater) = &updater else { return };
-        let name = |id: u64| {
+        let known = |id: u64| {
             let names = names.lock().unwrap_or_else(PoisonError::into_inner);
             names.get(&id).cloned().expect("it was told of before")
         };
+        let name = |id: u64| known(id).1;
         let text = match notice {
             Notice::Filled { id } => format!(
                 "WARNING: snapshot {0} is {WARN_AT}% full: when it is full it is lost, and \
@@ -325,7 +330,10 @@ fn handler(
                  unharmed; remove {0} (lvremove {0})",
                 name(id)
             ),
-            Notice::Merged { id } => format!("{} is merged into {origin}.", name(id)),
+            Notice::Merged { id } => {
+                let (snapshot, name) = known(id);
+                return Arc::clone(updater).merged(snapshot, name);
+            }
             Notice::MergeFailed { id, why } => {
                 format!("WARNING: {} is not merged into {origin}: {why}", name(id))
             }

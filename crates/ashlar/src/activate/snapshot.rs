@@ -72,8 +72,8 @@ impl Activator<'_> {
         if through.is_some_and(|merging| merging.cow != lv) {
             let what = format!(
                 "{origin_name} is seen through the snapshot that is being merged into it, so that \
-                 the store of {}/{} does not tell where they differ; activate {origin_name} with \
-                 LVM2, which ends the merge",
+                 the store of {}/{} does not tell where they differ; serve {origin_name}, which \
+                 ends the merge",
                 group.name,
                 model.lv(lv).name()
             );

@@ -240,6 +240,7 @@ impl Case {
             case(&[b], C::LvJoin("vg0", "a", "b")),
             case(&[taken], C::LvSplitSnapshot("vg0", "t")),
             case(&[taken], C::LvMerge("vg0", "t")),
+            case(&[taken, C::LvMerge("vg0", "t")], C::LvEndMerge("vg0", "t")),
             case(&[taken], C::LvRemove("vg0", "t")),
             case(&[taken], C::LvRename("vg0", "a", "c")),
             case(&[taken], C::LvResize("vg0", "t", 4, ResizeTo::Larger)),

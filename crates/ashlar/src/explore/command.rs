@@ -78,6 +78,7 @@ pub(super) enum Command {
     LvJoin(Name, Name, Name),
     LvSplitSnapshot(Name, Name),
     LvMerge(Name, Name),
+    LvEndMerge(Name, Name),
 }
 
 /// What a new volume is made of.
@@ -270,6 +271,7 @@ impl Command {
             | Self::LvJoin(name, ..)
             | Self::LvSplitSnapshot(name, _)
             | Self::LvMerge(name, _)
+            | Self::LvEndMerge(name, _)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -329,6 +331,7 @@ impl Command {
             Self::LvJoin(..) => "lvconvert --snapshot",
             Self::LvSplitSnapshot(..) => "lvconvert --splitsnapshot",
             Self::LvMerge(..) => "lvconvert --merge",
+            Self::LvEndMerge(..) => "the end of a merge",
         }
     }
 }

@@ -14,11 +14,11 @@ use lvm2::plan::group::{
 };
 use lvm2::plan::initialise::{AreaCount, NewPv};
 use lvm2::plan::logical::{
-    Along, CHUNK_SIZE_DEFAULT, Conversion, ImageStates, Initial, Join, MirrorOptions, MirrorState,
-    NewKind, NewSnapshot, NewVolume, Resize, Split, StoreHead, Stripes, change_volume,
-    convert_mirrors, create_snapshot, create_volume, join_snapshot, order_images, remove_volumes,
-    rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror, split_snapshot,
-    start_merge,
+    Along, CHUNK_SIZE_DEFAULT, Conversion, ImageStates, Initial, Join, MergeStart, MirrorOptions,
+    MirrorState, NewKind, NewSnapshot, NewVolume, Resize, Split, StoreHead, Stripes, change_volume,
+    convert_mirrors, create_snapshot, create_volume, end_merge, join_snapshot, order_images,
+    remove_volumes, rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
+    split_snapshot, start_merge,
 };
 use lvm2::plan::physical::{PvSize, change_pv, pack_pv, resize_pv, shorten_pv};
 use lvm2::plan::size::{ResizeTo, SizeArgument};
@@ -241,7 +241,11 @@ impl Command {
                 join_snapshot(vg, &join, author)
             }
             Self::LvSplitSnapshot(_, name) => split_snapshot(vg, name, author),
-            Self::LvMerge(_, name) => start_merge(vg, name, author),
+            Self::LvMerge(_, name) => start_merge(vg, name, MergeStart::Later, author),
+            Self::LvEndMerge(_, name) => {
+                let store = vg.lv(vg.lv_by_name(name).expect("it is there")).uuid;
+                end_merge(vg, &store, author)
+            }
             _ => return None,
         })
     }

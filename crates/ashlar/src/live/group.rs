@@ -122,6 +122,11 @@ impl LiveGroup {
         Ok(Self { shared })
     }
 
+    /// The group that is shared like this.
+    pub(super) fn of(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
     /// From now on `warn` is told of copies that mirrors lose.
     pub fn warn_with(&self, warn: Box<Warn>) {
         let mut told = self

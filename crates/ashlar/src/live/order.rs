@@ -18,11 +18,11 @@ use std::time::Instant;
 
 use dm::home::Controller;
 use dm::mirror::{Control, Mirror};
-use lvm2::plan::logical::{has_first_image, order_images};
+use lvm2::plan::logical::{end_merge, has_first_image, order_images};
 use lvm2::plan::pieces;
 use lvm2::{Bytes, Uuid};
 
-use super::group::{Shared, TURN_MAX, TURN_RETRY};
+use super::group::{LiveGroup, Shared, TURN_MAX, TURN_RETRY};
 use crate::activate::{MetadataUpdater, Wanted};
 use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
 use crate::host::Host;
@@ -31,6 +31,7 @@ use crate::{Error, Kind, Result};
 
 /// The words that a version's text has for who made it.
 const COMMAND: &str = "a mirror lost a copy";
+const MERGED: &str = "a snapshot was merged";
 
 /// Keeps the order of the copies of a live group's mirrors.
 pub(super) struct GroupUpdater {
@@ -58,16 +59,30 @@ impl MetadataUpdater for GroupUpdater {
         }
     }
 
+    fn merged(self: Arc<Self>, store: Uuid, name: String) {
+        let thread = std::thread::Builder::new().name("merge".to_owned());
+        // Without a thread the snapshot stays: whoever uses its origin next takes it away.
+        let _ = thread.spawn(move || {
+            let Some(shared) = self.shared.upgrade() else {
+                return;
+            };
+            let done = self.end_merge(&LiveGroup::of(shared), store);
+            self.tell(&match done {
+                Ok(()) => format!("{name} is merged into its origin, and gone."),
+                Err(error) => format!(
+                    "WARNING: {name} is merged into its origin, and cannot be taken away, which \
+                     is tried again when that is used next: {}",
+                    one_line(&error)
+                ),
+            });
+        });
+    }
+
     fn warn(self: Arc<Self>, text: String) {
         // Nobody waits until somebody has read it. Without a thread nobody is told.
         let thread = std::thread::Builder::new().name("warning".to_owned());
         let _ = thread.spawn(move || {
-            if let Some(shared) = self.shared.upgrade() {
-                let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(tell) = &*told {
-                    tell(&text);
-                }
-            }
+            self.tell(&text);
         });
     }
 }
@@ -103,22 +118,50 @@ impl GroupUpdater {
             // What it cannot find out now, the next change does.
             let _ = owner.refresh();
         }
-        let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tell) = &*told {
-            tell(&match done {
-                Ok(()) => format!(
-                    "WARNING: {} goes on without a copy that was lost; it is written down as \
-                     outdated.",
-                    wanted.name
-                ),
-                Err(error) => format!(
-                    "WARNING: {} takes no more writes: it lost a copy, and that cannot be written \
-                     down: {}",
-                    wanted.name,
-                    one_line(&error)
-                ),
-            });
+        self.tell(&match done {
+            Ok(()) => format!(
+                "WARNING: {} goes on without a copy that was lost; it is written down as outdated.",
+                wanted.name
+            ),
+            Err(error) => format!(
+                "WARNING: {} takes no more writes: it lost a copy, and that cannot be written \
+                 down: {}",
+                wanted.name,
+                one_line(&error)
+            ),
+        });
+    }
+
+    /// Tells whoever wants to hear what happens by itself.
+    fn tell(&self, text: &str) {
+        if let Some(shared) = self.shared.upgrade() {
+            let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(tell) = &*told {
+                tell(text);
+            }
         }
+    }
+
+    /// Takes a snapshot away whose origin has all that it kept, as a command would: its origin gets
+    /// a table without it.
+    fn end_merge(&self, group: &LiveGroup, store: Uuid) -> Result<()> {
+        let request = Request {
+            groups: vec![self.owned.uuid().to_string()],
+            ownership: Ownership::Ours(self.owned.clone()),
+            command: MERGED.to_owned(),
+            ..Request::default()
+        };
+        let mut hooks = group.hooks()?;
+        let mut prompt = Quiet::yes();
+        let mut session = Session::new(&self.host, &self.disks, &mut prompt);
+        session.hooks = Some(&mut hooks);
+        let changed = session.change(&request, &mut |scan, author| {
+            let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
+            Ok(end_merge(&group.model, &store, author)?.into())
+        });
+        drop(session);
+        let finished = hooks.finish();
+        changed.and(finished)
     }
 
     fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {

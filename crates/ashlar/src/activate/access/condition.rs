@@ -123,7 +123,7 @@ conditions! {
     /// An origin into which a snapshot is being merged.
     MergingOrigin: "used as `origin` of a snapshot with `merging_store`",
         Served("what the snapshot's store still holds, else its own bytes"),
-        Refused("a snapshot is being merged into it: activate it with LVM2, which ends that");
+        Served("the same, while the rest of the store is copied back");
     /// The origin of a thin snapshot that is being merged.
     ThinMergeTarget: "used as `merge` by a thin volume",
         Refused("a thin snapshot is being merged into it, and replaces it: activate it with LVM2, \
@@ -136,8 +136,8 @@ conditions! {
         Served("its store");
     /// The store of a snapshot that is being merged.
     MergingCow: "used as `merging_store`",
-        Refused("it is a snapshot that is being merged into its origin: activate the origin with \
-        LVM2, which ends that"), UNREAD;
+        Refused("it is a snapshot that is being merged into its origin: serve the origin, which \
+        ends that"), UNREAD;
     /// What a thin volume shows where it holds nothing.
     ExternalOrigin: "used as `external_origin` of a thin volume", WHOLE,
         Refused("thin volumes show it where they hold nothing themselves");

@@ -146,7 +146,7 @@ fn changes_content(condition: Condition) -> bool {
     );
     let is_locked = matches!(
         condition,
-        Condition::Locked | Condition::PvmoveFlag | Condition::Move | Condition::MergingOrigin
+        Condition::Locked | Condition::PvmoveFlag | Condition::Move
     );
     !is_use && (rule.read.kind().is_some() || is_locked)
 }

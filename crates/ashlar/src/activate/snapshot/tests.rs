@@ -95,8 +95,8 @@ fn a_merging_origin_is_read() {
         access: dm::volume::Access::ReadWrite,
         missing: MissingPolicy::default(),
     };
-    let error = activate(&scan, "vg0/origin", writing).expect_err("is being merged");
-    assert!(error.to_string().contains("it can be read"), "{error}");
+    let error = activate(&scan, "vg0/origin", writing).expect_err("cannot be merged");
+    assert!(error.to_string().contains("cannot be merged"), "{error}");
 }
 
 /// A snapshot keeps its size where its origin has another one by now.

@@ -1,7 +1,11 @@
-//! `lvconvert` of snapshots: a store is split off, or a volume becomes one.
+//! `lvconvert` of snapshots: a store is split off, a volume becomes one, or a snapshot is merged.
 
+use ashlar::activate::Activator;
 use ashlar::apply::Question;
-use lvm2::plan::logical::{CHUNK_SIZE_DEFAULT, Join, StoreHead, join_snapshot, split_snapshot};
+use lvm2::model::Relations;
+use lvm2::plan::logical::{
+    CHUNK_SIZE_DEFAULT, Join, MergeStart, StoreHead, join_snapshot, split_snapshot, start_merge,
+};
 
 use super::arguments::{Choice, ZERO, choice, size};
 use super::lvcreate::SNAPSHOT;
@@ -16,6 +20,16 @@ pub(super) const SPLIT_SNAPSHOT: Flag = Flag::switch(
      it lies in the store. The snapshot is gone; -s -Z n brings it back as long as nobody has \
      written to the origin.",
 );
+
+/// `--merge`
+pub(super) const MERGE: Flag = Flag::switch(
+    "merge",
+    "Merge a snapshot back into its origin: the origin holds at once what the snapshot holds, and \
+     the store is copied back while the origin is served. Then the snapshot is gone. Where the \
+     origin is not served, the merge begins when it is.",
+);
+/// `--mergesnapshot`
+pub(super) const MERGE_SNAPSHOT: Flag = Flag::switch("mergesnapshot", "The same as --merge.");
 
 /// Whether a volume is to become the store of a snapshot.
 pub(super) fn joins(arguments: &Arguments) -> bool {
@@ -43,6 +57,57 @@ pub(super) fn split_off(work: &mut Work<'_>, volume: &LvName) -> Result<(), Erro
         let found = scan.find_group(&volume.vg)?;
         planned(split_snapshot(&found.model, &volume.lv, author))
     })?;
+    Ok(())
+}
+
+/// Snapshots go back into their origins.
+pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error> {
+    if volumes.is_empty() {
+        return Err(Error::usage("Please provide logical volume path."));
+    }
+    for volume in volumes {
+        let volume = single(volume)?;
+        let host = work.host().clone();
+        let served = work.served();
+        let owned = work.owned();
+        let request = work.request_of(&[&volume.vg]);
+        work.change(&request, |scan, author| {
+            let found = scan.find_group(&volume.vg)?;
+            let model = &found.model;
+            let store = model.lv_by_name(&volume.lv);
+            let relations = Relations::of(model);
+            let origin = store.and_then(|store| relations.snapshot_of_cow(model, store));
+            let runs = origin.is_some_and(|snapshot| {
+                let neighbours = relations.snapshots(model, snapshot.origin);
+                let mut all = neighbours.map(|one| one.cow).chain([snapshot.origin]);
+                all.any(|lv| served.contains(&model.lv(lv).uuid))
+            });
+            // One that holds nothing any more gives nothing back. An origin that runs knows that.
+            match (store, origin) {
+                (Some(_), Some(snapshot)) if owned == Some(found.uuid) && !runs => {
+                    let what = format!(
+                        "{}/{} is not merged while its group is served and its origin is not: \
+                         serve {}/{} as well, or stop that",
+                        volume.vg,
+                        volume.lv,
+                        volume.vg,
+                        model.lv(snapshot.origin).name()
+                    );
+                    return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
+                }
+                (Some(store), Some(_)) if !runs => {
+                    Activator::new(scan, &host).store_used(found, store)?;
+                }
+                _ => {}
+            }
+            let start = if runs {
+                MergeStart::Now
+            } else {
+                MergeStart::Later
+            };
+            planned(start_merge(model, &volume.lv, start, author))
+        })?;
+    }
     Ok(())
 }
 

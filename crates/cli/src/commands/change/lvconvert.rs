@@ -10,7 +10,9 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
-use super::convert_snapshot::{SPLIT_SNAPSHOT, join, joins, require_join, split_off};
+use super::convert_snapshot::{
+    MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, merge, require_join, split_off,
+};
 use super::limits::region_size;
 use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type, warn_of_type};
 use super::run::run;
@@ -66,8 +68,6 @@ const USE_POLICIES: Flag = Flag::switch(
 const UNSUPPORTED: &[Flag] = &[
     Flag::switch("trackchanges", "Not done yet: RAID."),
     Flag::switch("mergemirrors", "Not done yet: RAID."),
-    Flag::switch("merge", "Not done yet: merging snapshots, and RAID."),
-    Flag::switch("mergesnapshot", "Not done yet: merging snapshots."),
     Flag::switch("mergethin", "Not done yet: thin volumes."),
     Flag::value("replace", "PV", "Not done yet: RAID."),
     Flag::value("stripes", "Number", "Not done yet: RAID."),
@@ -88,14 +88,15 @@ const UNSUPPORTED: &[Flag] = &[
 pub(super) const COMMAND: Command = Command {
     name: "lvconvert",
     summary: "Turn a logical volume into a mirror or the store of a snapshot, and back",
-    operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE | --merge SNAPSHOT...",
     description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
         away: those on the devices that are named, else the last ones. New copies are made equal \
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
         what is in sync. --splitmirrors makes a copy a volume of its own.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
-        question. --splitsnapshot makes a volume of a snapshot's store.",
+        question. --splitsnapshot makes a volume of a snapshot's store. --merge gives an origin \
+        back what a snapshot of it holds.",
     flags: &[
         &[
             MIRRORS,
@@ -112,6 +113,8 @@ pub(super) const COMMAND: Command = Command {
             CHUNK_SIZE,
             ZERO,
             SPLIT_SNAPSHOT,
+            MERGE,
+            MERGE_SNAPSHOT,
             ALLOC,
             INTERVAL,
             BACKGROUND,
@@ -143,6 +146,10 @@ pub(super) const COMMAND: Command = Command {
         Example {
             line: "lvconvert --splitsnapshot vg0/monday",
             does: "ends a snapshot, and keeps its store",
+        },
+        Example {
+            line: "lvconvert --merge vg0/monday",
+            does: "makes the origin what it was when the snapshot was taken",
         },
     ],
     run,
@@ -182,6 +189,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     refuse(arguments, UNSUPPORTED)?;
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
     require_join(arguments)?;
+    if arguments.has(&MERGE) || arguments.has(&MERGE_SNAPSHOT) {
+        if is_split_off || joins(arguments) {
+            return Err(Error::usage("--merge takes snapshots, and nothing else."));
+        }
+        require_alone(arguments)?;
+        return merge(work, arguments.operands());
+    }
     if joins(arguments) && !is_split_off {
         require_alone(arguments)?;
         return join(arguments, work);

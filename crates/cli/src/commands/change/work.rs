@@ -328,6 +328,14 @@ impl<'a> Work<'a> {
         self.caller.ownership.is_of(group)
     }
 
+    /// The group that this process owns, if it does.
+    pub(super) fn owned(&self) -> Option<Uuid> {
+        match &self.caller.ownership {
+            Ownership::Ours(owned) => Some(owned.uuid()),
+            _ => None,
+        }
+    }
+
     /// The volumes that this process serves.
     pub(super) fn served(&self) -> Vec<Uuid> {
         let hooks = self.caller.hooks.as_ref();

@@ -38,7 +38,9 @@ pub(super) use repair::{repair_mirror, require_useful};
 pub use resize::{NewExtents, Resize, is_of_that_size, resize_volume};
 pub use snapshot::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot, require_chunk_size};
 pub use split::{Split, resync_mirror, split_mirror};
-pub use store::{Join, StoreHead, join_snapshot, split_snapshot, start_merge};
+pub use store::{
+    Join, MergeStart, StoreHead, end_merge, join_snapshot, split_snapshot, start_merge,
+};
 
 #[cfg(test)]
 mod tests;

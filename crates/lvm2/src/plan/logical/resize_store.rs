@@ -26,8 +26,8 @@ pub(super) fn require_no_merge(vg: &VolumeGroup, id: LvId) -> Result<()> {
     let mut snapshots = relations.snapshots(vg, id);
     if snapshots.any(|snapshot| snapshot.state == SnapshotState::Merging) {
         return Err(refused(format!(
-            "Can't resize logical volume {name}: a snapshot is being merged into it; activate it \
-             with LVM2, which ends that"
+            "Can't resize logical volume {name}: a snapshot is being merged into it; serve it, \
+             which ends that"
         )));
     }
     Ok(())

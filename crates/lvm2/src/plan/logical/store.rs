@@ -5,6 +5,7 @@
 //!     join     data, monday            ─>  snapshot0 over both; what monday held is lost
 //!     split    snapshot0 over both     ─>  data, monday: the changes, as they lie in the store
 //!     merge    cow_store = "monday"    ─>  merging_store = "monday"; data is seen through it
+//!     end      merging_store           ─>  data; what monday held is in it
 //! ```
 //!
 //! A store that was split off and joined again unzeroed is the snapshot that it was only as long as
@@ -18,6 +19,7 @@ use alloc::string::String;
 
 use super::create::prepare_contents;
 use super::options::Zeroing;
+use super::remove::{Along, remove};
 use super::snapshot::{hold, require_chunk_size, require_chunks, require_origin};
 use super::{NewVolume, Permission};
 use crate::model::{
@@ -27,7 +29,7 @@ use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
 use crate::plan::size::SizeArgument;
-use crate::{Result, Sectors};
+use crate::{Result, Sectors, Uuid};
 
 /// What `lvconvert --snapshot` was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -107,8 +109,22 @@ pub fn split_snapshot(vg: &VolumeGroup, name: &str, author: &mut Author<'_>) -> 
     draft.finish(author)
 }
 
-/// Lets a snapshot be merged into its origin by whoever runs that next.
-pub fn start_merge(vg: &VolumeGroup, name: &str, author: &mut Author<'_>) -> Result<Change> {
+/// When a merge begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeStart {
+    /// At once: its origin runs here.
+    Now,
+    /// When its origin is used next.
+    Later,
+}
+
+/// Lets a snapshot be merged into its origin by whoever runs that.
+pub fn start_merge(
+    vg: &VolumeGroup,
+    name: &str,
+    start: MergeStart,
+    author: &mut Author<'_>,
+) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
     let (_, holder, origin) = require_snapshot(vg, name)?;
     let full = |id: LvId| format!("{}/{}", vg.name, vg.lv(id).name());
@@ -144,10 +160,41 @@ pub fn start_merge(vg: &VolumeGroup, name: &str, author: &mut Author<'_>) -> Res
             snapshot.state = SnapshotState::Merging;
         }
     }
+    draft.note(match start {
+        MergeStart::Now => format!("Merging of volume {}/{name} started.", vg.name),
+        MergeStart::Later => format!(
+            "Merging of snapshot {}/{name} will occur on next activation of {origin_name}.",
+            vg.name
+        ),
+    });
+    draft.finish(author)
+}
+
+/// A snapshot, of which this is the store, is merged into its origin, all of it: it goes.
+///
+/// # Errors
+///
+/// It is not being merged, or not there.
+pub fn end_merge(vg: &VolumeGroup, store: &Uuid, author: &mut Author<'_>) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let lv = vg.lv_by_uuid(store);
+    let merging = lv.and_then(|lv| {
+        let relations = Relations::of(vg);
+        let snapshot = relations.snapshot_of_cow(vg, lv)?;
+        (snapshot.state == SnapshotState::Merging).then_some((lv, snapshot.origin))
+    });
+    let Some((lv, origin)) = merging else {
+        return Err(refused(format!(
+            "volume group {} has no snapshot {store} that is being merged",
+            vg.name
+        )));
+    };
     draft.note(format!(
-        "Merging of snapshot {}/{name} will occur on next activation of {origin_name}.",
-        vg.name
+        "Merge of snapshot into logical volume {}/{} has finished.",
+        vg.name,
+        vg.lv(origin).name()
     ));
+    remove(&mut draft, lv, Along::Nothing)?;
     draft.finish(author)
 }
 
@@ -161,8 +208,8 @@ fn require_snapshot(vg: &VolumeGroup, name: &str) -> Result<(LvId, LvId, LvId)> 
     };
     if snapshot.state == SnapshotState::Merging {
         return Err(refused(format!(
-            "Snapshot {}/{name} is being merged into its origin {}/{}: activate that with LVM2, \
-             which ends it",
+            "Snapshot {}/{name} is being merged into its origin {}/{}: serve that, which ends \
+             it",
             vg.name,
             vg.name,
             vg.lv(snapshot.origin).name()

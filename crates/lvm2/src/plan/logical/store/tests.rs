@@ -1,6 +1,6 @@
 //! Tests: stores that are joined, split off, resized, merged and removed.
 
-use super::{Join, StoreHead, join_snapshot, split_snapshot, start_merge};
+use super::{Join, MergeStart, StoreHead, end_merge, join_snapshot, split_snapshot, start_merge};
 use crate::model::samples::{golden, hidden_linear, linear, lv, read, text};
 use crate::model::{
     LvFlag, LvId, ReadAhead, Relations, SegmentType, SnapshotState, VolumeGroup, to_text,
@@ -37,7 +37,7 @@ fn split(vg: &VolumeGroup, name: &str) -> Result<Change> {
 }
 
 fn merge(vg: &VolumeGroup, name: &str) -> Result<Change> {
-    by_author(|author| start_merge(vg, name, author))
+    by_author(|author| start_merge(vg, name, MergeStart::Later, author))
 }
 
 fn resize(vg: &VolumeGroup, volume: &str, size: &str, used: Option<u64>) -> Result<Change> {
@@ -218,6 +218,22 @@ fn a_merge_begins_as_by_stock() {
     let written = String::from_utf8(to_text(&merging, Style::Raw)).expect("it is text");
     assert!(written.contains("origin = \"data\"\nmerging_store = \"cow8\""));
     assert!(!Relations::of(&merging).is_visible(&merging, id(&merging, "cow8")));
+    let end = |vg: &VolumeGroup, name: &str| {
+        let store = vg.lv(id(vg, name)).uuid;
+        by_author(|author| end_merge(vg, &store, author))
+    };
+    let change = end(&merging, "cow8").expect("it ends");
+    assert_sound(&change);
+    assert_eq!(
+        texts(&change, Level::Note)[0],
+        "Merge of snapshot into logical volume vg/data has finished."
+    );
+    let merged = done(Ok(change));
+    assert!(merged.lv_by_name("cow8").is_none() && merged.lv_by_name("snapshot0").is_none());
+    assert_eq!(merged.lv(id(&merged, "data")).extents().0, 20);
+    assert!(merged.lv_by_name("cow16").is_some(), "its neighbour stays");
+    let why = refusal(end(&merging, "cow16"));
+    assert!(why.contains("that is being merged"), "{why}");
     for (refused, why) in [
         (merge(&merging, "cow16"), "with merging snapshot vg/cow8."),
         (merge(&merging, "cow8"), "is being merged into its origin"),
