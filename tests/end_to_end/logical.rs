@@ -313,6 +313,11 @@ fn new_snapshots_are_those_of_stock() {
         let found = twins.by_us(&format!("cat vg/{name}")).succeed().stdout;
         assert!(found == origin, "{name}");
     }
+    let refused = ours(&twins, "lvextend -r -l +1 vg/one", 5);
+    assert!(
+        refused.contains("its size is that of its store"),
+        "{refused}"
+    );
     let seen = ours(&twins, "lvs --noheadings -o lv_name,lv_attr,origin vg", 0);
     let words: Vec<&str> = seen.split_whitespace().collect();
     let wanted = "o owi---s--- one swi---s--- o three swi---s--- o two swi---s--- o";

@@ -18,6 +18,7 @@ use ashlar::apply::{Answer, read_volume, source_date};
 use ashlar::filesystem::{Content, End, content};
 use ashlar::live::Console;
 use ashlar::scan::Scan;
+use lvm2::model::Relations;
 use lvm2::plan::logical::is_of_that_size;
 use lvm2::plan::size::ResizeTo;
 use lvm2::{Bytes, Sectors, Uuid};
@@ -144,6 +145,13 @@ fn goal(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Resu
         .map_err(|error| failed(&error))?;
     let missing = || Error::failed(format!("{} is gone.", volume.lv));
     let id = group.model.lv_by_name(&volume.lv).ok_or_else(missing)?;
+    if Relations::of(&group.model).is_cow(id) {
+        return Err(Error::failed(format!(
+            "{}/{} is a snapshot: its size is that of its store, not of the file system that is \
+             seen in it; leave --resizefs out.",
+            volume.vg, volume.lv
+        )));
+    }
     let lv = group.model.lv(id);
     let extents = match after {
         None => lv.extents(),
