@@ -19,7 +19,7 @@ use dm::home::{Home, NoticeHandler};
 use dm::snapshot::{Notice, Origin, OriginConfig, Overflow, SnapshotConfig, Stored, read_store};
 use dm::table::{Layout, Piece};
 use dm::volume::Access;
-use lvm2::model::{LvId, Relations, Snapshot};
+use lvm2::model::{LvId, Relations, Snapshot, SnapshotState};
 use lvm2::{Extents, Uuid};
 
 use super::access::{decide_together, together};
@@ -148,7 +148,7 @@ impl Builder<'_> {
         let mut snapshots: HashMap<Uuid, SnapshotConfig> = HashMap::new();
         for snapshot in relations.snapshots(&model, origin) {
             let uuid = model.lv(snapshot.cow).uuid;
-            let store = self.store(snapshot.cow)?;
+            let store = self.store(snapshot)?;
             let kept = relations.snapshot_length(&model, snapshot.cow);
             let kept = kept.expect("it is the store of a snapshot");
             let kept = self.bytes(snapshot.cow, kept)?.0;
@@ -171,7 +171,7 @@ impl Builder<'_> {
                 chunk: snapshot.chunk_size.to_bytes().map_or(0, |bytes| bytes.0),
                 stored,
                 access: Access::ReadWrite,
-                merging: snapshot.state == lvm2::model::SnapshotState::Merging,
+                merging: snapshot.state == SnapshotState::Merging,
                 overflow: Overflow::FailWrite,
                 notify_at: Some(store_size / 100 * WARN_AT),
             };
@@ -192,19 +192,25 @@ impl Builder<'_> {
     }
 
     /// The device of a store, all of which is there.
-    fn store(&mut self, cow: LvId) -> Result<Arc<dyn Device>> {
-        let layout = self.whole(cow, 0).map_err(|error| {
+    fn store(&mut self, snapshot: &Snapshot) -> Result<Arc<dyn Device>> {
+        let layout = self.whole(snapshot.cow, 0).map_err(|error| {
             if error.kind() != Kind::Missing {
                 return error;
             }
-            let what = format!(
-                "{0} lacks what differs from its origin; bring that back, or remove {0} \
-                 (lvremove), before its origin is written",
-                self.name(cow)
-            );
+            let (name, origin) = (self.name(snapshot.cow), self.name(snapshot.origin));
+            let what = match snapshot.state {
+                SnapshotState::Apart => format!(
+                    "{name} lacks what differs from its origin; bring that back, or remove {name} \
+                     (lvremove), before its origin is written"
+                ),
+                SnapshotState::Merging => format!(
+                    "{name} lacks a part of what is being merged into {origin}, which is not whole \
+                     without it; bring that back"
+                ),
+            };
             Error::new(Kind::Missing, what).because(error)
         })?;
-        self.device(cow, &layout)
+        self.device(snapshot.cow, &layout)
     }
 
     /// What a store holds, of a snapshot of `kept` bytes.

@@ -27,6 +27,8 @@ use crate::{Error, Kind, Result};
 /// How long a change waits for the one before it.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
 pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
+/// How often to look whether tables have been exchanged, which takes as long as a commit.
+const SETTLED_RETRY: Duration = Duration::from_millis(1);
 
 /// What is told to users of a volume after each change of the group.
 pub type Watch = dyn FnMut(&Volume, &str) + Send;
@@ -155,7 +157,7 @@ impl LiveGroup {
     /// Opens the volume called `name`, without its group: for writing, unless its own permission
     /// is read-only.
     pub fn open(&self, name: &str, missing: MissingPolicy) -> Result<Use> {
-        let mut owner = self.owner();
+        let mut owner = self.settled();
         let place = owner.open(name, missing)?;
         let active = &owner.active[place];
         Ok(Use {
@@ -206,6 +208,18 @@ impl LiveGroup {
 
     pub(super) fn owner(&self) -> Taken<'_> {
         self.shared.owner.take()
+    }
+
+    /// The owner when no tables are being exchanged. Not for whoever exchanges them.
+    fn settled(&self) -> Taken<'_> {
+        loop {
+            let owner = self.owner();
+            if !owner.is_changing {
+                return owner;
+            }
+            drop(owner);
+            std::thread::sleep(SETTLED_RETRY);
+        }
     }
 
     /// What is known without waiting for the owner.
@@ -268,7 +282,7 @@ impl Use {
             let mut watches = self.group.watches();
             watches.retain(|watching| watching.number != number);
         }
-        self.group.owner().close(self.lv)
+        self.group.settled().close(self.lv)
     }
 }
 
@@ -310,8 +324,15 @@ impl Hooks for LiveHooks<'_> {
 
     fn resume(&mut self) {
         if let Some(exchanges) = self.exchanges.take() {
-            exchanges.resume();
+            self.group.owner().resume(exchanges);
         }
+    }
+}
+
+impl Drop for LiveHooks<'_> {
+    /// However a change ended, nothing stays suspended.
+    fn drop(&mut self) {
+        self.resume();
     }
 }
 

@@ -14,10 +14,11 @@
 //! missing physical volume do. If no area can be written, the mirror fails its writes.
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dm::home::Controller;
 use dm::mirror::{Control, Mirror};
+use lvm2::model::{Relations, SnapshotState};
 use lvm2::plan::logical::{end_merge, has_first_image, order_images};
 use lvm2::plan::pieces;
 use lvm2::{Bytes, Uuid};
@@ -32,6 +33,8 @@ use crate::{Error, Kind, Result};
 /// The words that a version's text has for who made it.
 const COMMAND: &str = "a mirror lost a copy";
 const MERGED: &str = "a snapshot was merged";
+/// How long to wait before a snapshot that is merged is taken away, where that failed.
+const MERGED_RETRY: Duration = Duration::from_secs(30);
 
 /// Keeps the order of the copies of a live group's mirrors.
 pub(super) struct GroupUpdater {
@@ -63,18 +66,22 @@ impl MetadataUpdater for GroupUpdater {
         let thread = std::thread::Builder::new().name("merge".to_owned());
         // Without a thread the snapshot stays: whoever uses its origin next takes it away.
         let _ = thread.spawn(move || {
-            let Some(shared) = self.shared.upgrade() else {
-                return;
-            };
-            let done = self.end_merge(&LiveGroup::of(shared), store);
-            self.tell(&match done {
-                Ok(()) => format!("{name} is merged into its origin, and gone."),
-                Err(error) => format!(
-                    "WARNING: {name} is merged into its origin, and cannot be taken away, which \
-                     is tried again when that is used next: {}",
-                    one_line(&error)
-                ),
-            });
+            let mut was_told = false;
+            while let Some(shared) = self.shared.upgrade() {
+                match self.end_merge(&LiveGroup::of(shared), store) {
+                    Ok(true) => {
+                        return self.tell(&format!("{name} is merged into its origin, and gone."));
+                    }
+                    Ok(false) => return,
+                    Err(error) if !std::mem::replace(&mut was_told, true) => self.tell(&format!(
+                        "WARNING: {name} is merged into its origin, and cannot be taken away, \
+                         which is tried again: {}",
+                        one_line(&error)
+                    )),
+                    Err(_) => {}
+                }
+                std::thread::sleep(MERGED_RETRY);
+            }
         });
     }
 
@@ -143,10 +150,11 @@ impl GroupUpdater {
     }
 
     /// Takes a snapshot away whose origin has all that it kept, as a command would: its origin gets
-    /// a table without it.
-    fn end_merge(&self, group: &LiveGroup, store: Uuid) -> Result<()> {
+    /// a table without it. Whether it was there.
+    fn end_merge(&self, group: &LiveGroup, store: Uuid) -> Result<bool> {
         let request = Request {
             groups: vec![self.owned.uuid().to_string()],
+            tolerated: vec![Tolerated::Missing],
             ownership: Ownership::Ours(self.owned.clone()),
             command: MERGED.to_owned(),
             ..Request::default()
@@ -155,13 +163,24 @@ impl GroupUpdater {
         let mut prompt = Quiet::yes();
         let mut session = Session::new(&self.host, &self.disks, &mut prompt);
         session.hooks = Some(&mut hooks);
+        let mut was_there = false;
         let changed = session.change(&request, &mut |scan, author| {
             let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
-            Ok(end_merge(&group.model, &store, author)?.into())
+            let vg = &group.model;
+            let merging = vg.lv_by_uuid(&store).and_then(|lv| {
+                let relations = Relations::of(vg);
+                let snapshot = relations.snapshot_of_cow(vg, lv)?;
+                Some(snapshot.state == SnapshotState::Merging)
+            });
+            was_there = merging == Some(true);
+            if !was_there {
+                return Ok(Planned::default());
+            }
+            Ok(end_merge(vg, &store, author)?.into())
         });
         drop(session);
         let finished = hooks.finish();
-        changed.and(finished)
+        changed.and(finished).map(|()| was_there)
     }
 
     fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {

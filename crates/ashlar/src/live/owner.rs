@@ -39,6 +39,9 @@ pub(super) struct Owner {
     pub(super) uuid: Uuid,
     pub(super) devices: PvDevices,
     pub(super) active: Vec<Active>,
+    /// Whether tables are being exchanged. Meanwhile no volume is opened, and none is closed: what
+    /// is suspended would be waited for.
+    pub(super) is_changing: bool,
     /// Devices with a state that nobody uses any more and that write what they know last: each says
     /// whether it has ended.
     leaving: Vec<Box<dyn Fn() -> bool + Send>>,
@@ -107,6 +110,7 @@ impl Owner {
                 scan: before.clone(),
                 devices: PvDevices::default(),
                 active: Vec::new(),
+                is_changing: false,
                 leaving: Vec::new(),
                 owned: OwnedGroup::new(group.uuid),
                 updater: None,

@@ -50,14 +50,7 @@ impl Owner {
     /// Fails where the change would take away what is in use.
     pub(super) fn permit(&self, change: &Change) -> Result<()> {
         let group = self.group()?;
-        let refuse = |name: &str, why: &str| {
-            let what = format!(
-                "Logical volume {}/{name} in use: process {} serves it; {why}",
-                group.name,
-                std::process::id()
-            );
-            Err(Error::new(Kind::Refused, what))
-        };
+        let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
         for removed in &change.groups {
             if let GroupChange::Erase(vg) = removed
                 && vg.uuid == self.uuid
@@ -165,6 +158,10 @@ impl Owner {
 
     /// Makes the new tables and holds what must be held, as the group becomes `vg`.
     pub(super) fn suspend(&mut self, vg: &VolumeGroup) -> Result<Exchanges> {
+        // Somebody may have opened a volume since the change was permitted.
+        let group = self.group()?;
+        let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
+        self.permit_version(group, vg, &refuse)?;
         let scan = self.disks.scan(&self.host)?;
         let old = Arc::clone(&self.group()?.model);
         let new = found_as(&scan, vg);
@@ -204,6 +201,7 @@ impl Owner {
             let exchange = exchange.and_then(|exchange| exchange.held(suspension));
             list.push(exchange.inspect_err(|_| nodes.resume())?);
         }
+        self.is_changing = true;
         Ok(Exchanges {
             scan,
             group: new,
@@ -256,6 +254,7 @@ impl Owner {
 
     /// The new tables count, and the group is as it was told to become.
     pub(super) fn publish(&mut self, exchanges: Exchanges) {
+        self.is_changing = false;
         self.scan = exchanges.scan;
         let mut groups = self.scan.groups.iter_mut();
         if let Some(group) = groups.find(|group| group.uuid == exchanges.group.uuid) {
@@ -294,10 +293,11 @@ impl Exchange {
     }
 }
 
-impl Exchanges {
+impl Owner {
     /// The old tables go on.
-    pub(super) fn resume(mut self) {
-        self.nodes.resume();
+    pub(super) fn resume(&mut self, mut exchanges: Exchanges) {
+        self.is_changing = false;
+        exchanges.nodes.resume();
     }
 }
 
@@ -308,6 +308,15 @@ fn drained(volume: &Volume) -> Result<Suspension> {
         .wait(DRAIN_MAX)
         .map_err(|error| busy(&name(), error))?;
     Ok(suspension)
+}
+
+/// What is in use would be taken away.
+fn in_use(group: &str, name: &str, why: &str) -> Result<()> {
+    let what = format!(
+        "Logical volume {group}/{name} in use: process {} serves it; {why}",
+        std::process::id()
+    );
+    Err(Error::new(Kind::Refused, what))
 }
 
 fn busy(name: &str, error: dm::Error) -> Error {

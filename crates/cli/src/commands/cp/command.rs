@@ -273,8 +273,8 @@ fn into_volume(
     copied.and(opened.close().map_err(failed))
 }
 
-/// The source, if it is a snapshot of the group that is served: it changes with its origin, so its
-/// owner reads it.
+/// The source, if it is a snapshot of the group that is served, or seen through one: it changes
+/// with its origin, so its owner reads it.
 fn snapshot_in(
     live: &LiveGroup,
     uuid: Uuid,
@@ -287,7 +287,8 @@ fn snapshot_in(
         return Ok(None);
     };
     let (group, id) = disks.scan.find_volume(name).map_err(failed)?;
-    if group.uuid != uuid || !Relations::of(&group.model).is_cow(id) {
+    let relations = Relations::of(&group.model);
+    if group.uuid != uuid || relations.seen_through(&group.model, id).is_none() {
         return Ok(None);
     }
     let name = group.model.lv(id).name();
