@@ -178,7 +178,6 @@ impl GroupUpdater {
             }
             Ok(end_merge(vg, &store, author)?.into())
         });
-        drop(session);
         let finished = hooks.finish();
         changed.and(finished).map(|()| was_there)
     }

@@ -1,11 +1,15 @@
 //! Groups of the golden disks, taken, written and given back.
 
-use block::{BlockingDevice, Range};
+use std::time::Duration;
 
-use super::{LiveGroup, MirrorStatus};
+use block::{BlockingDevice, Range};
+use lvm2::model::Relations;
+
+use super::{LiveGroup, LiveHooks, MirrorStatus};
 use crate::Kind;
 use crate::activate::MissingPolicy;
 use crate::apply::HostDisks;
+use crate::commit::Hooks;
 use crate::host::{DeviceSource, DeviceSpec, Host};
 use crate::scan;
 use crate::tests::fixture::Folder;
@@ -95,4 +99,47 @@ fn a_volume_is_kept_alone() {
         .open("linear1", missing)
         .expect("whom it was kept for is gone");
     drop(alone);
+}
+
+/// Who opens or closes a volume while tables are exchanged waits for the end of that, however it
+/// ends, and holds nobody up; what was opened since a change was permitted stops it.
+#[test]
+fn exchanges_are_waited_for() {
+    let (folder, host) = (Folder::golden_whole(), Host::without_config());
+    let group = LiveGroup::take(&host, &disks(&folder), "vg0").expect("is free");
+    let missing = MissingPolicy::default();
+    let used = group.open("origin", missing).expect("is served");
+    let before = (*group.owner().group().expect("it is there").model).clone();
+    let without = |name: &str| {
+        let mut vg = before.clone();
+        let lv = vg.lv_by_name(name).expect("it is there");
+        let holder = Relations::of(&vg).parent(lv);
+        vg.remove_lv(lv);
+        holder.map(|holder| vg.remove_lv(holder));
+        vg
+    };
+    let mut hooks = group.hooks().expect("its turn");
+    let error = hooks.suspend(&without("origin")).expect_err("it is in use");
+    assert_eq!(error.kind(), Kind::Refused, "{error}");
+    drop(hooks);
+    let ends: [fn(LiveHooks<'_>); 3] = [
+        |mut hooks| hooks.resume(),
+        |hooks| drop(hooks),
+        |mut hooks| hooks.publish(),
+    ];
+    for end in ends {
+        let mut hooks = group.hooks().expect("its turn");
+        hooks.suspend(&without("snap2")).expect("nobody uses it");
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let other = group.open("snap1", missing).expect("is served");
+                other.close().expect("ends");
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!other.is_finished(), "it waits");
+            end(hooks);
+            other.join().expect("it goes on");
+        });
+    }
+    used.close().expect("ends");
 }

@@ -332,7 +332,7 @@ impl<'a> Work<'a> {
     pub(super) fn owned(&self) -> Option<Uuid> {
         match &self.caller.ownership {
             Ownership::Ours(owned) => Some(owned.uuid()),
-            _ => None,
+            Ownership::Nobody => None,
         }
     }
 
