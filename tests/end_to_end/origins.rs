@@ -185,3 +185,32 @@ fn snapshots_are_merged_into_their_origin() {
     let left = left.arg("vg0").succeed().text();
     assert!(!left.contains("snap"), "{left}");
 }
+
+#[test]
+fn a_mirrored_origin_is_one_stack() {
+    // Proves: a mirror gets a snapshot while it is served, and both are written as one stack: the
+    // snapshot stays, the copies of the mirror are equal, and both get another size in one change.
+    let world = World::new();
+    let lvm = |line: &str| world.ashlar().args(line.split_whitespace()).succeed();
+    let served = world.serve("s", &["vg0/mirror2"]);
+    let device = served.device("vg0/mirror2");
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    let size = Golden::volume("mirror2").size as usize;
+    client.write_at(&vec![1; size], 0).expect("is written");
+    lvm("lvcreate -s -L 5M -n snap vg0/mirror2");
+    client.write_at(&vec![2; size / 2], 0).expect("is written");
+    let snapshot = world.serve("t", &["vg0/snap"]);
+    lvm("lvextend -l +1 vg0/mirror2");
+    client.write_at(&[3; 4096], 4096).expect("goes on");
+    let read = read(&world, &snapshot, "vg0/snap");
+    assert!(read.len() == size && read.iter().all(|byte| *byte == 1));
+    drop((client, device));
+    snapshot.daemon.stop();
+    served.daemon.stop();
+    let whole = world.cat("vg0/mirror2");
+    assert_eq!(whole.len(), size + MIB as usize);
+    assert_eq!([0, 4096, 8192, size / 2].map(|at| whole[at]), [2, 3, 2, 1]);
+    assert!(world.cat("vg0/snap").iter().all(|byte| *byte == 1));
+    let leg = |number: u32| world.cat(&format!("vg0/mirror2_mimage_{number}"));
+    assert!(leg(0)[..size] == leg(1)[..size], "the copies are equal");
+}
