@@ -9,7 +9,7 @@
 use std::error::Error as _;
 use std::fs::File;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use block::Range;
 use block::file::LockMode;
@@ -23,9 +23,14 @@ use super::access::decide;
 use super::activator::{Activator, Options};
 use super::layout::Builder;
 use super::permit::permit;
-use crate::lock::{LockByte, lock_pvs};
+use crate::lock::{LockByte, is_open_elsewhere, lock_pvs};
 use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
+
+/// How long the last requests of a killed owner may be on their way to a busy disk. Where this
+/// process owns the group itself, it is waited for in vain.
+const DYING_MAX: Duration = Duration::from_secs(5);
+const DYING_RETRY: Duration = Duration::from_millis(50);
 
 /// What a snapshot is put together from.
 pub(super) struct Parts {
@@ -202,7 +207,15 @@ impl Builder<'_> {
                 continue;
             };
             let files = [(&*device.name, file)];
-            let locked = lock_pvs(&files, LockByte::Owner, LockMode::Shared, Duration::ZERO);
+            let end = Instant::now() + DYING_MAX;
+            let locked = loop {
+                let locked = lock_pvs(&files, LockByte::Owner, LockMode::Shared, DYING_RETRY);
+                let is_held = locked.as_ref().is_err_and(|error| error.source().is_none());
+                // The lock of an owner that was killed lasts as long as what it asked last.
+                if !is_held || is_open_elsewhere(&files[0].1) || Instant::now() >= end {
+                    break locked;
+                }
+            };
             let error = match locked {
                 Ok(locks) => {
                     self.locks.push(locks);
