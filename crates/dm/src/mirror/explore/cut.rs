@@ -5,11 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use block::Range;
 use block::sim::{Disk, Image, Random};
 
-use super::history::Seen;
 use super::kernel;
 use super::run::{Left, Run};
 use super::shape::{SECTORS, Shape};
-use crate::explore::{Model, SECTOR};
+use crate::explore::{Model, SECTOR, Seen};
 use crate::mirror::log_image::LogImage;
 use crate::mirror::{LogPlace, Sync};
 
@@ -41,7 +40,11 @@ pub(super) fn cut(
         believe_record(shape, &images, &mut whole, lost);
     }
     if whole.contains(&true) {
-        seen.kernel += u64::from(lost.contains(&true));
+        let is_outdated = lost.contains(&true);
+        seen.count(
+            "cuts for the kernel with an outdated leg",
+            u64::from(is_outdated),
+        );
         kernel::judge(&shape, &images, &described, &model)?;
     }
     let gone = run.world.runs.disks[..shape.legs].iter().map(Disk::is_gone);
@@ -60,12 +63,14 @@ pub(super) fn cut(
     if legs.any(|(there, before)| !*there && *before) {
         model.forget_reads();
     }
-    seen.cuts += 1;
-    seen.outdated += u64::from(outdated_returns);
-    seen.without_leg += u64::from(there.contains(&false));
-    seen.log_failed += u64::from(run.log_failed());
-    seen.states
-        .insert(fingerprint(&shape, &images, &there, &model));
+    seen.cut(fingerprint(&shape, &images, &there, &model));
+    let is_legless = there.contains(&false);
+    seen.count(
+        "cuts with an outdated leg back",
+        u64::from(outdated_returns),
+    );
+    seen.count("cuts without a leg", u64::from(is_legless));
+    seen.count("cuts after the log failed", u64::from(run.log_failed()));
     let left = Left {
         images,
         model,

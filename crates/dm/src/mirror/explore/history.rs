@@ -1,7 +1,5 @@
 //! One history: what a mirror is made of, what is done to it, what fails, and when the power goes.
 
-use std::collections::HashSet;
-
 use block::Range;
 use block::sim::{Image, Random};
 
@@ -10,32 +8,8 @@ use super::fault::SeededFault;
 use super::run::{Left, Mishap, Run};
 use super::shape::{SECTORS, Shape};
 use super::world::Described;
-use crate::explore::{Model, NEVER, SECTOR, encode};
+use crate::explore::{Model, NEVER, SECTOR, Seen, encode};
 use crate::mirror::LogPlace;
-
-/// What was explored.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// Fingerprints of the states that a cut left.
-    pub(super) states: HashSet<u64>,
-    /// Cuts, of which some left the same.
-    pub(super) cuts: u64,
-    /// Cuts after which a leg was gone.
-    pub(super) without_leg: u64,
-    /// Cuts after which a leg that is out of sync came back.
-    pub(super) outdated: u64,
-    /// Cuts after which the kernel had the mirror, with a leg that had missed writes.
-    pub(super) kernel: u64,
-    /// Cuts after the log had failed.
-    pub(super) log_failed: u64,
-    /// Mirrors whose process was killed.
-    pub(super) killed: u64,
-    /// Mirrors that were stopped, and those whose log was given back to the kernel then.
-    pub(super) stopped: u64,
-    pub(super) released: u64,
-    /// How often one got another size.
-    pub(super) resized: u64,
-}
 
 /// Runs the history of `seed`; what is wrong, if anything.
 pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Result<(), String> {
@@ -55,7 +29,7 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
             if !run.settle_start(&mut random)? {
                 return Ok(());
             }
-            seen.killed += 1;
+            seen.count("killed", 1);
         }
         for (_, mishap) in mishaps.iter().filter(|(when, _)| *when == step) {
             run.suffer(*mishap);
@@ -65,7 +39,7 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
             cut(&run, &mut random, 1, seen)?;
         }
     }
-    seen.resized += run.resized;
+    seen.count("got another size", run.resized);
     if random.chance(1, 2) {
         run.stop(&mut random, |run, random| {
             if random.chance(1, 8) {
@@ -73,12 +47,12 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
             }
             Ok(())
         })?;
-        seen.stopped += 1;
+        seen.count("stopped", 1);
         if shape.log == LogPlace::Disk(shape.legs) {
             let version = run.world.runs.disks[shape.legs]
                 .content()
                 .bytes(Range::new(4, 1));
-            seen.released += u64::from(version == [2]);
+            seen.count("logs given back", u64::from(version == [2]));
         }
     } else {
         run.finish(&mut random)?;

@@ -27,7 +27,7 @@ mod run;
 mod shape;
 mod world;
 
-pub use campaign::{Campaign, Report};
+pub use campaign::Campaign;
 pub use fault::SeededFault;
 
 #[cfg(test)]
