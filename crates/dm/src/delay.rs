@@ -15,6 +15,7 @@ use block::{Completion, Info, Operation, Request};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Event, Face, Machine, Step, Steps};
+use crate::slab::Slab;
 
 /// How late answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,8 +37,7 @@ pub struct Delay {
     slowness: Slowness,
     wire_free_at: Duration,
     /// Requests that wait, by the key of their timer.
-    waiting: Vec<Option<Request>>,
-    idle: Vec<usize>,
+    waiting: Slab<Request>,
     in_flight: usize,
     /// What is said once nothing is in flight.
     ending: Option<Step<Infallible>>,
@@ -50,8 +50,7 @@ impl Delay {
             name: name.into(),
             slowness,
             wire_free_at: Duration::ZERO,
-            waiting: Vec::new(),
-            idle: Vec::new(),
+            waiting: Slab::default(),
             in_flight: 0,
             ending: None,
         }
@@ -64,12 +63,7 @@ impl Delay {
             steps.push(Step::Sub { leg: 0, request });
             return;
         }
-        let key = self.idle.pop().unwrap_or_else(|| {
-            self.waiting.push(None);
-            self.waiting.len() - 1
-        });
-        self.waiting[key] = Some(request);
-        let (at, key) = (due, key as u64);
+        let (at, key) = (due, self.waiting.insert(request) as u64);
         steps.push(Step::Timer { at, key });
     }
 
@@ -95,8 +89,7 @@ impl Delay {
     }
 
     fn timer(&mut self, key: usize, steps: &mut Steps<Infallible>) {
-        let request = self.waiting[key].take().expect("timers fire once");
-        self.idle.push(key);
+        let request = self.waiting.remove(key);
         steps.push(Step::Sub { leg: 0, request });
     }
 

@@ -12,6 +12,7 @@ pub mod explore;
 pub mod home;
 pub mod machine;
 pub mod mirror;
+mod slab;
 pub mod snapshot;
 pub mod table;
 pub mod volume;

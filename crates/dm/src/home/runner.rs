@@ -14,6 +14,7 @@ use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
 use crate::admit::admit;
 use crate::machine::{Event, Face, Machine, Step, Steps};
+use crate::slab::Slab;
 use crate::{Error, Kind, Result};
 
 /// The faces of a machine, by their numbers.
@@ -33,8 +34,7 @@ pub(super) struct Runner<M: Machine> {
     steps: Steps<M::Notice>,
     timers: BinaryHeap<Reverse<(Duration, u64)>>,
     /// Whose the requests are that the machine has, by the tag that it knows them by.
-    tickets: Vec<Option<Ticket>>,
-    idle_tickets: Vec<usize>,
+    tickets: Slab<Ticket>,
     /// Requests that came while none may reach the machine.
     held: VecDeque<Held>,
     /// Outboxes that got their first answer in this turn.
@@ -128,8 +128,7 @@ impl<M: Machine> Runner<M> {
             legs: opened,
             steps: Steps::default(),
             timers: BinaryHeap::new(),
-            tickets: Vec::new(),
-            idle_tickets: Vec::new(),
+            tickets: Slab::default(),
             held: VecDeque::new(),
             filled: Vec::new(),
             ordered: HashMap::new(),
@@ -227,8 +226,7 @@ impl<M: Machine> Runner<M> {
 
     fn answer(&mut self, answer: Completion) {
         let key = answer.tag as usize;
-        let ticket = self.tickets[key].take().expect("answered exactly once");
-        self.idle_tickets.push(key);
+        let ticket = self.tickets.remove(key);
         self.put(&ticket.from, ticket.tag, answer);
     }
 
@@ -389,11 +387,7 @@ impl<M: Machine> Runner<M> {
         if let Err(error) = admit(&face.info, &request) {
             return self.put(&from, tag, request.complete(Err(error)));
         }
-        let key = self.idle_tickets.pop().unwrap_or_else(|| {
-            self.tickets.push(None);
-            self.tickets.len() - 1
-        });
-        self.tickets[key] = Some(Ticket { from, tag });
+        let key = self.tickets.insert(Ticket { from, tag });
         request.tag = key as u64;
         let face = number;
         self.tell(Event::Request { face, request });
@@ -467,7 +461,7 @@ impl<M: Machine> Runner<M> {
     }
 
     fn assert_idle(&self) {
-        let idle = self.tickets.iter().all(Option::is_none);
+        let idle = self.tickets.is_empty();
         assert!(idle, "requests in flight are answered before the end");
     }
 
@@ -502,7 +496,7 @@ impl<M: Machine> Runner<M> {
             _ => None,
         }));
         self.refuse(left);
-        for ticket in std::mem::take(&mut self.tickets).into_iter().flatten() {
+        for ticket in std::mem::take(&mut self.tickets).into_things() {
             let answer = Completion {
                 tag: ticket.tag,
                 result: Err(gone(&self.name)),

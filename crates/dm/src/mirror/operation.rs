@@ -5,6 +5,8 @@
 
 use block::{Buffer, Error, Range, Request};
 
+use crate::slab::Slab;
+
 /// A set of images, by their place in the mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ImageSet(u32);
@@ -121,35 +123,9 @@ pub(super) struct Copying {
 }
 
 /// Operations by their number.
-#[derive(Debug, Default)]
-pub(super) struct Operations {
-    slots: Vec<Option<Operation>>,
-    idle: Vec<usize>,
-}
+pub(super) type Operations = Slab<Operation>;
 
 impl Operations {
-    pub(super) fn insert(&mut self, operation: Operation) -> usize {
-        if let Some(id) = self.idle.pop() {
-            self.slots[id] = Some(operation);
-            return id;
-        }
-        self.slots.push(Some(operation));
-        self.slots.len() - 1
-    }
-
-    pub(super) fn get_mut(&mut self, id: usize) -> &mut Operation {
-        self.slots[id].as_mut().expect("the operation goes on")
-    }
-
-    pub(super) fn remove(&mut self, id: usize) -> Operation {
-        self.idle.push(id);
-        self.slots[id].take().expect("the operation goes on")
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.slots.len() == self.idle.len()
-    }
-
     pub(super) fn write(&mut self, id: usize) -> &mut Writing {
         match self.get_mut(id) {
             Operation::Write(write) => write,

@@ -42,7 +42,7 @@
 //! is the machine, `reload.rs` its faces and how it becomes another one; `requests.rs` serves,
 //! `places.rs` says from where, `copies.rs` copies, `commit.rs` makes it durable, `mend.rs` what
 //! was read at the start, `invalid.rs` ends snapshots, `merge.rs` merges them; `member.rs`,
-//! `exceptions.rs`, `entries.rs`, `operation.rs`, `slab.rs` and `limits.rs` are what they know.
+//! `exceptions.rs`, `entries.rs`, `operation.rs` and `limits.rs` are what they know.
 //! `store.rs` reads the format (the kernel's `dm-snap-persistent.c`); `view.rs` makes a layout of a
 //! snapshot that nobody writes, nor its origin.
 
@@ -62,7 +62,6 @@ mod operation;
 mod places;
 mod reload;
 mod requests;
-mod slab;
 mod state;
 mod store;
 mod view;

@@ -11,10 +11,10 @@ use super::limits::{Limits, POOL_MAX};
 use super::member::{Health, Member};
 use super::merge::{MERGE_TIMER, Merge};
 use super::operation::{Copy, Serving, Sub, Tracked, Waiter};
-use super::slab::Slab;
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
+use crate::slab::Slab;
 use crate::volume::Access;
 
 /// An origin and its snapshots. Give it to a [`crate::home::Home`], with the devices that it was

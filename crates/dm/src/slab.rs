@@ -2,7 +2,7 @@
 
 /// Things by their number; numbers are used again.
 #[derive(Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     slots: Vec<Option<T>>,
     idle: Vec<usize>,
 }
@@ -17,7 +17,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub(super) fn insert(&mut self, thing: T) -> usize {
+    pub(crate) fn insert(&mut self, thing: T) -> usize {
         if let Some(id) = self.idle.pop() {
             assert!(self.slots[id].is_none(), "an idle number names nothing");
             self.slots[id] = Some(thing);
@@ -27,29 +27,35 @@ impl<T> Slab<T> {
         self.slots.len() - 1
     }
 
-    pub(super) fn get(&self, id: usize) -> &T {
+    pub(crate) fn get(&self, id: usize) -> &T {
         self.slots[id].as_ref().expect("it goes on")
     }
 
-    pub(super) fn get_mut(&mut self, id: usize) -> &mut T {
+    pub(crate) fn get_mut(&mut self, id: usize) -> &mut T {
         self.slots[id].as_mut().expect("it goes on")
     }
 
-    pub(super) fn remove(&mut self, id: usize) -> T {
+    pub(crate) fn remove(&mut self, id: usize) -> T {
+        let thing = self.slots[id].take().expect("it goes on");
         self.idle.push(id);
-        self.slots[id].take().expect("it goes on")
+        thing
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.slots.len() == self.idle.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    /// All that still go on.
+    pub(crate) fn into_things(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().flatten()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
     }
 
     /// What is always so.
-    pub(super) fn check(&self) {
+    pub(crate) fn check(&self) {
         let used = self.iter().count();
         assert_eq!(
             used + self.idle.len(),
