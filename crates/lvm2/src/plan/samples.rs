@@ -4,9 +4,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::author::Author;
 use super::change::{Change, GroupChange, Level};
-use crate::model::{AllocationMap, Header, VolumeGroup, check, from_text, has_errors, to_text};
+use super::logical::{Resize, resize_volume};
+use super::size::{ResizeTo, SizeArgument};
+use crate::model::{
+    AllocationMap, Header, LvId, VolumeGroup, check, from_text, has_errors, to_text,
+};
 use crate::text::{Style, parse};
-use crate::{Result, Uuid};
+use crate::{Result, Sectors, Uuid};
 
 /// The host of the author.
 pub(crate) const HOST: &str = "tester";
@@ -25,6 +29,38 @@ pub(crate) fn by_author<T>(act: impl FnOnce(&mut Author<'_>) -> T) -> T {
         time: TIME,
         uuids: &mut fresh,
     })
+}
+
+/// A volume, or a store with so many sectors in use, gets a size.
+pub(crate) fn resize(
+    vg: &VolumeGroup,
+    volume: &str,
+    size: &str,
+    used: Option<u64>,
+) -> Result<Change> {
+    let resize = Resize {
+        volume,
+        size: SizeArgument::from_extents(size).expect("it is a size"),
+        direction: ResizeTo::Either,
+        kind: None,
+        stripes: None,
+        stripe_size: None,
+        places: None,
+        policy: None,
+        cling_tags: &[],
+        store_used: used.map(Sectors),
+    };
+    by_author(|author| resize_volume(vg, &resize, author))
+}
+
+/// Why a change is refused.
+pub(crate) fn refusal(change: Result<Change>) -> String {
+    change.expect_err("it is refused").context
+}
+
+/// The volume of this name.
+pub(crate) fn id(vg: &VolumeGroup, name: &str) -> LvId {
+    vg.lv_by_name(name).expect("it is there")
 }
 
 /// The UUID with this number.

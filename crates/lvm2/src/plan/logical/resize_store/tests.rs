@@ -1,12 +1,9 @@
 //! Tests: sizes of origins and stores.
 
 use crate::model::samples::{hidden_linear, linear, lv, read, text};
-use crate::model::{LvId, Relations, VolumeGroup};
-use crate::plan::change::{Change, Level};
-use crate::plan::logical::{Resize, resize_volume};
-use crate::plan::samples::{by_author, done, texts};
-use crate::plan::size::{ResizeTo, SizeArgument};
-use crate::{Result, Sectors};
+use crate::model::{Relations, VolumeGroup};
+use crate::plan::change::Level;
+use crate::plan::samples::{done, id, refusal, resize, texts};
 
 /// A group of extents of 1 MiB with an origin and the store of its snapshot.
 fn two() -> VolumeGroup {
@@ -16,30 +13,6 @@ fn two() -> VolumeGroup {
         hidden_linear("cow", 1, 0, 4),
         lv("snapshot0", 20, "snapshot", fields),
     ]))
-}
-
-fn resize(vg: &VolumeGroup, volume: &str, size: &str, used: Option<u64>) -> Result<Change> {
-    let resize = Resize {
-        volume,
-        size: SizeArgument::from_extents(size).expect("it is a size"),
-        direction: ResizeTo::Either,
-        kind: None,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: used.map(Sectors),
-    };
-    by_author(|author| resize_volume(vg, &resize, author))
-}
-
-fn refusal(change: Result<Change>) -> String {
-    change.expect_err("it is refused").context
-}
-
-fn id(vg: &VolumeGroup, name: &str) -> LvId {
-    vg.lv_by_name(name).expect("it is there")
 }
 
 #[test]

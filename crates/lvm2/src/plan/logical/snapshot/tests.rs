@@ -2,13 +2,13 @@
 
 use super::{CHUNK_SIZE_DEFAULT, NewSnapshot, create_snapshot};
 use crate::model::samples::{every_type, golden, hidden, linear, lv, read, text};
-use crate::model::{AllocationPolicy, LvFlag, LvId, Relations, SegmentType, VolumeGroup, to_text};
+use crate::model::{AllocationPolicy, LvFlag, Relations, SegmentType, VolumeGroup, to_text};
 use crate::plan::change::{Before, Change, Level, VolumeChange};
 use crate::plan::logical::{
     Along, NewKind, NewVolume, Permission, Skip, Stripes, Zeroing, remove_volumes,
 };
 use crate::plan::places::Places;
-use crate::plan::samples::{assert_sound, by_author, done, layout, texts};
+use crate::plan::samples::{assert_sound, by_author, done, id, layout, texts};
 use crate::plan::size::SizeArgument;
 use crate::text::Style;
 use crate::{Bytes, Kind, Result, Sectors};
@@ -39,10 +39,6 @@ fn refusal(vg: &VolumeGroup, new: &NewSnapshot<'_>) -> String {
 /// A group with a linear volume of 20 extents of 1 MiB.
 fn one() -> VolumeGroup {
     read(&text(&[linear("data", 0, 0, 20)]))
-}
-
-fn id(vg: &VolumeGroup, name: &str) -> LvId {
-    vg.lv_by_name(name).expect("it is there")
 }
 
 /// What the text says of a volume, without identity and time.

@@ -3,15 +3,13 @@
 use super::{Join, MergeStart, StoreHead, end_merge, join_snapshot, split_snapshot, start_merge};
 use crate::model::samples::{golden, hidden_linear, linear, lv, read, text};
 use crate::model::{
-    LvFlag, LvId, ReadAhead, Relations, SegmentType, SnapshotState, VolumeGroup, to_text,
+    LvFlag, ReadAhead, Relations, SegmentType, SnapshotState, VolumeGroup, to_text,
 };
 use crate::plan::change::{Before, Change, Level, VolumeChange};
 use crate::plan::logical::{
-    Along, AttributeChange, Permission, Resize, change_volume, remove_volumes, rename_volume,
-    resize_volume,
+    Along, AttributeChange, Permission, change_volume, remove_volumes, rename_volume,
 };
-use crate::plan::samples::{assert_sound, by_author, done, layout, texts};
-use crate::plan::size::{ResizeTo, SizeArgument};
+use crate::plan::samples::{assert_sound, by_author, done, id, layout, refusal, resize, texts};
 use crate::plan::undo;
 use crate::text::Style;
 use crate::{Bytes, Result, Sectors};
@@ -38,30 +36,6 @@ fn split(vg: &VolumeGroup, name: &str) -> Result<Change> {
 
 fn merge(vg: &VolumeGroup, name: &str) -> Result<Change> {
     by_author(|author| start_merge(vg, name, MergeStart::Later, author))
-}
-
-fn resize(vg: &VolumeGroup, volume: &str, size: &str, used: Option<u64>) -> Result<Change> {
-    let resize = Resize {
-        volume,
-        size: SizeArgument::from_extents(size).expect("it is a size"),
-        direction: ResizeTo::Either,
-        kind: None,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: used.map(Sectors),
-    };
-    by_author(|author| resize_volume(vg, &resize, author))
-}
-
-fn refusal(change: Result<Change>) -> String {
-    change.expect_err("it is refused").context
-}
-
-fn id(vg: &VolumeGroup, name: &str) -> LvId {
-    vg.lv_by_name(name).expect("it is there")
 }
 
 #[test]
