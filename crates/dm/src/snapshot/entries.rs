@@ -17,6 +17,10 @@ impl Entries {
         Self { runs, count }
     }
 
+    pub(super) fn into_runs(self) -> Vec<EntryRun> {
+        self.runs
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -9,7 +9,7 @@ use super::config::SnapshotConfig;
 use super::entries::Entries;
 use super::exceptions::Exceptions;
 use super::operation::Waiter;
-use super::store::{ENTRIES_MAX, EntryRun, FIRST_DATA, Geometry, Stored};
+use super::store::{ENTRIES_MAX, EntryRun, FIRST_DATA, Geometry, Stored, needed};
 use crate::{Error, Kind, Result};
 
 /// A snapshot, with all that changes of it.
@@ -145,13 +145,12 @@ impl Member {
     /// Whether all that the store holds lies within `geometry`.
     pub(super) fn fits(&self, geometry: &Geometry) -> Result<()> {
         // `next_free` may lie behind the end of a store that is full to its last chunk.
-        let data = self.entries.iter().map(|run| run.new + run.count).max();
-        let areas = match self.header {
-            Header::Missing => 0,
-            _ if !self.is_valid() => 0,
-            _ => geometry.area_chunk(self.entries.count() / geometry.per_area) + 1,
+        let needed = if self.header == Header::Missing || !self.is_valid() {
+            let ends = self.entries.iter().map(|run| run.new + run.count);
+            ends.max().unwrap_or(0)
+        } else {
+            needed(geometry.per_area, self.entries.iter())
         };
-        let needed = data.unwrap_or(0).max(areas);
         if needed <= geometry.chunks {
             return Ok(());
         }

@@ -16,6 +16,7 @@
 
 use block::Range;
 
+use super::entries::Entries;
 use crate::{Error, Kind, Result};
 
 /// How many entries are read: what a snapshot of 64 GiB holds that was written over with chunks of
@@ -54,9 +55,6 @@ pub struct Changes {
     pub entries: Vec<EntryRun>,
     /// The first chunk of the store behind all that is used, and no area.
     pub next_free: u64,
-    /// Whether something follows the last entry in its area: a write of it was torn. It has to be
-    /// gone, durably, before an entry is added, or it could become one after another torn write.
-    pub is_frayed: bool,
 }
 
 /// Entries that follow each other, each a chunk further than the one before in the origin and in
@@ -87,15 +85,7 @@ impl Changes {
         if self.chunk == 0 {
             return 0;
         }
-        let per_area = self.chunk / ENTRY_LEN as u64;
-        let chunks = |run: &Run| run.range.len().div_ceil(self.chunk);
-        let entries: u64 = self.runs.iter().map(chunks).sum();
-        let last_area = 1 + (per_area + 1) * (entries / per_area);
-        let ends = self
-            .runs
-            .iter()
-            .map(|run| run.start + chunks(run) * self.chunk);
-        ends.max().unwrap_or(0).max((last_area + 1) * self.chunk)
+        needed(self.chunk / ENTRY_LEN as u64, &self.entries) * self.chunk
     }
 }
 
@@ -143,7 +133,6 @@ pub fn read_store(
     };
     let geometry = Geometry::new(chunk, size, origin_size);
     let mut entries = Vec::new();
-    let mut is_frayed = false;
     for area in 0.. {
         let range = geometry.area(area).ok_or_else(|| {
             damaged(format!(
@@ -152,13 +141,10 @@ pub fn read_store(
             ))
         })?;
         let bytes = read(range)?;
-        let before = entries.len();
         let is_whole = geometry
             .decode_area(&bytes, &mut entries)
             .map_err(&damaged)?;
         if !is_whole {
-            let end = (entries.len() - before) * ENTRY_LEN;
-            is_frayed = bytes[end..].iter().any(|byte| *byte != 0);
             break;
         }
         if entries.len() > ENTRIES_MAX {
@@ -166,28 +152,36 @@ pub fn read_store(
             return Err(Error::new(Kind::TooComplex, what));
         }
     }
-    let in_order = entry_runs(&entries);
+    let mut in_order = Entries::default();
+    for Entry { old, new } in entries.iter().copied() {
+        in_order.push(EntryRun { new, old, count: 1 });
+    }
     let last = entries.iter().map(|entry| entry.new).max();
     let next_free = geometry.skip_area(last.map_or(FIRST_DATA, |last| last + 1));
     let runs = geometry.runs(entries, origin_size).map_err(&damaged)?;
     Ok(Stored::Changes(Changes {
         chunk,
         runs,
-        entries: in_order,
+        entries: in_order.into_runs(),
         next_free,
-        is_frayed,
     }))
 }
 
-fn entry_runs(entries: &[Entry]) -> Vec<EntryRun> {
-    let mut runs: Vec<EntryRun> = Vec::new();
-    for Entry { old, new } in entries.iter().copied() {
-        match runs.last_mut() {
-            Some(run) if run.old + run.count == old && run.new + run.count == new => run.count += 1,
-            _ => runs.push(EntryRun { new, old, count: 1 }),
-        }
+/// The chunks that a store with areas of `per_area` entries has at least, to hold these: those with
+/// data, and the area that ends the list.
+pub(super) fn needed<'a>(per_area: u64, entries: impl IntoIterator<Item = &'a EntryRun>) -> u64 {
+    let (mut count, mut end) = (0, 0);
+    for run in entries {
+        count += run.count;
+        end = end.max(run.new + run.count);
     }
-    runs
+    end.max(area_chunk(per_area, count / per_area) + 1)
+}
+
+/// The chunk that area `number` is.
+fn area_chunk(per_area: u64, number: u64) -> u64 {
+    let areas = (per_area + 1).saturating_mul(number);
+    areas.saturating_add(1)
 }
 
 /// The bytes of a chunk; `None`: the store is not in use, or not any more.
@@ -235,14 +229,8 @@ impl Geometry {
 
     /// The bytes of the area with this number; `None`: the store ends before it does.
     pub(super) fn area(&self, number: u64) -> Option<Range> {
-        let chunk = self.area_chunk(number);
+        let chunk = area_chunk(self.per_area, number);
         (chunk < self.chunks).then(|| Range::new(chunk * self.chunk, self.chunk))
-    }
-
-    /// Where it is, if the store is large enough.
-    pub(super) fn area_chunk(&self, number: u64) -> u64 {
-        let areas = (self.per_area + 1).saturating_mul(number);
-        areas.saturating_add(1)
     }
 
     pub(super) fn is_area(&self, chunk: u64) -> bool {

@@ -8,6 +8,7 @@ use proptest::prelude::{any, prop_assert, proptest};
 
 use super::{ENTRY_LEN, EntryRun, Geometry, MAGIC, Run, Stored, read_store};
 use crate::Kind;
+use crate::snapshot::tests::is_frayed;
 use crate::snapshot::view;
 use crate::table::{Layout, Piece, Table};
 use crate::volume::{Access, Volume};
@@ -104,7 +105,7 @@ fn entries_keep_their_order() {
 #[test]
 fn frayed_areas_are_seen() {
     let is_frayed = |bytes: &[u8]| match read(bytes) {
-        Ok(Stored::Changes(changes)) => changes.is_frayed,
+        Ok(Stored::Changes(changes)) => is_frayed(bytes, &changes),
         other => panic!("{other:?}"),
     };
     let mut bytes = store(&[(7, 2), (3, 3)]);
