@@ -9,7 +9,7 @@
 use std::error::Error as _;
 use std::fs::File;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use block::Range;
 use block::file::LockMode;
@@ -23,7 +23,7 @@ use super::access::decide;
 use super::activator::{Activator, Options};
 use super::layout::Builder;
 use super::permit::permit;
-use crate::lock::{LockByte, is_open_elsewhere, lock_pvs};
+use crate::lock::lock_owner;
 use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
@@ -207,15 +207,7 @@ impl Builder<'_> {
                 continue;
             };
             let files = [(&*device.name, file)];
-            let end = Instant::now() + DYING_MAX;
-            let locked = loop {
-                let locked = lock_pvs(&files, LockByte::Owner, LockMode::Shared, DYING_RETRY);
-                let is_held = locked.as_ref().is_err_and(|error| error.source().is_none());
-                // The lock of an owner that was killed lasts as long as what it asked last.
-                if !is_held || is_open_elsewhere(&files[0].1) || Instant::now() >= end {
-                    break locked;
-                }
-            };
+            let locked = lock_owner(&files, LockMode::Shared, (DYING_RETRY, DYING_MAX));
             let error = match locked {
                 Ok(locks) => {
                     self.locks.push(locks);

@@ -1,7 +1,5 @@
 //! What the process that owns a group knows of it.
 
-use std::error::Error as _;
-use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -16,8 +14,8 @@ use crate::activate::{Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Op
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
-    FileId, ImageLocks, ImageUse, LockByte, OwnedGroup, PvLocks, StockLock, StockName,
-    is_open_elsewhere, lock_images, lock_pvs, lock_stock,
+    FileId, ImageLocks, ImageUse, OwnedGroup, PvLocks, StockLock, StockName, lock_images,
+    lock_owner, lock_stock,
 };
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -159,7 +157,7 @@ impl Owner {
             let lock = if let Some(held) = self.held.iter().find(same) {
                 Arc::clone(&held.lock)
             } else {
-                let owner = lock_owner(&files)?;
+                let owner = lock_owner(&files, LockMode::Exclusive, (WAIT, DYING_MAX))?;
                 Arc::new((lock_images(&files, ImageUse::Writing)?, owner))
             };
             for (.., file) in &files {
@@ -383,24 +381,6 @@ pub(super) fn flush(volume: &Volume) -> Result<()> {
         );
         Error::new(Kind::Device, what).because(error)
     })
-}
-
-/// Locks a physical volume as its group's owner.
-///
-/// A killed owner's lock lasts as long as what it asked last, which may be longer than the process:
-/// a lock that no other process can be seen to have is waited for.
-fn lock_owner(files: &[(&str, BorrowedFd<'_>)]) -> Result<PvLocks> {
-    let end = Instant::now() + DYING_MAX;
-    loop {
-        let error = match lock_pvs(files, LockByte::Owner, LockMode::Exclusive, WAIT) {
-            Err(error) if error.source().is_none() => error,
-            result => return result,
-        };
-        let is_seen = files.iter().any(|(_, file)| is_open_elsewhere(file));
-        if is_seen || Instant::now() >= end {
-            return Err(error);
-        }
-    }
 }
 
 /// Whether nobody changed the group before it was locked.

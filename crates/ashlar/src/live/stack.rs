@@ -2,52 +2,76 @@
 //!
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
-use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, VolumeGroup};
+use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup};
+use lvm2::{Extents, Sectors, Uuid};
 
 use crate::activate::{shared_stack, together};
 
-/// A volume of a version of a group.
-pub(super) type Standing<'a> = (&'a VolumeGroup, LvId);
+/// A version of a group, and how its volumes belong together.
+pub(super) struct Version<'a> {
+    vg: &'a VolumeGroup,
+    relations: Relations,
+}
 
-/// Whether two versions put the same bytes of a volume into the same places, and keep them alike:
-/// every volume that the one stands on is in the other, and stands on the same.
-pub(super) fn is_same(one: Standing<'_>, other: Standing<'_>) -> bool {
-    let (before, after) = (Relations::of(one.0), Relations::of(other.0));
-    let snapshots = |(vg, lv): Standing<'_>, relations: &Relations| {
+impl<'a> Version<'a> {
+    pub(super) fn of(vg: &'a VolumeGroup) -> Self {
+        let relations = Relations::of(vg);
+        Self { vg, relations }
+    }
+
+    /// All that a volume stands on, and what is written with it.
+    pub(super) fn stack(&self, lv: LvId) -> Vec<LvId> {
+        shared_stack(self.vg, &self.relations, lv)
+    }
+
+    /// Whether a volume is an origin or a snapshot.
+    pub(super) fn is_shared(&self, lv: LvId) -> bool {
+        !together(self.vg, &self.relations, lv).is_empty()
+    }
+
+    /// Whether a volume, or one that it stands on, has a state of its own.
+    pub(super) fn has_state(&self, lv: LvId) -> bool {
+        let is_mirror = |segment: &Segment| matches!(segment.kind, SegmentType::Mirror(_));
+        let has_mirror = |lv: LvId| self.vg.lv(lv).segments.iter().any(is_mirror);
+        self.is_shared(lv) || self.stack(lv).into_iter().any(has_mirror)
+    }
+
+    /// Whether `other` puts the same bytes of the volume with this UUID into the same places, and
+    /// keeps them alike: every volume that the one stands on is in the other, and stands on the
+    /// same. `None`: one of the two does not have it.
+    pub(super) fn has_same(&self, uuid: &Uuid, other: &Self) -> Option<bool> {
+        let (before, after) = (self.vg.lv_by_uuid(uuid)?, other.vg.lv_by_uuid(uuid)?);
+        let is_there = |lv: LvId| {
+            let there = other.vg.lv_by_uuid(&self.vg.lv(lv).uuid);
+            there.is_some_and(|there| same((self.vg, lv), (other.vg, there)))
+        };
+        let is_same = self.snapshots(before) == other.snapshots(after)
+            && self.stack(before).into_iter().all(is_there);
+        Some(is_same)
+    }
+
+    /// What an origin and its snapshots are to each other, of which a volume is one.
+    fn snapshots(&self, lv: LvId) -> Vec<(Uuid, Option<Extents>, Option<Standing>)> {
         let mut all = Vec::new();
-        for lv in together(vg, relations, lv) {
-            let snapshot = relations.snapshot_of_cow(vg, lv).map(|snapshot| {
-                let origin = vg.lv(snapshot.origin).uuid;
+        for lv in together(self.vg, &self.relations, lv) {
+            let snapshot = self.relations.snapshot_of_cow(self.vg, lv);
+            let snapshot = snapshot.map(|snapshot| {
+                let origin = self.vg.lv(snapshot.origin).uuid;
                 (origin, snapshot.chunk_size, snapshot.state)
             });
-            let size = relations.snapshot_length(vg, lv);
-            all.push((vg.lv(lv).uuid, size, snapshot));
+            let size = self.relations.snapshot_length(self.vg, lv);
+            all.push((self.vg.lv(lv).uuid, size, snapshot));
         }
         all.sort_by_key(|(uuid, ..)| *uuid);
         all
-    };
-    let is_there = |lv: LvId| {
-        let there = other.0.lv_by_uuid(&one.0.lv(lv).uuid);
-        there.is_some_and(|there| same((one.0, lv), (other.0, there)))
-    };
-    snapshots(one, &before) == snapshots(other, &after)
-        && shared_stack(one.0, &before, one.1)
-            .into_iter()
-            .all(is_there)
+    }
 }
 
-/// Whether the volume, or one that it stands on, has a state of its own.
-pub(super) fn has_state(vg: &VolumeGroup, lv: LvId) -> bool {
-    let is_mirror = |segment: &Segment| matches!(segment.kind, SegmentType::Mirror(_));
-    let all = shared_stack(vg, &Relations::of(vg), lv);
-    !together(vg, &Relations::of(vg), lv).is_empty()
-        || all
-            .into_iter()
-            .any(|lv| vg.lv(lv).segments.iter().any(is_mirror))
-}
+/// The origin of a snapshot, the size of its chunks, and what it is doing.
+type Standing = (Uuid, Sectors, SnapshotState);
 
 /// Whether a volume has the same segments, over volumes and disks of the same UUIDs.
-fn same((old_vg, old): Standing<'_>, (new_vg, new): Standing<'_>) -> bool {
+fn same((old_vg, old): (&VolumeGroup, LvId), (new_vg, new): (&VolumeGroup, LvId)) -> bool {
     let (before, after) = (&old_vg.lv(old).segments, &new_vg.lv(new).segments);
     before.len() == after.len()
         && before

@@ -14,12 +14,12 @@ use std::time::Duration;
 use dm::table::{Layout, Table};
 use dm::volume::{Access, Suspension, Volume};
 use lvm2::Uuid;
-use lvm2::model::{LvId, PvFlag, Relations, VgFlag, VolumeGroup};
+use lvm2::model::{LvId, PvFlag, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::owner::{Owner, flush};
-use super::stack::{has_state, is_same};
-use crate::activate::{Activator, Node, Nodes, decide, shared_stack, together};
+use super::stack::Version;
+use crate::activate::{Activator, Node, Nodes, decide};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -165,33 +165,32 @@ impl Owner {
         let scan = self.disks.scan(&self.host)?;
         let old = Arc::clone(&self.group()?.model);
         let new = found_as(&scan, vg);
+        let (before, after) = (Version::of(&old), Version::of(vg));
         let mut changed = Vec::new();
         for (place, active) in self.active.iter().enumerate() {
-            let lv = active.lv;
-            if let (Some(before), Some(after)) = (old.lv_by_uuid(&lv), vg.lv_by_uuid(&lv))
-                && !is_same((&old, before), (vg, after))
+            if let Some(lv) = vg.lv_by_uuid(&active.lv)
+                && before.has_same(&active.lv, &after) == Some(false)
             {
-                changed.push((place, after));
+                changed.push((place, lv));
             }
         }
         // Nothing may be written behind the back of a mirror that begins or ends.
-        let relations = Relations::of(vg);
         let mut suspensions = Vec::new();
-        for (place, after) in &changed {
+        for (place, lv) in &changed {
             let active = &self.active[*place];
-            let stands_on_some = !active.standing_on.is_empty() || has_state(vg, *after);
+            let stands_on_some = !active.standing_on.is_empty() || after.has_state(*lv);
             if !stands_on_some {
                 suspensions.push(None);
                 continue;
             }
-            if !together(vg, &relations, *after).is_empty() {
+            if after.is_shared(*lv) {
                 // What a snapshot shows was there, also after a cut.
                 flush(&active.volume)?;
             }
             suspensions.push(Some(drained(&active.volume)?));
         }
         let mut nodes = self.nodes()?;
-        let stays = self.staying(&old, vg);
+        let stays = self.staying(vg, &before, &after);
         let suspended = nodes.suspend(|lv| !stays.contains(&lv), DRAIN_MAX);
         suspended.map_err(|error| busy(&new.name, error))?;
         let mut list = Vec::new();
@@ -211,16 +210,14 @@ impl Owner {
     }
 
     /// The volumes on which those in use stand before and afterwards, and that stay what they are.
-    fn staying(&self, old: &VolumeGroup, new: &VolumeGroup) -> Vec<Uuid> {
-        let relations = Relations::of(new);
+    fn staying(&self, vg: &VolumeGroup, before: &Version<'_>, after: &Version<'_>) -> Vec<Uuid> {
         let used = self.active.iter().filter_map(|active| {
-            let lv = new.lv_by_uuid(&active.lv)?;
-            Some(shared_stack(new, &relations, lv))
+            let lv = vg.lv_by_uuid(&active.lv)?;
+            Some(after.stack(lv))
         });
         let stays = |lv: LvId| {
-            let uuid = new.lv(lv).uuid;
-            let before = old.lv_by_uuid(&uuid)?;
-            is_same((old, before), (new, lv)).then_some(uuid)
+            let uuid = vg.lv(lv).uuid;
+            (before.has_same(&uuid, after) == Some(true)).then_some(uuid)
         };
         used.flatten().filter_map(stays).collect()
     }

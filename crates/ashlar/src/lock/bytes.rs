@@ -9,12 +9,13 @@
 //! locks that other programs take on content.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use block::file::{LockMode, LockOutcome, lock_byte, unlock_byte};
 
-use super::holder::ashlars;
+use super::holder::{ashlars, is_open_elsewhere};
 use super::owned::FileId;
 use super::wait::{Wait, tries};
 use crate::{Error, Kind, Result};
@@ -96,6 +97,28 @@ pub fn lock_pvs<F: AsFd>(
         locks.held.push(own);
     }
     Ok(locks)
+}
+
+/// Locks the owner's byte on all of `files`, waiting at most for the first of `limits`.
+///
+/// A killed owner's lock lasts as long as what it asked last, which may be longer than the process:
+/// a lock that no other process can be seen to have is waited for, at most for the second.
+pub(crate) fn lock_owner<F: AsFd>(
+    files: &[(&str, F)],
+    mode: LockMode,
+    (limit, dying): (Duration, Duration),
+) -> Result<PvLocks> {
+    let end = Instant::now() + dying;
+    loop {
+        let error = match lock_pvs(files, LockByte::Owner, mode, limit) {
+            Err(error) if error.source().is_none() => error,
+            result => return result,
+        };
+        let is_seen = files.iter().any(|(_, file)| is_open_elsewhere(file));
+        if is_seen || Instant::now() >= end {
+            return Err(error);
+        }
+    }
 }
 
 fn unlockable(name: &str) -> Error {

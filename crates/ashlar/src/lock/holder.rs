@@ -105,7 +105,7 @@ pub(super) fn has_lock(text: &str, inode: u64, byte: u64) -> bool {
 }
 
 /// Whether another ashlar that can be seen has the file open.
-pub(crate) fn is_open_elsewhere(file: &impl AsFd) -> bool {
+pub(super) fn is_open_elsewhere(file: &impl AsFd) -> bool {
     !openers(file).is_empty()
 }
 

@@ -32,7 +32,7 @@ mod stock;
 mod target;
 mod wait;
 
-pub(crate) use holder::is_open_elsewhere;
+pub(crate) use bytes::lock_owner;
 pub(crate) use record::is_same;
 pub(crate) use wait::{Turns, with_turns};
 

@@ -3,7 +3,7 @@
 use lvm2::model::{VolumeGroup, from_text};
 use lvm2::text::parse;
 
-use super::{has_state, is_same};
+use super::Version;
 
 const TEXT: &str = include_str!("../../../../../tests/fixtures/texts/vg0-44.txt");
 
@@ -29,8 +29,9 @@ fn edited(name: &str, from: &str, to: &str) -> VolumeGroup {
 /// Whether the volume is the same in an edited version.
 fn stays(name: &str, version: &VolumeGroup) -> bool {
     let golden = read(TEXT);
-    let find = |vg: &VolumeGroup| vg.lv_by_name(name).expect("is there");
-    is_same((&golden, find(&golden)), (version, find(version)))
+    let uuid = golden.lv(golden.lv_by_name(name).expect("is there")).uuid;
+    let same = Version::of(&golden).has_same(&uuid, &Version::of(version));
+    same.expect("is there")
 }
 
 /// What is not served differs always; all else is the same where only the numbers of volumes
@@ -63,7 +64,8 @@ fn other_places_are_seen() {
 #[test]
 fn mirrors_are_found() {
     let golden = read(TEXT);
-    let has = |name: &str| has_state(&golden, golden.lv_by_name(name).expect("is there"));
+    let version = Version::of(&golden);
+    let has = |name: &str| version.has_state(golden.lv_by_name(name).expect("is there"));
     assert!(has("mirror2"));
     assert!(!has("mirror2_mimage_0"));
     assert!(!has("linear1"));

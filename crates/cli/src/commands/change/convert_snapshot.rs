@@ -69,7 +69,7 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
         let volume = single(volume)?;
         let host = work.host().clone();
         let served = work.served();
-        let owned = work.owned();
+        let ownership = work.ownership();
         let request = work.request_of(&[&volume.vg]);
         work.change(&request, |scan, author| {
             let found = scan.find_group(&volume.vg)?;
@@ -84,7 +84,7 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
             });
             // One that holds nothing any more gives nothing back. An origin that runs knows that.
             match (store, origin) {
-                (Some(_), Some(snapshot)) if owned == Some(found.uuid) && !runs => {
+                (Some(_), Some(snapshot)) if ownership.is_of(found.uuid) && !runs => {
                     let what = format!(
                         "{}/{} is not merged while its group is served and its origin is not: \
                          serve {}/{} as well, or stop that",

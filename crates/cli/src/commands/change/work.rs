@@ -198,7 +198,7 @@ impl<'a> Work<'a> {
     pub(super) fn request(&self) -> Request {
         Request {
             command: self.command.clone(),
-            ownership: self.caller.ownership.clone(),
+            ownership: self.ownership(),
             agreement: self.agreement(),
             file_systems: self.file_systems,
             test: self.test,
@@ -328,12 +328,9 @@ impl<'a> Work<'a> {
         self.caller.ownership.is_of(group)
     }
 
-    /// The group that this process owns, if it does.
-    pub(super) fn owned(&self) -> Option<Uuid> {
-        match &self.caller.ownership {
-            Ownership::Ours(owned) => Some(owned.uuid()),
-            Ownership::Nobody => None,
-        }
+    /// Who serves volumes.
+    pub(super) fn ownership(&self) -> Ownership {
+        self.caller.ownership.clone()
     }
 
     /// The volumes that this process serves.
