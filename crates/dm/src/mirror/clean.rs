@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use super::Mirror;
+use super::config::Primary;
 use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::operation::{Cleaning, Gather, Operation};
@@ -45,7 +46,8 @@ impl Mirror {
     /// Begins to clean what has rested since `before`.
     pub(super) fn clean(&mut self, before: Duration, steps: &mut Steps) {
         let regions = self.regions.resting(before);
-        let some_out_of_sync = self.images.iter().any(|image| !image.in_sync);
+        let some_out_of_sync = self.images.iter().any(|image| !image.in_sync)
+            && self.config.primary != Primary::Source;
         let promotes = some_out_of_sync && self.regions.all_in_sync() && self.all_live();
         let idle = regions.is_empty() && !promotes;
         if idle || self.journal.failure().is_some() {

@@ -67,6 +67,9 @@ pub enum Primary {
     Image(usize),
     /// All of them, everywhere: nothing is ever copied at a start.
     All,
+    /// The first one, whatever happens: the others are copies in the making, of which nobody knows
+    /// until [`super::Control::Finish`] (a move of extents).
+    Source,
 }
 
 /// One copy.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use block::Range;
+
 use super::Mirror;
 use super::config::MirrorConfig;
 use super::health::ImageState;
@@ -17,6 +19,9 @@ pub enum Control {
     Persisted,
     /// They cannot be, and why.
     PersistFailed(String),
+    /// Obeyed when all images hold the same, durably; fails where that cannot be. Nobody else may
+    /// ask anything meanwhile. For [`super::Primary::Source`].
+    Finish,
 }
 
 /// What a mirror tells by itself.
@@ -27,6 +32,12 @@ pub enum Notice {
     Persist(ImageOrder),
     /// These images are lost, by their places; nothing waits for anything.
     Lost(Vec<usize>),
+    /// All images hold the same now, of which perhaps not all is durable. For
+    /// [`super::Primary::Source`].
+    Copied,
+    /// These bytes are not copied, since no image can be read there; it is tried again and again.
+    /// For [`super::Primary::Source`], once.
+    Stuck(Range),
 }
 
 /// How a mirror is.
@@ -143,6 +154,7 @@ impl Mirror {
             }
             Control::Persisted => self.primary_persisted(Ok(()), now, steps),
             Control::PersistFailed(why) => self.primary_persisted(Err(why), now, steps),
+            Control::Finish => unreachable!("it is obeyed later"),
         }
     }
 }

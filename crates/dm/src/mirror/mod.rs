@@ -26,7 +26,8 @@
 //!
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
 //! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
-//! `clean.rs` and `resync.rs` bring regions back in sync; `reload.rs` changes its size;
+//! `clean.rs` and `resync.rs` bring regions back in sync; `reload.rs` changes its size,
+//! `moving.rs` lets a copy take the place of its source;
 //! `regions.rs`, `bits.rs`, `log_image.rs`, `limits.rs` and `operation.rs` are what they know;
 //! `control.rs` is what others tell it and hear. `explore/` takes the power away.
 
@@ -39,6 +40,7 @@ mod health;
 mod journal;
 mod limits;
 mod log_image;
+mod moving;
 mod operation;
 mod primary;
 mod regions;

@@ -68,6 +68,8 @@ pub(super) enum Operation {
     Clean(Cleaning),
     /// Images are flushed so that a lost image may be called out of sync.
     DropFlush(Gather),
+    /// Images are flushed so that all may be called copies.
+    FinishFlush(Finishing),
     Copy(Copying),
 }
 
@@ -105,6 +107,13 @@ pub(super) struct Cleaning {
     pub(super) regions: Vec<(u64, u64)>,
     /// Whether all images are in sync afterwards.
     pub(super) promotes: bool,
+    pub(super) gather: Gather,
+}
+
+#[derive(Debug)]
+pub(super) struct Finishing {
+    /// The order that is obeyed.
+    pub(super) order: u64,
     pub(super) gather: Gather,
 }
 

@@ -48,7 +48,8 @@ impl Mirror {
     /// Whether the description names an image as right that is not.
     pub(super) fn primary_is_out_of_sync(&self) -> bool {
         match self.config.primary {
-            Primary::Unrecorded => false,
+            // A source is never lost: the others are never in sync.
+            Primary::Unrecorded | Primary::Source => false,
             Primary::Image(image) => !self.images[image].in_sync,
             Primary::All => self.images.iter().any(|image| !image.in_sync),
         }

@@ -16,6 +16,7 @@ use super::Mirror;
 use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::health::Verdict;
+use super::moving::Told;
 use super::operation::{Copying, Gather, ImageSet, Operation};
 use super::regions::Recovered;
 
@@ -37,6 +38,8 @@ pub(super) struct Copies {
     timer: bool,
     /// Copies that wait for their next piece.
     paused: Vec<usize>,
+    /// What was said of a move.
+    pub(super) told: Told,
 }
 
 impl Mirror {
@@ -54,8 +57,9 @@ impl Mirror {
             return;
         }
         if self.regions.all_in_sync() {
-            return;
+            return self.tell_copied(steps);
         }
+        self.copies.told.copied = false;
         if self.copies.free_at > now {
             return self.arm_copy_timer(self.copies.free_at, steps);
         }
@@ -120,6 +124,7 @@ impl Mirror {
         let (piece, tried) = (copy.piece, copy.tried);
         let mut buffer = std::mem::take(&mut copy.buffer);
         let Some(source) = self.source(piece, tried) else {
+            self.tell_stuck(piece, steps);
             self.copies.free_at = now.saturating_add(PAUSE);
             return self.end_copy(id, Recovered::GivenUp, now, steps);
         };

@@ -333,6 +333,9 @@ impl Mirror {
             Operation::DropFlush(_) => {
                 self.drop_flush_answered(id, image(), answer.result, now, steps);
             }
+            Operation::FinishFlush(_) => {
+                self.finish_flush_answered(id, image(), answer.result, steps);
+            }
             Operation::Copy(_) => self.copy_answered(id, image(), answer, now, steps),
         }
     }
@@ -483,6 +486,10 @@ impl Machine for Mirror {
             Event::Suspend => self.end(Step::Suspended),
             Event::Reload(config) => self.reload(config),
             Event::Resume => self.resume(now, steps),
+            Event::Control {
+                id,
+                control: Control::Finish,
+            } => self.finish(id, steps),
             Event::Control { id, control } => {
                 let result = self.obey(control, now, steps);
                 steps.push(Step::Obeyed { id, result });

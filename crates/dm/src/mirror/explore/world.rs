@@ -89,7 +89,7 @@ impl World {
                     });
                 }
                 // Asks for nothing.
-                Notice::Lost(_) => {}
+                Notice::Lost(_) | Notice::Copied | Notice::Stuck(_) => {}
             }
         }
     }

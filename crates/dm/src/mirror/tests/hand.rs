@@ -7,7 +7,9 @@ use block::{Buffer, Durability, Error, Kind, Operation, Range, Request};
 use super::{KIB, header};
 use crate::machine::Machine;
 use crate::mirror::control::{Event, Step, Steps};
-use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage};
+use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Notice};
+
+mod moving;
 
 const REGION: u64 = 16 * KIB;
 /// Regions whose bits fill a block of the log.
@@ -24,14 +26,23 @@ struct Hand {
     now: Duration,
     /// Which timers are wanted, and when.
     timers: Vec<(Duration, u64)>,
+    /// What was told.
+    told: Vec<Notice>,
+    /// Whether orders were obeyed.
+    obeyed: Vec<bool>,
 }
 
 impl Hand {
     /// Two images, and a log in memory or on a disk. It has just been told to start.
     fn start(size: u64, region_size: u64, log: LogPlace) -> Self {
+        Self::start_with(size, region_size, |config| config.log = log)
+    }
+
+    /// The same, with more changes to what it is made of.
+    fn start_with(size: u64, region_size: u64, change: impl FnOnce(&mut MirrorConfig)) -> Self {
         let images = vec![MirrorImage::present(10, 0), MirrorImage::present(11, 1)];
         let mut config = MirrorConfig::new("mirror", size, region_size, images);
-        config.log = log;
+        change(&mut config);
         let infos = [("a", size), ("b", size), ("log", 64 * KIB)];
         let infos = infos.map(|(name, size)| block::Info::new(name, size));
         let mut hand = Self {
@@ -41,6 +52,8 @@ impl Hand {
             done: Vec::new(),
             now: Duration::ZERO,
             timers: Vec::new(),
+            told: Vec::new(),
+            obeyed: Vec::new(),
         };
         hand.tell(Event::Start);
         hand
@@ -68,6 +81,8 @@ impl Hand {
                 Step::Sub { leg, request } => self.asked.push((leg, request)),
                 Step::Done(answer) => self.done.push(answer.tag),
                 Step::Timer { at, key } => self.timers.push((at, key)),
+                Step::Notice(notice) => self.told.push(notice),
+                Step::Obeyed { result, .. } => self.obeyed.push(result.is_ok()),
                 _ => {}
             }
         }
