@@ -106,7 +106,15 @@ fn check_striped(checker: &mut Checker<'_>, place: Place, segment: &Segment, str
 }
 
 fn check_mirror(checker: &mut Checker<'_>, place: Place, segment: &Segment, mirror: &Mirror) {
-    let size = segment.length.to_sectors(checker.vg.extent_size);
+    let volume = checker.vg.lv(place.0);
+    let is_move = volume.flags.has(LvFlag::Pvmove);
+    // Pieces of a move share a region size, which may be more than the shortest of them has.
+    let extents = if is_move {
+        volume.extents()
+    } else {
+        segment.length
+    };
+    let size = extents.to_sectors(checker.vg.extent_size);
     let region = mirror.region_size;
     if region == Sectors::ZERO {
         checker.segment_error(place, "its region size is zero");
@@ -135,7 +143,6 @@ fn check_mirror(checker: &mut Checker<'_>, place: Place, segment: &Segment, mirr
             }
         }
     }
-    let is_move = checker.vg.lv(place.0).flags.has(LvFlag::Pvmove);
     let is_on_pvs = mirror
         .images
         .iter()

@@ -12,7 +12,10 @@ use crate::model::ids::LvId;
 use crate::model::lv::LogicalVolume;
 use crate::model::name;
 use crate::model::relations::Role;
-use crate::model::segment::SegmentType;
+use crate::model::segment::{Segment, SegmentType};
+
+/// What is left of a move goes away.
+const ABORT: &str = "run pvmove --abort";
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let vg = checker.vg;
@@ -102,17 +105,21 @@ fn must_hide(part: Part) -> bool {
         )
 }
 
-/// The volume of a move is a mirror, and volumes on it are locked.
+/// The volume of a move is a mirror, and volumes on it are locked. Stock ends a move in two steps:
+/// after the first nobody stands on it any more, and it has no extents.
 fn moves(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
     if !lv.flags.has(LvFlag::Pvmove) {
         return;
     }
-    if !lv
-        .segments
-        .iter()
-        .any(|segment| matches!(segment.kind, SegmentType::Mirror(_)))
-    {
-        checker.lv_error(id, "it has the flag PVMOVE, and nothing to move");
+    let mut segments = lv.segments.iter();
+    if !segments.any(|segment| matches!(segment.kind, SegmentType::Mirror(_))) {
+        let is_error = |segment: &Segment| matches!(segment.kind, SegmentType::Error);
+        let is_used = !checker.relations.used_by(id).is_empty();
+        if !is_used && lv.segments.iter().all(is_error) {
+            checker.lv_warning(id, "its move has ended", ABORT);
+        } else {
+            checker.lv_error(id, "it has the flag PVMOVE, and nothing to move");
+        }
     }
     let users: BTreeSet<LvId> = checker
         .relations

@@ -416,3 +416,45 @@ fn findings_are_bounded() {
     );
     assert_eq!(findings(&[damaged]).len(), super::FINDINGS_MAX);
 }
+
+#[test]
+fn a_move_is_sound_as_stock_leaves_it() {
+    // Proves: pieces of a move may be shorter than a region, and the move must not be; what stock
+    // leaves between its two last commits can be changed, and anything else without pieces not.
+    let pieces = |region: u64| {
+        let piece = |number: u64| {
+            format!(
+                "segment{} {{ start_extent = {number} extent_count = 1 type = \"mirror\" \
+                 mirror_count = 2 extents_moved = 0 region_size = {region} mirrors = [\"pv0\", \
+                 {number}, \"pv1\", {number}] }}",
+                number + 1
+            )
+        };
+        let (locked, id) = (
+            "\"READ\", \"WRITE\", \"PVMOVE\", \"LOCKED\"",
+            "0".repeat(32),
+        );
+        let segments = format!("segment_count = 2 {} {}", piece(0), piece(1));
+        format!("pvmove0 {{ id = \"{id}\" status = [{locked}] flags = [] {segments} }}")
+    };
+    let on_it = lv(
+        "a",
+        2,
+        "striped",
+        "stripe_count = 1 stripes = [\"pvmove0\", 0]",
+    );
+    let locked = on_it.replace("\"VISIBLE\"", "\"VISIBLE\", \"LOCKED\"");
+    assert_eq!(findings(&[locked.clone(), pieces(4096)]), []);
+    assert_error(&[locked.clone(), pieces(8192)], "is more than it has");
+    let warning = |lvs: &[String], words| assert_found(lvs, Severity::Warning, words);
+    warning(
+        &[on_it, pieces(4096)],
+        "it moves extents of a, which is not locked",
+    );
+    let over = hidden("pvmove0", 2, "error", "").replace("\"WRITE\"", "\"WRITE\", \"PVMOVE\"");
+    warning(
+        core::slice::from_ref(&over),
+        "its move has ended; run pvmove --abort",
+    );
+    assert_error(&[locked, over], "nothing to move");
+}
