@@ -1,0 +1,33 @@
+//! `pvmove`: extents get another place while their volumes are in use.
+//!
+//! ```text
+//!     before     a  |pv0:0 9        |pv1:0 2 |       b  |pv0:10 4   |
+//!
+//!     under way  a  |pvmove0:0 9    |pv1:0 2 |       b  |pvmove0:10 4|      both LOCKED
+//!                pvmove0  |mirror of pv0:0 and pv2:0 |mirror of pv0:10 and pv2:10|
+//!                          moved: on pv2              running or to come: on pv0
+//!
+//!     after      a  |pv2:0 9        |pv1:0 2 |       b  |pv2:10 4   |
+//! ```
+//!
+//! A move is in the text until it ends: a hidden volume, `pvmove0`, has what is moved, in pieces,
+//! each a mirror of its source and its target, and the volumes stand on that. Of a piece with
+//! `extents_moved = 0` the source is right, whatever the target holds; of one with all of its
+//! extents moved the target is. So a piece that is cut off begins again, and what was noted stays.
+//!
+//! `layer` takes the volume of a move away below those that stand on it. `advance` notes that
+//! pieces have arrived, and ends or aborts. `list` reads what is under way, whoever began it.
+//!
+//! Promises: we go on with a move of stock, and stock with what we made of it.
+//!
+//! Does not: copy anything, or look at what is active.
+
+mod advance;
+mod layer;
+mod list;
+
+pub use advance::{abort_move, piece_moved};
+pub use list::{Move, MoveMode, MovePiece, moves};
+
+#[cfg(test)]
+mod tests;
