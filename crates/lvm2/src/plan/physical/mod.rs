@@ -9,7 +9,9 @@ mod shorten;
 
 pub use change::{Allocatable, PvAttribute, change_pv};
 pub use pack::{movable_volumes, pack_pv};
-pub use pvmove::{Move, MoveMode, MovePiece, abort_move, moves, piece_moved};
+pub use pvmove::{
+    Move, MoveMode, MovePiece, MoveRequest, abort_move, begin_move, moves, piece_moved,
+};
 pub use remove::{Force, erase_label};
 pub use resize::{PvSize, resize_pv};
 pub use shorten::{Lengths, shorten_pv};

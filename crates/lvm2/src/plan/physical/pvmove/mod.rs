@@ -15,18 +15,24 @@
 //! `extents_moved = 0` the source is right, whatever the target holds; of one with all of its
 //! extents moved the target is. So a piece that is cut off begins again, and what was noted stays.
 //!
-//! `layer` takes the volume of a move away below those that stand on it. `advance` notes that
-//! pieces have arrived, and ends or aborts. `list` reads what is under way, whoever began it.
+//! `begin` makes that shape: `choose` says which extents go, `pieces` cuts and places them, `layer`
+//! cuts what stands on them and takes the layer away again. `advance` notes that pieces have
+//! arrived, and ends or aborts. `list` reads what is under way, whoever began it.
 //!
-//! Promises: we go on with a move of stock, and stock with what we made of it.
+//! Promises: stock goes on with a move of ours, and we with one of its. A move that cannot be made
+//! whole is not begun.
 //!
 //! Does not: copy anything, or look at what is active.
 
 mod advance;
+mod begin;
+mod choose;
 mod layer;
 mod list;
+mod pieces;
 
 pub use advance::{abort_move, piece_moved};
+pub use begin::{MoveRequest, begin_move};
 pub use list::{Move, MoveMode, MovePiece, moves};
 
 #[cfg(test)]
