@@ -67,7 +67,7 @@ pub fn begin_move(
     let chosen = choose::volumes(&mut draft, &relations, source, only)?;
     let name = free_name(vg);
     let mover = draft.vg.add_lv(hidden(&name, author))?;
-    let mut pieces = Pieces::new(vg, source, space, policy, mover);
+    let mut pieces = Pieces::new(vg, &relations, source, space, policy, mover);
     pieces.require_space(&chosen, &name)?;
     for lv in chosen {
         let volume = draft.vg.lv_mut(lv);

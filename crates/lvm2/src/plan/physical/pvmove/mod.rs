@@ -15,16 +15,19 @@
 //! `extents_moved = 0` the source is right, whatever the target holds; of one with all of its
 //! extents moved the target is. So a piece that is cut off begins again, and what was noted stays.
 //!
-//! `begin` makes that shape: `choose` says which extents go, `pieces` cuts and places them, `layer`
-//! cuts what stands on them and takes the layer away again. `advance` notes that pieces have
-//! arrived, and ends or aborts. `list` reads what is under way, whoever began it.
+//! `begin` makes that shape: `choose` says which extents go, `apart` where they must not, `pieces`
+//! cuts and places them, `layer` cuts what stands on them and takes the layer away again. `advance`
+//! notes that pieces have arrived, and ends or aborts. `list` reads what is under way, whoever
+//! began it.
 //!
-//! Promises: stock goes on with a move of ours, and we with one of its. A move that cannot be made
-//! whole is not begun.
+//! Promises: stock goes on with a move of ours, and we with one of its. Copies of the same data,
+//! and stripes, never meet on one physical volume that they did not share before, unless the policy
+//! is *anywhere*. A move that cannot be made whole is not begun.
 //!
 //! Does not: copy anything, or look at what is active.
 
 mod advance;
+mod apart;
 mod begin;
 mod choose;
 mod layer;

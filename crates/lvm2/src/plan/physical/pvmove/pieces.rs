@@ -5,15 +5,20 @@
 //! ends, and nowhere else.
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::apart::{Apart, Siblings};
 use super::choose;
 use super::layer::cut;
-use crate::model::{AllocationPolicy, Area, LvId, PvId, Segment, SegmentType, VolumeGroup};
+use crate::model::{
+    AllocationPolicy, Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup,
+};
 use crate::plan::allocate::{Allocated, Leg, Request, Shortage, allocate};
+use crate::plan::draft::pv_name;
 use crate::plan::places::{FreeSpace, Place};
-use crate::{Extents, Result};
+use crate::{Error, Extents, Result};
 
 /// Extents that are moved together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +33,7 @@ pub(super) struct Piece {
 pub(super) struct Pieces<'a> {
     vg: &'a VolumeGroup,
     source: &'a Place,
+    siblings: Siblings<'a>,
     space: FreeSpace,
     policy: AllocationPolicy,
     /// The volume that has the pieces, one after the other.
@@ -40,6 +46,7 @@ pub(super) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     pub(super) fn new(
         vg: &'a VolumeGroup,
+        relations: &'a Relations,
         source: &'a Place,
         space: FreeSpace,
         policy: AllocationPolicy,
@@ -48,6 +55,7 @@ impl<'a> Pieces<'a> {
         Self {
             vg,
             source,
+            siblings: Siblings::new(vg, relations, source.pv),
             space,
             policy,
             mover,
@@ -85,11 +93,12 @@ impl<'a> Pieces<'a> {
     /// Moves what a volume has on the source, in pieces of at most `longest`; what it is made of
     /// then. `name` is the mover's.
     pub(super) fn take(&mut self, lv: LvId, longest: Extents, name: &str) -> Result<Vec<Segment>> {
+        let apart = self.siblings.of_volume(lv);
         let vg = self.vg;
         let mut made = Vec::new();
         // Where each area would go on.
         let mut behind = BTreeMap::new();
-        for segment in &vg.lv(lv).segments {
+        for (index, segment) in vg.lv(lv).segments.iter().enumerate() {
             if !is_plain(segment) {
                 made.push(segment.clone());
                 continue;
@@ -103,7 +112,7 @@ impl<'a> Pieces<'a> {
             }
             for part in cut(vg, lv, segment, &ends)? {
                 let step = steps(vg, &part, longest);
-                let runs = self.place(&part, &mut behind, name)?;
+                let runs = self.place(&part, (lv, index), &apart, &mut behind, name)?;
                 made.extend(self.split(lv, &part, &runs, step)?);
             }
         }
@@ -114,6 +123,8 @@ impl<'a> Pieces<'a> {
     fn place(
         &mut self,
         segment: &Segment,
+        (lv, index): (LvId, usize),
+        apart: &Apart,
         behind: &mut BTreeMap<usize, (PvId, Extents)>,
         name: &str,
     ) -> Result<Vec<Option<Vec<Run>>>> {
@@ -123,14 +134,17 @@ impl<'a> Pieces<'a> {
             if choose::parts(area, length, self.source).is_empty() {
                 continue;
             }
-            let found = self.allocate(length, behind.get(&number).copied());
-            let found = found.map_err(|shortage| shortage.error(name))?;
+            let key = (lv, index, number);
+            let apart = self.siblings.of_area(key, apart);
+            let found = self.allocate(length, &apart, behind.get(&number).copied());
+            let found = found.map_err(|shortage| self.refusal(shortage, &apart, name))?;
             let mut runs = Vec::new();
             let mut offset = Extents::ZERO;
             for run in found {
                 let (pv, start) = run.areas[0];
                 runs.push(Run { offset, pv, start });
                 offset += run.length;
+                self.siblings.note(key, pv);
                 behind.insert(number, (pv, start + run.length));
             }
             all[number] = Some(runs);
@@ -141,9 +155,11 @@ impl<'a> Pieces<'a> {
     fn allocate(
         &mut self,
         length: Extents,
+        apart: &Apart,
         behind: Option<(PvId, Extents)>,
     ) -> core::result::Result<Vec<Allocated>, Shortage> {
-        if let Some((pv, end)) = behind {
+        let strict = apart.all();
+        if let Some((pv, end)) = behind.filter(|(pv, _)| !strict.contains(pv)) {
             let leg = Leg {
                 pvs: [pv].into(),
                 behind: vec![(pv, end)],
@@ -156,8 +172,28 @@ impl<'a> Pieces<'a> {
                 return Ok(found);
             }
         }
-        let request = Request::new(length, 1, 1, self.policy);
-        allocate(self.vg, &mut self.space, &request)
+        // With *anywhere* siblings may meet, where there is no other place.
+        let normal = match self.policy {
+            AllocationPolicy::Anywhere => AllocationPolicy::Normal,
+            policy => policy,
+        };
+        let attempts = [
+            (strict, normal),
+            (apart.must.clone(), normal),
+            (apart.must.clone(), self.policy),
+        ];
+        let mut shortage = None;
+        for (apart, policy) in attempts {
+            let request = Request {
+                apart,
+                ..Request::new(length, 1, 1, policy)
+            };
+            match allocate(self.vg, &mut self.space, &request) {
+                Ok(found) => return Ok(found),
+                Err(other) => shortage = Some(other),
+            }
+        }
+        Err(shortage.expect("there was an attempt"))
     }
 
     /// Cuts a segment where a run of one of its areas ends, and each `step` in between; its areas
@@ -212,6 +248,21 @@ impl<'a> Pieces<'a> {
             }
         }
         Ok(parts)
+    }
+
+    /// The shortage in stock's words, and what else it is due to.
+    fn refusal(&self, shortage: Shortage, apart: &Apart, name: &str) -> Error {
+        let mut error = shortage.error(name);
+        let usable = self.space.places().iter().map(|place| place.pv);
+        let kept_away: Vec<String> = usable
+            .filter(|pv| apart.must.contains(pv))
+            .map(|pv| pv_name(self.vg, pv))
+            .collect();
+        if !kept_away.is_empty() {
+            error.context.push_str("; other copies or stripes are on ");
+            error.context.push_str(&kept_away.join(", "));
+        }
+        error
     }
 
     fn shortage(&self, needed: Extents, missing: Extents) -> Shortage {
