@@ -3,6 +3,8 @@
 //! Requests to images carry the number of their operation as the tag; an operation asks each image
 //! at most once at a time.
 
+use std::time::Duration;
+
 use block::{Buffer, Error, Range, Request};
 
 use crate::slab::Slab;
@@ -126,6 +128,8 @@ pub(super) struct Copying {
     /// Images that could not be read.
     pub(super) tried: ImageSet,
     pub(super) source: usize,
+    /// When the piece was asked for.
+    pub(super) begun: Duration,
     pub(super) gather: Gather,
     /// What was read, when it is not with the images.
     pub(super) buffer: Buffer,

@@ -13,6 +13,7 @@ use super::regions::Held;
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
         self.requests_in_flight += 1;
+        self.copies.asked = Some(now);
         match request.operation {
             Asked::Read => self.begin_read(request, steps),
             Asked::Flush => self.begin_flush(request, now, steps),

@@ -5,8 +5,10 @@
 //! before that costs a second copy and nothing else. That is also how the work is resumed: what is
 //! left to do is what the log says.
 //!
-//! While requests are in flight only one region is copied at a time, and `copy_rate` limits how
-//! fast. Nothing is copied while an image is lost or missing: no region could be in sync.
+//! While others ask something only one region is copied at a time, and after each piece nothing is
+//! for as long as the piece took: what they ask waits for one piece at most, and disks are theirs
+//! half of the time. `copy_rate` limits how fast it goes in any case. Nothing is copied while an
+//! image is lost or missing: no region could be in sync.
 
 use std::time::Duration;
 
@@ -29,10 +31,15 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for a region that nobody writes to.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
+/// For how long after a request others are taken to ask more.
+const OTHERS: Duration = Duration::from_millis(50);
+
 /// The state of copying.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     pub(super) in_flight: usize,
+    /// When others asked something last.
+    pub(super) asked: Option<Duration>,
     /// Nothing is copied before.
     free_at: Duration,
     timer: bool,
@@ -66,7 +73,7 @@ impl Mirror {
         for id in std::mem::take(&mut self.copies.paused) {
             self.read_piece(id, now, steps);
         }
-        while self.copies.in_flight < self.copies_max() && self.copies.free_at <= now {
+        while self.copies.in_flight < self.copies_max(now) && self.copies.free_at <= now {
             let Some(region) = self.regions.begin_recovery() else {
                 if self.copies.in_flight == 0 {
                     self.arm_copy_timer(now.saturating_add(BUSY_PAUSE), steps);
@@ -81,12 +88,14 @@ impl Mirror {
         self.copies.timer = false;
     }
 
-    fn copies_max(&self) -> usize {
-        if self.requests_in_flight > 0 {
-            1
-        } else {
-            COPIES_MAX
-        }
+    /// Whether the disks are wanted by others, too.
+    fn is_shared(&self, now: Duration) -> bool {
+        let asked = self.copies.asked;
+        self.requests_in_flight > 0 || asked.is_some_and(|asked| now < asked + OTHERS)
+    }
+
+    fn copies_max(&self, now: Duration) -> usize {
+        if self.is_shared(now) { 1 } else { COPIES_MAX }
     }
 
     fn arm_copy_timer(&mut self, at: Duration, steps: &mut Steps) {
@@ -106,6 +115,7 @@ impl Mirror {
             piece: Range::new(start, self.limits.copy_piece.min(end - start)),
             tried: ImageSet::default(),
             source: 0,
+            begun: now,
             gather: Gather::default(),
             buffer: block::Buffer::empty(),
         }));
@@ -121,6 +131,7 @@ impl Mirror {
             self.copies.free_at = self.copies.free_at.max(now).saturating_add(cost);
         }
         let copy = self.operations.copy(id);
+        copy.begun = now;
         let (piece, tried) = (copy.piece, copy.tried);
         let mut buffer = std::mem::take(&mut copy.buffer);
         let Some(source) = self.source(piece, tried) else {
@@ -217,7 +228,12 @@ impl Mirror {
     }
 
     fn piece_copied(&mut self, id: usize, now: Duration, steps: &mut Steps) {
+        let is_shared = self.is_shared(now);
         let copy = self.operations.copy(id);
+        if is_shared {
+            let took = now.saturating_sub(copy.begun);
+            self.copies.free_at = self.copies.free_at.max(now.saturating_add(took));
+        }
         let at = copy.piece.end();
         if at == copy.end {
             return self.end_copy(id, Recovered::Copied, now, steps);

@@ -245,3 +245,32 @@ fn copies_go_on_behind_long_writes() {
     assert_eq!(copy.range, Range::new(75 * REGION, REGION));
     assert!(hand.done.is_empty(), "the write goes on");
 }
+
+/// While others ask something, what is copied leaves them half of the time.
+#[test]
+fn copies_leave_time_to_others() {
+    let long = Duration::from_millis(10);
+    let mut hand = Hand::start(512 * KIB, 512 * KIB, LogPlace::Core);
+    hand.read(1, 0);
+    let request = hand.asked.pop().expect("it is asked");
+    hand.now += long;
+    hand.answer(0);
+    hand.answer(0);
+    assert!(hand.asked.is_empty(), "the next piece waits");
+    let (at, _) = hand.timers.iter().max().expect("for a time");
+    assert_eq!(*at, hand.now + long);
+    hand.asked.push(request);
+    hand.answer(0);
+    hand.wait();
+    assert_eq!(hand.legs(), [0], "the next piece");
+    hand.now += 10 * long;
+    hand.answer(0);
+    hand.answer(0);
+    assert!(hand.asked.is_empty(), "it was the last one");
+
+    let mut alone = Hand::start(512 * KIB, 512 * KIB, LogPlace::Core);
+    alone.now += long;
+    alone.answer(0);
+    alone.answer(0);
+    assert_eq!(alone.legs(), [0], "nobody else wants anything");
+}

@@ -1,7 +1,11 @@
 //! A mirror that moves extents: its source is right until somebody says otherwise.
 
-use super::*;
-use crate::mirror::{Control, ImageHealth, Primary};
+use block::Operation;
+
+use super::{Hand, REGION};
+use crate::machine::Machine;
+use crate::mirror::control::Event;
+use crate::mirror::{Control, ImageHealth, LogPlace, Notice, Primary};
 
 const SOURCE: usize = 0;
 const TARGET: usize = 1;
