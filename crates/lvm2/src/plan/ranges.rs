@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use super::change::Piece;
 use super::draft::refused;
-use crate::model::{Area, LvId, Segment, SegmentType, VolumeGroup};
+use crate::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup};
 use crate::{Bytes, Error, Kind, Result};
 
 /// Volumes on volumes: deeper than this is damage.
@@ -111,11 +111,15 @@ fn spread(
 ) -> Result<Vec<(Area, (u64, u64))>> {
     match &segment.kind {
         SegmentType::Zero | SegmentType::Error => Ok(Vec::new()),
-        SegmentType::Mirror(mirror) => Ok(mirror
-            .images
-            .iter()
-            .map(|area| (*area, (from, to)))
-            .collect()),
+        SegmentType::Mirror(mirror) => {
+            // Of a move one place is right, whatever the other one holds.
+            let is_move = vg.lv(lv).flags.has(LvFlag::Pvmove);
+            let is_moved = mirror.extents_moved == Some(segment.length);
+            let right = |index: usize| !is_move || index == usize::from(is_moved);
+            let images = mirror.images.iter().enumerate();
+            let images = images.filter(|(index, _)| right(*index));
+            Ok(images.map(|(_, area)| (*area, (from, to))).collect())
+        }
         SegmentType::Striped(striped) if striped.areas.len() == 1 => {
             Ok(vec![(striped.areas[0], (from, to))])
         }
