@@ -8,7 +8,7 @@ use dm::table::{Layout, Table};
 use dm::volume::{Access, Volume};
 use lvm2::model::{LvId, Relations};
 
-use super::access::{decide, together};
+use super::access::{decide, decide_parts, together};
 use super::devices::PvDevices;
 use super::layout::Builder;
 use super::nodes::{Node, Nodes};
@@ -106,6 +106,8 @@ pub struct Activator<'a> {
     devices: PvDevices,
     nodes: Nodes,
     is_owner: bool,
+    /// What is activated is for its owner alone, and not for people.
+    is_part: bool,
     updater: Option<Arc<dyn MetadataUpdater>>,
 }
 
@@ -129,6 +131,7 @@ impl<'a> Activator<'a> {
             devices,
             nodes: Nodes::default(),
             is_owner: false,
+            is_part: false,
             updater: None,
         }
     }
@@ -138,6 +141,13 @@ impl<'a> Activator<'a> {
     pub(crate) fn among(mut self, nodes: Nodes) -> Self {
         self.nodes = nodes;
         self.is_owner = true;
+        self
+    }
+
+    /// What is activated may be a part that is not for people: the owner does what is to be done
+    /// with it.
+    pub(crate) fn of_parts(mut self, is_part: bool) -> Self {
+        self.is_part = is_part;
         self
     }
 
@@ -201,6 +211,7 @@ impl<'a> Activator<'a> {
             group,
             devices: &mut self.devices,
             updater: self.updater.clone(),
+            copy_rate: self.host.config.copy_rate(),
             access: options.access,
             is_live: self.is_owner || options.access == Access::ReadWrite,
             missing: options.missing,
@@ -219,7 +230,11 @@ impl<'a> Activator<'a> {
         lv: LvId,
         options: Options,
     ) -> Result<Compiled> {
-        decide(&group.model, &group.name, lv, options.access)?;
+        if self.is_part {
+            decide_parts(&group.model, &group.name, lv)?;
+        } else {
+            decide(&group.model, &group.name, lv, options.access)?;
+        }
         let mut builder = self.builder(group, options);
         let layout = builder.seen(lv)?;
         let (gaps, standing_on, locks) = (builder.gaps, builder.running, builder.locks);

@@ -27,6 +27,8 @@ pub(super) struct Builder<'a> {
     pub(super) group: &'a FoundVg,
     pub(super) devices: &'a mut PvDevices,
     pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
+    /// Bytes per second that mirrors and moves may copy; `None`: no limit.
+    pub(super) copy_rate: Option<u64>,
     pub(super) access: Access,
     /// Whether what is activated may be written through another volume.
     pub(super) is_live: bool,

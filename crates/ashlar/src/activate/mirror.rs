@@ -5,8 +5,7 @@
 //! such a mirror is read from its first leg and not written: a log that came back later would not
 //! know what had changed.
 //!
-//! A segment whose images lie on physical volumes is a part of a move that is under way. Until it
-//! is committed as moved its first area is right, so that one is read; it is not written.
+//! A piece of a move that is under way (`moving.rs`) is a mirror, too, of a source and a target.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +15,28 @@ use dm::home::Home;
 use dm::mirror::{self, LogPlace, MirrorConfig, MirrorImage, Primary, Sync};
 use dm::table::{self, Layout, Piece, Table};
 use dm::volume::{Access, Volume};
-use lvm2::Uuid;
 use lvm2::model::{Area, LvFlag, LvId, Mirror, Segment};
+use lvm2::{Bytes, Uuid};
 
 use super::activator::MissingPolicy;
 use super::layout::Builder;
+use super::moving::Moving;
 use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::handler;
 use crate::{Error, Kind, Result};
 
 /// How long a mirror's log may take to be read.
 const START_MAX: Duration = Duration::from_mins(1);
+
+/// The images of a mirror.
+#[derive(Default)]
+struct Images {
+    legs: Vec<MirrorImage>,
+    /// What they are, in the same order.
+    uuids: Vec<Uuid>,
+    /// Those that are there.
+    devices: Vec<Arc<dyn Device>>,
+}
 
 impl Builder<'_> {
     /// A mirrored segment of `len` bytes.
@@ -38,19 +48,30 @@ impl Builder<'_> {
         len: u64,
         depth: u32,
     ) -> Result<Piece> {
-        if let Some(moved) = self.moved(lv, segment, mirror)? {
-            let len_moved = self.bytes(lv, segment.length)?;
-            return Ok(Piece::of(len, self.area(lv, moved, len_moved, depth)?));
-        }
+        let kind = match self.moving(lv, segment, mirror)? {
+            Moving::No => NodeKind::Mirror,
+            Moving::Now => NodeKind::Move,
+            Moving::At(area) => return Ok(Piece::of(len, self.area(lv, area, Bytes(len), depth)?)),
+        };
         let id = NodeId {
             lv: self.group.model.lv(lv).uuid,
             start: segment.start,
-            kind: NodeKind::Mirror,
+            kind,
         };
         let known = self.nodes.find(id);
         let node = match known {
             Known::Ready(node) => self.shared(lv, node, 0)?,
-            known => self.standing(|builder| builder.made(lv, id, (mirror, len), &known, depth))?,
+            known => {
+                let access = self.access;
+                if kind == NodeKind::Move {
+                    // Whoever opens it: what is read only is moved, too.
+                    self.access = Access::ReadWrite;
+                }
+                let node =
+                    self.standing(|builder| builder.made(lv, id, (mirror, len), &known, depth));
+                self.access = access;
+                node?
+            }
         };
         let face = node.face(0).expect("a mirror has one face");
         self.stands_on(&node);
@@ -98,30 +119,15 @@ impl Builder<'_> {
         depth: u32,
     ) -> Result<Node> {
         let before = self.gaps.len();
-        let mut devices: Vec<Arc<dyn Device>> = Vec::new();
-        let (mut legs, mut images) = (Vec::new(), Vec::new());
-        let mut absent = None;
-        for image in &mirror.images {
-            let uuid = self.image_uuid(lv, *image)?;
-            images.push(uuid);
-            let identity = identity(uuid);
-            match self.image(lv, *image, len, depth) {
-                Ok(device) => {
-                    legs.push(MirrorImage::present(identity, devices.len()));
-                    devices.push(device);
-                }
-                Err(error) if self.may_miss(&error) => {
-                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
-                    legs.push(MirrorImage::missing(identity));
-                    absent = Some(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        if let Some(error) = absent.filter(|_| devices.is_empty()) {
-            return Err(error);
-        }
+        let Images {
+            legs,
+            uuids: images,
+            mut devices,
+        } = self.images(lv, (mirror, len), id.kind, depth)?;
         let mut config = self.config(lv, mirror, len, legs);
+        if id.kind == NodeKind::Move {
+            Self::as_move(&mut config);
+        }
         if let Some(log) = mirror.log
             && let Some(device) = self.log(lv, log, depth)?
         {
@@ -142,7 +148,7 @@ impl Builder<'_> {
             self.nodes.prepared(node.clone(), Change::Mirror(change));
             return Ok(node);
         }
-        let home = self.home(lv, config, devices, images.clone())?;
+        let home = self.home(lv, id, config, devices, images.clone())?;
         let node = Node {
             id,
             machine: Running::Mirror { images, home },
@@ -152,10 +158,53 @@ impl Builder<'_> {
         Ok(node)
     }
 
+    /// The images of a mirror, of which some may be missing.
+    fn images(
+        &mut self,
+        lv: LvId,
+        (mirror, len): (&Mirror, u64),
+        kind: NodeKind,
+        depth: u32,
+    ) -> Result<Images> {
+        let is_move = kind == NodeKind::Move;
+        let mut images = Images::default();
+        let mut absent = None;
+        for image in &mirror.images {
+            let uuid = self.image_uuid(*image);
+            // A move may go from one place of a disk to another.
+            let is_known = images.uuids.contains(&uuid);
+            let identity = identity(uuid).wrapping_add(u64::from(is_known));
+            images.uuids.push(uuid);
+            let is_target = is_move && !images.legs.is_empty();
+            match self.image(lv, *image, len, depth) {
+                Ok(device) => {
+                    let place = images.devices.len();
+                    images.legs.push(MirrorImage::present(identity, place));
+                    images.devices.push(device);
+                }
+                // The move stands still.
+                Err(error) if is_target && error.kind() == Kind::Missing => {
+                    images.legs.push(MirrorImage::missing(identity));
+                }
+                Err(error) if self.may_miss(&error) && !is_move => {
+                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
+                    images.legs.push(MirrorImage::missing(identity));
+                    absent = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match absent {
+            Some(error) if images.devices.is_empty() => Err(error),
+            _ => Ok(images),
+        }
+    }
+
     /// What a mirror is made of, but for its log.
     fn config(&self, lv: LvId, mirror: &Mirror, len: u64, legs: Vec<MirrorImage>) -> MirrorConfig {
         let region = mirror.region_size.to_bytes().map_or(0, |bytes| bytes.0);
         let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
+        config.copy_rate = self.copy_rate;
         config.access = match self.access {
             Access::ReadOnly => mirror::Access::ReadOnly,
             Access::ReadWrite => mirror::Access::ReadWrite,
@@ -173,12 +222,12 @@ impl Builder<'_> {
     fn home(
         &self,
         lv: LvId,
+        id: NodeId,
         config: MirrorConfig,
         devices: Vec<Arc<dyn Device>>,
         images: Vec<Uuid>,
     ) -> Result<Home<mirror::Mirror>> {
         let name = self.name(lv);
-        let uuid = self.group.model.lv(lv).uuid;
         let named = |uuid: Uuid| {
             let mut all = self.group.model.lvs();
             let found = all.find(|(_, volume)| volume.uuid == uuid);
@@ -186,7 +235,10 @@ impl Builder<'_> {
             (uuid, image.unwrap_or_else(|| uuid.to_string()))
         };
         let images = images.into_iter().map(named).collect();
-        let handler = handler(self.updater.clone(), uuid, name.clone(), images);
+        let handler = match id.kind {
+            NodeKind::Move => self.handler_of_move(lv, id),
+            _ => handler(self.updater.clone(), id.lv, name.clone(), images),
+        };
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         mirror::Mirror::new(config, &infos)
             .and_then(|machine| {
@@ -198,35 +250,29 @@ impl Builder<'_> {
             })
     }
 
-    /// The area that is right, if the segment is being moved.
-    fn moved(&self, lv: LvId, segment: &Segment, mirror: &Mirror) -> Result<Option<Area>> {
-        let on_disks = |area: &Area| matches!(area, Area::Pv { .. });
-        if !mirror.images.iter().any(on_disks) {
-            return Ok(None);
-        }
-        let done = mirror.extents_moved == Some(segment.length);
-        let area = mirror.images.get(usize::from(done));
-        let area = area.ok_or_else(|| self.damaged(lv, "it is moved from or to nowhere"))?;
-        Ok(Some(*area))
-    }
-
     /// What tells a leg from all that the mirror ever had.
-    fn image_uuid(&self, lv: LvId, image: Area) -> Result<Uuid> {
-        let Area::Lv { lv: image, .. } = image else {
-            return Err(self.damaged(lv, "an image of its mirror is no volume"));
-        };
-        Ok(self.group.model.lv(image).uuid)
+    fn image_uuid(&self, image: Area) -> Uuid {
+        match image {
+            Area::Lv { lv, .. } => self.group.model.lv(lv).uuid,
+            Area::Pv { pv, .. } => self.group.model.pv(pv).uuid,
+        }
     }
 
     fn image(&mut self, lv: LvId, image: Area, len: u64, depth: u32) -> Result<Arc<dyn Device>> {
-        let Area::Lv { lv: below, start } = image else {
-            return Err(self.damaged(lv, "an image of its mirror is no volume"));
+        let policy = std::mem::replace(&mut self.missing, MissingPolicy::Complete);
+        let area = match image {
+            Area::Lv { lv: below, start } => self.bytes(lv, start).and_then(|start| {
+                let layout = self.whole(below, depth)?;
+                Ok((below, table::Area::layout(layout, start.0)))
+            }),
+            Area::Pv { .. } => self
+                .area(lv, image, Bytes(len), depth)
+                .map(|area| (lv, area)),
         };
-        let start = self.bytes(lv, start)?;
-        let layout = self.whole(below, depth)?;
-        let piece = Piece::of(len, table::Area::layout(layout, start.0));
-        let layout = Layout::new(self.name(below), vec![piece]);
-        self.device(below, &layout.map_err(|error| self.unfit(lv, error))?)
+        self.missing = policy;
+        let (named, area) = area?;
+        let layout = Layout::new(self.name(named), vec![Piece::of(len, area)]);
+        self.device(named, &layout.map_err(|error| self.unfit(lv, error))?)
     }
 
     /// The log's device; `None`: it is missing, and need not be there to read.

@@ -25,6 +25,7 @@ mod devices;
 mod facts;
 mod layout;
 mod mirror;
+mod moving;
 mod nodes;
 mod order;
 mod origin;
@@ -36,7 +37,8 @@ pub(crate) use access::{shared_stack, together};
 pub use activator::{Activated, Activator, MissingPolicy, Options};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
-pub(crate) use nodes::{Node, Nodes, Running};
+pub(crate) use moving::is_moved;
+pub(crate) use nodes::{Fate, Node, NodeId, NodeKind, Nodes, Running};
 pub(crate) use order::{MetadataUpdater, Wanted};
 pub use snapshot::Difference;
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 use block::Device;
 use dm::home::{Home, Prepared};
 use dm::machine::Machine;
-use dm::mirror::Mirror;
+use dm::mirror::{Control, Mirror};
 use dm::snapshot::Origin;
 use lvm2::{Extents, Uuid};
 
@@ -45,6 +45,8 @@ pub(crate) struct NodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Mirror,
+    /// A piece of a move: a mirror that becomes its target.
+    Move,
     Origin,
 }
 
@@ -63,7 +65,7 @@ pub(crate) struct Node {
 #[derive(Clone)]
 pub(crate) enum Running {
     Mirror {
-        /// Its images, in the mirror's own order.
+        /// Its images, in the mirror's own order: of a move the physical volumes.
         images: Vec<Uuid>,
         home: Home<Mirror>,
     },
@@ -84,6 +86,17 @@ pub(crate) type Names = Arc<Mutex<HashMap<u64, (Uuid, String)>>>;
 pub(super) enum Change {
     Mirror(Prepared<Mirror>),
     Origin(Prepared<Origin>),
+}
+
+/// What a change makes of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It stays what it is.
+    Stays,
+    /// It becomes another one, or is not needed any more.
+    Goes,
+    /// The same, and the target of what it moves takes the place of the source.
+    Moved,
 }
 
 /// What runs, and what becomes of it.
@@ -120,6 +133,14 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => home.suspend(limit),
             Running::Origin { home, .. } => home.suspend(limit),
+        }
+    }
+
+    /// Makes the target of a move as good as its source.
+    fn finish(&self, limit: Duration) -> dm::Result<()> {
+        match &self.machine {
+            Running::Mirror { home, .. } => home.control(Control::Finish, limit),
+            Running::Origin { .. } => unreachable!("it moves nothing"),
         }
     }
 
@@ -192,20 +213,27 @@ impl Nodes {
         nodes
     }
 
-    /// Suspends what `goes`; each may take `limit`. Where one does not rest in time all go on.
+    /// Suspends what does not stay, by its `fate`; each may take `limit`. Where one does not rest
+    /// in time, or a target is not as good as its source, all go on.
     pub(crate) fn suspend(
         &mut self,
-        goes: impl Fn(Uuid) -> bool,
+        fate: impl Fn(NodeId) -> Fate,
         limit: Duration,
     ) -> dm::Result<()> {
         let mut rest = Vec::new();
         // The last one stands on those before it: on its log, where that is a mirror.
         for node in std::mem::take(&mut self.running).into_iter().rev() {
-            if !goes(node.id.lv) {
+            let fate = fate(node.id);
+            if fate == Fate::Stays {
                 rest.push(node);
                 continue;
             }
-            if let Err(error) = node.suspend(limit) {
+            // All that stands on it rests, so nobody writes to it.
+            let ready = match fate {
+                Fate::Moved => node.finish(limit),
+                _ => Ok(()),
+            };
+            if let Err(error) = ready.and_then(|()| node.suspend(limit)) {
                 self.resume();
                 return Err(error);
             }

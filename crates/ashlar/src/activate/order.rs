@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dm::home::{Controller, NoticeHandler};
 use dm::mirror::{Control, Mirror, Notice};
-use lvm2::Uuid;
+use lvm2::{Extents, Uuid};
 
 /// What a mirror asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub(crate) trait MetadataUpdater: Send + Sync {
     /// Begins to write it down.
     fn persist(self: Arc<Self>, wanted: Wanted, mirror: Controller<Mirror>);
 
+    /// The piece of a move, of this volume called `name`, that begins at this extent is the same on
+    /// its source and its target: that is to be made durable, and written down. Must not wait.
+    fn copied(self: Arc<Self>, piece: (Uuid, Extents), name: String);
+
     /// All that the snapshot with this store, called `name`, kept is in its origin: it is to be
     /// taken away. Must not wait.
     fn merged(self: Arc<Self>, store: Uuid, name: String);
@@ -44,6 +48,7 @@ pub(super) fn handler(
     Box::new(move |notice, mirror| {
         let order = match notice {
             Notice::Persist(order) => order,
+            Notice::Copied | Notice::Stuck(_) => unreachable!("it is no move"),
             Notice::Lost(lost) => {
                 if let Some(updater) = &updater {
                     let lost: Vec<&str> = lost.iter().map(|leg| &*images[*leg].1).collect();

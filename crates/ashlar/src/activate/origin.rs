@@ -22,7 +22,7 @@ use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot, SnapshotState};
 use lvm2::{Extents, Uuid};
 
-use super::access::{decide_together, together};
+use super::access::{decide_parts, together};
 use super::layout::Builder;
 use super::mirror::identity;
 use super::nodes::{Change, Known, Names, Node, NodeId, NodeKind, Running, prepare};
@@ -45,7 +45,7 @@ impl Builder<'_> {
         let Some(origin) = together(&model, &relations, lv).first().copied() else {
             return Ok(None);
         };
-        decide_together(&model, &self.group.name, lv)?;
+        decide_parts(&model, &self.group.name, lv)?;
         let id = NodeId {
             lv: model.lv(origin).uuid,
             start: Extents(0),

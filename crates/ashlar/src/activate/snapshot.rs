@@ -189,9 +189,9 @@ impl Builder<'_> {
         })
     }
 
-    /// Keeps others from serving the group while the volume is read, since what differs changes
-    /// while they write. Fails where they do.
-    fn require_unserved(&mut self, lv: LvId) -> Result<()> {
+    /// Keeps others from serving the group while the volume is read, since what differs, or where
+    /// it is, changes while they do. Fails where they serve it.
+    pub(super) fn require_unserved(&mut self, lv: LvId) -> Result<()> {
         let present = self
             .group
             .members

@@ -151,6 +151,26 @@ impl Config {
             .collect()
     }
 
+    /// Bytes per second that copies of mirrors and moves may take in the owner of a group
+    /// (`ashlar/copy_mib_per_second`); `None`: no limit.
+    pub fn copy_rate(&self) -> Option<u64> {
+        self.mib("ashlar/copy_mib_per_second")
+    }
+
+    /// Bytes of the longest piece of a move, after which it is written down that it is moved
+    /// (`ashlar/pvmove_piece_mib`).
+    pub fn move_piece(&self) -> u64 {
+        /// 1 GiB: seconds of any disk.
+        const DEFAULT: u64 = 1 << 30;
+        self.mib("ashlar/pvmove_piece_mib").unwrap_or(DEFAULT)
+    }
+
+    /// A number of MiB, in bytes, where one is set that is more than nothing.
+    fn mib(&self, path: &str) -> Option<u64> {
+        let number = u64::try_from(self.integer(path)?).ok()?;
+        number.checked_mul(1 << 20).filter(|bytes| *bytes > 0)
+    }
+
     /// Where stock keeps its lock files (`global/locking_dir`).
     pub fn locking_dir(&self) -> PathBuf {
         let dir = std::env::var_os("LVM_LOCKING_DIR").filter(|dir| !dir.is_empty());

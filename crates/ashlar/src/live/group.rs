@@ -210,8 +210,16 @@ impl LiveGroup {
         self.shared.owner.take()
     }
 
+    /// Tells whoever wants to hear what happens by itself.
+    pub(super) fn tell_people(&self, text: &str) {
+        let told = self.shared.told.lock();
+        if let Some(tell) = &*told.unwrap_or_else(PoisonError::into_inner) {
+            tell(text);
+        }
+    }
+
     /// The owner when no tables are being exchanged. Not for whoever exchanges them.
-    fn settled(&self) -> Taken<'_> {
+    pub(super) fn settled(&self) -> Taken<'_> {
         loop {
             let owner = self.owner();
             if !owner.is_changing {
@@ -344,6 +352,7 @@ impl LiveHooks<'_> {
         }
         let refreshed = self.group.owner().refresh();
         self.group.tell();
+        self.group.go_on();
         refreshed
     }
 }

@@ -32,6 +32,7 @@ mod connection;
 mod console;
 mod group;
 mod itself;
+mod moving;
 mod order;
 mod owner;
 mod runtime;

@@ -13,15 +13,15 @@
 //! hold a text. Where that fails they are left out, and hold an older version, as the areas of any
 //! missing physical volume do. If no area can be written, the mirror fails its writes.
 
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use dm::home::Controller;
 use dm::mirror::{Control, Mirror};
-use lvm2::model::{Relations, SnapshotState};
+use lvm2::model::{Relations, SnapshotState, VolumeGroup};
 use lvm2::plan::logical::{end_merge, has_first_image, order_images};
-use lvm2::plan::pieces;
-use lvm2::{Bytes, Uuid};
+use lvm2::plan::{Author, pieces};
+use lvm2::{Bytes, Extents, Uuid};
 
 use super::group::{LiveGroup, Shared, TURN_MAX, TURN_RETRY};
 use crate::activate::{MetadataUpdater, Wanted};
@@ -85,6 +85,12 @@ impl MetadataUpdater for GroupUpdater {
         });
     }
 
+    fn copied(self: Arc<Self>, piece: (Uuid, Extents), name: String) {
+        let thread = std::thread::Builder::new().name("move".to_owned());
+        // Without a thread the piece stays where it is: whoever owns the group next goes on.
+        let _ = thread.spawn(move || self.follow(piece, &name));
+    }
+
     fn warn(self: Arc<Self>, text: String) {
         // Nobody waits until somebody has read it. Without a thread nobody is told.
         let thread = std::thread::Builder::new().name("warning".to_owned());
@@ -140,33 +146,17 @@ impl GroupUpdater {
     }
 
     /// Tells whoever wants to hear what happens by itself.
-    fn tell(&self, text: &str) {
+    pub(super) fn tell(&self, text: &str) {
         if let Some(shared) = self.shared.upgrade() {
-            let told = shared.told.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(tell) = &*told {
-                tell(text);
-            }
+            LiveGroup::of(shared).tell_people(text);
         }
     }
 
     /// Takes a snapshot away whose origin has all that it kept, as a command would: its origin gets
     /// a table without it. Whether it was there.
     fn end_merge(&self, group: &LiveGroup, store: Uuid) -> Result<bool> {
-        let request = Request {
-            groups: vec![self.owned.uuid().to_string()],
-            tolerated: vec![Tolerated::Missing],
-            ownership: Ownership::Ours(self.owned.clone()),
-            command: MERGED.to_owned(),
-            ..Request::default()
-        };
-        let mut hooks = group.hooks()?;
-        let mut prompt = Quiet::yes();
-        let mut session = Session::new(&self.host, &self.disks, &mut prompt);
-        session.hooks = Some(&mut hooks);
         let mut was_there = false;
-        let changed = session.change(&request, &mut |scan, author| {
-            let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
-            let vg = &group.model;
+        self.change(group, MERGED, |vg, author| {
             let merging = vg.lv_by_uuid(&store).and_then(|lv| {
                 let relations = Relations::of(vg);
                 let snapshot = relations.snapshot_of_cow(vg, lv)?;
@@ -177,19 +167,42 @@ impl GroupUpdater {
                 return Ok(Planned::default());
             }
             Ok(end_merge(vg, &store, author)?.into())
-        });
-        let finished = hooks.finish();
-        changed.and(finished).map(|()| was_there)
+        })?;
+        Ok(was_there)
     }
 
-    fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {
-        let mut request = Request {
+    /// Changes the group as a command would, in whose words `command` stands for who made it.
+    pub(super) fn change(
+        &self,
+        group: &LiveGroup,
+        command: &str,
+        mut plan: impl FnMut(&VolumeGroup, &mut Author<'_>) -> Result<Planned>,
+    ) -> Result<()> {
+        let request = self.request(command);
+        let mut hooks = group.hooks()?;
+        let mut prompt = Quiet::yes();
+        let mut session = Session::new(&self.host, &self.disks, &mut prompt);
+        session.hooks = Some(&mut hooks);
+        let changed = session.change(&request, &mut |scan, author| {
+            let group = scan.group(self.owned.uuid()).ok_or_else(|| self.gone())?;
+            plan(&group.model, author)
+        });
+        let finished = hooks.finish();
+        changed.and(finished)
+    }
+
+    fn request(&self, command: &str) -> Request {
+        Request {
             groups: vec![self.owned.uuid().to_string()],
             tolerated: vec![Tolerated::Missing],
             ownership: Ownership::Ours(self.owned.clone()),
-            command: COMMAND.to_owned(),
+            command: command.to_owned(),
             ..Request::default()
-        };
+        }
+    }
+
+    fn commit(&self, wanted: &Wanted, lost: Lost) -> Result<()> {
+        let mut request = self.request(COMMAND);
         if lost == Lost::Spared {
             request.spared = self.lost_pvs(wanted)?;
         }
@@ -239,6 +252,6 @@ impl GroupUpdater {
     }
 }
 
-fn one_line(error: &Error) -> String {
+pub(super) fn one_line(error: &Error) -> String {
     error.to_string().replace('\n', " ")
 }

@@ -10,7 +10,9 @@ use dm::volume::{Access, Volume};
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 
-use crate::activate::{Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices};
+use crate::activate::{
+    Activated, Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices,
+};
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
 use crate::lock::{
@@ -64,6 +66,8 @@ pub(super) struct Active {
     pub(super) gaps: Vec<String>,
     /// How many use it.
     pub(super) users: usize,
+    /// The owner itself uses it, until what it moves is moved.
+    pub(super) is_move: bool,
     /// While it lasts, nobody else may use the volume.
     alone: Weak<()>,
 }
@@ -82,6 +86,21 @@ struct HeldPv {
 }
 
 impl Active {
+    /// One that has one user.
+    pub(super) fn new(lv: Uuid, options: Options, activated: Activated) -> Self {
+        Self {
+            lv,
+            volume: activated.volume,
+            options,
+            layout: activated.layout,
+            standing_on: activated.standing_on,
+            gaps: activated.gaps,
+            users: 1,
+            is_move: false,
+            alone: Weak::new(),
+        }
+    }
+
     /// Whether nobody else may use it now, nor give it another name.
     pub(super) fn is_kept_alone(&self) -> bool {
         self.alone.strong_count() > 0
@@ -253,16 +272,7 @@ impl Owner {
         let activated = activator.activate(group, lv, options);
         (self.devices, _) = activator.into_parts();
         let activated = activated?;
-        self.active.push(Active {
-            lv: uuid,
-            volume: activated.volume,
-            options,
-            layout: activated.layout,
-            standing_on: activated.standing_on,
-            gaps: activated.gaps,
-            users: 1,
-            alone: Weak::new(),
-        });
+        self.active.push(Active::new(uuid, options, activated));
         Ok(self.active.len() - 1)
     }
 
@@ -285,7 +295,7 @@ impl Owner {
     }
 
     /// Takes note of what ends with `active`.
-    fn leave(&mut self, active: &Active) {
+    pub(super) fn leave(&mut self, active: &Active) {
         for node in &active.standing_on {
             let mut others = self.active.iter().flat_map(|other| &other.standing_on);
             if others.all(|other| other.id != node.id) {

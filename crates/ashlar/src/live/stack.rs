@@ -2,10 +2,12 @@
 //!
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
-use lvm2::model::{Area, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup};
+use lvm2::model::{
+    AllocationMap, Area, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup,
+};
 use lvm2::{Extents, Sectors, Uuid};
 
-use crate::activate::{shared_stack, together};
+use crate::activate::{NodeId, NodeKind, is_moved, shared_stack, together};
 
 /// A version of a group, and how its volumes belong together.
 pub(super) struct Version<'a> {
@@ -48,6 +50,40 @@ impl<'a> Version<'a> {
         let is_same = self.snapshots(before) == other.snapshots(after)
             && self.stack(before).into_iter().all(is_there);
         Some(is_same)
+    }
+
+    /// Whether the piece of a move is on its target in `after`.
+    pub(super) fn is_moved_by(&self, piece: NodeId, after: &Self) -> bool {
+        let segment_of = |version: &Self| {
+            let lv = version.vg.lv_by_uuid(&piece.lv)?;
+            let mut segments = version.vg.lv(lv).segments.iter();
+            segments
+                .find(|segment| segment.start == piece.start)
+                .cloned()
+        };
+        let mirror = segment_of(self).and_then(|segment| match segment.kind {
+            SegmentType::Mirror(mirror) if piece.kind == NodeKind::Move => Some(mirror),
+            _ => None,
+        });
+        let Some(mirror) = mirror else { return false };
+        if after.vg.lv_by_uuid(&piece.lv).is_some() {
+            return segment_of(after).is_some_and(|segment| is_moved(&segment));
+        }
+        // The move is over: whose extents somebody has, that is where the volumes are.
+        let place = mirror.images.get(1).and_then(|area| match *area {
+            Area::Pv { pv, start } => Some((pv, start)),
+            Area::Lv { lv, .. } => {
+                let mut areas = self.vg.lv(lv).segments.first()?.areas().iter();
+                areas.find_map(|area| match *area {
+                    Area::Pv { pv, start } => Some((pv, start)),
+                    Area::Lv { .. } => None,
+                })
+            }
+        });
+        place.is_some_and(|(pv, start)| {
+            let pv = after.vg.pv_by_uuid(&self.vg.pv(pv).uuid);
+            pv.is_some_and(|pv| AllocationMap::of(after.vg).owner(pv, start).is_some())
+        })
     }
 
     /// What an origin and its snapshots are to each other, of which a volume is one.

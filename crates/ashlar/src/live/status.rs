@@ -67,7 +67,7 @@ pub struct MirrorStatus {
 /// An image of a mirror at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageStatus {
-    /// The volume that is the image.
+    /// The volume that is the image; of a move the physical volume.
     pub lv: Uuid,
     /// Its name, without the group.
     pub name: String,
@@ -127,8 +127,13 @@ impl Owner {
     pub(super) fn known(&self) -> Known {
         let named = |uuid: Uuid| {
             let name = self.name_of(uuid).unwrap_or_default();
-            name.split_once('/')
-                .map_or(String::new(), |(_, name)| name.to_owned())
+            if let Some((_, name)) = name.split_once('/') {
+                return name.to_owned();
+            }
+            // What is moved lies on physical volumes.
+            let mut pvs = self.scan.physical_volumes.iter();
+            let pv = pvs.find(|pv| pv.uuid == uuid);
+            pv.map_or(String::new(), |pv| self.scan.device(pv.device).name.clone())
         };
         let volumes = self.active.iter().map(|active| {
             let asked = active.standing_on.iter().map(|node| {

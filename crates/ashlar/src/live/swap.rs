@@ -19,7 +19,7 @@ use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::owner::{Owner, flush};
 use super::stack::Version;
-use crate::activate::{Activator, Node, Nodes, decide};
+use crate::activate::{Activator, Fate, Node, NodeId, Nodes, decide};
 use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
@@ -66,7 +66,7 @@ impl Owner {
         self.permit_identity(group, change)?;
         for volume in &change.volumes {
             if let VolumeChange::Deactivate { lv, name } = volume
-                && self.active.iter().any(|active| active.lv == *lv)
+                && self.is_in_use(*lv)
             {
                 return refuse(name, "stop that first");
             }
@@ -79,6 +79,12 @@ impl Owner {
             self.permit_version(group, vg, &refuse)?;
         }
         Ok(())
+    }
+
+    /// Whether others use a volume.
+    fn is_in_use(&self, lv: Uuid) -> bool {
+        let mut active = self.active.iter();
+        active.any(|active| active.lv == lv && !active.is_move)
     }
 
     /// Fails where the group, or a physical volume of it, is something else afterwards: by their
@@ -130,6 +136,9 @@ impl Owner {
             };
             let name = group.model.lv(old).name();
             let Some(new) = vg.lv_by_uuid(&active.lv) else {
+                if active.is_move {
+                    continue;
+                }
                 return refuse(name, "stop that first");
             };
             let identity = |vg: &VolumeGroup, lv: LvId| {
@@ -151,7 +160,9 @@ impl Owner {
             } else {
                 Access::ReadOnly
             };
-            decide(vg, &vg.name, new, access)?;
+            if !active.is_move {
+                decide(vg, &vg.name, new, access)?;
+            }
         }
         Ok(())
     }
@@ -191,7 +202,12 @@ impl Owner {
         }
         let mut nodes = self.nodes()?;
         let stays = self.staying(vg, &before, &after);
-        let suspended = nodes.suspend(|lv| !stays.contains(&lv), DRAIN_MAX);
+        let fate = |node: NodeId| match node {
+            node if stays.contains(&node.lv) => Fate::Stays,
+            node if before.is_moved_by(node, &after) => Fate::Moved,
+            _ => Fate::Goes,
+        };
+        let suspended = nodes.suspend(fate, DRAIN_MAX);
         suspended.map_err(|error| busy(&new.name, error))?;
         let mut list = Vec::new();
         for ((place, lv), suspension) in changed.into_iter().zip(suspensions) {
@@ -234,6 +250,7 @@ impl Owner {
         let (volume, uuid) = (active.volume.clone(), active.lv);
         let devices = std::mem::take(&mut self.devices);
         let activator = Activator::over(scan, &self.host, devices).among(nodes);
+        let activator = activator.of_parts(active.is_move);
         let mut activator = activator.with_updater(self.updater.clone());
         let compiled = activator.compile(group, lv, active.options);
         let nodes;
@@ -276,6 +293,7 @@ impl Owner {
             }
             // Mirrors that go have written all they had to, and end with their last user.
         }
+        self.end_moves();
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn own(host: &Host, disks: &HostDisks, group: &FoundVg) -> Result<Own
             group.warn_with(Box::new(|text| eprintln!("  {}", harmless(text))));
             let service = Arc::new(Exporter::new(group.clone()));
             let (server, record) = Server::start(&group, service)?;
+            group.go_on();
             Ok(Owned::Local(LocalGroup {
                 server,
                 group,

@@ -33,6 +33,9 @@ use Ruling::{NotYet, Refused, Served};
 const WHOLE: Ruling = Served("as it is");
 const OWN_BYTES: Ruling = Served("its own bytes");
 const PART: Ruling = Refused("it is a part of another volume");
+const MOVE: Ruling = Refused(
+    "it is what pvmove moves volumes with: write those; pvmove goes on, pvmove --abort ends it",
+);
 const UNREAD: Ruling = Refused("it cannot be read");
 
 macro_rules! conditions {
@@ -74,8 +77,7 @@ conditions! {
     Move: "type `mirror` over physical volumes, flag `PVMOVE` (pvmove in progress)",
         Served("the area that `extents_moved` says: the second of a piece that is moved whole, \
         else the first"),
-        Refused("it is the temporary volume of pvmove: end the move with LVM2 (pvmove, or pvmove \
-        --abort)");
+        MOVE;
     /// A mirror whose images are extents, and that is no move.
     MirrorOnPvs: "type `mirror` over physical volumes without `PVMOVE`",
         Refused("its mirror lies on physical volumes and is no move: it is not known which copy \
@@ -188,13 +190,10 @@ conditions! {
     Hidden: "no flag `VISIBLE`, and no part of another volume", OWN_BYTES,
         Refused("it is hidden: a part of a volume that is gone, or of a command that did not end");
     /// Volumes of a move.
-    PvmoveFlag: "flag `PVMOVE` on a volume of another type (`pvmove --atomic`)", WHOLE,
-        Refused("it is the temporary volume of pvmove: end the move with LVM2 (pvmove, or pvmove \
-        --abort)");
+    PvmoveFlag: "flag `PVMOVE` on a volume of another type (`pvmove --atomic`)", WHOLE, MOVE;
     /// Extents that are being moved.
     Locked: "flag `LOCKED`", Served("as `PVMOVE` below it says"),
-        Refused("extents of it are being moved: end the move with LVM2 (pvmove, or pvmove \
-        --abort)");
+        Served("the same, and where a piece is being copied to, too");
     /// No first synchronisation.
     NotSynced: "flag `NOTSYNCED`", Served("as without it; a mirror without a log takes all its \
         images to be in sync"),

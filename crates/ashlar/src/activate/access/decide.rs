@@ -22,9 +22,9 @@ pub fn decide(vg: &VolumeGroup, group: &str, lv: LvId, access: Access) -> Result
     judge(vg, group, (lv, access), conditions(vg, lv, access))
 }
 
-/// Fails where the metadata does not allow that an origin and its snapshots, of which `lv` is one,
-/// are written together. What each may be used for by itself does not count.
-pub(in crate::activate) fn decide_together(vg: &VolumeGroup, group: &str, lv: LvId) -> Result<()> {
+/// Fails where the metadata does not allow that its owner writes to a volume: with an origin all
+/// that are written together. What each may be used for by itself does not count.
+pub(in crate::activate) fn decide_parts(vg: &VolumeGroup, group: &str, lv: LvId) -> Result<()> {
     let mut found = conditions(vg, lv, Access::ReadWrite);
     found[0].1.retain(|condition| changes_content(*condition));
     judge(vg, group, (lv, Access::ReadWrite), found)
@@ -144,11 +144,7 @@ fn changes_content(condition: Condition) -> bool {
             | Condition::IntegrityOrigin
             | Condition::MergingCow
     );
-    let is_locked = matches!(
-        condition,
-        Condition::Locked | Condition::PvmoveFlag | Condition::Move
-    );
-    !is_use && (rule.read.kind().is_some() || is_locked)
+    !is_use && rule.read.kind().is_some()
 }
 
 fn of_content(vg: &VolumeGroup, lv: LvId, all: &mut Vec<Condition>) {

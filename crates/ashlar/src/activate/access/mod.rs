@@ -9,7 +9,7 @@ mod condition;
 mod decide;
 
 pub use decide::decide;
-pub(super) use decide::{decide_together, not_yet};
+pub(super) use decide::{decide_parts, not_yet};
 pub(crate) use decide::{shared_stack, together};
 
 #[cfg(test)]

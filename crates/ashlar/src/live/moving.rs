@@ -1,0 +1,142 @@
+//! Moves of extents that are under way: the owner of the group goes on with them.
+//!
+//! ```text
+//!   begun, or found        the owner uses pvmove0 by itself, which copies its first piece
+//!   the piece is copied    thread "move": change: locks, scan, piece_moved, commit
+//!                            suspend ─▸ the target becomes durable ─▸ commit ─▸ the next piece
+//!   the last one           the volumes lie on the target, pvmove0 is gone
+//! ```
+//!
+//! Nothing of a move is kept but the metadata: whoever owns the group next goes on from there, and
+//! copies at most one piece again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dm::volume::Access;
+use lvm2::plan::physical::{abort_move, moves, piece_moved};
+use lvm2::{Extents, Uuid};
+
+use super::group::LiveGroup;
+use super::order::GroupUpdater;
+use super::owner::{Active, Owner};
+use crate::activate::{Activator, MissingPolicy, Options};
+use crate::apply::Planned;
+use crate::{Error, Result};
+
+/// The words that a version's text has for who made it.
+const MOVED: &str = "extents were moved";
+/// How long to wait before it is written down that a piece is moved, where that failed.
+const RETRY: Duration = Duration::from_secs(30);
+
+impl LiveGroup {
+    /// What was begun in the group goes on: extents are moved. To be called when people can be told
+    /// of what fails.
+    pub fn go_on(&self) {
+        let failed = self.settled().begin_moves();
+        for error in failed {
+            self.tell_people(&format!(
+                "WARNING: what is being moved stands still: {error}"
+            ));
+        }
+    }
+}
+
+impl Owner {
+    /// Goes on with the moves that are under way; those that cannot, and why.
+    fn begin_moves(&mut self) -> Vec<Error> {
+        let Ok(group) = self.group() else {
+            return Vec::new();
+        };
+        let all = moves(&group.model);
+        let mut failed = Vec::new();
+        for one in all {
+            if self.active.iter().any(|active| active.lv == one.uuid) {
+                continue;
+            }
+            failed.extend(self.begin_move(one.uuid).err());
+            if one.running.is_none()
+                && let Some(updater) = &self.updater
+            {
+                // All is moved, and only that was not written down.
+                Arc::clone(updater).copied((one.uuid, Extents::ZERO), one.name);
+            }
+        }
+        failed
+    }
+
+    fn begin_move(&mut self, uuid: Uuid) -> Result<()> {
+        let nodes = self.nodes()?;
+        let options = Options {
+            access: Access::ReadWrite,
+            missing: MissingPolicy::Partial,
+        };
+        let devices = std::mem::take(&mut self.devices);
+        let activator = Activator::over(&self.scan, &self.host, devices).among(nodes);
+        let activator = activator.of_parts(true);
+        let mut activator = activator.with_updater(self.updater.clone());
+        let group = self.scan.group(self.uuid).expect("it was found above");
+        let lv = group.model.lv_by_uuid(&uuid).expect("it was found above");
+        let activated = activator.activate(group, lv, options);
+        (self.devices, _) = activator.into_parts();
+        let activated = activated?;
+        let mut active = Active::new(uuid, options, activated);
+        active.is_move = true;
+        self.active.push(active);
+        Ok(())
+    }
+
+    /// Lets go of what is moved, or moved no more.
+    pub(super) fn end_moves(&mut self) {
+        let Ok(group) = self.group() else {
+            return;
+        };
+        let model = Arc::clone(&group.model);
+        let is_over =
+            |active: &mut Active| active.is_move && model.lv_by_uuid(&active.lv).is_none();
+        let over: Vec<Active> = self.active.extract_if(.., is_over).collect();
+        for active in &over {
+            self.leave(active);
+        }
+    }
+}
+
+impl GroupUpdater {
+    /// Writes down that a piece is moved, until that is done or somebody else has changed it.
+    pub(super) fn follow(self: Arc<Self>, piece: (Uuid, Extents), name: &str) {
+        let mut was_told = false;
+        while let Some(shared) = self.shared.upgrade() {
+            let group = LiveGroup::of(shared);
+            match self.piece_moved(&group, piece) {
+                Ok(()) => return,
+                Err(error) if !std::mem::replace(&mut was_told, true) => self.tell(&format!(
+                    "WARNING: a piece of {name} is copied, and that cannot be written down, which \
+                     is tried again: {}",
+                    super::order::one_line(&error)
+                )),
+                Err(_) => {}
+            }
+            drop(group);
+            std::thread::sleep(RETRY);
+        }
+    }
+
+    fn piece_moved(&self, group: &LiveGroup, (mover, start): (Uuid, Extents)) -> Result<()> {
+        self.change(group, MOVED, |vg, author| {
+            let all = moves(vg);
+            match all
+                .iter()
+                .find(|one| one.uuid == mover)
+                .map(|one| &one.running)
+            {
+                Some(Some(piece)) if piece.start == start => {
+                    Ok(piece_moved(vg, &mover, start, author)?.into())
+                }
+                // Nothing is left to be moved: that ends it.
+                Some(None) => Ok(abort_move(vg, &mover, author)?.into()),
+                // It is moved, ended or aborted.
+                Some(Some(_)) | None => Ok(Planned::default()),
+            }
+        })
+    }
+}
