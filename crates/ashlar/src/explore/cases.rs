@@ -199,6 +199,9 @@ impl Case {
         cases.extend(Self::with_two_mishaps(disks, &pvs));
         cases.extend(Self::minimised(areas, &pvs));
         cases.extend(Self::snapshots(&pvs));
+        if disks > 1 {
+            cases.extend(Self::moves(&pvs));
+        }
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
         }
@@ -221,6 +224,22 @@ impl Case {
             cases.push(case(&setup, C::PvPack(1)));
         }
         cases
+    }
+
+    /// Moves, from their beginning to both ends.
+    fn moves(pvs: &[Command]) -> Vec<Self> {
+        let disks = pvs.len();
+        let (vg, a) = (C::VgCreate("vg0", FIRST[disks]), linear("a", 4));
+        let (begun, moved) = (C::PvMove("vg0", 0, 3), C::PieceMoved("vg0", "a"));
+        let aborted = C::PvMoveAbort("vg0");
+        let case =
+            |setup: &[C], command| Self::new(disks, &[pvs, &[vg, a], setup].concat(), command);
+        vec![
+            case(&[], begun),
+            case(&[begun], moved),
+            case(&[begun], aborted),
+            case(&[begun, moved], moved),
+        ]
     }
 
     /// Snapshots, and what becomes of them.

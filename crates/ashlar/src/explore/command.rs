@@ -79,6 +79,11 @@ pub(super) enum Command {
     LvSplitSnapshot(Name, Name),
     LvMerge(Name, Name),
     LvEndMerge(Name, Name),
+    /// What lies on a disk, in pieces of so many extents.
+    PvMove(Name, usize, u64),
+    /// The next piece is moved; nobody copied it, so of this volume nothing is known.
+    PieceMoved(Name, Name),
+    PvMoveAbort(Name),
 }
 
 /// What a new volume is made of.
@@ -272,14 +277,18 @@ impl Command {
             | Self::LvSplitSnapshot(name, _)
             | Self::LvMerge(name, _)
             | Self::LvEndMerge(name, _)
+            | Self::PvMove(name, ..)
+            | Self::PieceMoved(name, _)
+            | Self::PvMoveAbort(name)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
 
-    /// The volume whose content is given up: it becomes the store of a snapshot.
+    /// The volume whose content is given up: it becomes the store of a snapshot, or is moved.
     pub(super) fn gives_up(self) -> Option<Name> {
         match self {
             Self::LvJoin(_, _, store) => Some(store),
+            Self::PieceMoved(_, volume) => Some(volume),
             _ => None,
         }
     }
@@ -332,6 +341,9 @@ impl Command {
             Self::LvSplitSnapshot(..) => "lvconvert --splitsnapshot",
             Self::LvMerge(..) => "lvconvert --merge",
             Self::LvEndMerge(..) => "the end of a merge",
+            Self::PvMove(..) => "pvmove",
+            Self::PieceMoved(..) => "a piece of a move",
+            Self::PvMoveAbort(..) => "pvmove --abort",
         }
     }
 }

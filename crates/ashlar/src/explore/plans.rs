@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
-use lvm2::Sectors;
 use lvm2::model::{PvId, VolumeGroup, from_text};
 use lvm2::ondisk::versions;
 use lvm2::plan::group::{
@@ -20,10 +19,15 @@ use lvm2::plan::logical::{
     remove_volumes, rename_volume, repair_volume, resize_volume, resync_mirror, split_mirror,
     split_snapshot, start_merge,
 };
-use lvm2::plan::physical::{PvSize, change_pv, pack_pv, resize_pv, shorten_pv};
+use lvm2::plan::physical::{
+    MoveMode, MoveRequest, PvSize, abort_move, begin_move, change_pv, moves, pack_pv, piece_moved,
+    resize_pv, shorten_pv,
+};
+use lvm2::plan::places::Places;
 use lvm2::plan::size::{ResizeTo, SizeArgument};
 use lvm2::plan::{Author, Change, revive, undo};
 use lvm2::text::parse;
+use lvm2::{Extents, Sectors};
 
 use super::command::{Command, Shape, name};
 use crate::activate::current_images;
@@ -209,7 +213,11 @@ impl Command {
                 split_mirror(vg, &split, author)
             }
             Self::LvResync(_, volume) => resync_mirror(vg, volume, author),
-            other => return other.of_snapshots(vg, author),
+            other => {
+                return other
+                    .of_snapshots(vg, author)
+                    .or_else(|| other.of_moves(vg, author));
+            }
         })
     }
 
@@ -249,6 +257,41 @@ impl Command {
             _ => return None,
         })
     }
+
+    /// The commands on moves; `None` for others.
+    fn of_moves(self, vg: &VolumeGroup, author: &mut Author<'_>) -> Option<lvm2::Result<Change>> {
+        let under_way = || moves(vg).into_iter().next().expect("it is under way");
+        Some(match self {
+            Self::PvMove(_, disk, piece) => begin(vg, disk, Extents(piece), author),
+            Self::PieceMoved(..) => {
+                let one = under_way();
+                let piece = one.running.expect("there is more");
+                piece_moved(vg, &one.uuid, piece.start, author)
+            }
+            Self::PvMoveAbort(_) => abort_move(vg, &under_way().uuid, author),
+            _ => return None,
+        })
+    }
+}
+
+/// Begins a move of what lies on the disk with this number.
+fn begin(
+    vg: &VolumeGroup,
+    disk: usize,
+    piece_max: Extents,
+    author: &mut Author<'_>,
+) -> lvm2::Result<Change> {
+    let source = Places::parse(vg, &["source"], |_| vg.pvs().nth(disk).map(|(id, _)| id))?;
+    let request = MoveRequest {
+        source: &source,
+        volume: None,
+        targets: None,
+        policy: None,
+        mode: MoveMode::Pieces,
+        piece_max,
+        region_size: Some(REGION),
+    };
+    begin_move(vg, &request, author).map(|(change, _)| change)
 }
 
 fn pack(vg: &VolumeGroup, pv: (PvId, &FoundPv), author: &mut Author<'_>) -> lvm2::Result<Change> {

@@ -173,6 +173,7 @@ fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
         let Some(SegmentType::Mirror(mirror)) = lv.first() else {
             continue;
         };
+        // What is moved lies on disks, and is looked at through its volumes.
         let is_equal = lv.flags.has(LvFlag::NotSynced);
         // Its copies are looked at, and which of them count.
         contents.entry(id).or_insert(Content::Anything);
