@@ -1,9 +1,9 @@
 //! LVM2's commands that are not there, and what to do instead.
 //!
 //! A script that calls one of them must fail, and whoever reads the message must be able to go on:
-//! so each has a sentence of its own. The name of another command is never guessed for one of these
-//! (`pvmove` is no misspelt `pvremove`), also where the program was called by such a name through a
-//! link. `dispatch` asks here before it looks for what was probably meant.
+//! so each has a sentence of its own. The name of another command is never guessed for one of
+//! these, also where the program was called by such a name through a link. `dispatch` asks here
+//! before it looks for what was probably meant.
 
 use crate::args::Error;
 
@@ -16,13 +16,6 @@ struct Absent {
 }
 
 const ABSENT: &[Absent] = &[
-    Absent {
-        names: &["pvmove"],
-        instead: "Move a volume through a mirror: \
-            'ashlar lvconvert --type mirror -m1 VG/LV NEW-PV' adds a copy, which is filled while \
-            the volume is attached or served; when it is in sync, \
-            'ashlar lvconvert -m0 VG/LV OLD-PV' drops the old one.",
-    },
     Absent {
         names: &["vgimportclone"],
         instead: "Let only the copies be seen, and give them new identities: \

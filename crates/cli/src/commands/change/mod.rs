@@ -36,6 +36,7 @@ mod new_snapshot;
 pub(super) mod plan;
 mod pvchange;
 mod pvcreate;
+mod pvmove;
 mod pvremove;
 mod pvresize;
 mod run;

@@ -2,7 +2,7 @@
 
 use super::work::Handler;
 use super::{
-    image, lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvcreate,
+    image, lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvcreate, pvmove,
     pvremove, pvresize, undo, vgcfgrestore, vgchange, vgck, vgcreate, vgexport, vgextend, vgreduce,
     vgremove, vgrename, vgsplit,
 };
@@ -11,6 +11,7 @@ use crate::args::Command;
 /// The commands, with what runs under their names.
 const HANDLERS: &[(&Command, Handler)] = &[
     (&pvcreate::COMMAND, pvcreate::handler),
+    (&pvmove::COMMAND, pvmove::handler),
     (&pvremove::COMMAND, pvremove::handler),
     (&pvresize::COMMAND, pvresize::handler),
     (&pvchange::COMMAND, pvchange::handler),

@@ -49,7 +49,12 @@ impl Bar {
     }
 
     /// Shows that `done` bytes are there and `left` are to be read; `what` is done besides.
-    pub(super) fn show(&mut self, done: u64, left: u64, what: impl FnOnce() -> String) {
+    pub(in crate::commands) fn show(
+        &mut self,
+        done: u64,
+        left: u64,
+        what: impl FnOnce() -> String,
+    ) {
         if self.shown.is_hidden() {
             return;
         }
@@ -71,7 +76,7 @@ impl Bar {
     }
 
     /// Takes it away.
-    pub(super) fn clear(&self) {
+    pub(in crate::commands) fn clear(&self) {
         self.shown.finish_and_clear();
     }
 }

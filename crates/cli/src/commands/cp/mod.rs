@@ -29,5 +29,6 @@ mod volume;
 
 pub(super) use bar::Bar;
 pub(super) use command::COMMAND;
+pub(super) use signals::Signals;
 pub(super) use target::Target;
 pub(super) use volume::{Job, Outcome, RETRIES};

@@ -14,14 +14,14 @@ use crate::args::Error;
 const ENDED_BY: u8 = 128;
 
 /// Signals that are noticed until this is dropped.
-pub(super) struct Signals {
+pub(in crate::commands) struct Signals {
     is_asked: Arc<AtomicBool>,
     which: Arc<AtomicUsize>,
 }
 
 impl Signals {
     /// Notices signals from now on.
-    pub(super) fn watch() -> Result<Self, Error> {
+    pub(in crate::commands) fn watch() -> Result<Self, Error> {
         let signals = Self {
             is_asked: Arc::default(),
             which: Arc::default(),
@@ -38,7 +38,7 @@ impl Signals {
     }
 
     /// Ends what is done if a signal came.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(in crate::commands) fn check(&self) -> Result<(), Error> {
         if !self.is_asked.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -1,0 +1,185 @@
+//! Begins moves, and aborts them.
+
+use ashlar::apply::{Planned, Tolerated};
+use ashlar::scan::{FoundVg, Scan};
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::PvId;
+use lvm2::plan::Message;
+use lvm2::plan::physical::{Move, MoveMode, MoveRequest, abort_move, begin_move, moves};
+use lvm2::{Extents, Sectors, Uuid};
+
+use super::super::volumes::{places, policy};
+use super::super::work::{Finder, Work, failed, planned};
+use super::command::{ABORT, ATOMIC, NAME};
+use crate::args::{Arguments, Error};
+
+/// Begins a move, or aborts those that are under way.
+pub(in crate::commands::change) fn handler(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let [source, targets @ ..] = arguments.operands() else {
+        if arguments.has(&ABORT) {
+            return abort_all(work, &scan);
+        }
+        return Ok(());
+    };
+    let finder = work.finder();
+    let group = group_of(&scan, &finder, source)?;
+    if arguments.has(&ABORT) {
+        return abort(work, &group.name, |scan, group| {
+            let pv = finder.member(scan, group, plain(source));
+            pv.map_or(Vec::new(), |pv| from(group, pv))
+        });
+    }
+    let name = group.name.clone();
+    if is_under_way(&scan, &finder, group, source) {
+        work.note(&format!(
+            "Detected pvmove in progress for {}.",
+            plain(source)
+        ));
+        if arguments.has(&NAME) || !targets.is_empty() {
+            work.error("Ignoring remaining command line arguments.");
+        }
+        return Ok(());
+    }
+    let policy = policy(arguments)?;
+    let piece = work.host().config.move_piece();
+    let request = work.request_of(&[&name]);
+    work.change(&request, |scan, author| {
+        let group = scan.find_group(&name)?;
+        let found = places(scan, group, &finder, std::slice::from_ref(source))?;
+        let found = found.expect("one is named");
+        let targets = places(scan, group, &finder, targets)?;
+        let asked = MoveRequest {
+            source: &found,
+            volume: arguments
+                .value(&NAME)
+                .map(|name| of_group(name, &group.name)),
+            targets: targets.as_ref(),
+            policy,
+            mode: if arguments.has(&ATOMIC) {
+                MoveMode::Atomic
+            } else {
+                MoveMode::Pieces
+            },
+            piece_max: piece_max(piece, group.model.extent_size),
+            region_size: None,
+        };
+        planned(begin_move(&group.model, &asked, author).map(|(change, _)| change))
+    })?;
+    Ok(())
+}
+
+/// The name of a volume without that of its group.
+fn of_group<'a>(name: &'a str, group: &str) -> &'a str {
+    let rest = name
+        .strip_prefix(group)
+        .and_then(|rest| rest.strip_prefix('/'));
+    rest.unwrap_or(name)
+}
+
+/// The longest piece: so much is copied again after a crash, and two commits are as far apart.
+fn piece_max(piece: u64, extent_size: Sectors) -> Extents {
+    let extent = extent_size.to_bytes().map_or(u64::MAX, |bytes| bytes.0);
+    Extents((piece / extent.max(1)).max(1))
+}
+
+/// A physical volume's name without its extents.
+pub(super) fn plain(word: &str) -> &str {
+    // Only numbers follow the last colon, which may be part of a name.
+    match word.split_once(':') {
+        Some((name, ranges)) if ranges.starts_with(|first: char| first.is_ascii_digit()) => name,
+        _ => word,
+    }
+}
+
+fn group_of<'a>(scan: &'a Scan, finder: &Finder, source: &str) -> Result<&'a FoundVg, Error> {
+    let name = plain(source);
+    let found = finder.pv(scan, name).map_err(|error| failed(&error))?;
+    scan.group_of(scan.pv(found)).ok_or_else(|| {
+        Error::failed(format!(
+            "Physical volume {name} is in no volume group: nothing lies on it."
+        ))
+    })
+}
+
+fn is_under_way(scan: &Scan, finder: &Finder, group: &FoundVg, source: &str) -> bool {
+    let pv = finder.member(scan, group, plain(source));
+    pv.is_some_and(|pv| !from(group, pv).is_empty())
+}
+
+/// The moves from a physical volume.
+fn from(group: &FoundVg, pv: PvId) -> Vec<Uuid> {
+    let all = moves(&group.model).into_iter();
+    let from = all.filter(|one| one.sources.contains(&pv));
+    from.map(|one| one.uuid).collect()
+}
+
+fn abort_all(work: &mut Work<'_>, scan: &Scan) -> Result<(), Error> {
+    let all = scan
+        .groups
+        .iter()
+        .filter(|group| !moves(&group.model).is_empty());
+    for group in all {
+        abort(work, &group.name, |_, group| {
+            moves(&group.model)
+                .into_iter()
+                .map(|one| one.uuid)
+                .collect()
+        })?;
+    }
+    Ok(())
+}
+
+/// Aborts the moves of a group that `which` says, one after the other.
+fn abort(
+    work: &mut Work<'_>,
+    group: &str,
+    which: impl Fn(&Scan, &FoundVg) -> Vec<Uuid>,
+) -> Result<(), Error> {
+    let mut request = work.request_of(&[group]);
+    request.tolerated = vec![Tolerated::Missing];
+    let mut is_first = true;
+    loop {
+        let mut left = 0;
+        work.change(&request, |scan, author| {
+            let found = scan.find_group(group)?;
+            let all = which(scan, found);
+            left = all.len();
+            let Some(one) = all.first() else {
+                if is_first {
+                    let what = format!("No pvmove in progress in volume group {group}");
+                    return Err(Failure::new(Kind::NotFound, what));
+                }
+                return Ok(Planned::default());
+            };
+            let vg = &found.model;
+            let text = moves(vg)
+                .iter()
+                .find(|other| other.uuid == *one)
+                .map(|one| aborted(group, one));
+            let mut change = planned(abort_move(vg, one, author))?;
+            change.change.messages.extend(text.map(Message::note));
+            Ok(change)
+        })?;
+        if left <= 1 || work.is_shown() {
+            return Ok(());
+        }
+        is_first = false;
+    }
+}
+
+fn aborted(group: &str, one: &Move) -> String {
+    let kept = match one.mode {
+        MoveMode::Pieces if one.moved > Extents::ZERO => {
+            format!(
+                "{} of {} extents were moved and stay there",
+                one.moved.0, one.extents.0
+            )
+        }
+        _ => "everything is where it was".to_owned(),
+    };
+    format!("{group}/{}: aborted; {kept}.", one.name)
+}

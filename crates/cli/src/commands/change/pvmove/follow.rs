@@ -1,0 +1,280 @@
+//! Waits until what is being moved is moved, and moves it where nobody else does.
+
+use std::io::{IsTerminal, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+use ashlar::apply::HostDisks;
+use ashlar::live::{Client, VolumeStatus};
+use ashlar::scan::{FoundVg, Options, scan};
+use lvm2::model::{AllocationMap, VolumeGroup};
+use lvm2::plan::physical::{Move, moves};
+use lvm2::{Extents, Uuid};
+
+use super::begin::plain;
+use super::command::BACKGROUND;
+use super::progress::{bytes_left, sources, stands_still};
+use crate::args::{Arguments, Error, flags};
+use crate::commands::cp::{Bar, Signals};
+use crate::commands::{Disks, Session};
+use crate::live::{LocalGroup, Owned, own};
+
+/// Tells a process that it only follows.
+const FOLLOWER_VARIABLE: &str = "ASHLAR_PVMOVE_FOLLOWS";
+/// How often to look.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// Whether this process was started to follow what another one began.
+pub(super) fn is_follower() -> bool {
+    std::env::var_os(FOLLOWER_VARIABLE).is_some()
+}
+
+/// Waits for the moves from the physical volume that is named, or for all.
+pub(super) fn follow(
+    arguments: &Arguments,
+    interval: Duration,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let disks = session.disks(arguments)?;
+    let is_named = |group: &FoundVg, one: &Move| {
+        let Some(source) = arguments.operands().first() else {
+            return true;
+        };
+        let source = disks.scan.find_device(plain(source), None);
+        one.sources.iter().any(|pv| {
+            let found = group.member(*pv).and_then(|member| member.presence.found());
+            found.is_some_and(|found| Some(disks.scan.pv(found).device) == source)
+        })
+    };
+    for group in &disks.scan.groups {
+        let all = moves(&group.model).into_iter();
+        let all: Vec<Move> = all.filter(|one| is_named(group, one)).collect();
+        if all.is_empty() {
+            continue;
+        }
+        if arguments.has(&BACKGROUND) && !is_follower() {
+            start_follower(group)?;
+            continue;
+        }
+        let mut following = Following::new(group, all, interval, arguments.has(&flags::QUIET));
+        following.run(&disks, group, session)?;
+    }
+    Ok(())
+}
+
+/// Runs this command line again in the background, unless somebody owns the group.
+fn start_follower(group: &FoundVg) -> Result<(), Error> {
+    let client = Client::find(group.uuid).map_err(|error| Error::failed(error.to_string()))?;
+    if client.is_some() {
+        return Ok(());
+    }
+    let mut words = std::env::args_os();
+    let mut process = Process::new("/proc/self/exe");
+    process
+        .arg0(words.next().unwrap_or_default())
+        .args(words)
+        .env(FOLLOWER_VARIABLE, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .process_group(0);
+    let mut child = process
+        .spawn()
+        .map_err(|error| Error::failed("Cannot go on in the background").because(error))?;
+    let mut ready = String::new();
+    if let Some(mut output) = child.stdout.take() {
+        output.read_to_string(&mut ready)?;
+    }
+    if ready.is_empty() {
+        child.wait()?;
+        // It has said why.
+        return Err(Error::reported());
+    }
+    Ok(())
+}
+
+/// The starter waits for the end of our output; the terminal is no longer ours.
+fn leave_starter() -> Result<(), Error> {
+    let nowhere = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    // A failure to leave the session leaves us in it.
+    let _ = rustix::process::setsid();
+    for result in [
+        rustix::stdio::dup2_stdout(&nowhere),
+        rustix::stdio::dup2_stderr(&nowhere),
+    ] {
+        result.map_err(std::io::Error::from)?;
+    }
+    Ok(())
+}
+
+/// Moves of one group that are waited for.
+struct Following {
+    group: Uuid,
+    /// As they were when this began.
+    all: Vec<Move>,
+    /// Where what is moved lay: physical volumes and their extents.
+    sources: Vec<(Uuid, Extents)>,
+    /// Bytes of an extent.
+    extent: u64,
+    bar: Option<Bar>,
+    interval: Duration,
+    said: Option<Instant>,
+    is_quiet: bool,
+}
+
+/// Who has the group.
+enum Holder {
+    Here(LocalGroup),
+    Elsewhere(Client),
+}
+
+impl Following {
+    fn new(group: &FoundVg, all: Vec<Move>, interval: Duration, is_quiet: bool) -> Self {
+        let vg = &group.model;
+        let extent = vg.extent_size.to_bytes().map_or(0, |bytes| bytes.0);
+        let total: u64 = all.iter().map(|one| one.extents.0).sum();
+        let is_shown = std::io::stderr().is_terminal() && !is_quiet && !is_follower();
+        Self {
+            group: group.uuid,
+            sources: all.iter().flat_map(|one| sources(vg, one)).collect(),
+            all,
+            extent,
+            bar: is_shown.then(|| Bar::new(total * extent)),
+            interval,
+            said: None,
+            is_quiet: is_quiet || is_follower(),
+        }
+    }
+
+    fn run(&mut self, disks: &Disks, group: &FoundVg, session: &mut Session) -> Result<(), Error> {
+        let failed = |error: ashlar::Error| Error::failed(error.to_string());
+        let signals = Signals::watch()?;
+        let source = HostDisks {
+            source: disks.source.clone(),
+            options: Options::default(),
+        };
+        let mut holder = Self::holder(disks, &source, group)?;
+        if is_follower() {
+            session.line("ready")?;
+            session.out().flush()?;
+            leave_starter()?;
+        }
+        loop {
+            let statuses = match &mut holder {
+                Holder::Here(local) => Some(local.group.status()),
+                Holder::Elsewhere(client) => client.status().map_err(failed)?,
+            };
+            let Some(statuses) = statuses else {
+                // The owner has ended: somebody has to go on.
+                holder = Self::holder(disks, &source, group)?;
+                continue;
+            };
+            let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
+            let Some(vg) = scan.group(self.group).map(|found| &*found.model) else {
+                return Err(Error::failed(format!(
+                    "The volume group {} is gone",
+                    group.name
+                )));
+            };
+            let left = moves(vg);
+            let left = left
+                .iter()
+                .filter(|one| self.all.iter().any(|all| all.uuid == one.uuid));
+            let left: Vec<&Move> = left.collect();
+            if left.is_empty() {
+                self.clear();
+                let outcome = self.outcome(vg, &group.name);
+                Self::leave(holder, &signals)?;
+                return outcome;
+            }
+            self.show(&left, &statuses, session)?;
+            if let Some(error) = stands_still(&left, &statuses, &group.name) {
+                self.clear();
+                return Err(error);
+            }
+            if let Err(ended) = signals.check() {
+                self.clear();
+                if matches!(holder, Holder::Here(_)) {
+                    session.tell(&format!(
+                        "What is not moved yet rests: pvmove goes on with it, and so does whoever \
+                         serves {}; pvmove --abort ends it.",
+                        group.name
+                    ));
+                }
+                return Err(ended);
+            }
+            std::thread::sleep(PERIOD);
+        }
+    }
+
+    fn holder(disks: &Disks, source: &HostDisks, group: &FoundVg) -> Result<Holder, Error> {
+        match own(&disks.host, source, group) {
+            Ok(Owned::Local(local)) => Ok(Holder::Here(local)),
+            Ok(Owned::Remote(client)) => Ok(Holder::Elsewhere(client)),
+            Err(error) => Err(Error::failed(error.to_string())),
+        }
+    }
+
+    /// Stays for those who came to use volumes here meanwhile.
+    fn leave(holder: Holder, signals: &Signals) -> Result<(), Error> {
+        let Holder::Here(local) = holder else {
+            return Ok(());
+        };
+        while !local.end_if_alone() && !local.is_stopped() {
+            signals.check()?;
+            std::thread::sleep(PERIOD);
+        }
+        Ok(())
+    }
+
+    /// Whether what lay on the sources is gone from there.
+    fn outcome(&self, vg: &VolumeGroup, name: &str) -> Result<(), Error> {
+        let taken = AllocationMap::of(vg);
+        let stays = |(pv, extent): &(Uuid, Extents)| {
+            let pv = vg.pv_by_uuid(pv);
+            pv.is_some_and(|pv| taken.owner(pv, *extent).is_some())
+        };
+        if !self.sources.iter().any(stays) {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "What was moved in {name} was aborted: some of it is where it was"
+        )))
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.clear();
+        }
+    }
+
+    /// Says how far it is.
+    fn show(
+        &mut self,
+        left: &[&Move],
+        statuses: &[VolumeStatus],
+        session: &mut Session,
+    ) -> Result<(), Error> {
+        let total: u64 = self.all.iter().map(|one| one.extents.0).sum();
+        let open = left
+            .iter()
+            .map(|one| bytes_left(one, self.extent, statuses));
+        let open: u64 = open.sum();
+        let done = (total * self.extent).saturating_sub(open);
+        if let Some(bar) = &mut self.bar {
+            bar.show(done, open, String::new);
+            return Ok(());
+        }
+        let is_due = self.said.is_none_or(|said| said.elapsed() >= self.interval);
+        if is_due && !self.is_quiet {
+            self.said = Some(Instant::now());
+            let percent = done as f64 * 100.0 / (total * self.extent).max(1) as f64;
+            session.line(&format!("  Moved: {percent:.2}%"))?;
+            session.out().flush()?;
+        }
+        Ok(())
+    }
+}
