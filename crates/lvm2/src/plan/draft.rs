@@ -17,6 +17,7 @@ use super::change::{
     AreaChange, Before, Change, GroupChange, HeaderChange, HeaderEdit, Message, Piece,
     VolumeChange, When,
 };
+use super::moving::require_undisturbed;
 use crate::model::{
     AllocationMap, Certainty, DM_NAME_LEN_MAX, ExtentRange, LogicalVolume, LvFlag, LvId, PvId,
     Relations, Severity, SnapshotState, VgFlag, VolumeGroup, check, dm_name_length,
@@ -101,6 +102,7 @@ impl Draft {
     /// The finished change.
     pub(super) fn finish(mut self, author: &Author<'_>) -> Result<Change> {
         require_names_fit(Some(&self.old), &self.vg)?;
+        require_undisturbed(&self.old, &self.vg)?;
         seal(&mut self.vg, author)?;
         let mut volumes = volume_changes(&self.old, &self.vg);
         for id in &self.activate {

@@ -25,6 +25,7 @@ mod draft;
 pub mod group;
 pub mod initialise;
 pub mod logical;
+mod moving;
 pub mod physical;
 pub mod places;
 mod ranges;

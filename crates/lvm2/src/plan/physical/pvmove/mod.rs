@@ -24,6 +24,9 @@
 //! and stripes, never meet on one physical volume that they did not share before, unless the policy
 //! is *anywhere*. A move that cannot be made whole is not begun.
 //!
+//! Costs: while the store of a snapshot is moved, stock cannot activate that snapshot unless it is
+//! active already, whoever began the move: it reads the store before the layer is there.
+//!
 //! Does not: copy anything, or look at what is active.
 
 mod advance;

@@ -4,8 +4,13 @@ use super::{Ask, abort, ended, moved, only, tables};
 use crate::model::samples::{PE_COUNT, linear, read, text};
 use crate::model::{AllocationPolicy, LvFlag, Place, VolumeGroup, to_text};
 use crate::plan::change::Level;
+use crate::plan::logical::{
+    Along, Conversion, Initial, MirrorLog, MirrorOptions, MirrorState, NewKind, NewVolume, Stripes,
+    convert_mirrors, create_volume, remove_volumes, rename_volume,
+};
 use crate::plan::physical::{MoveMode, moves};
-use crate::plan::samples::{done, free, id, layout, refusal, resize, texts};
+use crate::plan::samples::{by_author, done, free, id, layout, refusal, resize, texts};
+use crate::plan::size::SizeArgument;
 use crate::text::Style;
 use crate::{Extents, Kind};
 
@@ -329,4 +334,50 @@ fn anywhere_extents_stay_on_their_physical_volume() {
         layout(&ended(&vg, mover))[..2],
         ["a: 0+10 linear pv0:50", "a: 10+2 linear pv0:15"]
     );
+}
+
+#[test]
+fn nobody_takes_what_is_being_moved() {
+    // Proves: volumes in a move cannot be changed in size, renamed or removed, nor can a mirror
+    // take over the segments of a copy that is being moved; when the move is over, it can.
+    let log = MirrorOptions {
+        legs: 2,
+        log: MirrorLog::Core,
+        region_size: None,
+        initial: Initial::NoSync,
+    };
+    let new = NewVolume {
+        name: Some("m"),
+        kind: NewKind::Mirror(log, Stripes::LINEAR),
+        ..NewVolume::linear(SizeArgument::from_extents("4").expect("it is a size"))
+    };
+    let vg = done(by_author(|author| create_volume(&two(), &new, author)));
+    let (vg, mover) = Ask::of("pv0", &["pv2"]).begun(&vg);
+    let linear = Conversion {
+        volume: "m",
+        legs: 1,
+        log: None,
+        region_size: None,
+        initial: Initial::Synchronise,
+        places: None,
+        policy: None,
+        state: MirrorState::InSync,
+    };
+    let convert = |vg: &VolumeGroup| by_author(|author| convert_mirrors(vg, &linear, author));
+    let why = refusal(convert(&vg));
+    assert!(
+        why.starts_with("Extents of m_mimage_0 are being moved"),
+        "{why}"
+    );
+    let locked = [
+        resize(&vg, "a", "20", None),
+        by_author(|author| rename_volume(&vg, "a", "c", author)),
+        by_author(|author| remove_volumes(&vg, &["a"], Along::Nothing, author)),
+        by_author(|author| remove_volumes(&vg, &["m"], Along::Nothing, author)),
+    ];
+    for change in locked {
+        refusal(change);
+    }
+    let over = done(convert(&ended(&vg, mover)));
+    assert_eq!(layout(&over)[2], "m: 0+4 linear pv2:17");
 }
