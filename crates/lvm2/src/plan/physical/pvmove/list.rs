@@ -29,7 +29,7 @@ pub struct Move {
     pub extents: Extents,
     /// How many of them are on their target.
     pub moved: Extents,
-    /// What is to be copied next; without it, nothing is left but to end the move.
+    /// What is to be copied next; without it nothing is left to do, and `abort_move` ends the move.
     pub running: Option<MovePiece>,
     /// How it goes on from piece to piece.
     pub mode: MoveMode,

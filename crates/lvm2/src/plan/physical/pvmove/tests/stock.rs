@@ -1,10 +1,13 @@
 //! Moves that stock began, in texts as it writes them, and moves that nobody would begin so.
 
-use super::{abort, ended, moved, only, tables};
-use crate::model::samples::{PE_COUNT, linear, read, text};
-use crate::model::{LvFlag, VolumeGroup};
+use std::collections::BTreeSet;
+
+use super::{Ask, abort, ended, moved, only, tables};
+use crate::model::samples::{PE_COUNT, every_type, golden, linear, read, text};
+use crate::model::{AllocationPolicy, LvFlag, LvId, SegmentType, VolumeGroup};
+use crate::plan::change::Level;
 use crate::plan::physical::{MoveMode, moves};
-use crate::plan::samples::{done, id, layout, refusal};
+use crate::plan::samples::{done, free, id, layout, refusal, texts};
 use crate::{Extents, Uuid};
 
 const LOCKED: &str = r#""READ", "WRITE", "VISIBLE", "LOCKED""#;
@@ -251,4 +254,51 @@ fn what_stock_leaves_at_the_end_goes_away() {
     assert_eq!(layout(&over), ["a: 0+4 linear pv2:0"]);
     let said = refusal(moved(&over, one.uuid, 0));
     assert!(said.contains("already finished or aborted"), "{said}");
+}
+
+#[test]
+fn every_kind_of_volume_moves_or_says_why_not() {
+    // Proves: in the group of the golden disks, and in one with a volume of every type, what each
+    // physical volume holds moves away and back as what it is, in pieces or as a whole, apart from
+    // what stock refuses too; aborted, all is as it was.
+    let mut every = every_type();
+    let unknown: Vec<LvId> = every
+        .lvs()
+        .filter(|(_, lv)| matches!(lv.first(), Some(SegmentType::Unknown(_))))
+        .map(|(id, _)| id)
+        .collect();
+    assert!(Ask::of("pv0", &[]).refusal(&every).contains("unknown type"));
+    for id in unknown {
+        every.remove_lv(id);
+    }
+    let mut said = BTreeSet::new();
+    for vg in [golden(), every] {
+        for (pv, volume) in vg.pvs() {
+            for mode in [MoveMode::Pieces, MoveMode::Atomic] {
+                let ask = Ask {
+                    mode,
+                    policy: Some(AllocationPolicy::Anywhere),
+                    ..Ask::of(&volume.key, &[])
+                };
+                let (change, mover) = match ask.change(&vg) {
+                    Ok(made) => made,
+                    Err(error) => {
+                        said.insert(error.context);
+                        continue;
+                    }
+                };
+                said.extend(texts(&change, Level::Warning));
+                let begun = done(Ok(change));
+                assert_eq!(layout(&done(abort(&begun, mover))), layout(&vg), "{pv:?}");
+                assert_eq!(free(&ended(&begun, mover)), free(&vg));
+            }
+        }
+    }
+    let expected = [
+        "Detected pvmove in progress for /dev/loop5: vgx/pvmove0 must be ended or aborted first",
+        "Skipping vgx/ri_rimage_1_imeta: unable to pvmove device used for raid with integrity.",
+        "Skipping vgx/ri_rimage_1_iorig: unable to pvmove device used for raid with integrity.",
+        "Skipping vgx/wcc_cvol: unable to pvmove device used for writecache.",
+    ];
+    assert_eq!(said.into_iter().collect::<Vec<String>>(), expected);
 }
