@@ -5,5 +5,6 @@
 mod group;
 mod lost;
 mod mirrors;
+mod moves;
 mod snapshots;
 mod volumes;
