@@ -32,6 +32,7 @@ mod measure;
 mod minimise;
 mod mishaps;
 mod missing;
+mod moves;
 mod names;
 mod nbd;
 mod network;

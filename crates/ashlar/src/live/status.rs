@@ -13,10 +13,11 @@ use dm::mirror::{ImageHealth, Mirror};
 use dm::snapshot::Origin;
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
+use lvm2::plan::physical::moves;
 
 use super::group::LiveGroup;
 use super::owner::Owner;
-use crate::activate::Running;
+use crate::activate::{NodeId, NodeKind, Running};
 
 /// How long all mirrors together may take to say how they are.
 const MIRRORS_MAX: Duration = Duration::from_millis(500);
@@ -51,14 +52,15 @@ pub struct SnapshotInUse {
     pub is_invalid: bool,
 }
 
-/// A mirror at work.
+/// A mirror at work, or a move, of which the piece under way is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorStatus {
     /// The volume that is the mirror.
     pub lv: Uuid,
-    /// Regions that are the same on all images.
+    /// Regions that are the same on all images; of a move what is moved, in the same parts as
+    /// `regions`.
     pub in_sync: u64,
-    /// Regions in all.
+    /// Regions in all; of a move all that it moves.
     pub regions: u64,
     /// Its images.
     pub images: Vec<ImageStatus>,
@@ -99,11 +101,24 @@ enum Asked {
     Mirror {
         status: MirrorStatus,
         mirror: Controller<Mirror>,
+        /// Of a move: how far the pieces before are.
+        moved: Option<Moved>,
     },
     Origin {
         stores: Vec<Option<Uuid>>,
         origin: Controller<Origin>,
     },
+}
+
+/// How far a move is, but for the piece under way.
+#[derive(Clone, Copy)]
+struct Moved {
+    /// Extents in all.
+    all: u64,
+    /// Those that are moved.
+    before: u64,
+    /// Those of the piece.
+    piece: u64,
 }
 
 impl LiveGroup {
@@ -159,6 +174,7 @@ impl Owner {
                         images: images.collect(),
                     },
                     mirror: home.controller(),
+                    moved: self.moved(node.id),
                 }
             });
             let volume = VolumeStatus {
@@ -178,20 +194,59 @@ impl Owner {
     }
 }
 
+impl Owner {
+    /// How far the move of a piece is; `None`: it is none.
+    fn moved(&self, piece: NodeId) -> Option<Moved> {
+        if piece.kind != NodeKind::Move {
+            return None;
+        }
+        let all = moves(&self.group().ok()?.model);
+        let one = all.iter().find(|one| one.uuid == piece.lv)?;
+        Some(Moved {
+            all: one.extents.0,
+            before: one.moved.0,
+            piece: one.running.as_ref()?.length.0,
+        })
+    }
+}
+
+impl Moved {
+    /// What is moved and all of it, as the piece says how much of it is.
+    fn of_all(self, in_sync: u64, regions: u64) -> (u64, u64) {
+        let before = self.before.saturating_mul(regions);
+        let piece = self.piece.saturating_mul(in_sync);
+        (
+            before.saturating_add(piece),
+            self.all.saturating_mul(regions),
+        )
+    }
+}
+
 impl Asked {
     /// Adds to `volume` what this says of itself; nothing if it does not until `end`.
     fn answer(self, end: Instant, volume: &mut VolumeStatus) {
         let left = end.saturating_duration_since(Instant::now());
         match self {
-            Self::Mirror { mut status, mirror } => {
+            Self::Mirror {
+                mut status,
+                mirror,
+                moved,
+            } => {
                 let Some(said) = mirror.status(left) else {
                     return;
                 };
                 assert_eq!(said.images.len(), status.images.len(), "one for each image");
                 for (image, state) in status.images.iter_mut().zip(said.images) {
-                    image.state = state;
+                    image.state = match state {
+                        // What a move copies to is meant to be so.
+                        ImageHealth::OutOfSync if moved.is_some() => ImageHealth::Good,
+                        state => state,
+                    };
                 }
-                (status.in_sync, status.regions) = (said.in_sync, said.regions);
+                (status.in_sync, status.regions) = match moved {
+                    Some(moved) => moved.of_all(said.in_sync, said.regions),
+                    None => (said.in_sync, said.regions),
+                };
                 volume.mirrors.push(status);
             }
             Self::Origin { stores, origin } => {

@@ -10,19 +10,16 @@ use crate::args::Error;
 
 /// Bytes of a move that are not on their target; an extent has `extent` bytes.
 pub(super) fn bytes_left(one: &Move, extent: u64, statuses: &[VolumeStatus]) -> u64 {
-    let Some(piece) = &one.running else {
-        return 0;
-    };
-    let bytes = piece.length.0 * extent;
-    let done = running(one, statuses).map_or(0, |status| {
-        let share = u128::from(bytes) * u128::from(status.in_sync);
-        // No more than the piece has.
+    let all = one.extents.0 * extent;
+    let done = running(one, statuses).map_or(one.moved.0 * extent, |status| {
+        let share = u128::from(all) * u128::from(status.in_sync);
+        // No more than all of it.
         (share / u128::from(status.regions.max(1))) as u64
     });
-    (one.extents.0 - one.moved.0) * extent - done.min(bytes)
+    all - done.min(all)
 }
 
-/// What the piece that is being copied says of itself.
+/// What the owner says of a move.
 fn running<'a>(one: &Move, statuses: &'a [VolumeStatus]) -> Option<&'a MirrorStatus> {
     let mut mirrors = statuses.iter().flat_map(|status| &status.mirrors);
     mirrors.find(|mirror| mirror.lv == one.uuid)
