@@ -105,6 +105,16 @@ fn snapshots_are_made_and_removed_while_their_origin_is_served() {
     );
     let tuesday = served_bytes(&snapshots, "vg0/tuesday");
     assert!(tuesday.is_err(), "its store of 3 MiB is full");
+    // As stock shows it.
+    let lvs = [
+        "lvs",
+        "--noheadings",
+        "-o",
+        "lv_attr,data_percent,lv_snapshot_invalid",
+    ];
+    let row = world.ashlar().args(lvs).arg("vg0/tuesday").succeed().text();
+    let row: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(row, ["swi-Ios---", "100.00", "snapshot", "invalid"]);
     snapshots.daemon.stop();
     lvm("lvremove -y vg0/tuesday");
     fill(5, Range::new(0, 4096));

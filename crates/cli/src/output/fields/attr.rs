@@ -36,7 +36,8 @@ pub(crate) fn lv_attr(group: &Group, lv: LvId) -> String {
             }
         }
         State::Active(active) => {
-            (letters[4], letters[5]) = ('a', 'o');
+            let is_invalid = active.snapshot.is_some_and(|snapshot| snapshot.is_invalid);
+            (letters[4], letters[5]) = (if is_invalid { 'I' } else { 'a' }, 'o');
             if active.is_only_read && letters[1] == 'w' {
                 letters[1] = 'R';
             }

@@ -138,10 +138,12 @@ fn copied(row: &Row<'_>, _: &Style) -> Value {
     }
 }
 
-/// How full the store of a snapshot is, as the kernel counts: one that holds nothing is at 0.
+/// How full the store of a snapshot is, as the kernel counts: one that holds nothing is at 0, one
+/// that is invalid has no room left.
 fn kept(row: &Row<'_>, _: &Style) -> Value {
     let snapshot = state(row).active().and_then(|active| active.snapshot);
-    match snapshot.filter(|snapshot| !snapshot.is_invalid) {
+    match snapshot {
+        Some(snapshot) if snapshot.is_invalid => Value::percent(snapshot.size, snapshot.size),
         Some(snapshot) if snapshot.used == snapshot.metadata => Value::percent(0, snapshot.size),
         Some(snapshot) => Value::percent(snapshot.used, snapshot.size),
         None => Value::no_number(),
