@@ -115,6 +115,10 @@ fn snapshots_are_made_and_removed_while_their_origin_is_served() {
     let row = world.ashlar().args(lvs).arg("vg0/tuesday").succeed().text();
     let row: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(row, ["swi-Ios---", "100.00", "snapshot", "invalid"]);
+    let displayed = world.ashlar().args(["lvdisplay", "vg0/linear2"]).succeed();
+    for words in ["monday [active]", "tuesday [INACTIVE]"] {
+        assert!(displayed.text().contains(words), "{displayed}");
+    }
     snapshots.daemon.stop();
     lvm("lvremove -y vg0/tuesday");
     fill(5, Range::new(0, 4096));

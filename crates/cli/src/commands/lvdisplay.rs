@@ -141,10 +141,12 @@ fn relations(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error
     if group.relations.is_origin(lv) {
         put("LV snapshot status", "source of")?;
         for snapshot in group.relations.snapshots(&group.vg, lv) {
-            put("", &format!("{} [INACTIVE]", name(snapshot.cow)))?;
+            let state = snapshot_state(group, snapshot.cow);
+            put("", &format!("{} [{state}]", name(snapshot.cow)))?;
         }
     } else if let Some(snapshot) = group.relations.snapshot_of_cow(&group.vg, lv) {
-        let status = format!("INACTIVE destination for {}", name(snapshot.origin));
+        let state = snapshot_state(group, lv);
+        let status = format!("{state} destination for {}", name(snapshot.origin));
         put("LV snapshot status", &status)?;
     }
     match group.vg.lv(lv).first() {
@@ -177,6 +179,16 @@ fn relations(session: &mut Session, group: &Group, lv: LvId) -> Result<(), Error
         put("LV origin of Cache LV", name(used.by))?;
     }
     Ok(())
+}
+
+/// One that overflowed is as one that is not active, as in stock.
+fn snapshot_state(group: &Group, store: LvId) -> &'static str {
+    let active = group.state(store).active();
+    let snapshot = active.and_then(|active| active.snapshot);
+    match snapshot {
+        Some(snapshot) if !snapshot.is_invalid => "active",
+        _ => "INACTIVE",
+    }
 }
 
 fn sizes(session: &mut Session, group: &Group, lv: LvId, values: &Values) -> Result<(), Error> {
