@@ -46,7 +46,7 @@ pub use disks::Disks;
 pub use golden::{Golden, Volume, sha256};
 pub use group::{Group, Mounted};
 pub use image::DiskImage;
-pub use kernel::{BOOTS_MAX, Collected, DiskSet, Kernel, Outcome, Sum};
+pub use kernel::{BOOTS_MAX, Collected, Dialogue, DiskSet, Kernel, Outcome, Sum};
 pub use killed::{killing, was_killed};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;

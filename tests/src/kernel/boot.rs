@@ -27,16 +27,19 @@ const BOOTS_VARIABLE: &str = "ASHLAR_KERNEL_BOOTS";
 pub(super) const LIMIT: Duration = Duration::from_mins(12);
 const MEMORY_MIB: u32 = 512;
 /// What can be collected in one boot; takes no space until it is.
-const COLLECT_MAX: u64 = 16 << 30;
+pub(super) const COLLECT_MAX: u64 = 16 << 30;
 /// The first place on the bus that is free, and how many functions each place has.
 const FIRST_SLOT: usize = 4;
 const FUNCTIONS: usize = 8;
 /// Disks at most, the one to collect on included: what the bus has places for.
 const DISKS_MAX: usize = (32 - FIRST_SLOT) * FUNCTIONS;
 
+/// One at a time: each takes a core or two.
+pub(super) static ONE: Mutex<()> = Mutex::new(());
+
 /// What the machine does with a disk's image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Writes {
+pub(super) enum Writes {
     /// They change it.
     Kept,
     /// They are forgotten.
@@ -47,8 +50,8 @@ enum Writes {
 #[derive(Debug)]
 #[must_use = "a machine does nothing until it runs a script"]
 pub struct Kernel {
-    name: String,
-    disks: Vec<(PathBuf, Writes)>,
+    pub(super) name: String,
+    pub(super) disks: Vec<(PathBuf, Writes)>,
     job: Archive,
     limit: Duration,
 }
@@ -152,8 +155,6 @@ impl Kernel {
     /// # Panics
     /// When it is not done within the limit.
     pub fn run(mut self, script: &str) -> Outcome {
-        // One at a time: each takes a core or two.
-        static ONE: Mutex<()> = Mutex::new(());
         let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         count_boot(&self.name);
         let image = Image::ready();
@@ -164,22 +165,13 @@ impl Kernel {
         self.write_initramfs(&image.base, &initramfs, script);
         let finished = self.machine(&image.kernel, &initramfs).run();
         let mut outcome = Outcome {
-            code: None,
-            output: String::new(),
             console: finished.complaints(),
-            collected: BTreeMap::new(),
             time: finished.time,
+            ..Outcome::silent()
         };
         let mut file = File::open(&collect).expect("the disk");
         for line in finished.text().lines() {
-            match line.strip_prefix("=== ") {
-                Some(said) => outcome.note(said, &mut file),
-                None if line.is_empty() => {}
-                None => {
-                    outcome.output.push_str(line);
-                    outcome.output.push('\n');
-                }
-            }
+            outcome.take(line, &mut file);
         }
         // For people, and for the next one who wonders what takes so long.
         let log = image::folder().join(format!("{}.log", self.name));
@@ -188,7 +180,7 @@ impl Kernel {
         outcome
     }
 
-    fn write_initramfs(&mut self, base: &Path, to: &Path, script: &str) {
+    pub(super) fn write_initramfs(&mut self, base: &Path, to: &Path, script: &str) {
         let count = self.disks.len();
         assert!(count <= DISKS_MAX, "{count} disks; {DISKS_MAX} at most");
         let devices: Vec<String> = (0..count).map(Self::device).collect();
@@ -208,7 +200,7 @@ impl Kernel {
             .expect("there is space for it");
     }
 
-    fn machine(&self, kernel: &Path, initramfs: &Path) -> Tool {
+    pub(super) fn machine(&self, kernel: &Path, initramfs: &Path) -> Tool {
         let memory = MEMORY_MIB.to_string();
         let mut tool = Tool::new("setpriv")
             .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
@@ -223,14 +215,15 @@ impl Kernel {
             .arg(initramfs)
             .limit(self.limit);
         for (number, (path, writes)) in self.disks.iter().enumerate() {
-            let snapshot = match writes {
-                Writes::Kept => "off",
-                Writes::Forgotten => "on",
+            // The test may use what it shares with a machine that listens.
+            let (snapshot, locking) = match writes {
+                Writes::Kept => ("off", ",file.locking=off"),
+                Writes::Forgotten => ("on", ""),
             };
             let path = path.display().to_string();
             assert!(!path.contains(','), "{path}: a name without commas");
             let drive = format!(
-                "file={path},id=disk{number},if=none,format=raw,cache=unsafe,\
+                "file={path}{locking},id=disk{number},if=none,format=raw,cache=unsafe,\
                  snapshot={snapshot},discard=unmap,detect-zeroes=unmap"
             );
             let (slot, function) = (FIRST_SLOT + number / FUNCTIONS, number % FUNCTIONS);
@@ -245,6 +238,29 @@ impl Kernel {
 }
 
 impl Outcome {
+    /// Of a machine that said nothing yet.
+    pub(super) fn silent() -> Self {
+        Self {
+            code: None,
+            output: String::new(),
+            console: String::new(),
+            collected: BTreeMap::new(),
+            time: Duration::ZERO,
+        }
+    }
+
+    /// Takes in a line, of the script or of what runs it.
+    pub(super) fn take(&mut self, line: &str, disk: &mut File) {
+        match line.strip_prefix("=== ") {
+            Some(said) => self.note(said, disk),
+            None if line.is_empty() => {}
+            None => {
+                self.output.push_str(line);
+                self.output.push('\n');
+            }
+        }
+    }
+
     /// Takes in what `init` and `collect` say.
     fn note(&mut self, said: &str, disk: &mut File) {
         let words: Vec<&str> = said.splitn(4, ' ').collect();
@@ -302,7 +318,7 @@ fn content(disk: &mut File, at: u64, size: u64) -> Collected {
 }
 
 /// Notes a boot, where a run of all tests counts them.
-fn count_boot(name: &str) {
+pub(super) fn count_boot(name: &str) {
     let Some(path) = std::env::var_os(BOOTS_VARIABLE) else {
         return;
     };
