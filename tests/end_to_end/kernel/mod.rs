@@ -3,6 +3,7 @@
 //! Each test says how many boots it takes; a whole run has twelve.
 
 mod group;
+mod histories;
 mod lost;
 mod mirrors;
 mod moves;

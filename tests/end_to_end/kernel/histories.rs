@@ -1,0 +1,6 @@
+//! Histories in which stock LVM2 on a stock kernel and Ashlar change the same group in turn.
+
+#![allow(dead_code, reason = "the two sides come next")]
+
+mod model;
+mod step;
