@@ -2,5 +2,7 @@
 
 #![allow(dead_code, reason = "the two sides come next")]
 
+mod chooser;
 mod model;
+mod rows;
 mod step;
