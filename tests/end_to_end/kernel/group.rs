@@ -142,7 +142,7 @@ impl Group {
         self.disks().scan(&self.host).expect("a scan")
     }
 
-    fn names(&self) -> impl Iterator<Item = String> {
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
         self.images.iter().map(|image| image.display().to_string())
     }
 

@@ -233,7 +233,11 @@ impl Step {
                     model.take(origin, store, chunk_kib << 10, size);
                 }
                 Head::Kept(snapshot) => {
-                    model.volumes.insert(store.clone(), snapshot.clone());
+                    let mut snapshot = snapshot.clone();
+                    // The origin may have grown before: the snapshot now shows the rest as well.
+                    let rest = &model.volume(origin).bytes[snapshot.bytes.len()..];
+                    snapshot.bytes.extend(rest);
+                    model.volumes.insert(store.clone(), snapshot);
                 }
             },
             Self::Rename { from, to } => model.rename(from, to),
