@@ -62,9 +62,20 @@ impl Journal {
     /// # Panics
     /// When the file is no journal.
     pub fn replay(path: &Path) -> History {
+        let (mut history, events) = Self::events(path);
+        for event in events {
+            history.apply(event);
+        }
+        history
+    }
+
+    /// The history that a journal begins with, and what happened since.
+    pub(super) fn events(path: &Path) -> (History, Vec<Event>) {
         let text =
             read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut lines = text.lines();
+        // Somebody may be writing the last line.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let ["blocks", blocks, "seed", seed, "survivors", word] = head[..] else {
             panic!("{}: no journal", path.display());
@@ -73,9 +84,8 @@ impl Journal {
             "answered" => Survivors::Answered,
             _ => Survivors::Flushed,
         };
-        let mut history = History::new(number(seed), number(blocks), survivors);
-        lines.for_each(|line| history.apply(event(line)));
-        history
+        let history = History::new(number(seed), number(blocks), survivors);
+        (history, lines.map(event).collect())
     }
 }
 

@@ -17,6 +17,8 @@
 //! what was acknowledged after the last completed flush ([`Survivors`]). A write that was never
 //! answered may be there or not, block by block, and once it was read it stays.
 //!
+//! A snapshot that is taken meanwhile shows all blocks as they were at one `moment`.
+//!
 //! `link` speaks to a server or a file, `pattern` makes blocks, `history` knows what is allowed,
 //! `load` drives. `files` does the same one floor up: files that were written with `fsync`. The
 //! program `verifier` of this package runs both outside of the test's process, since a process
@@ -27,6 +29,7 @@ mod history;
 mod journal;
 mod link;
 mod load;
+mod moment;
 mod nbd_link;
 mod pattern;
 mod random;
@@ -36,6 +39,7 @@ pub use history::{Durability, Event, History, Survivors};
 pub use journal::Journal;
 pub use link::{Answer, Command, FileLink, Link, Work};
 pub use load::{Load, Report};
+pub use moment::{moment, shows_a_moment};
 pub use nbd_link::NbdLink;
 pub use pattern::{BLOCK, Content, fill};
 pub use random::Random;

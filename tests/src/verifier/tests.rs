@@ -15,7 +15,7 @@ use nbd::server::{Access, Export, Exports, Listener, Server};
 use super::history::Durability;
 use super::{
     BLOCK, Content, Event, FileLink, History, Journal, Load, NbdLink, Report, Survivors,
-    check_files, fill, write_files,
+    check_files, fill, moment, shows_a_moment, write_files,
 };
 use crate::scratch::Scratch;
 
@@ -342,6 +342,46 @@ fn a_journal_is_replayed() {
     bytes[5 * BLOCK + 100] ^= 1;
     bytes[9 * BLOCK..10 * BLOCK].copy_from_slice(&noise(9, u64::MAX));
     assert_eq!(judge(&bytes), 2);
+}
+
+/// A snapshot shows blocks that were there together while it was made, or is found out.
+#[test]
+fn moments_that_never_were_are_found() {
+    let scratch = Scratch::new("verifier");
+    let path = scratch.join("journal");
+    let mut journal = Journal::create(&path, 5, 2, Survivors::Answered);
+    // Versions 1 and 3 of block 0, 2 and 4 of block 1; the last one was never answered, and lost.
+    for (id, first) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
+        journal.add(Event::Write {
+            id,
+            first,
+            count: 1,
+            content: Content::Noise,
+            durability: Durability::Volatile,
+        });
+        if id < 4 {
+            journal.add(Event::Answered { id });
+        }
+    }
+    let shows = |versions: [u64; 2], window: std::ops::RangeInclusive<usize>| {
+        let block = |block: usize| match versions[block] {
+            0 => vec![0; BLOCK],
+            version => noise(block as u64, version),
+        };
+        let bytes = [block(0), block(1)].concat();
+        shows_a_moment(&path, &window, &bytes).is_ok()
+    };
+    assert_eq!(moment(&path), 7);
+    assert!(shows([0, 0], 0..=7) && shows([1, 0], 0..=7) && shows([1, 2], 0..=7));
+    assert!(shows([3, 2], 0..=7) && shows([3, 4], 0..=7));
+    assert!(!shows([0, 2], 0..=7) && !shows([3, 0], 0..=7) && !shows([1, 4], 0..=7));
+    assert!(!shows([1, 2], 7..=7) && !shows([3, 2], 0..=4));
+    journal.add(Event::Cut);
+    journal.add(Event::Read {
+        block: 1,
+        version: 2,
+    });
+    assert!(shows([3, 2], 9..=9) && !shows([3, 4], 0..=9));
 }
 
 /// Files that were flushed are found, and missed when they are gone, older, or changed.
