@@ -1,18 +1,21 @@
 //! Servers that are killed (`kill -9`) at seeded moments under load, and what is left of the data.
 //!
 //! The verifier of the bench writes, logs each answer and comes back after each kill; what it was
-//! told is done must be there. `ASHLAR_KILLS=100` asks for that many kills in each test instead of
+//! told is done must be there. `snapshots.rs` makes, extends and removes snapshots meanwhile. `ASHLAR_KILLS=100` asks for that many kills in each test instead of
 //! a few; `ASHLAR_SEED` repeats a run's moments and requests:
 //!
 //! ```text
 //!   ASHLAR_KILLS=100 cargo test -p tests --test end_to_end survive -- --nocapture
 //! ```
 
+mod snapshots;
+
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -33,6 +36,8 @@ const START_MAX: Duration = Duration::from_mins(1);
 const NOTICE_MAX: Duration = Duration::from_mins(2);
 /// How long a mirror may take until its legs are equal again.
 const RESYNC_MAX: Duration = Duration::from_mins(3);
+/// Disks of the groups that are made for this.
+const DISKS: usize = 4;
 /// Blocks of each volume that are written.
 const BLOCKS: u64 = 512;
 
@@ -46,6 +51,11 @@ fn number(name: &str) -> Option<u64> {
 
 fn kills() -> u64 {
     number("ASHLAR_KILLS").unwrap_or(KILLS)
+}
+
+/// Whether there are too few kills for every kind of moment to be among them.
+fn is_short() -> bool {
+    kills() < 20
 }
 
 fn seed() -> u64 {
@@ -66,22 +76,13 @@ fn answered_writes_survive_kills_over_nbd() {
     let socket = group.join("s");
     let serve = || {
         let start = Instant::now();
-        let tool = group.ashlar().arg("serve");
-        let tool = tool.args(VOLUMES.map(|volume| format!("vg0/{volume}")));
-        let tool = tool.arg(format!("--nbd=unix:{}", socket.display()));
-        let daemon = Daemon::start(tool, || UnixStream::connect(&socket).is_ok());
-        (daemon, start.elapsed())
+        (serve(&group, &socket, &VOLUMES), start.elapsed())
     };
     let stop = AtomicBool::new(false);
     let (mut random, mut slowest) = (Random::new(seed), Duration::ZERO);
     let (mut server, _) = serve();
     let loads = VOLUMES.map(|volume| load(&group, volume, seed));
     let progress = loads.each_ref().map(Load::progress);
-    let answered = || {
-        progress
-            .each_ref()
-            .map(|count| count.load(Ordering::Relaxed))
-    };
     let reports: Vec<Report> = thread::scope(|scope| {
         let loads = loads.into_iter().zip(VOLUMES).map(|(load, volume)| {
             let (socket, stop) = (&socket, &stop);
@@ -89,15 +90,8 @@ fn answered_writes_survive_kills_over_nbd() {
         });
         let loads: Vec<_> = loads.collect();
         for kill in 0..=kills() {
-            let (start, before) = (Instant::now(), answered());
             let wanted = VOLUMES.map(|_| 1 + random.below(ANSWERS_MAX));
-            let is_short = |index: usize| answered()[index] < before[index] + wanted[index];
-            while (0..VOLUMES.len()).any(is_short)
-                && !loads.iter().any(ScopedJoinHandle::is_finished)
-            {
-                assert!(start.elapsed() < LIFE_MAX, "nothing is answered");
-                thread::sleep(Duration::from_millis(1));
-            }
+            wait_for_answers(&progress, &wanted, &loads);
             if kill == kills() {
                 // The last server is loaded as well, and lives.
                 break;
@@ -127,6 +121,30 @@ fn answered_writes_survive_kills_over_nbd() {
     assert_eq!(server.stop(), "");
     let kept = group.ashlar().args(["cat", "vg0/snap2"]).succeed().stdout;
     assert_eq!(sha256(&kept), Golden::volume("snap2").sha256);
+}
+
+/// Serves volumes over NBD.
+fn serve(group: &Group, socket: &Path, volumes: &[&str]) -> Daemon {
+    let tool = group.ashlar().arg("serve");
+    let tool = tool.args(volumes.iter().map(|volume| format!("vg0/{volume}")));
+    let tool = tool.arg(format!("--nbd=unix:{}", socket.display()));
+    Daemon::start(tool, || UnixStream::connect(socket).is_ok())
+}
+
+/// Waits until so many more requests of each load are answered, or one has ended.
+fn wait_for_answers(
+    progress: &[Arc<AtomicU64>],
+    wanted: &[u64],
+    loads: &[ScopedJoinHandle<'_, Report>],
+) {
+    let answered = |load: &Arc<AtomicU64>| load.load(Ordering::Relaxed);
+    let before: Vec<u64> = progress.iter().map(answered).collect();
+    let start = Instant::now();
+    let is_short = |index: usize| answered(&progress[index]) < before[index] + wanted[index];
+    while (0..progress.len()).any(is_short) && !loads.iter().any(ScopedJoinHandle::is_finished) {
+        assert!(start.elapsed() < LIFE_MAX, "nothing is answered");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn load(group: &Group, volume: &str, seed: u64) -> Load {

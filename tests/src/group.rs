@@ -31,13 +31,18 @@ pub struct Group {
 impl Group {
     /// A group on `count` disks of `size` bytes each.
     pub fn new(name: &str, count: usize, size: u64) -> Self {
+        Self::with(name, count, size, &[])
+    }
+
+    /// The same, made with more options of `vgcreate`.
+    pub fn with(name: &str, count: usize, size: u64, options: &[&str]) -> Self {
         let group = Self::without_disks(name);
         fs::create_dir(&group.disks).expect("a directory for disks");
         let images: Vec<PathBuf> = (0..count)
             .map(|number| group.scratch.sparse(&format!("disks/d{number}.img"), size))
             .collect();
         group.ashlar().arg("pvcreate").args(&images).succeed();
-        let create = group.ashlar().args(["vgcreate", "vg0"]);
+        let create = group.ashlar().arg("vgcreate").args(options).arg("vg0");
         create.args(&images).succeed();
         group
     }
