@@ -108,6 +108,8 @@ pub struct Activator<'a> {
     is_owner: bool,
     /// What is activated is for its owner alone, and not for people.
     is_part: bool,
+    /// Nobody but this process serves the group.
+    is_ours: bool,
     updater: Option<Arc<dyn MetadataUpdater>>,
 }
 
@@ -132,6 +134,7 @@ impl<'a> Activator<'a> {
             nodes: Nodes::default(),
             is_owner: false,
             is_part: false,
+            is_ours: false,
             updater: None,
         }
     }
@@ -141,6 +144,13 @@ impl<'a> Activator<'a> {
     pub(crate) fn among(mut self, nodes: Nodes) -> Self {
         self.nodes = nodes;
         self.is_owner = true;
+        self
+    }
+
+    /// Whether this process owns the group, and `is_ours` says so: then nobody else changes what
+    /// stores hold, and what does not run here rests.
+    pub fn among_ours(mut self, is_ours: bool) -> Self {
+        self.is_ours = is_ours;
         self
     }
 
@@ -214,6 +224,7 @@ impl<'a> Activator<'a> {
             copy_rate: self.host.config.copy_rate(),
             access: options.access,
             is_live: self.is_owner || options.access == Access::ReadWrite,
+            is_ours: self.is_ours,
             missing: options.missing,
             nodes: &mut self.nodes,
             made: HashMap::new(),

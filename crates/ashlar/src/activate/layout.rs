@@ -32,6 +32,8 @@ pub(super) struct Builder<'a> {
     pub(super) access: Access,
     /// Whether what is activated may be written through another volume.
     pub(super) is_live: bool,
+    /// Whether nobody but this process serves the group.
+    pub(super) is_ours: bool,
     pub(super) missing: MissingPolicy,
     pub(super) nodes: &'a mut Nodes,
     pub(super) made: HashMap<LvId, Progress>,

@@ -22,7 +22,7 @@ use block::Device;
 use dm::home::{Home, Prepared};
 use dm::machine::Machine;
 use dm::mirror::{Control, Mirror};
-use dm::snapshot::Origin;
+use dm::snapshot::{Origin, SnapshotStatus};
 use lvm2::{Extents, Uuid};
 
 use crate::{Error, Kind, Result};
@@ -134,6 +134,16 @@ impl Node {
             Running::Mirror { home, .. } => home.suspend(limit),
             Running::Origin { home, .. } => home.suspend(limit),
         }
+    }
+
+    /// How the snapshot with this store is, if this is its origin and says so.
+    pub(crate) fn snapshot(&self, store: Uuid) -> Option<SnapshotStatus> {
+        let Running::Origin { stores, home, .. } = &self.machine else {
+            return None;
+        };
+        let place = stores.iter().position(|one| *one == Some(store))?;
+        let status = home.status(PREPARE_MAX).ok()?;
+        status.snapshots.get(place).copied().flatten()
     }
 
     /// Makes the target of a move as good as its source.

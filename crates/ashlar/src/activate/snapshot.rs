@@ -192,6 +192,9 @@ impl Builder<'_> {
     /// Keeps others from serving the group while the volume is read, since what differs, or where
     /// it is, changes while they do. Fails where they serve it.
     pub(super) fn require_unserved(&mut self, lv: LvId) -> Result<()> {
+        if self.is_ours {
+            return Ok(());
+        }
         let present = self
             .group
             .members

@@ -1,8 +1,8 @@
 //! What happens to volumes in use while a commit is under way.
 
-use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 use lvm2::plan::Change;
+use lvm2::{Bytes, Uuid};
 
 use crate::Result;
 use crate::host::Location;
@@ -13,6 +13,12 @@ pub trait Hooks {
     /// The volumes that are in use.
     fn in_use(&self) -> Vec<Uuid> {
         Vec::new()
+    }
+
+    /// How much of the store of a snapshot at work is in use; `None`: it is not at work here.
+    fn store_used(&self, store: Uuid) -> Option<Bytes> {
+        let _ = store;
+        None
     }
 
     /// A change was planned, and nothing asked or written. An error ends it.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use dm::table::Layout;
 use dm::volume::Volume;
-use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 use lvm2::plan::Change;
+use lvm2::{Bytes, Uuid};
 
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
@@ -305,6 +305,12 @@ impl Hooks for LiveHooks<'_> {
     fn in_use(&self) -> Vec<Uuid> {
         let owner = self.group.owner();
         owner.active.iter().map(|active| active.lv).collect()
+    }
+
+    fn store_used(&self, store: Uuid) -> Option<Bytes> {
+        let owner = self.group.owner();
+        let mut nodes = owner.active.iter().flat_map(|active| &active.standing_on);
+        nodes.find_map(|node| Some(Bytes(node.snapshot(store)?.used)))
     }
 
     fn permit(&mut self, change: &Change) -> Result<()> {

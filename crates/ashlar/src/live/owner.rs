@@ -101,6 +101,23 @@ impl Active {
         }
     }
 
+    /// Makes durable what was written to it, if it may be written. Of a snapshot that is invalid
+    /// nothing is kept, so that is no failure.
+    pub(super) fn flush(&self) -> Result<()> {
+        flush(&self.volume).or_else(|error| match self.is_invalid() {
+            true => Ok(()),
+            false => Err(error),
+        })
+    }
+
+    /// Whether it is a snapshot that holds nothing any more.
+    fn is_invalid(&self) -> bool {
+        self.standing_on.iter().any(|node| {
+            let said = node.snapshot(self.lv);
+            said.is_some_and(|said| !said.state.is_whole())
+        })
+    }
+
     /// Whether nobody else may use it now, nor give it another name.
     pub(super) fn is_kept_alone(&self) -> bool {
         self.alone.strong_count() > 0
@@ -354,7 +371,7 @@ impl Owner {
         // Mirrors that go away mark their regions clean.
         let active = self.active.swap_remove(place);
         self.leave(&active);
-        flush(&active.volume)
+        active.flush()
     }
 
     /// The name that a volume has now: `vg0/data`.

@@ -17,7 +17,7 @@ use lvm2::Uuid;
 use lvm2::model::{LvId, PvFlag, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
-use super::owner::{Owner, flush};
+use super::owner::Owner;
 use super::stack::Version;
 use crate::activate::{Activator, Fate, Node, NodeId, Nodes, decide};
 use crate::apply::Disks;
@@ -196,7 +196,7 @@ impl Owner {
             }
             if after.is_shared(*lv) {
                 // What a snapshot shows was there, also after a cut.
-                flush(&active.volume)?;
+                active.flush()?;
             }
             suspensions.push(Some(drained(&active.volume)?));
         }

@@ -190,10 +190,6 @@ impl Ours {
 
     /// What is removed or becomes something else is not in use; what a running merge goes into is.
     fn close_for(&mut self, step: &Step, model: &Model) {
-        // As long as one that overflowed is in use, what it stands on does not change.
-        for full in model.full() {
-            self.close(&full);
-        }
         match step {
             Step::Remove { name } => {
                 for snapshot in model.snapshots_of(name) {
@@ -201,13 +197,6 @@ impl Ours {
                 }
                 self.close(name);
             }
-            // An owner says nothing of what a store holds, and nobody else may look.
-            Step::Resize {
-                name,
-                from_mib,
-                to_mib,
-                ..
-            } if to_mib < from_mib && model.volume(name).snapshot.is_some() => self.give(),
             Step::Split { snapshot } => self.close(snapshot),
             Step::Join { store, .. } => self.close(store),
             Step::Merge {

@@ -84,19 +84,10 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
             });
             // One that holds nothing any more gives nothing back. An origin that runs knows that.
             match (store, origin) {
-                (Some(_), Some(snapshot)) if ownership.is_of(found.uuid) && !runs => {
-                    let what = format!(
-                        "{}/{} is not merged while its group is served and its origin is not: \
-                         serve {}/{} as well, or stop that",
-                        volume.vg,
-                        volume.lv,
-                        volume.vg,
-                        model.lv(snapshot.origin).name()
-                    );
-                    return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
-                }
                 (Some(store), Some(_)) if !runs => {
-                    Activator::new(scan, &host).store_used(found, store)?;
+                    let is_ours = ownership.is_of(found.uuid);
+                    let mut reader = Activator::new(scan, &host).among_ours(is_ours);
+                    reader.store_used(found, store)?;
                 }
                 _ => {}
             }

@@ -1,8 +1,7 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
 use ashlar::activate::Activator;
-use ashlar::host::Host;
-use ashlar::scan::{FoundVg, Scan};
+use ashlar::scan::FoundVg;
 use lvm2::Sectors;
 use lvm2::plan::logical::{NewExtents, Resize, resize_volume};
 use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
@@ -18,7 +17,7 @@ use super::volumes::{
     cling_tags, copies, places, policy, single, size,
 };
 use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
 use crate::commands::Session;
 
 const POOL_METADATA_SIZE: Flag = Flag::value(
@@ -216,6 +215,7 @@ pub(super) fn change_size(
     let finder = work.finder();
     let host = work.host().clone();
     let request = work.request_of(&[&volume.vg]);
+    let running = running(work, &volume);
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
         if let (Some(asked), Some(id)) = (mirrors, found.model.lv_by_name(&volume.lv))
@@ -226,7 +226,14 @@ pub(super) fn change_size(
         }
         let places = places(scan, found, &finder, words)?;
         let resize = Resize {
-            store_used: used(scan, &host, found, &volume.lv, direction)?,
+            store_used: match running {
+                Some(used) => Some(used),
+                None => {
+                    let is_ours = request.ownership.is_of(found.uuid);
+                    let mut reader = Activator::new(scan, &host).among_ours(is_ours);
+                    used(&mut reader, found, &volume.lv, direction)?
+                }
+            },
             places: places.as_ref(),
             ..template.clone()
         };
@@ -235,10 +242,17 @@ pub(super) fn change_size(
     Ok(())
 }
 
+/// The same of one whose origin is at work in this process.
+fn running(work: &Work<'_>, volume: &LvName) -> Option<Sectors> {
+    let scan = work.scan().ok()?;
+    let group = scan.find_group(&volume.vg).ok()?;
+    let store = group.model.lv_by_name(&volume.lv)?;
+    work.store_used(group.model.lv(store).uuid)
+}
+
 /// How much of a snapshot's store is in use, where it may become smaller.
 fn used(
-    scan: &Scan,
-    host: &Host,
+    reader: &mut Activator<'_>,
     group: &FoundVg,
     volume: &str,
     direction: ResizeTo,
@@ -247,7 +261,7 @@ fn used(
     let (Some(store), ResizeTo::Smaller | ResizeTo::Either) = (store, direction) else {
         return Ok(None);
     };
-    let used = Activator::new(scan, host).store_used(group, store);
+    let used = reader.store_used(group, store);
     if direction == ResizeTo::Smaller {
         return used;
     }

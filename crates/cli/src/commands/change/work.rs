@@ -15,9 +15,9 @@ use ashlar::host::{DeviceSource, Host, Sysfs};
 use ashlar::live::{Client, Console, Stream};
 use ashlar::log;
 use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
-use lvm2::Uuid;
 use lvm2::model::PvId;
 use lvm2::plan::{Author, Change, Level, Message};
+use lvm2::{Sectors, Uuid};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::pvcreate::require_allowed;
@@ -337,6 +337,12 @@ impl<'a> Work<'a> {
     pub(super) fn served(&self) -> Vec<Uuid> {
         let hooks = self.caller.hooks.as_ref();
         hooks.map_or_else(Vec::new, |hooks| hooks.in_use())
+    }
+
+    /// How much of the store of a snapshot is in use that is at work in this process.
+    pub(super) fn store_used(&self, store: Uuid) -> Option<Sectors> {
+        let used = self.caller.hooks.as_ref()?.store_used(store)?;
+        Some(Sectors(used.0.div_ceil(lvm2::SECTOR_SIZE)))
     }
 
     /// A finder of devices that can go into a plan.
