@@ -9,6 +9,7 @@ mod admit;
 pub mod delay;
 mod error;
 pub mod explore;
+mod gate;
 pub mod home;
 pub mod machine;
 pub mod mirror;

@@ -7,14 +7,15 @@ use block::{Answers, Completion, Driver, Error, Kind, Operation, Queue, Range, R
 
 use super::gather::Gather;
 use super::generation::{Generation, Leg};
-use super::swap::{Gate, Pass, Shared};
+use super::swap::Shared;
 use crate::admit::{admit, is_proper};
+use crate::gate::{Gate, Pass};
 use crate::table::{Hint, Leaf, Run};
 
 /// One queue. Its legs are those of its generation, and, until its requests are drained, those
 /// of the ones before.
 pub(super) struct VolumeQueue {
-    gate: Gate,
+    gate: Gate<Generation>,
     driver: Driver,
     generation: Arc<Generation>,
     hint: Hint,
@@ -30,6 +31,8 @@ pub(super) struct VolumeQueue {
     held: VecDeque<Request>,
     done: Answers,
     runs: Vec<Run>,
+    /// Keeps what the volume keeps; the last to go.
+    shared: Arc<Shared>,
 }
 
 /// A device with this queue's own queue of it; what opening failed with, otherwise.
@@ -54,7 +57,7 @@ impl VolumeQueue {
     pub(super) fn open(shared: &Arc<Shared>, driver: &Driver) -> Result<Self> {
         let generation = shared.current();
         let mut queue = Self {
-            gate: Gate::open(shared, driver.waker()),
+            gate: Gate::new(&shared.gateway, driver.waker()),
             driver: driver.clone(),
             hint: Hint::default(),
             legs: Vec::new(),
@@ -65,6 +68,7 @@ impl VolumeQueue {
             held: VecDeque::new(),
             done: Answers::new(driver),
             runs: Vec::new(),
+            shared: Arc::clone(shared),
             generation,
         };
         queue.open_legs();
@@ -97,7 +101,7 @@ impl VolumeQueue {
     /// Takes the table that the volume has now.
     #[cold]
     fn follow(&mut self) {
-        self.generation = self.gate.shared().current();
+        self.generation = self.shared.current();
         self.hint = Hint::default();
         self.open_legs();
     }
@@ -106,7 +110,7 @@ impl VolumeQueue {
     #[inline]
     fn may_start(&mut self) -> bool {
         match self.gate.pass(self.generation.number) {
-            Pass::Held => return false,
+            Pass::Closed => return false,
             Pass::Open => {}
             Pass::Newer => self.follow(),
         }

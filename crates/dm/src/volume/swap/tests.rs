@@ -1,13 +1,13 @@
 //! What a queue shows for a moment does not count.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use block::memory::MemoryDevice;
 use block::{Device, Driver};
 
-use super::{Access, Gate, Generation, Pass, Shared, Suspension};
+use super::{Access, Generation, Shared, Suspension};
+use crate::gate::{Gate, Pass};
 use crate::table::{Layout, Piece, Table};
 
 const SIZE: u64 = 1 << 16;
@@ -25,15 +25,14 @@ fn a_queue_that_looks_busy_for_a_moment_stops_no_exchange() {
     let first = Generation::new(1, "volume", Access::ReadWrite, table(), &[]);
     let shared = Arc::new(Shared::new("volume".to_owned(), Access::ReadWrite, first));
     let driver = Driver::new().expect("a driver");
-    let mut gate = Gate::open(&shared, driver.waker());
+    let mut gate = Gate::new(&shared.gateway, driver.waker());
     let suspension = Suspension::begin(&shared).expect("nobody else suspends it");
     suspension
         .wait(Duration::ZERO)
         .expect("nothing is in flight");
-    // As in `Gate::enter`, which another thread has not finished.
-    gate.slot.busy.store(true, Ordering::SeqCst);
+    gate.look_busy(true);
     suspension.publish(table()).expect("it is drained");
-    gate.slot.busy.store(false, Ordering::SeqCst);
+    gate.look_busy(false);
     assert_eq!(gate.pass(2), Pass::Open, "the second generation is current");
     let suspension = Suspension::begin(&shared).expect("nobody else suspends it");
     assert!(
