@@ -8,6 +8,7 @@
 //! about seeks; the lab's disks do.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Completion, Info, Operation, Request};
@@ -15,6 +16,7 @@ use block::{Completion, Info, Operation, Request};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Event, Face, Machine, Step, Steps};
+use crate::map::NoMap;
 use crate::slab::Slab;
 
 /// How late answers are.
@@ -121,6 +123,11 @@ impl Machine for Delay {
     type Status = Slowness;
     type Notice = Infallible;
     type Config = Slowness;
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
         let mut info = legs[0].clone();
@@ -158,6 +165,8 @@ impl Machine for Delay {
                 self.slowness = control;
                 steps.push(Step::Obeyed { id, result: Ok(()) });
             }
+            Event::Returned { returned, .. } => match returned.hold {},
+            Event::Freed => unreachable!("nobody holds anything"),
             Event::Stop => self.end(Step::Stopped, steps),
         }
     }

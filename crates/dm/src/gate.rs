@@ -19,7 +19,7 @@
 //! Lock order: `state` is the only lock, and nothing is called under it but wakers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use block::Waker;
@@ -32,6 +32,8 @@ pub(crate) struct Gateway<T> {
     state: Mutex<State<T>>,
     /// Signalled when a queue's last request is answered while the gate is closed.
     drained: Condvar,
+    /// Is woken then, too.
+    keeper: OnceLock<Waker>,
 }
 
 struct State<T> {
@@ -74,7 +76,14 @@ impl<T> Gateway<T> {
                 queues: Vec::new(),
             }),
             drained: Condvar::new(),
+            keeper: OnceLock::new(),
         }
+    }
+
+    /// Whose thread is woken when the last queue is idle behind a closed gate.
+    pub(crate) fn keep(&self, keeper: Waker) {
+        let first = self.keeper.set(keeper).is_ok();
+        assert!(first, "a gate has one keeper");
     }
 
     /// What is behind the gate now, and its number.
@@ -96,6 +105,13 @@ impl<T> Gateway<T> {
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_drained(&self) {
+        self.drained.notify_all();
+        if let Some(keeper) = self.keeper.get() {
+            keeper.wake();
+        }
     }
 }
 
@@ -119,6 +135,10 @@ impl<T> Gate<T> {
             slot,
             busy: false,
         }
+    }
+
+    pub(crate) fn gateway(&self) -> &Arc<Gateway<T>> {
+        &self.gateway
     }
 
     /// Asks to give a request to the legs, for a queue that knows what has this number.
@@ -163,7 +183,7 @@ impl<T> Gate<T> {
         if self.gateway.closed.load(Ordering::SeqCst) {
             // Under the lock, so that it is not missed between a look and a wait.
             let _state = self.gateway.state();
-            self.gateway.drained.notify_all();
+            self.gateway.tell_drained();
         }
     }
 
@@ -179,7 +199,7 @@ impl<T> Drop for Gate<T> {
         self.idle();
         let mut state = self.gateway.state();
         state.queues.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
-        self.gateway.drained.notify_all();
+        self.gateway.tell_drained();
     }
 }
 

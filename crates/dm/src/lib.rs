@@ -12,6 +12,7 @@ pub mod explore;
 mod gate;
 pub mod home;
 pub mod machine;
+pub mod map;
 pub mod mirror;
 mod slab;
 pub mod snapshot;

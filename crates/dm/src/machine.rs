@@ -16,6 +16,8 @@
 //!   Control ─▸ Obeyed       an order of whoever looks after it
 //!              Notice       is told to whoever looks after it, who may answer with an order
 //!   Stop ────▸ Stopped      its state is on its legs; the last step
+//!   Returned ─▸ Done        a request that went to legs without it, and was not done
+//!   Freed                   requests that went without it do not hold any more what it waits for
 //! ```
 //!
 //! A request that must wait is kept by the machine, which owns it until [`Step::Done`]; so waiting
@@ -29,12 +31,16 @@
 //! a number means the same face as long as that is there.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Completion, Info, Request, Result};
 
 use sealed::Sealed;
+
+use crate::map::{Map, Returned};
 
 /// A device's state and how it changes. Sealed: what runs machines changes with them.
 pub trait Machine: Sealed + Send + Sized + 'static {
@@ -46,6 +52,8 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     type Notice: Debug + Send;
     /// What it is made of.
     type Config: Debug + Send;
+    /// Where requests go without it.
+    type Map: Map;
 
     /// Its faces by their numbers, on legs that say `legs` of themselves; called when it has
     /// started.
@@ -62,13 +70,12 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     /// How it is. Changes nothing.
     fn status(&self) -> Self::Status;
 
+    /// Where requests to its present legs may go without it. Asked after the start and after each
+    /// [`Event::Reload`].
+    fn map(&self) -> Arc<Self::Map>;
+
     /// Takes an event at `now`, the time since some moment before the start, and asks for steps.
-    fn event(
-        &mut self,
-        event: Event<Self::Control, Self::Config>,
-        now: Duration,
-        steps: &mut Steps<Self::Notice>,
-    );
+    fn event(&mut self, event: EventOf<Self>, now: Duration, steps: &mut Steps<Self::Notice>);
 }
 
 /// Who may be a machine: the targets of this crate.
@@ -86,9 +93,10 @@ pub struct Face {
     pub extents_of_leg: Option<usize>,
 }
 
-/// What happens to a machine that takes orders `C` and is made of what `F` says.
+/// What happens to a machine that takes orders `C`, is made of what `F` says, and whose map gives
+/// holds `H`.
 #[derive(Debug)]
-pub enum Event<C, F> {
+pub enum Event<C, F, H = Infallible> {
     /// First of all: load what there is to load.
     Start,
     /// Somebody asks a face that is there, within its size.
@@ -122,9 +130,24 @@ pub enum Event<C, F> {
         /// What is ordered.
         control: C,
     },
+    /// A request came back that had gone to legs without the machine. It is answered like any
+    /// other, under its tag, and holds what it held until the machine ends that. Comes only where
+    /// a request may come.
+    Returned {
+        /// The face that was asked.
+        face: usize,
+        /// What became of it.
+        returned: Returned<H>,
+    },
+    /// Holds have ended that the machine may be waiting for.
+    Freed,
     /// End everything; nothing comes after this but answers and timers.
     Stop,
 }
+
+/// What happens to a machine `M`.
+pub type EventOf<M> =
+    Event<<M as Machine>::Control, <M as Machine>::Config, <<M as Machine>::Map as Map>::Hold>;
 
 /// What a machine that tells notices `N` asks for.
 #[derive(Debug)]

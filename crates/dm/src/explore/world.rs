@@ -15,7 +15,7 @@ use block::sim::{Disk, Random, Ticket};
 use block::{Buffer, Completion, Durability, Info, Kind, Operation, Range, Request};
 
 use super::{Sabotage, Saboteur};
-use crate::machine::{Event, Machine, Step, Steps};
+use crate::machine::{Event, EventOf, Machine, Step, Steps};
 
 /// One run of a machine, from its start to a cut.
 pub(crate) struct World<M: Machine> {
@@ -156,7 +156,7 @@ impl<M: Machine> World<M> {
         self.tell(Event::Request { face, request });
     }
 
-    pub(crate) fn tell(&mut self, event: Event<M::Control, M::Config>) {
+    pub(crate) fn tell(&mut self, event: EventOf<M>) {
         match &event {
             Event::Suspend | Event::Resume | Event::Stop => self.suspended = false,
             _ => {}

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use block::Device;
 
+use super::direct::Behind;
 use super::face_device::FaceDevice;
 use super::messages::{Inbox, Message};
 use super::runner::Runner;
+use crate::gate::Gateway;
 use crate::machine::{Face, Machine};
 use crate::{Error, Kind, Result};
 
@@ -40,6 +42,7 @@ pub struct Controller<M: Machine> {
 /// Keeps the thread running.
 pub(super) struct Handle<M: Machine> {
     pub(super) inbox: Arc<Inbox<M>>,
+    pub(super) gateway: Arc<Gateway<Behind<M>>>,
     pub(super) name: String,
     /// Numbers what is prepared.
     prepared: AtomicU64,
@@ -68,14 +71,16 @@ impl<M: Machine> Home<M> {
     ) -> Result<Self> {
         let name = name.into();
         let inbox = Arc::new(Inbox::new());
+        let gateway = Arc::new(Gateway::new(0, Behind::nothing()));
         let legs: Arc<[Arc<dyn Device>]> = legs.into();
         let (say, started) = sync_channel(1);
-        let theirs = (Arc::clone(&inbox), Arc::clone(&legs), name.clone());
+        let shared = (Arc::clone(&inbox), Arc::clone(&gateway));
+        let theirs = (Arc::clone(&legs), name.clone());
         let thread = std::thread::Builder::new()
             .name(format!("home {name}"))
             .spawn(move || {
-                let (inbox, legs, name) = theirs;
-                Runner::start(name, machine, &legs, inbox, (say, handler));
+                let (legs, name) = theirs;
+                Runner::start((name, machine), &legs, shared, (say, handler));
             })
             .map_err(|error| {
                 let source = block::Error::io("cannot start a thread", error);
@@ -83,6 +88,7 @@ impl<M: Machine> Home<M> {
             })?;
         let handle = Arc::new(Handle {
             inbox,
+            gateway,
             name,
             prepared: AtomicU64::new(0),
             thread: Mutex::new(Some(thread)),

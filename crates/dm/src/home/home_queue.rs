@@ -1,10 +1,13 @@
 //! A queue of a home's device, on the thread of whoever uses it.
+//!
+//! What the machine's map allows goes to the legs from here (`direct.rs`), all else to the home.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Queue, Request};
 
+use super::direct::Direct;
 use super::home_device::Handle;
 use super::messages::{Message, Outbox};
 use crate::admit::admit;
@@ -15,6 +18,8 @@ use crate::machine::Machine;
 pub const DEPTH_MAX: usize = 256;
 
 pub(super) struct HomeQueue<M: Machine> {
+    /// What needs no home goes this way.
+    direct: Direct<M>,
     handle: Arc<Handle<M>>,
     face: usize,
     info: Info,
@@ -35,11 +40,14 @@ impl<M: Machine> HomeQueue<M> {
         (face, info): (usize, Info),
         driver: &Driver,
     ) -> Self {
+        let outbox = Outbox::new(driver.waker());
+        let (gateway, inbox) = (&handle.gateway, &handle.inbox);
         Self {
+            direct: Direct::new(gateway, inbox, &outbox, (face, driver)),
             handle,
             face,
             info,
-            outbox: Outbox::new(driver.waker()),
+            outbox,
             outgoing: Vec::new(),
             backlog: VecDeque::new(),
             forwarded: 0,
@@ -83,24 +91,34 @@ impl<M: Machine> Queue for HomeQueue<M> {
     fn submit(&mut self, request: Request) {
         let flush = request.operation == Operation::Flush;
         match admit(&self.info, &request) {
-            Ok(()) if flush || !request.range.is_empty() => self.backlog.push_back(request),
+            Ok(()) if flush || !request.range.is_empty() => {
+                if let Err(request) = self.direct.submit(request) {
+                    self.backlog.push_back(request);
+                }
+            }
             result => self.ready.push(request.complete(result)),
         }
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.forwarded -= self.outbox.take(done);
-        self.forward();
+        if self.forwarded > 0 {
+            self.forwarded -= self.outbox.take(done);
+        }
+        if !self.backlog.is_empty() {
+            self.forward();
+        }
+        self.forwarded += self.direct.poll(done);
         self.ready.drain_into(done);
     }
 
     fn in_flight(&self) -> usize {
-        self.backlog.len() + self.forwarded + self.ready.len()
+        self.backlog.len() + self.forwarded + self.direct.in_flight() + self.ready.len()
     }
 }
 
 impl<M: Machine> Drop for HomeQueue<M> {
     fn drop(&mut self) {
+        self.forwarded += self.direct.abandon();
         let abandon = Message::Abandon(Arc::clone(&self.outbox));
         self.handle.inbox.send(&mut vec![abandon]);
         self.outbox.wait_for(self.forwarded);

@@ -8,8 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use block::{Completion, Device, Request, Waker};
 
+use super::direct::HoldOf;
 use crate::Result;
 use crate::machine::{Face, Machine};
+use crate::map::Returned;
 
 /// Something asked of a home.
 pub(super) enum Message<M: Machine> {
@@ -19,6 +21,14 @@ pub(super) enum Message<M: Machine> {
         face: usize,
         request: Request,
     },
+    /// A request that went to legs without the machine, and was not done.
+    Returned {
+        from: Arc<Outbox>,
+        face: usize,
+        returned: Returned<HoldOf<M>>,
+    },
+    /// The machine may wait for holds that have ended.
+    Freed,
     /// The queue with this outbox goes away: what is held for it is answered.
     Abandon(Arc<Outbox>),
     /// Let nothing through, and say when all has ended.

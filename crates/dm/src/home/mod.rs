@@ -16,8 +16,11 @@
 //! home wakes a queue whose outbox was empty; both once per batch. Each queue forwards at most
 //! [`DEPTH_MAX`] requests at a time, so the inbox is bounded by the number of queues.
 //!
-//! Costs: two thread switches per request at depth 1, shared by all requests of a batch.
+//! Costs: two thread switches per request at depth 1, shared by all requests of a batch. A request
+//! for which nothing has to change does not take this way: where the machine's map allows it, its
+//! queue gives it to the legs (`direct.rs`).
 
+mod direct;
 mod face_device;
 mod home_device;
 mod home_queue;

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
 
+use super::direct::Behind;
 use super::home_device::{Controller, NoticeHandler};
 use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
 use crate::admit::admit;
-use crate::machine::{Event, Face, Machine, Step, Steps};
+use crate::gate::{Closed, Gateway};
+use crate::machine::{Event, EventOf, Face, Machine, Step, Steps};
 use crate::slab::Slab;
 use crate::{Error, Kind, Result};
 
@@ -27,6 +29,12 @@ pub(super) struct Runner<M: Machine> {
     faces: Faces,
     prepared: Option<Prepared<M::Config>>,
     inbox: Arc<Inbox<M>>,
+    /// Before what queues ask without the machine.
+    gateway: Arc<Gateway<Behind<M>>>,
+    /// As long as that has to rest.
+    closed: Option<Closed<Behind<M>>>,
+    /// The devices that the legs are.
+    devices: Vec<Arc<dyn Device>>,
     driver: Driver,
     origin: Instant,
     phase: Phase,
@@ -53,6 +61,8 @@ pub(super) struct Runner<M: Machine> {
 enum Phase {
     Starting(SyncSender<Result<Faces>>),
     Running,
+    /// Somebody waits for it to be suspended, and what queues ask without it has to end before.
+    Draining(SyncSender<Result<()>>),
     /// Somebody waits for it to be suspended; or no longer, and wants it resumed.
     Suspending(Option<SyncSender<Result<()>>>),
     Suspended,
@@ -84,6 +94,7 @@ struct Held {
 struct Prepared<C> {
     number: u64,
     config: C,
+    devices: Vec<Arc<dyn Device>>,
     legs: Vec<Leg>,
     leg_infos: Vec<Info>,
     faces: Faces,
@@ -93,15 +104,14 @@ impl<M: Machine> Runner<M> {
     /// Runs `machine` until it is stopped; the first of `hear` hears whether it could be started,
     /// the second one its notices.
     pub(super) fn start(
-        name: String,
-        machine: M,
-        legs: &[Arc<dyn Device>],
-        inbox: Arc<Inbox<M>>,
+        (name, machine): (String, M),
+        devices: &[Arc<dyn Device>],
+        (inbox, gateway): (Arc<Inbox<M>>, Arc<Gateway<Behind<M>>>),
         hear: (SyncSender<Result<Faces>>, NoticeHandler<M>),
     ) {
         let (started, handler) = hear;
         let opened = Driver::new().and_then(|driver| {
-            let legs = open(legs, &driver)?;
+            let legs = open(devices, &driver)?;
             Ok((driver, legs))
         });
         let (driver, opened) = match opened {
@@ -113,15 +123,19 @@ impl<M: Machine> Runner<M> {
             }
         };
         inbox.set_waker(driver.waker());
+        gateway.keep(driver.waker());
         let mut runner = Self {
             name,
             machine,
             handler,
             controller: Controller::new(Arc::clone(&inbox)),
-            leg_infos: infos(legs),
+            leg_infos: infos(devices),
             faces: Vec::new(),
             prepared: None,
             inbox,
+            gateway,
+            closed: None,
+            devices: devices.to_vec(),
             driver,
             origin: Instant::now(),
             phase: Phase::Starting(started),
@@ -145,6 +159,7 @@ impl<M: Machine> Runner<M> {
         self.tell(Event::Start);
         while !matches!(self.phase, Phase::Stopped) {
             let mut worked = self.take_asks();
+            worked |= self.end_drain();
             worked |= self.release_held();
             worked |= self.take_answers();
             worked |= self.fire_timers();
@@ -156,7 +171,7 @@ impl<M: Machine> Runner<M> {
     }
 
     /// Tells the machine an event and carries out what it asks for.
-    fn tell(&mut self, event: Event<M::Control, M::Config>) {
+    fn tell(&mut self, event: EventOf<M>) {
         let now = self.origin.elapsed();
         self.machine.event(event, now, &mut self.steps);
         while let Some(step) = self.steps.pop() {
@@ -203,10 +218,21 @@ impl<M: Machine> Runner<M> {
         let result = result.map_err(|error| Error::device(self.name.clone(), error));
         let result = result.map(|()| {
             self.faces = self.machine.faces(&self.leg_infos);
+            self.publish();
             self.faces.clone()
         });
         // Nobody listens any more if a stop is on its way.
         let _ = waiter.send(result);
+    }
+
+    /// Lets queues know what the machine is made of now.
+    fn publish(&mut self) {
+        let behind = Behind {
+            legs: self.devices.clone(),
+            faces: self.faces.clone(),
+            map: Some(self.machine.map()),
+        };
+        behind.publish(&self.gateway);
     }
 
     fn suspended(&mut self) {
@@ -264,6 +290,16 @@ impl<M: Machine> Runner<M> {
                     self.held.push_back(held);
                 }
             }
+            Message::Returned {
+                from,
+                face,
+                mut returned,
+            } => {
+                let tag = returned.request.tag;
+                returned.request.tag = self.tickets.insert(Ticket { from, tag }) as u64;
+                self.tell(Event::Returned { face, returned });
+            }
+            Message::Freed => self.tell(Event::Freed),
             Message::Abandon(outbox) => {
                 let (gone, held) = std::mem::take(&mut self.held)
                     .into_iter()
@@ -309,20 +345,48 @@ impl<M: Machine> Runner<M> {
             self.release_held();
         }
         if matches!(self.phase, Phase::Running) {
-            self.phase = Phase::Suspending(Some(waiter));
-            self.tell(Event::Suspend);
+            let closed = Closed::begin(&self.gateway);
+            assert!(closed.is_some(), "only the home closes its gate");
+            self.closed = closed;
+            self.phase = Phase::Draining(waiter);
         } else {
             let what = format!("{} is not running, so it cannot be suspended", self.name);
             let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
         }
     }
 
+    /// Tells the machine to suspend once the queues ask the legs for nothing.
+    fn end_drain(&mut self) -> bool {
+        let is_drained = || self.closed.as_ref().is_some_and(Closed::is_drained);
+        if !matches!(self.phase, Phase::Draining(_)) || !is_drained() {
+            return false;
+        }
+        // What they gave back came before they were idle.
+        self.take_asks();
+        match std::mem::replace(&mut self.phase, Phase::Suspending(None)) {
+            Phase::Draining(waiter) => {
+                self.phase = Phase::Suspending(Some(waiter));
+                self.tell(Event::Suspend);
+            }
+            resumed => self.phase = resumed,
+        }
+        true
+    }
+
     fn resume(&mut self) {
+        let meanwhile = || {
+            let what = format!("{} was resumed meanwhile", self.name);
+            Err(Error::new(Kind::Busy, what))
+        };
         match &mut self.phase {
+            Phase::Draining(waiter) => {
+                let _ = waiter.send(meanwhile());
+                self.closed = None;
+                self.phase = Phase::Running;
+            }
             Phase::Suspending(waiter) => {
                 if let Some(waiter) = waiter.take() {
-                    let what = format!("{} was resumed meanwhile", self.name);
-                    let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+                    let _ = waiter.send(meanwhile());
                 }
             }
             Phase::Suspended => self.phase = Phase::Resuming,
@@ -335,15 +399,16 @@ impl<M: Machine> Runner<M> {
         &mut self,
         number: u64,
         config: M::Config,
-        legs: &[Arc<dyn Device>],
+        devices: &[Arc<dyn Device>],
     ) -> Result<Faces> {
-        let leg_infos = infos(legs);
+        let leg_infos = infos(devices);
         let faces = self.machine.foresee(&config, &leg_infos)?;
-        let legs = open(legs, &self.driver);
+        let legs = open(devices, &self.driver);
         let legs = legs.map_err(|error| Error::device(self.name.clone(), error))?;
         self.prepared = Some(Prepared {
             number,
             config,
+            devices: devices.to_vec(),
             legs,
             leg_infos,
             faces: faces.clone(),
@@ -364,11 +429,13 @@ impl<M: Machine> Runner<M> {
             "a suspended machine waits for nothing"
         );
         self.legs = prepared.legs;
+        self.devices = prepared.devices;
         self.leg_infos = prepared.leg_infos;
         self.faces = prepared.faces;
         self.tell(Event::Reload(prepared.config));
         let is_idle = self.legs.iter().all(|leg| leg.out == 0);
         assert!(is_idle, "a suspended machine asks for nothing");
+        self.publish();
         Ok(())
     }
 
@@ -399,6 +466,7 @@ impl<M: Machine> Runner<M> {
         if matches!(self.phase, Phase::Resuming) {
             self.phase = Phase::Running;
             self.tell(Event::Resume);
+            self.closed = None;
             worked = true;
         }
         while matches!(self.phase, Phase::Running)
@@ -477,6 +545,7 @@ impl<M: Machine> Runner<M> {
 
     /// Answers all that is left, after the last event or a panic.
     fn close(&mut self) {
+        Behind::nothing().publish(&self.gateway);
         let mut left = std::mem::take(&mut self.held);
         let messages = self
             .inbox
@@ -492,6 +561,15 @@ impl<M: Machine> Runner<M> {
                 from,
                 face,
                 request,
+            }),
+            Message::Returned {
+                from,
+                face,
+                returned,
+            } => Some(Held {
+                from,
+                face,
+                request: returned.request,
             }),
             _ => None,
         }));

@@ -11,6 +11,7 @@ use super::{DEPTH_MAX, Home};
 use crate::delay::{Delay, Slowness};
 use crate::machine::sealed::Sealed;
 use crate::machine::{Event, Face, Machine, Step, Steps};
+use crate::map::NoMap;
 
 const LIMIT: Duration = Duration::from_secs(10);
 const MS: Duration = Duration::from_millis(1);
@@ -120,6 +121,11 @@ impl Machine for Gate {
     type Status = usize;
     type Notice = Infallible;
     type Config = ();
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn status(&self) -> usize {
         self.held.len()
@@ -206,6 +212,11 @@ impl Machine for Broken {
     type Status = ();
     type Notice = Infallible;
     type Config = ();
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn status(&self) {}
 
@@ -288,6 +299,11 @@ impl Machine for Parts {
     type Status = ();
     type Notice = Infallible;
     type Config = Vec<Option<u64>>;
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn status(&self) {}
 
@@ -321,7 +337,7 @@ impl Machine for Parts {
             Event::Reload(config) => self.0 = config,
             Event::Resume => {}
             Event::Stop => steps.push(Step::Stopped),
-            Event::Timer(_) | Event::Control { .. } => unreachable!("it asked for none"),
+            _ => unreachable!("it asked for none"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The machine: what it is told, and what follows from it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::{BufferPool, Completion, Info, Kind, Range, Request};
@@ -18,6 +19,7 @@ use super::resync::{COPY_TIMER, Copies};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
+use crate::map::NoMap;
 
 /// Memory for copies of what is written that is kept when nobody uses it, in bytes.
 const POOL_MAX: usize = 16 << 20;
@@ -450,6 +452,11 @@ impl Machine for Mirror {
     type Status = Status;
     type Notice = Notice;
     type Config = MirrorConfig;
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
         vec![Some(Face {
@@ -499,6 +506,8 @@ impl Machine for Mirror {
                 self.phase = Phase::Stopped;
                 return steps.push(Step::Stopped);
             }
+            Event::Returned { returned, .. } => match returned.hold {},
+            Event::Freed => unreachable!("nobody holds anything"),
             Event::Stop => self.end(Step::Stopped),
         }
         self.pump(now, steps);

@@ -1,6 +1,7 @@
 //! The machine: what it is told, and what follows from it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::{BufferPool, Completion, Info, Request};
@@ -14,6 +15,7 @@ use super::operation::{Copy, Serving, Sub, Tracked, Waiter};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
+use crate::map::NoMap;
 use crate::slab::Slab;
 use crate::volume::Access;
 
@@ -303,6 +305,11 @@ impl Machine for Origin {
     type Status = Status;
     type Notice = Notice;
     type Config = OriginConfig;
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
         self.config().faces(legs)
@@ -345,6 +352,8 @@ impl Machine for Origin {
                 self.obey(&control, now);
                 steps.push(Step::Obeyed { id, result: Ok(()) });
             }
+            Event::Returned { returned, .. } => match returned.hold {},
+            Event::Freed => unreachable!("nobody holds anything"),
             Event::Stop => self.phase = Phase::Ending(Last::Stopped),
         }
         self.pump(now, steps);

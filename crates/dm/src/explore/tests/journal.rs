@@ -9,12 +9,14 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Buffer, Completion, Durability, Info, Operation, Request};
 
 use crate::machine::sealed::Sealed;
 use crate::machine::{self, Event, Face, Machine};
+use crate::map::NoMap;
 
 type Step = machine::Step<Infallible>;
 type Steps = machine::Steps<Infallible>;
@@ -132,6 +134,11 @@ impl Machine for Journal {
     type Status = ();
     type Notice = Infallible;
     type Config = ();
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
 
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
         vec![Some(Face {
@@ -167,7 +174,8 @@ impl Machine for Journal {
                 self.go_on(steps);
             }
             Event::Control { id, .. } => steps.push(Step::Obeyed { id, result: Ok(()) }),
-            Event::Timer(_) | Event::Reload(()) | Event::Resume => {}
+            Event::Timer(_) | Event::Reload(()) | Event::Resume | Event::Freed => {}
+            Event::Returned { returned, .. } => match returned.hold {},
         }
     }
 }
