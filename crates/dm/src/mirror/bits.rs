@@ -48,6 +48,11 @@ impl Bits {
         }
     }
 
+    /// All of them, 64 in each; those behind the end are 0.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.len
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use block::Range;
 
 use super::Mirror;
-use super::config::MirrorConfig;
 use super::health::ImageState;
 use super::primary::ImageOrder;
 use crate::machine;
@@ -83,7 +82,7 @@ pub enum LogHealth {
     Failed,
 }
 
-pub(super) type Event = machine::Event<Control, MirrorConfig>;
+pub(super) type Event = machine::EventOf<Mirror>;
 pub(super) type Step = machine::Step<Notice>;
 pub(super) type Steps = machine::Steps<Notice>;
 

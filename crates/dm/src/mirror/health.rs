@@ -14,17 +14,13 @@
 
 use std::time::Duration;
 
-use block::{Error, Range, Request};
+use block::{Error, Request};
 
 use super::Mirror;
 use super::control::{Step, Steps};
 use super::explore::SeededFault;
 use super::journal::Waiter;
 use super::operation::{Gather, ImageSet, Operation};
-
-/// Reads that follow each other for so many bytes go to the same image, so that a stream stays one
-/// for the disk's reading ahead; after them the image with least to do is chosen anew.
-pub(super) const READ_RUN: u64 = 4 << 20;
 
 /// What is known of an image.
 #[derive(Debug)]
@@ -35,10 +31,6 @@ pub(super) struct ImageState {
     pub(super) lost: bool,
     /// It holds what was written last, wherever the images may differ.
     pub(super) in_sync: bool,
-    /// Reads in flight.
-    pub(super) reading: u32,
-    /// Its newest reads that followed each other, up to [`READ_RUN`] bytes and the last of them.
-    pub(super) run: Range,
     /// Reads that failed.
     pub(super) errors: u64,
 }
@@ -47,26 +39,6 @@ impl ImageState {
     /// Whether it is there and has not failed.
     pub(super) fn is_live(&self) -> bool {
         self.device.is_some() && !self.lost
-    }
-
-    /// Whether a read of `range` goes on with the newest, and the run of them is not over.
-    pub(super) fn stays(&self, range: Range) -> bool {
-        self.goes_on(range) && self.run.len() < READ_RUN
-    }
-
-    /// Whether a read of `range` goes on with the newest.
-    pub(super) fn goes_on(&self, range: Range) -> bool {
-        self.run.end() == range.start()
-    }
-
-    /// Takes note that `range` is read from it.
-    pub(super) fn reads(&mut self, range: Range) {
-        self.reading += 1;
-        self.run = if self.stays(range) {
-            Range::new(self.run.start(), self.run.len() + range.len())
-        } else {
-            range
-        };
     }
 }
 

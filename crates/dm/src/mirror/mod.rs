@@ -27,7 +27,8 @@
 //! `config.rs` says what a mirror is made of; `state.rs` is the machine; `requests.rs` serves,
 //! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
 //! `clean.rs` and `resync.rs` bring regions back in sync; `reload.rs` changes its size,
-//! `moving.rs` lets a copy take the place of its source;
+//! `moving.rs` lets a copy take the place of its source; `map.rs` says what may be asked without
+//! the home, `reads.rs` which image is read;
 //! `regions.rs`, `bits.rs`, `log_image.rs`, `limits.rs` and `operation.rs` are what they know;
 //! `control.rs` is what others tell it and hear. `explore/` takes the power away.
 
@@ -40,9 +41,11 @@ mod health;
 mod journal;
 mod limits;
 mod log_image;
+mod map;
 mod moving;
 mod operation;
 mod primary;
+mod reads;
 mod regions;
 mod reload;
 mod requests;
@@ -55,7 +58,9 @@ pub use config::{
 pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
 use log_image::is_region_in_sync;
 pub use log_image::{in_sync_images, is_in_sync, log_length};
+pub use map::{Hold, MirrorMap};
 pub use primary::ImageOrder;
+pub use reads::Reads;
 pub use state::Mirror;
 
 #[cfg(test)]

@@ -13,11 +13,13 @@
 //! on the disk only if all images hold the same there, durably.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::Range;
 
 use super::bits::Bits;
+use super::map::MirrorMap;
 
 /// What happens to a region that is neither clean nor left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub(super) struct Regions {
     /// Whether all images hold the same, but for writes in flight.
     in_sync: Bits,
     active: BTreeMap<u64, Region>,
+    /// Says which of them are settled.
+    map: Arc<MirrorMap>,
     /// Where the search for the next region to copy goes on.
     cursor: u64,
 }
@@ -65,21 +69,54 @@ pub(super) enum Held {
 }
 
 impl Regions {
-    pub(super) fn new(count: u64, region_size: u64) -> Self {
+    /// Those of a map; none is in sync.
+    pub(super) fn new(map: Arc<MirrorMap>) -> Self {
         Self {
-            region_size,
-            in_sync: Bits::new(count),
+            region_size: map.region_size(),
+            in_sync: Bits::new(map.region_count()),
             active: BTreeMap::new(),
+            map,
             cursor: 0,
         }
     }
 
-    /// There are `count` of them from now on; new ones are in sync or not. Nobody writes.
-    pub(super) fn resize(&mut self, count: u64, in_sync: bool) {
+    /// What queues know of them.
+    pub(super) fn map(&self) -> &Arc<MirrorMap> {
+        &self.map
+    }
+
+    /// They are those of another map from now on; new ones are in sync or not. Nobody writes.
+    pub(super) fn renew(&mut self, map: Arc<MirrorMap>, in_sync: bool) {
+        let count = map.region_count();
+        self.map = map;
+        if count != self.count() {
+            self.resize(count, in_sync);
+        }
+        self.map.settle_all(self.in_sync.words());
+        self.active.keys().for_each(|region| self.publish(*region));
+    }
+
+    fn resize(&mut self, count: u64, in_sync: bool) {
         assert!(self.active.values().all(|entry| entry.holds == 0));
         self.active.retain(|region, _| *region < count);
         self.in_sync.resize(count, in_sync);
         self.cursor = 0;
+    }
+
+    /// Tells the map what became of a region.
+    fn publish(&self, region: u64) {
+        let is_settled = self.in_sync.get(region) && !self.active.contains_key(&region);
+        self.map.settle(region, is_settled);
+    }
+
+    fn activate(&mut self, region: u64, entry: Region) {
+        self.active.insert(region, entry);
+        self.publish(region);
+    }
+
+    fn forget(&mut self, region: u64) {
+        self.active.remove(&region);
+        self.publish(region);
     }
 
     /// The regions that a range touches.
@@ -102,6 +139,7 @@ impl Regions {
 
     pub(super) fn set_in_sync(&mut self, region: u64, in_sync: bool) {
         self.in_sync.set(region, in_sync);
+        self.publish(region);
     }
 
     /// Whether any image may be read there: in sync, and nobody writes.
@@ -148,7 +186,7 @@ impl Regions {
             touched: Duration::ZERO,
             version: 0,
         };
-        self.active.insert(region, entry);
+        self.activate(region, entry);
         if clean { Held::Mark } else { Held::Free }
     }
 
@@ -185,7 +223,7 @@ impl Regions {
             && entry.holds == 0
             && entry.phase != Phase::Recovering
         {
-            self.active.remove(&region);
+            self.forget(region);
         }
     }
 
@@ -206,7 +244,7 @@ impl Regions {
                 touched: Duration::ZERO,
                 version: 0,
             };
-            self.active.insert(region, entry);
+            self.activate(region, entry);
             return Some(region);
         }
         None
@@ -221,12 +259,12 @@ impl Regions {
     ) -> Vec<usize> {
         let waiters = self.open(region);
         if done == Recovered::Copied {
-            self.in_sync.set(region, true);
+            self.set_in_sync(region, true);
         }
         let entry = self.active.get_mut(&region).expect("is active");
         entry.touched = now;
         if entry.holds == 0 && !self.in_sync.get(region) {
-            self.active.remove(&region);
+            self.forget(region);
         }
         waiters
     }
@@ -241,7 +279,7 @@ impl Regions {
             .map(|(region, _)| *region)
             .collect();
         for region in lost {
-            self.in_sync.set(region, false);
+            self.set_in_sync(region, false);
             self.drop_idle(region);
         }
     }
@@ -274,7 +312,7 @@ impl Regions {
         });
         let clean = rested && self.in_sync.get(region);
         if clean {
-            self.active.remove(&region);
+            self.forget(region);
         }
         clean
     }
@@ -290,6 +328,11 @@ impl Regions {
 
     /// The invariants.
     pub(super) fn check(&self) {
+        // All of them where there are few, as in tests.
+        for region in 0..self.count().min(64) {
+            let is_settled = self.in_sync.get(region) && !self.active.contains_key(&region);
+            assert_eq!(self.map.is_settled(region), is_settled, "queues know that");
+        }
         for (region, entry) in &self.active {
             let waits = !entry.waiters.is_empty();
             assert!(
@@ -301,6 +344,7 @@ impl Regions {
                 "who waits holds"
             );
             let in_sync = self.in_sync.get(*region);
+            assert!(!self.map.is_settled(*region), "who writes is seen");
             match entry.phase {
                 Phase::Marking => assert!(in_sync, "only clean regions are marked"),
                 Phase::Recovering => assert!(!in_sync, "what is in sync is not copied"),

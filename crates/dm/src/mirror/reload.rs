@@ -12,11 +12,15 @@
 //! failed may be gone. The mirror keeps its own order of images: whoever hears its notices knows
 //! them by that.
 
+use std::sync::Arc;
+
 use block::Info;
 
 use super::Mirror;
 use super::config::{LogPlace, MirrorConfig, MirrorImage, Primary, Sync};
 use super::explore::SeededFault;
+use super::map::MirrorMap;
+use super::reads::Reads;
 use super::state::Claim;
 use crate::{Error, Kind, Result};
 
@@ -69,16 +73,21 @@ impl Mirror {
         self.config.log = config.log;
         self.config.sync = config.sync;
         self.config.primary = primary.expect("the same images");
+        let before = self.regions.count();
+        let legs = self.images.iter().map(|image| image.device);
+        let map = Arc::new(MirrorMap::new(&self.config, legs));
+        let assumed = self.config.sync == Sync::Assumed;
+        self.regions.renew(map, assumed);
+        self.reads = Reads::default();
         if old != self.config.size {
-            self.resize(old);
+            self.resize(old, before);
         }
     }
 
-    /// Takes note that it had another size, in bytes.
-    fn resize(&mut self, old: u64) {
-        let (before, count) = (self.regions.count(), self.config.region_count());
+    /// Takes note that it had another size, in bytes, and so many regions.
+    fn resize(&mut self, old: u64, before: u64) {
+        let count = self.regions.count();
         let assumed = self.config.sync == Sync::Assumed;
-        self.regions.resize(count, assumed);
         if let Some(log) = &mut self.journal.log {
             log.resize(count, assumed);
         }

@@ -6,16 +6,18 @@ use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
 
 use super::Mirror;
 use super::control::{Step, Steps};
-use super::health::{READ_RUN, Verdict};
+use super::health::Verdict;
+use super::map::Hold;
 use super::operation::{Flushing, Gather, ImageSet, Operation, Reading, Writing};
 use super::regions::Held;
+use crate::map::Returned;
 
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
         self.requests_in_flight += 1;
         self.copies.asked = Some(now);
         match request.operation {
-            Asked::Read => self.begin_read(request, steps),
+            Asked::Read => self.begin_read(request, (ImageSet::default(), None), steps),
             Asked::Flush => self.begin_flush(request, now, steps),
             Asked::Discard if !self.discards => self.done(request, Ok(()), steps),
             _ => self.begin_write(request, now, steps),
@@ -27,10 +29,28 @@ impl Mirror {
         steps.push(Step::Done(request.complete(result)));
     }
 
-    fn begin_read(&mut self, request: Request, steps: &mut Steps) {
-        let tried = ImageSet::default();
+    /// A request came back from images that were asked without the home.
+    pub(super) fn returned(&mut self, returned: Returned<Hold>, steps: &mut Steps) {
+        let Hold::Read(image) = returned.hold;
+        self.requests_in_flight += 1;
+        self.regions.map().end_read(image);
+        let mut tried = ImageSet::default();
+        if returned.error.is_some() {
+            self.images[image].errors += 1;
+            tried.insert(image);
+        }
+        self.begin_read(returned.request, (tried, returned.error), steps);
+    }
+
+    /// Reads from an image that was not tried; if there is none, fails as the last one did.
+    fn begin_read(
+        &mut self,
+        request: Request,
+        (tried, error): (ImageSet, Option<Error>),
+        steps: &mut Steps,
+    ) {
         let Some(image) = self.choose(request.range, tried) else {
-            let error = self.nobody_holds(request.range);
+            let error = error.unwrap_or_else(|| self.nobody_holds(request.range));
             return self.done(request, Err(error), steps);
         };
         let range = request.range;
@@ -41,9 +61,14 @@ impl Mirror {
         };
         let buffer = std::mem::take(&mut reading.request.buffer);
         let id = self.operations.insert(Operation::Read(reading));
-        self.images[image].reads(range);
+        self.reads_from(image, range);
         let request = Request::read(id as u64, range.start(), buffer);
         self.ask(image, request, steps);
+    }
+
+    fn reads_from(&mut self, image: usize, range: Range) {
+        self.reads.begin(image, range);
+        self.regions.map().begin_read(image);
     }
 
     pub(super) fn read_answered(&mut self, id: usize, answer: Completion, steps: &mut Steps) {
@@ -51,7 +76,7 @@ impl Mirror {
             unreachable!("it is a read");
         };
         let image = reading.image;
-        self.images[image].reading -= 1;
+        self.regions.map().end_read(image);
         let range = reading.request.range;
         if let Err(error) = answer.result {
             reading.tried.insert(image);
@@ -62,7 +87,7 @@ impl Mirror {
                     unreachable!("it is a read");
                 };
                 reading.image = other;
-                self.images[other].reads(range);
+                self.reads_from(other, range);
                 let request = Request::read(id as u64, range.start(), answer.buffer);
                 self.ask(other, request, steps);
                 return;
@@ -99,14 +124,13 @@ impl Mirror {
         if !self.regions.is_settled(range) {
             return images.min_by_key(|image| (!self.images[*image].in_sync, *image));
         }
-        let count = self.images.len();
-        let turn = (range.start() / READ_RUN) as usize % count;
-        images.min_by_key(|image| {
-            let state = &self.images[*image];
-            let distance = (*image + count - turn) % count;
-            let (stays, goes_on) = (state.stays(range), state.goes_on(range));
-            (state.errors > 0, !stays, state.reading, !goes_on, distance)
-        })
+        let (mut all, mut well) = (0, 0);
+        for image in images {
+            all |= 1 << image;
+            well |= u32::from(self.images[image].errors == 0) << image;
+        }
+        let images = if well == 0 { all } else { well };
+        self.reads.choose(self.regions.map(), images, range)
     }
 
     fn nobody_holds(&self, range: Range) -> Error {

@@ -89,12 +89,15 @@ impl Mirror {
     }
 
     /// Whether the disks are wanted by others, too.
-    fn is_shared(&self, now: Duration) -> bool {
+    fn is_shared(&mut self, now: Duration) -> bool {
+        if self.regions.map().was_asked() {
+            self.copies.asked = Some(now);
+        }
         let asked = self.copies.asked;
         self.requests_in_flight > 0 || asked.is_some_and(|asked| now < asked + OTHERS)
     }
 
-    fn copies_max(&self, now: Duration) -> usize {
+    fn copies_max(&mut self, now: Duration) -> usize {
         if self.is_shared(now) { 1 } else { COPIES_MAX }
     }
 

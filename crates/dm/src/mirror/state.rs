@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufferPool, Completion, Info, Kind, Range, Request};
+use block::{BufferPool, Completion, Info, Kind, Request};
 
 use super::clean::CLEAN_TIMER;
 use super::config::{Access, Content, LogPlace, MirrorConfig, Sync};
@@ -13,13 +13,14 @@ use super::health::{Drops, ImageState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
 use super::log_image::LogImage;
+use super::map::MirrorMap;
 use super::operation::{Operation, Operations};
+use super::reads::Reads;
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
-use crate::map::NoMap;
 
 /// Memory for copies of what is written that is kept when nobody uses it, in bytes.
 const POOL_MAX: usize = 16 << 20;
@@ -32,6 +33,8 @@ pub struct Mirror {
     pub(super) config: MirrorConfig,
     pub(super) images: Vec<ImageState>,
     pub(super) regions: Regions,
+    /// What was read last.
+    pub(super) reads: Reads,
     pub(super) journal: Journal,
     pub(super) operations: Operations,
     pub(super) drops: Drops,
@@ -91,7 +94,8 @@ impl Mirror {
     /// A mirror of what `config` says, on devices that say `devices` of themselves.
     pub fn new(config: MirrorConfig, devices: &[Info]) -> Result<Self> {
         config.validate(devices)?;
-        let count = config.region_count();
+        let legs = config.images.iter().map(|image| image.device);
+        let map = MirrorMap::new(&config, legs);
         let log_block = config.log_block(devices);
         let present = config.images.iter().filter_map(|image| image.device);
         let discards = present.clone().all(|image| {
@@ -103,13 +107,12 @@ impl Mirror {
             device: image.device,
             lost: false,
             in_sync: true,
-            reading: 0,
-            run: Range::EMPTY,
             errors: 0,
         });
         Ok(Self {
             images: images.collect(),
-            regions: Regions::new(count, config.region_size),
+            regions: Regions::new(Arc::new(map)),
+            reads: Reads::default(),
             journal: Journal::default(),
             operations: Operations::default(),
             drops: Drops::default(),
@@ -356,6 +359,7 @@ impl Mirror {
             }
             self.pump_ending(now, steps);
         }
+        self.publish();
         if cfg!(debug_assertions) {
             self.regions.check();
             let is_sound = |image: &ImageState| !(image.lost && image.in_sync);
@@ -364,6 +368,26 @@ impl Mirror {
                 "what is lost is out of sync"
             );
         }
+    }
+
+    /// Says which images may be read without the home.
+    fn publish(&self) {
+        let bits = |is: fn(&ImageState) -> bool| {
+            let images = self.images.iter().enumerate();
+            images.fold(0, |bits, (place, image)| {
+                bits | u32::from(is(image)) << place
+            })
+        };
+        let is_open = matches!(self.phase, Phase::Running) && self.claim == Claim::Held;
+        if !is_open {
+            return self.regions.map().publish(0, None);
+        }
+        let live = bits(ImageState::is_live);
+        let well = bits(|image| image.is_live() && image.errors == 0);
+        let is_primary = |image: &ImageState| image.in_sync && image.is_live();
+        let primary = self.images.iter().position(is_primary);
+        let anywhere = if well == 0 { live } else { well };
+        self.regions.map().publish(anywhere, primary);
     }
 
     fn pump_ending(&mut self, now: Duration, steps: &mut Steps) {
@@ -452,10 +476,10 @@ impl Machine for Mirror {
     type Status = Status;
     type Notice = Notice;
     type Config = MirrorConfig;
-    type Map = NoMap;
+    type Map = MirrorMap;
 
-    fn map(&self) -> Arc<NoMap> {
-        Arc::new(NoMap)
+    fn map(&self) -> Arc<MirrorMap> {
+        Arc::clone(self.regions.map())
     }
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
@@ -506,8 +530,8 @@ impl Machine for Mirror {
                 self.phase = Phase::Stopped;
                 return steps.push(Step::Stopped);
             }
-            Event::Returned { returned, .. } => match returned.hold {},
-            Event::Freed => unreachable!("nobody holds anything"),
+            Event::Returned { returned, .. } => self.returned(returned, steps),
+            Event::Freed => unreachable!("nothing is waited for"),
             Event::Stop => self.end(Step::Stopped),
         }
         self.pump(now, steps);

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use block::{Buffer, Durability, Info, Range, Request};
-use dm::machine::{Event, Machine, Step, Steps};
-use dm::mirror::{Control, Mirror, MirrorConfig, MirrorImage, Notice, Sync};
+use dm::machine::{Event, EventOf, Machine, Step, Steps};
+use dm::mirror::{Mirror, MirrorConfig, MirrorImage, Notice, Sync};
 
 use crate::disk::drive::{Command, Operation};
 use crate::layout::Area;
@@ -67,7 +67,7 @@ impl Copies {
         })
     }
 
-    fn event(&mut self, event: Event<Control, MirrorConfig>, now_ns: u64) {
+    fn event(&mut self, event: EventOf<Mirror>, now_ns: u64) {
         let now = Duration::from_nanos(now_ns);
         self.machine.event(event, now, &mut self.steps);
     }

@@ -7,6 +7,7 @@ use block::{Buffer, Durability, Info, Kind, Request};
 use super::{REGION, SIZE, Set, status, wait_for};
 use crate::machine::Machine;
 use crate::mirror::control::{Event, Step, Steps};
+use crate::mirror::map::MirrorMap;
 use crate::mirror::regions::{Held, Regions};
 use crate::mirror::{
     ImageOrder, Mirror, MirrorConfig, MirrorImage, Notice, Primary, Sync, log_length,
@@ -92,7 +93,7 @@ fn logs_are_as_long_as_their_bits() {
 /// refused was never written, and is clean again.
 #[test]
 fn written_regions_stay_dirty() {
-    let mut regions = Regions::new(4, REGION);
+    let mut regions = Regions::new(MirrorMap::without_images(4, REGION));
     for region in 0..3 {
         regions.set_in_sync(region, true);
     }
