@@ -5,7 +5,7 @@
 //! himself, with queues of his own; the machine never hears of it.
 //!
 //! ```text
-//!   route ─▸ None              the machine is asked, as ever
+//!   route ─▸ none              the machine is asked, as ever
 //!         ╲▸ legs, hold ─▸ legs are asked ─▸ all did it, and it stands ─▸ end ─▸ answer
 //!                                        ╲▸ else: Event::Returned, with the hold ─▸ the machine
 //! ```
@@ -33,13 +33,14 @@ pub trait Map: Send + Sync + 'static {
     /// What a request holds.
     type Hold: Debug + Send;
 
-    /// Where a proper request to a face may go; `None`: to the machine.
+    /// Where a proper request to a face may go; if to the machine, whether that waits for what was
+    /// held while this was found out.
     fn route(
         &self,
         face: usize,
         request: &Request,
         memory: &mut Self::Memory,
-    ) -> Option<Route<Self::Hold>>;
+    ) -> Result<Route<Self::Hold>, Ended>;
 
     /// Whether what the legs did, all of them, may be answered.
     fn stands(&self, hold: &Self::Hold) -> bool;
@@ -94,6 +95,16 @@ pub enum Ended {
     Awaited,
 }
 
+impl Ended {
+    /// Whether the machine waits for one of the two.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match self {
+            Self::Awaited => self,
+            Self::Quiet => other,
+        }
+    }
+}
+
 /// A request that went to legs and was not done by all of them, or does not stand.
 #[derive(Debug)]
 pub struct Returned<H> {
@@ -118,8 +129,8 @@ impl Map for NoMap {
     type Memory = ();
     type Hold = Infallible;
 
-    fn route(&self, _: usize, _: &Request, (): &mut ()) -> Option<Route<Infallible>> {
-        None
+    fn route(&self, _: usize, _: &Request, (): &mut ()) -> Result<Route<Infallible>, Ended> {
+        Err(Ended::Quiet)
     }
 
     fn stands(&self, hold: &Infallible) -> bool {

@@ -176,7 +176,8 @@ impl<M: Machine> Direct<M> {
         if !self.behind.has(self.face, request) {
             return None;
         }
-        let route = map.route(self.face, request, &mut self.memory)?;
+        let route = map.route(self.face, request, &mut self.memory);
+        let route = route.map_err(|ended| self.tell(ended)).ok()?;
         for leg in route.legs.iter() {
             if self.legs[leg].queue.is_some() {
                 continue;

@@ -189,19 +189,24 @@ impl Map for MirrorMap {
     type Memory = Reads;
     type Hold = Hold;
 
-    fn route(&self, _face: usize, request: &Request, reads: &mut Reads) -> Option<Route<Hold>> {
+    fn route(
+        &self,
+        _face: usize,
+        request: &Request,
+        reads: &mut Reads,
+    ) -> Result<Route<Hold>, Ended> {
         if request.operation != Operation::Read {
-            return None;
+            return Err(Ended::Quiet);
         }
         let range = request.range;
-        let image = self.choose(range, reads)?;
-        let leg = self.images[image].leg?;
+        let image = self.choose(range, reads).ok_or(Ended::Quiet)?;
+        let leg = self.images[image].leg.ok_or(Ended::Quiet)?;
         if !self.asked.load(Ordering::Relaxed) {
             self.asked.store(true, Ordering::Relaxed);
         }
         reads.begin(image, range);
         self.begin_read(image);
-        Some(Route {
+        Ok(Route {
             legs: Legs::One(leg),
             start: range.start(),
             hold: Hold::Read(image),

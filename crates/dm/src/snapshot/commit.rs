@@ -250,6 +250,7 @@ impl Origin {
         let mut released = Vec::new();
         for run in round.group {
             member.exceptions.insert(run.old, run.new, run.count);
+            member.kept.insert(run);
             member.entries.push(run);
             member.reserved -= run.count;
             let start = member.pending_at(run.old).expect("it was waited for").0;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::Origin;
-use super::config::OriginConfig;
 use super::member::{Health, Member};
 use super::merge::Merge;
 use crate::machine;
@@ -89,7 +88,7 @@ pub enum SnapshotState {
     Failed,
 }
 
-pub(super) type Event = machine::Event<Control, OriginConfig>;
+pub(super) type Event = machine::EventOf<Origin>;
 pub(super) type Step = machine::Step<Notice>;
 pub(super) type Steps = machine::Steps<Notice>;
 

@@ -1,6 +1,7 @@
 //! One of the snapshots: what its store holds, what is on the way there, and how it is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use block::Range;
 
@@ -8,6 +9,7 @@ use super::commit::Round;
 use super::config::SnapshotConfig;
 use super::entries::Entries;
 use super::exceptions::Exceptions;
+use super::kept::Kept;
 use super::operation::Waiter;
 use super::store::{ENTRIES_MAX, EntryRun, FIRST_DATA, Geometry, Stored, needed};
 use crate::{Error, Kind, Result};
@@ -25,6 +27,8 @@ pub(super) struct Member {
     pub(super) header: Header,
     /// What the store holds durably, unless it was only read.
     pub(super) exceptions: Exceptions,
+    /// The same, for those who ask without the home.
+    pub(super) kept: Arc<Kept>,
     /// The same, in the order of its entries.
     pub(super) entries: Entries,
     /// What is on its way there, by the first chunk.
@@ -96,6 +100,7 @@ impl Member {
             why: String::new(),
             header: Header::Missing,
             exceptions: Exceptions::default(),
+            kept: Arc::new(Kept::new(geometry.chunk, geometry.origin_chunks)),
             entries: Entries::default(),
             pending: BTreeMap::new(),
             reserved: 0,
@@ -120,6 +125,7 @@ impl Member {
             Stored::Overflowed => {
                 member.health = Health::Invalid;
                 member.header = Header::Read;
+                member.kept.close();
                 member.is_mourned = true;
                 "its store was full, or failed".clone_into(&mut member.why);
             }
@@ -133,6 +139,7 @@ impl Member {
                 member.next_free = changes.next_free;
                 for run in &changes.entries {
                     member.exceptions.insert(run.old, run.new, run.count);
+                    member.kept.insert(*run);
                 }
                 member.entries = Entries::new(changes.entries);
                 member.fits(&geometry)?;
@@ -316,6 +323,11 @@ impl Member {
             !self.geometry.is_area(self.next_free),
             "{name}: areas are not free"
         );
+        assert!(
+            self.is_valid() || !self.kept.is_open(),
+            "{name}: what is not valid is read by nobody"
+        );
+        self.entries.iter().for_each(|run| self.kept.check(run));
         let mut end = 0;
         let mut left = 0;
         for (start, pending) in &self.pending {

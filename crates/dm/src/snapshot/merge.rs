@@ -206,6 +206,9 @@ impl Origin {
             self.block(Waiter::Merge);
             return self.reads.wait(Waiter::Merge);
         }
+        if self.await_reads(&[range], Waiter::Merge) {
+            return;
+        }
         let merge = self.merge_mut();
         merge.stage = Stage::Reading;
         let (place, run) = (merge.member, merge.run.expect("it holds something"));

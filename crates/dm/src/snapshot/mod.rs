@@ -42,7 +42,8 @@
 //! is the machine, `reload.rs` its faces and how it becomes another one; `requests.rs` serves,
 //! `places.rs` says from where, `copies.rs` copies, `commit.rs` makes it durable, `mend.rs` what
 //! was read at the start, `invalid.rs` ends snapshots, `merge.rs` merges them; `member.rs`,
-//! `exceptions.rs`, `entries.rs`, `operation.rs` and `limits.rs` are what they know.
+//! `exceptions.rs`, `entries.rs`, `operation.rs` and `limits.rs` are what they know; `map.rs` says
+//! what may be asked without it, from what `kept.rs` and `sparse.rs` hold.
 //! `store.rs` reads the format (the kernel's `dm-snap-persistent.c`); `view.rs` makes a layout of a
 //! snapshot that nobody writes, nor its origin.
 
@@ -54,7 +55,9 @@ mod entries;
 mod exceptions;
 pub mod explore;
 mod invalid;
+mod kept;
 mod limits;
+mod map;
 mod member;
 mod mend;
 mod merge;
@@ -62,6 +65,7 @@ mod operation;
 mod places;
 mod reload;
 mod requests;
+mod sparse;
 mod state;
 mod store;
 mod view;
@@ -69,6 +73,7 @@ mod view;
 pub use config::{OriginConfig, Overflow, SnapshotConfig};
 pub use control::{Control, Notice, SnapshotState, SnapshotStatus, Status};
 pub use limits::SNAPSHOTS_MAX;
+pub use map::{Hold, OriginMap};
 pub use state::Origin;
 pub use store::{CHUNK_MAX, Changes, ENTRIES_MAX, EntryRun, Run, Stored, read_store};
 pub use view::view;

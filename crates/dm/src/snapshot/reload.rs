@@ -1,9 +1,12 @@
 //! What an origin shows of itself, and how it becomes another one while it is suspended.
 
+use std::sync::Arc;
+
 use block::Info;
 
 use super::Origin;
 use super::config::{OriginConfig, SnapshotConfig};
+use super::map::OriginMap;
 use super::member::{Health, Member};
 use super::merge::Merge;
 use super::state::Shape;
@@ -145,6 +148,7 @@ impl Origin {
             };
             self.merge = self.members.iter().position(is_merging).map(Merge::new);
         }
+        self.map = Arc::new(OriginMap::new(&self.shape, &self.members));
         self.check();
         Ok(())
     }
@@ -194,6 +198,7 @@ impl Member {
         if !self.config.merging && self.fits(&self.geometry).is_err() {
             // More was kept since that was foreseen.
             self.health = Health::Invalidating;
+            self.kept.close();
             "its store was made smaller than what it held".clone_into(&mut self.why);
             self.forget();
         }

@@ -3,13 +3,15 @@
 //! A write looks at what stands in its way, has that done, and looks again until nothing does; so
 //! whatever happened meanwhile (a merge went on, a snapshot became invalid) is seen.
 
-use block::{Buffer, Completion, Error, Operation, Range, Request};
+use block::{Buffer, Completion, Error, Kind, Operation, Range, Request};
 
 use super::Origin;
 use super::control::{Step, Steps};
+use super::map::Hold;
 use super::member::Gap;
 use super::operation::{Port, Serving, Sub, Target, Waiter};
 use super::places::Place;
+use crate::map::{Ended, Map, Returned};
 
 impl Origin {
     pub(super) fn request(&mut self, face: usize, request: Request, steps: &mut Steps) {
@@ -89,7 +91,70 @@ impl Origin {
             self.block(waiter);
             return self.reads.wait(waiter);
         }
+        if self.await_reads(&overwritten, waiter) {
+            return;
+        }
+        for range in overwritten {
+            self.set_free(range);
+        }
         self.go_on(id, steps);
+    }
+
+    /// Whether somebody reads a part of `ranges` for a snapshot without the home; if so, `waiter`
+    /// waits for that.
+    pub(super) fn await_reads(&mut self, ranges: &[Range], waiter: Waiter) -> bool {
+        let mut is_read = false;
+        for range in ranges {
+            is_read |= self.map.await_reads(*range, &mut self.awaited);
+        }
+        if is_read {
+            self.block(waiter);
+            self.waiters.push(waiter);
+        }
+        is_read
+    }
+
+    /// Some of those who are waited for have ended: who waits looks again.
+    pub(super) fn freed(&mut self) {
+        self.map.settle(&mut self.awaited);
+        for waiter in std::mem::take(&mut self.waiters) {
+            self.release(waiter, None);
+        }
+    }
+
+    /// A range of the origin is about to be overwritten, and no snapshot needs it: the next one to
+    /// do that needs no home.
+    fn set_free(&mut self, range: Range) {
+        if self.merge.is_some() {
+            return;
+        }
+        self.map.set_free(range);
+        let Some(units) = self.map.units(range).filter(|units| *units != range) else {
+            return;
+        };
+        let mut members = self.members.iter().flatten();
+        let needed = members.any(|member| member.is_protected() && !member.gaps(units).is_empty());
+        if !needed && !self.reads.overlaps(units) && !self.map.is_read(units) {
+            self.map.set_free(units);
+        }
+    }
+
+    /// A request came back from a leg that was asked without the home.
+    pub(super) fn returned(&mut self, face: usize, returned: Returned<Hold>, steps: &mut Steps) {
+        if self.map.end(returned.hold) == Ended::Awaited {
+            self.freed();
+        }
+        let request = returned.request;
+        let refusal = || {
+            let member = self.members[face.checked_sub(1)?].as_ref()?;
+            (!member.is_valid()).then(|| member.refusal())
+        };
+        let lost = || {
+            let what = format!("{}: a write was given up", self.shape.name);
+            Error::new(Kind::Io, what)
+        };
+        let error = returned.error.or_else(refusal).unwrap_or_else(lost);
+        steps.push(Step::Done(request.complete(Err(error))));
     }
 
     /// Writes a piece of a snapshot when its store has a place for all of it.

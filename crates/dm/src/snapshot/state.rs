@@ -9,13 +9,13 @@ use block::{BufferPool, Completion, Info, Request};
 use super::config::{OriginConfig, SnapshotConfig};
 use super::control::{Control, Event, Notice, Status, Step, Steps};
 use super::limits::{Limits, POOL_MAX};
+use super::map::OriginMap;
 use super::member::{Health, Member};
 use super::merge::{MERGE_TIMER, Merge};
 use super::operation::{Copy, Serving, Sub, Tracked, Waiter};
 use crate::Result;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
-use crate::map::NoMap;
 use crate::slab::Slab;
 use crate::volume::Access;
 
@@ -50,6 +50,12 @@ pub struct Origin {
     pub(super) merge_timer: bool,
     pub(super) pool: BufferPool,
     pub(super) limits: Limits,
+    /// What may be asked without it.
+    pub(super) map: Arc<OriginMap>,
+    /// Counters of the map that somebody waits for.
+    pub(super) awaited: Vec<usize>,
+    /// Who waits for them.
+    pub(super) waiters: Vec<Waiter>,
     phase: Phase,
 }
 
@@ -91,13 +97,17 @@ impl Origin {
     /// what it holds, or an invalid snapshot that is to be merged.
     pub fn new(config: OriginConfig, legs: &[Info]) -> Result<Self> {
         config.validate(legs, SnapshotConfig::chunk)?;
+        let shape = Shape {
+            name: String::new(),
+            size: 0,
+            origin: config.origin,
+            access: config.access,
+        };
         let mut origin = Self {
-            shape: Shape {
-                name: String::new(),
-                size: 0,
-                origin: config.origin,
-                access: config.access,
-            },
+            map: Arc::new(OriginMap::new(&shape, &[])),
+            awaited: Vec::new(),
+            waiters: Vec::new(),
+            shape,
             members: Vec::new(),
             requests: Slab::default(),
             copies: Slab::default(),
@@ -199,6 +209,8 @@ impl Origin {
                 break;
             }
         }
+        self.map
+            .open(self.phase == Phase::Running && !self.is_doubting());
         self.pump_notices(steps);
         self.pump_ending(steps);
         if cfg!(debug_assertions) {
@@ -295,6 +307,10 @@ impl Origin {
             !is_tracked || !self.requests.is_empty(),
             "requests are tracked"
         );
+        assert!(
+            self.waiters.is_empty() || !self.awaited.is_empty(),
+            "who waits waits for something"
+        );
     }
 }
 
@@ -305,10 +321,10 @@ impl Machine for Origin {
     type Status = Status;
     type Notice = Notice;
     type Config = OriginConfig;
-    type Map = NoMap;
+    type Map = OriginMap;
 
-    fn map(&self) -> Arc<NoMap> {
-        Arc::new(NoMap)
+    fn map(&self) -> Arc<OriginMap> {
+        Arc::clone(&self.map)
     }
 
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
@@ -352,8 +368,8 @@ impl Machine for Origin {
                 self.obey(&control, now);
                 steps.push(Step::Obeyed { id, result: Ok(()) });
             }
-            Event::Returned { returned, .. } => match returned.hold {},
-            Event::Freed => unreachable!("nobody holds anything"),
+            Event::Returned { face, returned } => self.returned(face, returned, steps),
+            Event::Freed => self.freed(),
             Event::Stop => self.phase = Phase::Ending(Last::Stopped),
         }
         self.pump(now, steps);
