@@ -15,10 +15,12 @@
 //! ("this is durable before that begins") is broken by answering the first one without waiting for
 //! it, so each rule can be broken, and must be found.
 //!
-//! `world.rs` runs a machine over simulated disks, `sabotage.rs` is what can be done to it,
-//! `model.rs` knows what a sector may hold, `campaign.rs` runs many histories.
+//! `world.rs` runs a machine over simulated disks, `direct.rs` is what goes past it as its map
+//! allows, `sabotage.rs` is what can be done to it, `model.rs` knows what a sector may hold,
+//! `campaign.rs` runs many histories.
 
 mod campaign;
+mod direct;
 mod model;
 mod sabotage;
 mod world;
@@ -26,6 +28,7 @@ mod world;
 pub use campaign::{Campaign, Report};
 
 pub(crate) use campaign::Seen;
+pub(crate) use direct::Mischief;
 pub(crate) use model::{Content, Expected, Failure, Model, NEVER, SECTOR, encode};
 pub(crate) use sabotage::{Sabotage, Saboteur};
 pub(crate) use world::{Sort, World, infos};

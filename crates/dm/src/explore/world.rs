@@ -9,12 +9,14 @@
 //! broken is kept for [`World::broken`]. What it answers and tells is kept for whoever looks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use block::sim::{Disk, Random, Ticket};
 use block::{Buffer, Completion, Durability, Info, Kind, Operation, Range, Request};
 
-use super::{Sabotage, Saboteur};
+use super::direct::Directly;
+use super::{Mischief, Sabotage, Saboteur};
 use crate::machine::{Event, EventOf, Machine, Step, Steps};
 
 /// One run of a machine, from its start to a cut.
@@ -25,6 +27,11 @@ pub(crate) struct World<M: Machine> {
     /// How many bytes of each disk are the leg.
     sizes: Vec<u64>,
     saboteur: Saboteur,
+    /// What requests may go by, without the machine.
+    pub(super) map: Option<Arc<M::Map>>,
+    pub(super) directly: Directly<M>,
+    /// What is done wrong with these.
+    pub(crate) mischief: Option<Mischief>,
     /// What was answered and not looked at.
     pub(crate) done: Vec<Completion>,
     /// What was told and not looked at.
@@ -59,6 +66,8 @@ struct Flying {
     sort: Sort,
     /// A flush, or a write with FUA, as far as the machine knows.
     durable: bool,
+    /// Who asked, if not the machine.
+    directly: Option<usize>,
 }
 
 /// A sort of requests.
@@ -93,6 +102,9 @@ impl<M: Machine> World<M> {
             disks,
             sizes,
             saboteur,
+            map: None,
+            directly: Directly::new(),
+            mischief: None,
             done: Vec::new(),
             notices: Vec::new(),
             obeyed: Vec::new(),
@@ -122,7 +134,7 @@ impl<M: Machine> World<M> {
 
     /// Whether nothing is in flight, as far as the machine knows.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.flying.is_empty() && self.feigned.is_empty()
+        self.flying.is_empty() && self.feigned.is_empty() && self.directly.is_empty()
     }
 
     /// The first rule of machines that this one broke.
@@ -153,22 +165,52 @@ impl<M: Machine> World<M> {
     }
 
     pub(crate) fn submit(&mut self, face: usize, request: Request) {
-        self.tell(Event::Request { face, request });
+        if let Err(request) = self.submit_directly(face, request) {
+            self.tell(Event::Request { face, request });
+        }
+    }
+
+    /// Reads and writes that the machine never heard of.
+    pub(crate) fn asked_directly(&self) -> [u64; 2] {
+        self.directly.ended
     }
 
     pub(crate) fn tell(&mut self, event: EventOf<M>) {
+        let event = match event {
+            Event::Suspend | Event::Stop => match self.wait_for_direct(event) {
+                Some(event) => event,
+                None => return,
+            },
+            event => event,
+        };
         match &event {
             Event::Suspend | Event::Resume | Event::Stop => self.suspended = false,
             _ => {}
         }
+        let (opens, changes) = match &event {
+            Event::Resume => (true, false),
+            Event::Reload(_) => (false, true),
+            _ => (false, false),
+        };
         self.now += Duration::from_micros(1);
         self.machine.event(event, self.now, &mut self.steps);
+        if opens {
+            self.open_direct();
+        }
+        if changes {
+            self.map = Some(self.machine.map());
+        }
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
         while let Some(step) = self.steps.pop() {
             if self.stopped {
                 self.accuse("it has stopped and asks for more".into());
             }
             match step {
                 Step::Started(result) => {
+                    self.map = Some(self.machine.map());
                     if self.started.replace(result).is_some() {
                         self.accuse("it starts twice".into());
                     }
@@ -201,7 +243,12 @@ impl<M: Machine> World<M> {
     }
 
     /// What is improper about a request to a leg.
-    fn objection(&self, leg: usize, request: &Request) -> Option<&'static str> {
+    fn objection(
+        &self,
+        leg: usize,
+        request: &Request,
+        is_of_machine: bool,
+    ) -> Option<&'static str> {
         let (range, sort) = (request.range, Sort::of(request));
         let block = u64::from(self.disks[leg].info().logical_block);
         let has_buffer = matches!(request.operation, Operation::Read | Operation::Write);
@@ -216,15 +263,28 @@ impl<M: Machine> World<M> {
             Some("is empty")
         } else if request.buffer.len() as u64 != len {
             Some("has a buffer of another length")
-        } else if self.tags.contains(&(leg, request.tag)) {
+        } else if is_of_machine && self.tags.contains(&(leg, request.tag)) {
             Some("has a tag that is in flight")
         } else {
             None
         }
     }
 
+    /// Begins a request that the machine does not know.
+    pub(super) fn begin_sub(&mut self, leg: usize, request: Request, number: usize) {
+        if let Some(what) = self.objection(leg, &request, false) {
+            let (operation, range) = (request.operation, request.range);
+            self.accuse(format!(
+                "{operation:?} of {range:?} of leg {leg}, without the machine, {what}"
+            ));
+        }
+        self.end_late(leg, request.range);
+        let sort = Sort::of(&request);
+        self.pass(leg, request, (sort, Some(number)));
+    }
+
     fn begin(&mut self, leg: usize, request: Request) {
-        if let Some(what) = self.objection(leg, &request) {
+        if let Some(what) = self.objection(leg, &request, true) {
             let (operation, range) = (request.operation, request.range);
             self.accuse(format!("{operation:?} of {range:?} of leg {leg} {what}"));
         }
@@ -233,13 +293,13 @@ impl<M: Machine> World<M> {
         let sort = Sort::of(&request);
         let sabotage = self.saboteur.choose(leg, &request);
         match sabotage {
-            None => self.pass(leg, request, sort),
+            None => self.pass(leg, request, (sort, None)),
             Some(Sabotage::Volatile) => {
                 let request = Request {
                     durability: Durability::Volatile,
                     ..request
                 };
-                self.pass(leg, request, sort);
+                self.pass(leg, request, (sort, None));
             }
             Some(Sabotage::Skipped) => self.feigned.push((leg, request.complete(Ok(())))),
             Some(Sabotage::Early) => {
@@ -258,7 +318,7 @@ impl<M: Machine> World<M> {
     }
 
     /// Gives a request to its disk.
-    fn pass(&mut self, leg: usize, request: Request, sort: Sort) {
+    fn pass(&mut self, leg: usize, request: Request, (sort, directly): (Sort, Option<usize>)) {
         let durable = sort == Sort::Flush || request.durability == Durability::Fua;
         let arranged = self.arranged.iter().position(|one| *one == (leg, sort));
         if let Some(arranged) = arranged {
@@ -271,7 +331,12 @@ impl<M: Machine> World<M> {
             self.failed[leg] |= sort != Sort::Read;
         }
         let ticket = disk.begin(request);
-        self.flying.insert((leg, ticket), Flying { sort, durable });
+        let flying = Flying {
+            sort,
+            durable,
+            directly,
+        };
+        self.flying.insert((leg, ticket), flying);
     }
 
     /// Ends late writes where somebody asks now: who sees that they are late loses nothing by it.
@@ -288,7 +353,8 @@ impl<M: Machine> World<M> {
     /// Lets one thing happen: some disk answers, or, if `patience` is over, time passes. Whether
     /// there was anything.
     pub(crate) fn step(&mut self, random: &mut Random, patience: u64) -> bool {
-        let count = self.flying.len() + self.feigned.len();
+        let direct = self.direct_count();
+        let count = self.flying.len() + self.feigned.len() + direct;
         if !self.late.is_empty() && (count == 0 || random.chance(1, 64)) {
             let index = random.index(self.late.len());
             let key = *self.late.keys().nth(index).expect("there are so many");
@@ -307,6 +373,11 @@ impl<M: Machine> World<M> {
             return false;
         }
         let index = random.index(count);
+        if index < direct {
+            self.step_direct(index, random);
+            return true;
+        }
+        let index = index - direct;
         if let Some(feigned) = index.checked_sub(self.flying.len()) {
             let (leg, answer) = self.feigned.swap_remove(feigned);
             self.answer(leg, answer);
@@ -319,7 +390,8 @@ impl<M: Machine> World<M> {
 
     fn finish(&mut self, key: (usize, Ticket)) {
         let (leg, ticket) = key;
-        let Flying { sort, durable } = self.flying.remove(&key).expect("it is in flight");
+        let flying = self.flying.remove(&key).expect("it is in flight");
+        let Flying { sort, durable, .. } = flying;
         let mut answer = self.disks[leg].finish(ticket);
         if durable {
             self.latched[leg] |= answer.result.is_err();
@@ -329,7 +401,10 @@ impl<M: Machine> World<M> {
             }
         }
         self.failed[leg] |= answer.result.is_err() && sort != Sort::Read;
-        self.answer(leg, answer);
+        match flying.directly {
+            Some(number) => self.answer_directly(leg, number, answer),
+            None => self.answer(leg, answer),
+        }
     }
 
     fn answer(&mut self, leg: usize, answer: Completion) {

@@ -53,6 +53,7 @@ fn power_cuts_break_no_promise() {
         "killed",
         "logs given back",
         "got another size",
+        "reads without the home",
     ] {
         assert!(count(what) > 0, "{what}");
     }

@@ -1,5 +1,7 @@
 //! Mistakes that can be made on purpose, to see that they are found.
 
+use crate::explore::Mischief;
+
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeededFault {
@@ -21,6 +23,10 @@ pub enum SeededFault {
     ResizedUnclaimed,
     /// What was the last region, and not whole, is taken to be in sync in a larger mirror.
     TailBelieved,
+    /// A read that needs no home goes to another leg than it should.
+    ReadElsewhere,
+    /// A suspension does not wait for requests that need no home.
+    SuspendedEarly,
 }
 
 impl SeededFault {
@@ -35,5 +41,16 @@ impl SeededFault {
         ("answer-before-told", Self::AnswerBeforeTold),
         ("resized-unclaimed", Self::ResizedUnclaimed),
         ("tail-believed", Self::TailBelieved),
+        ("read-elsewhere", Self::ReadElsewhere),
+        ("suspended-early", Self::SuspendedEarly),
     ];
+
+    /// What is done wrong with requests that need no home.
+    pub(super) fn mischief(self) -> Option<Mischief> {
+        match self {
+            Self::ReadElsewhere => Some(Mischief::Misrouted(|leg| usize::from(leg == 0))),
+            Self::SuspendedEarly => Some(Mischief::Hasty),
+            _ => None,
+        }
+    }
 }

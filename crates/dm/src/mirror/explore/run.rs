@@ -3,6 +3,7 @@
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
+use super::fault::SeededFault;
 use super::shape::{SECTORS, Shape};
 use super::world::{Described, World};
 use crate::explore::{Content, Expected, Failure, Model, NEVER, SECTOR, Sort, encode};
@@ -126,12 +127,15 @@ impl Run {
         let infos: Vec<_> = disks.iter().map(|disk| disk.info().clone()).collect();
         let mirror = shape.mirror(&described, &there, &infos)?;
         model.is_monotone = !described.assumed;
+        let failures = failures(&mirror);
+        let mut world = World::start(mirror, disks, described);
+        world.runs.mischief = shape.fault.and_then(SeededFault::mischief);
         Ok(Self {
             shape,
             model,
             whole,
-            failures: failures(&mirror),
-            world: World::start(mirror, disks, described),
+            failures,
+            world,
             there,
             open: Vec::new(),
             next_tag: 0,

@@ -32,7 +32,7 @@ pub(super) struct Shape {
     /// Sectors between the two halves of those that are looked at.
     gap: u64,
     pub(super) discards: Discards,
-    fault: Option<SeededFault>,
+    pub(super) fault: Option<SeededFault>,
 }
 
 impl Shape {

@@ -74,7 +74,8 @@ impl World {
     }
 
     pub(super) fn submit(&mut self, request: Request) {
-        self.tell(Event::Request { face: 0, request });
+        self.runs.submit(0, request);
+        self.heed();
     }
 
     /// Looks at what the mirror has told.

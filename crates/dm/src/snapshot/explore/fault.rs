@@ -10,7 +10,7 @@ use std::rc::Rc;
 use block::{Operation, Request};
 
 use super::shape::{Place, Shape, Subject};
-use crate::explore::{Sabotage, Saboteur};
+use crate::explore::{Mischief, Sabotage, Saboteur};
 
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,12 @@ pub enum SeededFault {
     MergeNotAwaited,
     /// A merge clears entries, but not durably, before the origin is written again.
     ClearNotDurable,
+    /// A read of a snapshot that needs no home does not hold what it reads from the origin.
+    ReadUnheld,
+    /// A write to the origin goes there without the home, whatever the snapshots need.
+    WriteUnfree,
+    /// A suspension does not wait for requests that need no home.
+    SuspendedEarly,
 }
 
 impl SeededFault {
@@ -80,7 +86,20 @@ impl SeededFault {
         ("merge-not-flushed", Self::MergeNotFlushed, Subject::Merges),
         ("merge-not-awaited", Self::MergeNotAwaited, Subject::Merges),
         ("clear-not-durable", Self::ClearNotDurable, Subject::Merges),
+        ("read-unheld", Self::ReadUnheld, Subject::Snapshots),
+        ("write-unfree", Self::WriteUnfree, Subject::Snapshots),
+        ("suspended-early", Self::SuspendedEarly, Subject::Snapshots),
     ];
+
+    /// What is done wrong with requests that need no home.
+    pub(super) fn mischief(self) -> Option<Mischief> {
+        match self {
+            Self::ReadUnheld => Some(Mischief::HoldDropped),
+            Self::WriteUnfree => Some(Mischief::Forced { face: 0, leg: 0 }),
+            Self::SuspendedEarly => Some(Mischief::Hasty),
+            _ => None,
+        }
+    }
 
     /// What becomes of a request to a leg. A flush of a store has the place of its header.
     fn sabotage(

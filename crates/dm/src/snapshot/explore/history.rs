@@ -66,6 +66,9 @@ pub(super) fn run(
     } else {
         run.finish(random)?;
     }
+    let [reads, writes] = run.world.asked_directly();
+    seen.count("reads without the home", reads);
+    seen.count("writes without the home", writes);
     seen.count("merged", run.merged);
     seen.count("invalidated", run.invalidated);
     cut(&run, random, 1, seen)

@@ -7,7 +7,7 @@ use block::sim::{Disk, Image, Random};
 use block::{Completion, Durability, Info, Range};
 
 use super::ask::{Asked, DEPTH, What};
-use super::fault::{Activity, saboteur};
+use super::fault::{Activity, SeededFault, saboteur};
 use super::oracle::{Oracle, Taken};
 use super::shape::{SLOTS, Shape};
 use crate::explore::{Expected, SECTOR, World, infos};
@@ -80,7 +80,8 @@ impl Run {
         let infos = infos(&disks, &sizes);
         let mut machine = Origin::new(config, &infos).map_err(|error| error.to_string())?;
         machine.limits = shape.limits;
-        let world = World::start(machine, (disks, sizes), saboteur(shape, &activity));
+        let mut world = World::start(machine, (disks, sizes), saboteur(shape, &activity));
+        world.mischief = shape.fault.and_then(SeededFault::mischief);
         let faces = world.machine.faces(&infos);
         let run = Self {
             shape,

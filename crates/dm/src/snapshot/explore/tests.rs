@@ -37,11 +37,14 @@ fn merges_keep_their_promises() {
 #[test]
 fn mistakes_are_found() {
     for (name, fault, subject) in SeededFault::ALL {
-        let report = explore(*subject, 10_000, Some(*fault));
+        let report = explore(*subject, 30_000, Some(*fault));
         let Some((seed, what)) = &report.broken else {
             panic!("{name} is not found: {report}");
         };
         println!("{name}: seed {seed}: {what}, after {} cuts", report.cuts);
+        if fault.mischief().is_some() {
+            continue;
+        }
         let of_disks = ["without a machine, face", "the store of snapshot"];
         let is_of_disks = of_disks.iter().any(|begin| what.starts_with(begin))
             || what.ends_with("was invalid, and is valid again");
