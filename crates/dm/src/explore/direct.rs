@@ -239,8 +239,11 @@ impl<M: Machine> World<M> {
         let is_done = ask.error.is_none();
         let Some(hold) = ask.hold else {
             // A mistake does not go on where the machine would have to know of it.
-            let result = ask.error.map_or(Ok(()), Err);
-            return self.done.push(ask.request.complete(result));
+            let (face, request) = (ask.face, ask.request);
+            if is_done {
+                return self.done.push(request.complete(Ok(())));
+            }
+            return self.tell(Event::Request { face, request });
         };
         if is_done && map.stands(&hold) {
             self.directly.freed |= map.end(hold) == Ended::Awaited;

@@ -24,7 +24,7 @@ impl Mirror {
             return;
         }
         if self.regions.active_count() > ACTIVE_MAX {
-            self.clean(now, steps);
+            self.clean(now, now, steps);
         }
         if !self.clean_timer {
             self.clean_timer = true;
@@ -39,13 +39,13 @@ impl Mirror {
         if !self.is_cleaning {
             // Half the time is enough, so that a region does not wait for a second round.
             let rest = self.config.clean_after / 2;
-            self.clean(now.saturating_sub(rest), steps);
+            self.clean(now.saturating_sub(rest), now, steps);
         }
     }
 
     /// Begins to clean what has rested since `before`.
-    pub(super) fn clean(&mut self, before: Duration, steps: &mut Steps) {
-        let regions = self.regions.resting(before);
+    pub(super) fn clean(&mut self, before: Duration, now: Duration, steps: &mut Steps) {
+        let regions = self.regions.resting(before, now);
         let some_out_of_sync = self.images.iter().any(|image| !image.in_sync)
             && self.config.primary != Primary::Source;
         let promotes = some_out_of_sync && self.regions.all_in_sync() && self.all_live();

@@ -15,16 +15,29 @@
 //! its answer, and whatever tells the reader of it pass through locks or the kernel, so they order
 //! the load behind the store.
 //!
+//! What was read before a write began may meet it on an image that is not the first, as it may at
+//! home: such a read sees the write early, and no later one counts on that.
+//!
+//! A write goes to all images, if the home has opened all its regions for that: they are dirty and
+//! in sync, and every image is there (`slots.rs`). It holds them, so none is called clean, copied
+//! or forgotten meanwhile. When an image is lost the home closes all regions; a write that holds
+//! one has asked that image, too. What all images did is answered at once, even while the loss of
+//! one is being recorded: that one missed nothing of it. What one of them did not do the home
+//! judges, as if it had asked itself.
+//!
 //! Costs: 1 bit per region, 64 KiB for each TiB of regions of 2 MiB, and 64 bytes per image.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use block::{Operation, Range, Request};
 
-use super::config::MirrorConfig;
+use super::config::{MirrorConfig, REGIONS_MAX};
 use super::reads::Reads;
+use super::slots::Slots;
 use crate::map::{Ended, Legs, Map, Route};
 
+/// Regions that one write may hold.
+const HELD_MAX: u64 = 16;
 /// No image.
 const NOBODY: u32 = u32::MAX;
 
@@ -38,6 +51,10 @@ pub struct MirrorMap {
     /// A bit per image.
     anywhere: AtomicU32,
     primary: AtomicU32,
+    /// Regions that may be written.
+    slots: Slots,
+    /// The legs of all images: a bit each. `None`: not all are there.
+    all: Option<u64>,
     /// Whether somebody asked since the home looked.
     asked: AtomicBool,
 }
@@ -57,6 +74,8 @@ struct Image {
 pub enum Hold {
     /// A read: its place among those of this image.
     Read(usize),
+    /// A write: the regions of its range.
+    Write(Range),
 }
 
 impl MirrorMap {
@@ -74,7 +93,13 @@ impl MirrorMap {
 
     fn of_regions((regions, region_size): (u64, u64), images: Box<[Image]>) -> Self {
         assert!(region_size.is_power_of_two());
+        assert!(regions <= REGIONS_MAX);
         let words = regions.div_ceil(64);
+        let bit = |image: &Image| 1_u64.checked_shl(image.leg? as u32);
+        let all = images
+            .iter()
+            .map(bit)
+            .try_fold(0, |all, bit| Some(all | bit?));
         Self {
             region_size,
             regions,
@@ -82,6 +107,8 @@ impl MirrorMap {
             images,
             anywhere: AtomicU32::new(0),
             primary: AtomicU32::new(NOBODY),
+            slots: Slots::new(),
+            all,
             asked: AtomicBool::new(false),
         }
     }
@@ -169,6 +196,11 @@ impl MirrorMap {
         assert!(before > 0, "a read ends once");
     }
 
+    /// The regions that may be written.
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
     fn of(&self, range: Range) -> std::ops::Range<u64> {
         range.start() / self.region_size..range.end().div_ceil(self.region_size)
     }
@@ -184,6 +216,44 @@ impl MirrorMap {
     }
 }
 
+impl MirrorMap {
+    fn route_read(&self, range: Range, reads: &mut Reads) -> Result<Route<Hold>, Ended> {
+        let image = self.choose(range, reads).ok_or(Ended::Quiet)?;
+        let leg = self.images[image].leg.ok_or(Ended::Quiet)?;
+        reads.begin(image, range);
+        self.begin_read(image);
+        Ok(Route {
+            legs: Legs::One(leg),
+            start: range.start(),
+            hold: Hold::Read(image),
+        })
+    }
+
+    fn route_write(&self, range: Range) -> Result<Route<Hold>, Ended> {
+        let all = self.all.ok_or(Ended::Quiet)?;
+        let regions = self.of(range);
+        if regions.end - regions.start > HELD_MAX {
+            return Err(Ended::Quiet);
+        }
+        for region in regions.clone() {
+            if !self.slots.hold(region) {
+                return Err(self.release(regions.start..region));
+            }
+        }
+        Ok(Route {
+            legs: Legs::All(all),
+            start: range.start(),
+            hold: Hold::Write(range),
+        })
+    }
+
+    fn release(&self, regions: std::ops::Range<u64>) -> Ended {
+        regions.fold(Ended::Quiet, |ended, region| {
+            ended.or(self.slots.release(region))
+        })
+    }
+}
+
 impl Map for MirrorMap {
     const ROUTES: bool = true;
     type Memory = Reads;
@@ -195,22 +265,15 @@ impl Map for MirrorMap {
         request: &Request,
         reads: &mut Reads,
     ) -> Result<Route<Hold>, Ended> {
-        if request.operation != Operation::Read {
-            return Err(Ended::Quiet);
-        }
-        let range = request.range;
-        let image = self.choose(range, reads).ok_or(Ended::Quiet)?;
-        let leg = self.images[image].leg.ok_or(Ended::Quiet)?;
+        let route = match request.operation {
+            Operation::Read => self.route_read(request.range, reads),
+            Operation::Write => self.route_write(request.range),
+            _ => Err(Ended::Quiet),
+        }?;
         if !self.asked.load(Ordering::Relaxed) {
             self.asked.store(true, Ordering::Relaxed);
         }
-        reads.begin(image, range);
-        self.begin_read(image);
-        Ok(Route {
-            legs: Legs::One(leg),
-            start: range.start(),
-            hold: Hold::Read(image),
-        })
+        Ok(route)
     }
 
     fn stands(&self, _hold: &Hold) -> bool {
@@ -218,8 +281,12 @@ impl Map for MirrorMap {
     }
 
     fn end(&self, hold: Hold) -> Ended {
-        let Hold::Read(image) = hold;
-        self.end_read(image);
-        Ended::Quiet
+        match hold {
+            Hold::Read(image) => {
+                self.end_read(image);
+                Ended::Quiet
+            }
+            Hold::Write(range) => self.release(self.of(range)),
+        }
     }
 }

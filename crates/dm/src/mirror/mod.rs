@@ -28,7 +28,7 @@
 //! `journal.rs` writes the log, `health.rs` loses images, `primary.rs` has it written down,
 //! `clean.rs` and `resync.rs` bring regions back in sync; `reload.rs` changes its size,
 //! `moving.rs` lets a copy take the place of its source; `map.rs` says what may be asked without
-//! the home, `reads.rs` which image is read;
+//! the home, `reads.rs` which image is read and `slots.rs` which regions may be written;
 //! `regions.rs`, `bits.rs`, `log_image.rs`, `limits.rs` and `operation.rs` are what they know;
 //! `control.rs` is what others tell it and hear. `explore/` takes the power away.
 
@@ -50,6 +50,7 @@ mod regions;
 mod reload;
 mod requests;
 mod resync;
+mod slots;
 mod state;
 
 pub use config::{

@@ -43,6 +43,9 @@ pub(super) struct Region {
     pub(super) touched: Duration,
     /// How often it was held; tells whether it was while a flush ran.
     pub(super) version: u64,
+    /// Whether it has a word of [`super::slots::Slots`]: it may be written without the home, or is
+    /// held by those who did.
+    pub(super) granted: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,9 @@ pub(super) struct Regions {
     active: BTreeMap<u64, Region>,
     /// Says which of them are settled.
     map: Arc<MirrorMap>,
+    /// How many have a word, and those of them that are closed.
+    granted: usize,
+    closed: Vec<u64>,
     /// Where the search for the next region to copy goes on.
     cursor: u64,
 }
@@ -76,6 +82,8 @@ impl Regions {
             in_sync: Bits::new(map.region_count()),
             active: BTreeMap::new(),
             map,
+            granted: 0,
+            closed: Vec::new(),
             cursor: 0,
         }
     }
@@ -88,6 +96,12 @@ impl Regions {
     /// They are those of another map from now on; new ones are in sync or not. Nobody writes.
     pub(super) fn renew(&mut self, map: Arc<MirrorMap>, in_sync: bool) {
         let count = map.region_count();
+        assert!(self.closed.is_empty(), "nobody holds anything");
+        for entry in self.active.values_mut() {
+            // Who wrote without the home is not remembered by the new map.
+            entry.version += u64::from(std::mem::take(&mut entry.granted));
+        }
+        self.granted = 0;
         self.map = map;
         if count != self.count() {
             self.resize(count, in_sync);
@@ -140,6 +154,9 @@ impl Regions {
     pub(super) fn set_in_sync(&mut self, region: u64, in_sync: bool) {
         self.in_sync.set(region, in_sync);
         self.publish(region);
+        if !in_sync {
+            self.close(region);
+        }
     }
 
     /// Whether any image may be read there: in sync, and nobody writes.
@@ -185,6 +202,7 @@ impl Regions {
             waiters,
             touched: Duration::ZERO,
             version: 0,
+            granted: false,
         };
         self.activate(region, entry);
         if clean { Held::Mark } else { Held::Free }
@@ -219,12 +237,97 @@ impl Regions {
 
     /// Forgets a region's entry if nobody needs it.
     pub(super) fn drop_idle(&mut self, region: u64) {
-        if let Some(entry) = self.active.get(&region)
-            && entry.holds == 0
-            && entry.phase != Phase::Recovering
-        {
+        let is_idle = |entry: &Region| entry.holds == 0 && entry.phase != Phase::Recovering;
+        if !self.active.get(&region).is_some_and(is_idle) {
+            return;
+        }
+        self.close(region);
+        if !self.active[&region].granted {
             self.forget(region);
         }
+    }
+
+    /// Lets a region be written without the home, if all images hold the same there but for writes
+    /// in flight, and its bit of the log is 0.
+    pub(super) fn grant(&mut self, region: u64) {
+        let is_in_sync = self.in_sync.get(region);
+        let entry = self.active.get(&region).expect("it is written");
+        if entry.granted || entry.phase != Phase::Dirty || !is_in_sync {
+            return;
+        }
+        if let Some(other) = self.map.slots().owner(region) {
+            if !self.map.slots().take_idle(other) {
+                return;
+            }
+            self.take_back(other);
+            self.closed.retain(|region| *region != other);
+            if !self.in_sync.get(other) {
+                self.drop_idle(other);
+            }
+        }
+        self.map.slots().open(region);
+        self.granted += 1;
+        let entry = self.active.get_mut(&region).expect("it is written");
+        entry.granted = true;
+    }
+
+    /// A region has no word any more. It may have been written while it had.
+    fn take_back(&mut self, region: u64) {
+        let entry = self
+            .active
+            .get_mut(&region)
+            .expect("who has a word is active");
+        assert!(std::mem::take(&mut entry.granted), "it has a word");
+        entry.version += 1;
+        self.granted -= 1;
+    }
+
+    /// A region is written by the home alone from now on. Who holds it holds it still.
+    fn close(&mut self, region: u64) {
+        let is_granted = |entry: &Region| entry.granted;
+        if !self.active.get(&region).is_some_and(is_granted) || self.closed.contains(&region) {
+            return;
+        }
+        if self.map.slots().close(region) {
+            self.closed.push(region);
+        } else {
+            self.take_back(region);
+        }
+    }
+
+    /// The same for all regions.
+    pub(super) fn close_all(&mut self) {
+        if self.granted == self.closed.len() {
+            return;
+        }
+        let granted = self.active.iter().filter(|(_, entry)| entry.granted);
+        for region in granted.map(|(region, _)| *region).collect::<Vec<_>>() {
+            self.close(region);
+        }
+    }
+
+    /// Some of those who held closed regions have ended.
+    pub(super) fn reap(&mut self, now: Duration) {
+        for region in std::mem::take(&mut self.closed) {
+            if !self.map.slots().reap(region) {
+                self.closed.push(region);
+                continue;
+            }
+            self.take_back(region);
+            let entry = self.active.get_mut(&region).expect("it had a word");
+            entry.touched = now;
+            if !self.in_sync.get(region) {
+                self.drop_idle(region);
+            }
+        }
+    }
+
+    /// Takes a hold of a region that is held without the home.
+    pub(super) fn adopt(&mut self, region: u64) {
+        let entry = self.active.get_mut(&region).expect("it is held");
+        assert!(entry.granted && entry.phase == Phase::Dirty, "it is held");
+        entry.holds += 1;
+        entry.version += 1;
     }
 
     /// A region that can be copied now; it is being copied from here on.
@@ -243,6 +346,7 @@ impl Regions {
                 waiters: Vec::new(),
                 touched: Duration::ZERO,
                 version: 0,
+                granted: false,
             };
             self.activate(region, entry);
             return Some(region);
@@ -285,17 +389,26 @@ impl Regions {
     }
 
     /// Regions that are in sync, dirty, and have rested since `before`; each with its version.
-    pub(super) fn resting(&self, before: Duration) -> Vec<(u64, u64)> {
-        let rests = |(region, entry): &(&u64, &Region)| {
-            entry.phase == Phase::Dirty
-                && entry.holds == 0
-                && entry.touched <= before
-                && self.in_sync.get(**region)
-        };
-        let resting = self.active.iter().filter(rests);
+    pub(super) fn resting(&mut self, before: Duration, now: Duration) -> Vec<(u64, u64)> {
+        let mut resting = Vec::new();
+        for (region, entry) in &mut self.active {
+            if entry.phase != Phase::Dirty || entry.holds > 0 || !self.in_sync.get(*region) {
+                continue;
+            }
+            if entry.granted {
+                let (is_held, was_held) = self.map.slots().look(*region);
+                if is_held || was_held {
+                    entry.touched = now;
+                }
+                if is_held {
+                    continue;
+                }
+            }
+            if entry.touched <= before {
+                resting.push((*region, entry.version));
+            }
+        }
         resting
-            .map(|(region, entry)| (*region, entry.version))
-            .collect()
     }
 
     /// Whether any region waits to be clean.
@@ -310,11 +423,17 @@ impl Regions {
         let rested = self.active.get(&region).is_some_and(|entry| {
             entry.phase == Phase::Dirty && entry.holds == 0 && entry.version == version
         });
-        let clean = rested && self.in_sync.get(region);
-        if clean {
-            self.forget(region);
+        if !rested || !self.in_sync.get(region) {
+            return false;
         }
-        clean
+        if self.active[&region].granted {
+            if self.closed.contains(&region) || !self.map.slots().take_untouched(region) {
+                return false;
+            }
+            self.take_back(region);
+        }
+        self.forget(region);
+        true
     }
 
     /// Whether a write there needs the log first. Where the log has failed, it must not wait for
@@ -333,6 +452,8 @@ impl Regions {
             let is_settled = self.in_sync.get(region) && !self.active.contains_key(&region);
             assert_eq!(self.map.is_settled(region), is_settled, "queues know that");
         }
+        let granted = self.active.values().filter(|entry| entry.granted);
+        assert_eq!(granted.count(), self.granted, "words are counted");
         for (region, entry) in &self.active {
             let waits = !entry.waiters.is_empty();
             assert!(
@@ -348,8 +469,18 @@ impl Regions {
             match entry.phase {
                 Phase::Marking => assert!(in_sync, "only clean regions are marked"),
                 Phase::Recovering => assert!(!in_sync, "what is in sync is not copied"),
-                Phase::Dirty => assert!(in_sync || entry.holds > 0, "nosync regions are a bit"),
+                Phase::Dirty => assert!(
+                    in_sync || entry.holds > 0 || entry.granted,
+                    "nosync regions are a bit"
+                ),
             }
+            assert!(
+                !entry.granted || entry.phase == Phase::Dirty,
+                "only what is dirty is written without the home"
+            );
+            let is_open = entry.granted && !self.closed.contains(region);
+            assert_eq!(self.map.slots().is_open(*region), is_open);
+            assert!(in_sync || !is_open, "what is not in sync is the home's");
         }
     }
 }

@@ -97,6 +97,7 @@ impl Mirror {
         if grows && is_cut && !believed {
             let last = before - 1;
             self.regions.set_in_sync(last, false);
+            self.regions.drop_idle(last);
             if let Some(log) = &mut self.journal.log {
                 log.set(last, false);
             }

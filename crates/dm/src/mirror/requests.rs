@@ -6,11 +6,11 @@ use block::{Completion, Error, Kind, Operation as Asked, Range, Request, Unmap};
 
 use super::Mirror;
 use super::control::{Step, Steps};
-use super::health::Verdict;
+use super::health::{ImageState, Verdict};
 use super::map::Hold;
 use super::operation::{Flushing, Gather, ImageSet, Operation, Reading, Writing};
 use super::regions::Held;
-use crate::map::Returned;
+use crate::map::{Ended, Map, Returned};
 
 impl Mirror {
     pub(super) fn request(&mut self, request: Request, now: Duration, steps: &mut Steps) {
@@ -30,9 +30,12 @@ impl Mirror {
     }
 
     /// A request came back from images that were asked without the home.
-    pub(super) fn returned(&mut self, returned: Returned<Hold>, steps: &mut Steps) {
-        let Hold::Read(image) = returned.hold;
+    pub(super) fn returned(&mut self, returned: Returned<Hold>, now: Duration, steps: &mut Steps) {
         self.requests_in_flight += 1;
+        let image = match returned.hold {
+            Hold::Read(image) => image,
+            Hold::Write(_) => return self.write_returned(returned, now, steps),
+        };
         self.regions.map().end_read(image);
         let mut tried = ImageSet::default();
         if returned.error.is_some() {
@@ -64,6 +67,44 @@ impl Mirror {
         self.reads_from(image, range);
         let request = Request::read(id as u64, range.start(), buffer);
         self.ask(image, request, steps);
+    }
+
+    /// A write came back that not all images have done; it goes on as if the home had asked them.
+    fn write_returned(&mut self, returned: Returned<Hold>, now: Duration, steps: &mut Steps) {
+        let piece = returned.request.range;
+        for region in self.regions.of(piece) {
+            self.regions.adopt(region);
+        }
+        if self.regions.map().end(returned.hold) == Ended::Awaited {
+            self.regions.reap(now);
+        }
+        let mut gather = Gather::default();
+        for leg in returned.legs.iter() {
+            let place = |image: &ImageState| image.device == Some(leg);
+            let image = self.images.iter().position(place).expect("it was asked");
+            if returned.good >> leg & 1 == 1 {
+                gather.good.insert(image);
+            } else {
+                gather.bad.insert(image);
+            }
+        }
+        let id = self.operations.insert(Operation::Write(Writing {
+            request: returned.request,
+            piece,
+            blocked: 0,
+            first: 0,
+            gather: Gather::default(),
+            error: None,
+        }));
+        gather.error = returned.error;
+        let verdict = if gather.error.is_some() {
+            self.judge(gather)
+        } else {
+            // Nobody knows which of them have done it, and nobody wants to.
+            let what = format!("{}: a write was given up", self.config.name);
+            Verdict::Failed(Error::new(Kind::Io, what))
+        };
+        self.write_judged(id, verdict, now, steps);
     }
 
     fn reads_from(&mut self, image: usize, range: Range) {
@@ -221,6 +262,12 @@ impl Mirror {
                 self.regions.set_in_sync(region, false);
             }
         }
+        if self.is_running() && self.has_all() {
+            // The next one needs no home.
+            for region in self.regions.of(self.operations.write(id).piece) {
+                self.regions.grant(region);
+            }
+        }
         let live: Vec<usize> = self.live_images().collect();
         let write = self.operations.write(id);
         let Some((first, others)) = live.split_first() else {
@@ -269,7 +316,12 @@ impl Mirror {
             return;
         }
         let gather = std::mem::take(&mut write.gather);
-        match self.judge(gather) {
+        let verdict = self.judge(gather);
+        self.write_judged(id, verdict, now, steps);
+    }
+
+    fn write_judged(&mut self, id: usize, verdict: Verdict, now: Duration, steps: &mut Steps) {
+        match verdict {
             Verdict::Done => self.answer_when_recorded(id, now, steps),
             Verdict::Failed(error) => {
                 for region in self.regions.of(self.operations.write(id).piece) {

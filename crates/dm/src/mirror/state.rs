@@ -370,8 +370,18 @@ impl Mirror {
         }
     }
 
-    /// Says which images may be read without the home.
-    fn publish(&self) {
+    /// Whether a write to a dirty region goes to all images, and is answered when these have done
+    /// it.
+    pub(super) fn has_all(&self) -> bool {
+        let is_recorded = self.drops.is_idle() && self.drops.failure().is_none();
+        self.all_live() && is_recorded
+    }
+
+    /// Says what may be asked without the home.
+    fn publish(&mut self) {
+        if !self.has_all() {
+            self.regions.close_all();
+        }
         let bits = |is: fn(&ImageState) -> bool| {
             let images = self.images.iter().enumerate();
             images.fold(0, |bits, (place, image)| {
@@ -403,7 +413,7 @@ impl Mirror {
         match *until {
             Ending::Drained if writes => {
                 *until = Ending::Cleaned;
-                self.clean(now, steps);
+                self.clean(now, now, steps);
             }
             Ending::Cleaned if stops => {
                 *until = Ending::Released;
@@ -530,8 +540,8 @@ impl Machine for Mirror {
                 self.phase = Phase::Stopped;
                 return steps.push(Step::Stopped);
             }
-            Event::Returned { returned, .. } => self.returned(returned, steps),
-            Event::Freed => unreachable!("nothing is waited for"),
+            Event::Returned { returned, .. } => self.returned(returned, now, steps),
+            Event::Freed => self.regions.reap(now),
             Event::Stop => self.end(Step::Stopped),
         }
         self.pump(now, steps);

@@ -54,6 +54,7 @@ fn power_cuts_break_no_promise() {
         "logs given back",
         "got another size",
         "reads without the home",
+        "writes without the home",
     ] {
         assert!(count(what) > 0, "{what}");
     }

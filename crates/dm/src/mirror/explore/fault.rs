@@ -25,6 +25,8 @@ pub enum SeededFault {
     TailBelieved,
     /// A read that needs no home goes to another leg than it should.
     ReadElsewhere,
+    /// A write that needs no home does not hold its regions.
+    WriteUnheld,
     /// A suspension does not wait for requests that need no home.
     SuspendedEarly,
 }
@@ -42,6 +44,7 @@ impl SeededFault {
         ("resized-unclaimed", Self::ResizedUnclaimed),
         ("tail-believed", Self::TailBelieved),
         ("read-elsewhere", Self::ReadElsewhere),
+        ("write-unheld", Self::WriteUnheld),
         ("suspended-early", Self::SuspendedEarly),
     ];
 
@@ -49,6 +52,7 @@ impl SeededFault {
     pub(super) fn mischief(self) -> Option<Mischief> {
         match self {
             Self::ReadElsewhere => Some(Mischief::Misrouted(|leg| usize::from(leg == 0))),
+            Self::WriteUnheld => Some(Mischief::HoldDropped),
             Self::SuspendedEarly => Some(Mischief::Hasty),
             _ => None,
         }

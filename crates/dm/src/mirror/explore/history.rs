@@ -39,8 +39,9 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
             cut(&run, &mut random, 1, seen)?;
         }
     }
-    let [reads, _] = run.world.runs.asked_directly();
+    let [reads, writes] = run.world.runs.asked_directly();
     seen.count("reads without the home", reads);
+    seen.count("writes without the home", writes);
     seen.count("got another size", run.resized);
     if random.chance(1, 2) {
         run.stop(&mut random, |run, random| {

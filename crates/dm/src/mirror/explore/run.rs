@@ -272,8 +272,15 @@ impl Run {
     }
 
     fn ask(&mut self, random: &mut Random) {
-        let len = 1 + random.below(LENGTH);
-        let start = random.below(self.world.described.sectors - len + 1);
+        // Some are asked for again and again, so that they are dirty already.
+        let is_hot = random.chance(1, 3);
+        let len = 1 + random.below(if is_hot { 2 } else { LENGTH });
+        let sectors = if is_hot {
+            4
+        } else {
+            self.world.described.sectors
+        };
+        let start = random.below(sectors - len + 1);
         let range = Range::new(start * SECTOR, len * SECTOR);
         let range = self.shape.clip(range);
         let durability = match random.below(6) {
