@@ -261,3 +261,6 @@ impl<T> Drop for Closed<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -158,3 +158,6 @@ impl Slots {
         word.region() == Some(region) && word.is(OPEN)
     }
 }
+
+#[cfg(test)]
+mod tests;

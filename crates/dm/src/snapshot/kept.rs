@@ -117,3 +117,6 @@ impl Kept {
         assert!(!self.is_open() || (is_right(0) && is_right(run.count - 1)));
     }
 }
+
+#[cfg(test)]
+mod tests;

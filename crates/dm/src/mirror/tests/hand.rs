@@ -6,8 +6,9 @@ use block::{Buffer, Durability, Error, Kind, Operation, Range, Request};
 
 use super::{KIB, header};
 use crate::machine::Machine;
+use crate::map::{Ended, Map};
 use crate::mirror::control::{Event, Step, Steps};
-use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Notice};
+use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Notice, Reads};
 
 mod moving;
 
@@ -273,4 +274,70 @@ fn copies_leave_time_to_others() {
     alone.answer(0);
     alone.answer(0);
     assert_eq!(alone.legs(), [0], "nobody else wants anything");
+}
+
+/// Copying makes room for requests that the home does not hear of.
+#[test]
+fn copies_see_requests_that_need_no_home() {
+    let mut hand = Hand::start(32 * REGION, REGION, LogPlace::Core);
+    assert_eq!(hand.mirror.status().copying, 4);
+    let map = hand.mirror.map();
+    let read = Request::read(1, 0, Buffer::zeroed(512));
+    let route = map.route(0, &read, &mut Reads::default());
+    let route = route.expect("the first image has all");
+    while hand.mirror.status().copying > 1 {
+        hand.answer(0);
+    }
+    for _ in 0..6 {
+        hand.answer(0);
+        assert!(hand.mirror.status().copying <= 1, "somebody reads");
+    }
+    assert_eq!(map.end(route.hold), Ended::Quiet);
+    hand.now += Duration::from_secs(1);
+    for _ in 0..4 {
+        hand.answer(0);
+    }
+    assert_eq!(hand.mirror.status().copying, 4);
+}
+
+/// A write that needs no home keeps its region dirty, and the log bit 0, until it has ended.
+#[test]
+fn regions_stay_dirty_under_writes_that_need_no_home() {
+    let mut hand = Hand::new(4);
+    let write = |tag| Request::write(tag, 0, Durability::Volatile, Buffer::zeroed(512));
+    let map = hand.mirror.map();
+    let route = |tag| map.route(0, &write(tag), &mut Reads::default());
+    assert!(route(0).is_err(), "the region is clean");
+    hand.tell(Event::Request {
+        face: 0,
+        request: write(1),
+    });
+    while !hand.asked.is_empty() {
+        hand.answer(0);
+    }
+    let held = route(2).expect("it is dirty").hold;
+    for _ in 0..3 {
+        hand.wait();
+        assert!(hand.asked.is_empty(), "nothing rests");
+    }
+    assert_eq!(map.end(held), Ended::Quiet);
+    hand.wait();
+    let held = route(3).expect("it is still dirty").hold;
+    while !hand.asked.is_empty() {
+        hand.answer(0);
+    }
+    assert_eq!(
+        hand.mirror.status().dirty,
+        1,
+        "it was written while images were flushed"
+    );
+    assert_eq!(map.end(held), Ended::Quiet);
+    for _ in 0..2 {
+        hand.wait();
+        while !hand.asked.is_empty() {
+            hand.answer(0);
+        }
+    }
+    assert_eq!(hand.mirror.status().dirty, 0);
+    assert!(route(4).is_err(), "it is clean");
 }
