@@ -104,10 +104,11 @@ impl Active {
     /// Makes durable what was written to it, if it may be written. Of a snapshot that is invalid
     /// nothing is kept, so that is no failure.
     pub(super) fn flush(&self) -> Result<()> {
-        flush(&self.volume).or_else(|error| match self.is_invalid() {
-            true => Ok(()),
-            false => Err(error),
-        })
+        let flushed = flush(&self.volume);
+        if flushed.is_err() && self.is_invalid() {
+            return Ok(());
+        }
+        flushed
     }
 
     /// Whether it is a snapshot that holds nothing any more.
