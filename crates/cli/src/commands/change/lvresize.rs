@@ -226,14 +226,14 @@ pub(super) fn change_size(
         }
         let places = places(scan, found, &finder, words)?;
         let resize = Resize {
-            store_used: match running {
-                Some(used) => Some(used),
-                None => {
+            store_used: running.map_or_else(
+                || {
                     let is_ours = request.ownership.is_of(found.uuid);
                     let mut reader = Activator::new(scan, &host).among_ours(is_ours);
-                    used(&mut reader, found, &volume.lv, direction)?
-                }
-            },
+                    used(&mut reader, found, &volume.lv, direction)
+                },
+                |used| Ok(Some(used)),
+            )?,
             places: places.as_ref(),
             ..template.clone()
         };
