@@ -29,7 +29,7 @@ pub(super) struct Told {
 }
 
 impl Mirror {
-    fn is_move(&self) -> bool {
+    pub(super) fn is_move(&self) -> bool {
         self.config.primary == Primary::Source
     }
 

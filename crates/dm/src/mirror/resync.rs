@@ -5,9 +5,10 @@
 //! before that costs a second copy and nothing else. That is also how the work is resumed: what is
 //! left to do is what the log says.
 //!
-//! While others ask something only one region is copied at a time, and after each piece nothing is
-//! for as long as the piece took: what they ask waits for one piece at most, and disks are theirs
-//! half of the time. `copy_rate` limits how fast it goes in any case. Nothing is copied while an
+//! While others ask something only one region is copied at a time; and, where extents are moved,
+//! after each piece nothing is for as long as the piece took: what others ask waits for one piece
+//! at most, and disks are theirs half of the time. (A mirror that is not in sync lacks redundancy,
+//! so it hurries.) `copy_rate` limits how fast it goes in any case. Nothing is copied while an
 //! image is lost or missing: no region could be in sync.
 
 use std::time::Duration;
@@ -231,9 +232,9 @@ impl Mirror {
     }
 
     fn piece_copied(&mut self, id: usize, now: Duration, steps: &mut Steps) {
-        let is_shared = self.is_shared(now);
+        let yields = self.is_move() && self.is_shared(now);
         let copy = self.operations.copy(id);
-        if is_shared {
+        if yields {
             let took = now.saturating_sub(copy.begun);
             self.copies.free_at = self.copies.free_at.max(now.saturating_add(took));
         }

@@ -247,11 +247,16 @@ fn copies_go_on_behind_long_writes() {
     assert!(hand.done.is_empty(), "the write goes on");
 }
 
-/// While others ask something, what is copied leaves them half of the time.
+/// While others ask something, what is moved leaves them half of the time.
 #[test]
 fn copies_leave_time_to_others() {
     let long = Duration::from_millis(10);
-    let mut hand = Hand::start(512 * KIB, 512 * KIB, LogPlace::Core);
+    let moving = || {
+        Hand::start_with(512 * KIB, 512 * KIB, |config| {
+            config.primary = crate::mirror::Primary::Source;
+        })
+    };
+    let mut hand = moving();
     hand.read(1, 0);
     let request = hand.asked.pop().expect("it is asked");
     hand.now += long;
@@ -269,7 +274,7 @@ fn copies_leave_time_to_others() {
     hand.answer(0);
     assert!(hand.asked.is_empty(), "it was the last one");
 
-    let mut alone = Hand::start(512 * KIB, 512 * KIB, LogPlace::Core);
+    let mut alone = moving();
     alone.now += long;
     alone.answer(0);
     alone.answer(0);
