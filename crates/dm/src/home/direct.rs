@@ -16,6 +16,7 @@ use block::{BufferPool, Completion, Device, Driver, Error, Operation, Queue, Ran
 
 use super::home_queue::gone;
 use super::messages::{Inbox, Message, Outbox};
+use crate::admit::admit;
 use crate::gate::{Gate, Gateway, Pass};
 use crate::machine::{Face, Machine};
 use crate::map::{Ended, Legs, Map, Returned, Route};
@@ -49,13 +50,10 @@ impl<M: Machine> Behind<M> {
         let Ok(()) = gateway.publish::<Infallible>(|_, _| Ok(self));
     }
 
-    /// Whether a face is there and as large as a request to it needs.
+    /// Whether a face is there that takes a request, as the home would say.
     fn has(&self, face: usize, request: &Request) -> bool {
         let face = self.faces.get(face).and_then(Option::as_ref);
-        face.is_some_and(|face| {
-            let is_refused = face.info.read_only && request.operation.is_write();
-            request.range.end() <= face.info.size && !is_refused
-        })
+        face.is_some_and(|face| admit(&face.info, request).is_ok())
     }
 }
 
@@ -345,13 +343,15 @@ impl<M: Machine> Direct<M> {
         }
         // They wait for what they have.
         self.legs.clear();
-        for ask in std::mem::take(&mut self.asks).into_things() {
+        for mut ask in std::mem::take(&mut self.asks).into_things() {
             if ask.request.operation == Operation::Read {
                 let map = self.behind.map.as_ref().expect("it was routed");
                 let ended = map.end(ask.hold);
                 self.tell(ended);
             } else {
-                // Some of it may be written, and some not.
+                // Some of it may be written, and some not; of legs that have not answered nothing
+                // is known, whatever others did.
+                ask.error = None;
                 returned += usize::from(self.give_back(ask).is_none());
             }
         }

@@ -363,6 +363,11 @@ impl<M: Machine> Runner<M> {
         }
         // What they gave back came before they were idle.
         self.take_asks();
+        // It may have been told to go on, and to suspend once more: those are others.
+        let is_drained = || self.closed.as_ref().is_some_and(Closed::is_drained);
+        if matches!(self.phase, Phase::Draining(_)) && !is_drained() {
+            return true;
+        }
         match std::mem::replace(&mut self.phase, Phase::Suspending(None)) {
             Phase::Draining(waiter) => {
                 self.phase = Phase::Suspending(Some(waiter));

@@ -63,6 +63,7 @@ impl Mirror {
             image,
         };
         let buffer = std::mem::take(&mut reading.request.buffer);
+        let buffer = self.whole(buffer, range);
         let id = self.operations.insert(Operation::Read(reading));
         self.reads_from(image, range);
         let request = Request::read(id as u64, range.start(), buffer);
@@ -129,13 +130,22 @@ impl Mirror {
                 };
                 reading.image = other;
                 self.reads_from(other, range);
-                let request = Request::read(id as u64, range.start(), answer.buffer);
+                let buffer = self.whole(answer.buffer, range);
+                let request = Request::read(id as u64, range.start(), buffer);
                 self.ask(other, request, steps);
                 return;
             }
             return self.end_read(id, answer.buffer, Err(error), steps);
         }
         self.end_read(id, answer.buffer, Ok(()), steps);
+    }
+
+    /// A buffer for a read of `range`: a device that failed may have kept the one it got.
+    fn whole(&mut self, buffer: block::Buffer, range: Range) -> block::Buffer {
+        if buffer.len() as u64 == range.len() {
+            return buffer;
+        }
+        self.pool.get(range.len() as usize)
     }
 
     fn end_read(

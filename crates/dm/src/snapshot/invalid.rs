@@ -24,7 +24,7 @@ impl Origin {
         }
         assert!(!member.config.merging, "nothing is kept for what is merged");
         member.health = Health::Invalidating;
-        member.kept.close();
+        member.kept.invalidate();
         why.clone_into(&mut member.why);
         member.copied.clear();
         member.reserved = 0;

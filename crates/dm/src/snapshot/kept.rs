@@ -32,6 +32,8 @@ pub(super) struct Kept {
     parts: AtomicUsize,
     /// Whether it says all that there is to say of a snapshot that is valid.
     is_open: AtomicBool,
+    /// Whether the snapshot holds what it held.
+    is_valid: AtomicBool,
 }
 
 /// Where a range of a snapshot is.
@@ -54,6 +56,7 @@ impl Kept {
             chunks: Sparse::new(if fits { count } else { 0 }),
             parts: AtomicUsize::new(0),
             is_open: AtomicBool::new(fits),
+            is_valid: AtomicBool::new(true),
         }
     }
 
@@ -78,9 +81,20 @@ impl Kept {
         }
     }
 
-    /// Says nothing any more.
-    pub(super) fn close(&self) {
+    /// Says nothing any more: there is too much to say.
+    fn close(&self) {
         self.is_open.store(false, Ordering::SeqCst);
+    }
+
+    /// The snapshot is invalid: what was read for it does not count.
+    pub(super) fn invalidate(&self) {
+        self.is_valid.store(false, Ordering::SeqCst);
+        self.close();
+    }
+
+    /// Whether the snapshot holds what it held, whether or not this says where.
+    pub(super) fn is_valid(&self) -> bool {
+        self.is_valid.load(Ordering::SeqCst)
     }
 
     /// Whether it speaks for a snapshot that is valid.

@@ -96,11 +96,12 @@ pub enum Hold {
 
 impl Free {
     fn new(size: u64, members: &[Option<Member>]) -> Self {
-        let protected = members
+        // One that is invalid counts as well: the origin may have to wait until its store says so.
+        let apart = members
             .iter()
             .flatten()
-            .filter(|member| member.is_protected());
-        let least = protected.map(|member| member.geometry.chunk).min();
+            .filter(|member| !member.config.merging);
+        let least = apart.map(|member| member.geometry.chunk).min();
         let unit = least.map_or(0, |least| {
             least.max(size.div_ceil(UNITS_MAX).next_power_of_two())
         });
@@ -330,7 +331,7 @@ impl Map for OriginMap {
             return true;
         };
         let snapshot = self.snapshots[*place].as_ref();
-        snapshot.is_some_and(|snapshot| snapshot.kept.is_open())
+        snapshot.is_some_and(|snapshot| snapshot.kept.is_valid())
     }
 
     fn end(&self, hold: Hold) -> Ended {

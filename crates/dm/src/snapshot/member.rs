@@ -125,7 +125,7 @@ impl Member {
             Stored::Overflowed => {
                 member.health = Health::Invalid;
                 member.header = Header::Read;
-                member.kept.close();
+                member.kept.invalidate();
                 member.is_mourned = true;
                 "its store was full, or failed".clone_into(&mut member.why);
             }

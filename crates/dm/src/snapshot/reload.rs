@@ -198,7 +198,7 @@ impl Member {
         if !self.config.merging && self.fits(&self.geometry).is_err() {
             // More was kept since that was foreseen.
             self.health = Health::Invalidating;
-            self.kept.close();
+            self.kept.invalidate();
             "its store was made smaller than what it held".clone_into(&mut self.why);
             self.forget();
         }
