@@ -37,9 +37,9 @@ pub fn write_group(
     write_texts(pvs, vg, &places, flush_policy)?;
     hooks.suspend(vg).inspect_err(|_| hooks.resume())?;
     // From here on there is no way back: a header that was submitted may be durable.
-    let failures = write_headers(pvs, vg, &places, flush_policy);
+    let (failures, is_nowhere) = write_headers(pvs, vg, &places, flush_policy);
     if let Some(error) = incomplete(pvs, vg, &places, &failures) {
-        if failures.len() == places.len() {
+        if is_nowhere {
             hooks.resume();
         } else {
             hooks.publish();
@@ -208,13 +208,14 @@ fn write_texts(
     }
 }
 
-/// Tries all of them, and gives back those of which it is not known that they are durable.
+/// Tries all of them, and gives back those of which it is not known that they are durable; and
+/// whether no disk took any.
 fn write_headers(
     pvs: &mut [OpenPv],
     vg: &VolumeGroup,
     places: &[Place],
     flush_policy: FlushPolicy,
-) -> Vec<Failure> {
+) -> (Vec<Failure>, bool) {
     let held = Held::Version {
         group: vg.uuid,
         seqno: vg.seqno,
@@ -227,9 +228,10 @@ fn write_headers(
             error,
         }));
     }
+    let is_nowhere = failures.len() == places.len();
     let touched = places.iter().map(|place| place.pv);
     failures.extend(flush_all(pvs, touched, flush_policy, FlushPoint::Headers));
-    failures
+    (failures, is_nowhere)
 }
 
 /// What people are told where a commit did not reach all areas.
