@@ -255,6 +255,11 @@ impl Nodes {
         Ok(())
     }
 
+    /// Whether it runs and is not suspended.
+    pub(crate) fn runs(&self, id: NodeId) -> bool {
+        self.running.iter().any(|node| node.id == id)
+    }
+
     /// What is known of `id`.
     pub(super) fn find(&self, id: NodeId) -> Known {
         let is_it = |node: &&Node| node.id == id;

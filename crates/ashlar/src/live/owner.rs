@@ -11,7 +11,7 @@ use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 
 use crate::activate::{
-    Activated, Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices,
+    Activated, Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices, decide,
 };
 use crate::apply::{Disks, HostDisks, replaced};
 use crate::host::{Host, Location};
@@ -264,6 +264,8 @@ impl Owner {
         };
         if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
             let active = &self.active[place];
+            // What the owner uses by itself others may not.
+            decide(&group.model, &group.name, lv, access)?;
             if active.is_kept_alone() {
                 return Err(kept_alone(&format!("{}/{name}", self.group()?.name)));
             }

@@ -3,7 +3,7 @@
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
 use lvm2::model::{
-    AllocationMap, Area, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup,
+    AllocationMap, Area, LvFlag, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup,
 };
 use lvm2::{Extents, Sectors, Uuid};
 
@@ -50,6 +50,22 @@ impl<'a> Version<'a> {
         let is_same = self.snapshots(before) == other.snapshots(after)
             && self.stack(before).into_iter().all(is_there);
         Some(is_same)
+    }
+
+    /// The pieces of moves that are on their targets in `after`, and are not yet.
+    pub(super) fn moved(&self, after: &Self) -> Vec<NodeId> {
+        let volumes = self.vg.lvs().filter(|(_, lv)| lv.flags.has(LvFlag::Pvmove));
+        let pieces = volumes.flat_map(|(_, volume)| {
+            let left = volume.segments.iter().filter(|one| !is_moved(one));
+            left.map(|one| NodeId {
+                lv: volume.uuid,
+                start: one.start,
+                kind: NodeKind::Move,
+            })
+        });
+        pieces
+            .filter(|piece| self.is_moved_by(*piece, after))
+            .collect()
     }
 
     /// Whether the piece of a move is on its target in `after`.

@@ -202,6 +202,14 @@ impl Owner {
         }
         let mut nodes = self.nodes()?;
         let stays = self.staying(vg, &before, &after);
+        // Only whoever copied a piece knows that the copy is whole.
+        if before.moved(&after).iter().any(|piece| !nodes.runs(*piece)) {
+            let what = format!(
+                "{}: extents are not being copied here, so they do not count as moved; run pvmove",
+                new.name
+            );
+            return Err(Error::new(Kind::Refused, what));
+        }
         let fate = |node: NodeId| match node {
             node if stays.contains(&node.lv) => Fate::Stays,
             node if before.is_moved_by(node, &after) => Fate::Moved,

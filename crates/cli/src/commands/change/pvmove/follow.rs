@@ -14,8 +14,9 @@ use lvm2::{Extents, Uuid};
 
 use super::begin::plain;
 use super::command::BACKGROUND;
-use super::progress::{bytes_left, sources, stands_still};
+use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
+use crate::commands::change::active::require_usable;
 use crate::commands::cp::{Bar, Signals};
 use crate::commands::{Disks, Session};
 use crate::live::{LocalGroup, Owned, own};
@@ -24,6 +25,9 @@ use crate::live::{LocalGroup, Owned, own};
 const FOLLOWER_VARIABLE: &str = "ASHLAR_PVMOVE_FOLLOWS";
 /// How often to look.
 const PERIOD: Duration = Duration::from_millis(250);
+
+/// For how long an owner may say nothing of a move: between two pieces it does so.
+const SILENCE_MAX: Duration = Duration::from_secs(90);
 
 /// Whether this process was started to follow what another one began.
 pub(super) fn is_follower() -> bool {
@@ -51,6 +55,10 @@ pub(super) fn follow(
         let all = moves(&group.model).into_iter();
         let all: Vec<Move> = all.filter(|one| is_named(group, one)).collect();
         if all.is_empty() {
+            continue;
+        }
+        if let Some(error) = require_usable(group).err() {
+            session.fail_later(&error.to_string());
             continue;
         }
         if arguments.has(&BACKGROUND) && !is_follower() {
@@ -122,7 +130,17 @@ struct Following {
     bar: Option<Bar>,
     interval: Duration,
     said: Option<Instant>,
+    /// When the owner said last that it copies.
+    copied: Instant,
     is_quiet: bool,
+}
+
+/// What a look found.
+enum Looked {
+    Moving,
+    Over,
+    /// Nobody has the group any more.
+    Unowned,
 }
 
 /// Who has the group.
@@ -145,12 +163,12 @@ impl Following {
             bar: is_shown.then(|| Bar::new(total * extent)),
             interval,
             said: None,
+            copied: Instant::now(),
             is_quiet: is_quiet || is_follower(),
         }
     }
 
     fn run(&mut self, disks: &Disks, group: &FoundVg, session: &mut Session) -> Result<(), Error> {
-        let failed = |error: ashlar::Error| Error::failed(error.to_string());
         let signals = Signals::watch()?;
         let source = HostDisks {
             source: disks.source.clone(),
@@ -162,51 +180,86 @@ impl Following {
             session.out().flush()?;
             leave_starter()?;
         }
-        loop {
-            let statuses = match &mut holder {
-                Holder::Here(local) => Some(local.group.status()),
-                Holder::Elsewhere(client) => client.status().map_err(failed)?,
-            };
-            let Some(statuses) = statuses else {
-                // The owner has ended: somebody has to go on.
-                holder = Self::holder(disks, &source, group)?;
-                continue;
-            };
-            let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
-            let Some(vg) = scan.group(self.group).map(|found| &*found.model) else {
-                return Err(Error::failed(format!(
-                    "The volume group {} is gone",
-                    group.name
-                )));
-            };
-            let left = moves(vg);
-            let left = left
-                .iter()
-                .filter(|one| self.all.iter().any(|all| all.uuid == one.uuid));
-            let left: Vec<&Move> = left.collect();
-            if left.is_empty() {
-                self.clear();
-                let outcome = self.outcome(vg, &group.name);
-                Self::leave(holder, &signals)?;
-                return outcome;
+        let outcome = loop {
+            match self.look(disks, group, &mut holder, session) {
+                Ok(Looked::Moving) => {}
+                Ok(Looked::Unowned) => {
+                    // The owner has ended: somebody has to go on.
+                    holder = Self::holder(disks, &source, group)?;
+                    continue;
+                }
+                Ok(Looked::Over) => break Ok(()),
+                Err(error) => break Err(error),
             }
-            self.show(&left, &statuses, session)?;
-            if let Some(error) = stands_still(&left, &statuses, &group.name) {
-                self.clear();
-                return Err(error);
-            }
+            let is_stopped = matches!(&holder, Holder::Here(local) if local.is_stopped());
             if let Err(ended) = signals.check() {
                 self.clear();
-                if matches!(holder, Holder::Here(_)) {
-                    session.tell(&format!(
-                        "What is not moved yet rests: pvmove goes on with it, and so does whoever \
-                         serves {}; pvmove --abort ends it.",
-                        group.name
-                    ));
-                }
+                self.rests(&holder, &group.name, session);
                 return Err(ended);
             }
+            if is_stopped {
+                self.rests(&holder, &group.name, session);
+                break Ok(());
+            }
             std::thread::sleep(PERIOD);
+        };
+        self.clear();
+        // Others may have come to use volumes here.
+        Self::leave(holder, &signals)?;
+        outcome
+    }
+
+    /// Looks how far all is, and says so.
+    fn look(
+        &mut self,
+        disks: &Disks,
+        group: &FoundVg,
+        holder: &mut Holder,
+        session: &mut Session,
+    ) -> Result<Looked, Error> {
+        let failed = |error: ashlar::Error| Error::failed(error.to_string());
+        let statuses = match holder {
+            Holder::Here(local) => Some(local.group.status()),
+            Holder::Elsewhere(client) => client.status().map_err(failed)?,
+        };
+        let Some(statuses) = statuses else {
+            return Ok(Looked::Unowned);
+        };
+        let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
+        let Some(vg) = scan.group(self.group).map(|found| &*found.model) else {
+            let what = format!("The volume group {} is gone", group.name);
+            return Err(Error::failed(what));
+        };
+        let left = moves(vg);
+        let ours = |one: &&Move| self.all.iter().any(|all| all.uuid == one.uuid);
+        let left: Vec<&Move> = left.iter().filter(ours).collect();
+        if left.is_empty() {
+            return self.outcome(vg, &group.name).map(|()| Looked::Over);
+        }
+        self.show(&left, &statuses, session)?;
+        if let Some(error) = stands_still(&left, &statuses, &group.name) {
+            return Err(error);
+        }
+        if left.iter().all(|one| is_copied(one, &statuses)) {
+            self.copied = Instant::now();
+        } else if self.copied.elapsed() > SILENCE_MAX {
+            let what = format!(
+                "Nothing moves in {}: see the warnings of the process that serves it, and whether \
+                 its disks are there; ashlar pvmove --abort ends it",
+                group.name
+            );
+            return Err(Error::failed(what));
+        }
+        Ok(Looked::Moving)
+    }
+
+    /// Says what becomes of a move that is not over.
+    fn rests(&self, holder: &Holder, group: &str, session: &mut Session) {
+        if matches!(holder, Holder::Here(_)) && !self.is_quiet {
+            session.tell(&format!(
+                "What is not moved yet rests: pvmove goes on with it, and so does whoever serves \
+                 {group}; pvmove --abort ends it.",
+            ));
         }
     }
 

@@ -25,6 +25,11 @@ fn running<'a>(one: &Move, statuses: &'a [VolumeStatus]) -> Option<&'a MirrorSta
     mirrors.find(|mirror| mirror.lv == one.uuid)
 }
 
+/// Whether the owner copies for a move.
+pub(super) fn is_copied(one: &Move, statuses: &[VolumeStatus]) -> bool {
+    running(one, statuses).is_some()
+}
+
 /// Why nothing moves any more.
 pub(super) fn stands_still(
     moves: &[&Move],
