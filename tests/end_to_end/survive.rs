@@ -12,6 +12,7 @@
 
 mod files;
 mod merges;
+mod moves;
 mod snapshots;
 
 use std::fs;
