@@ -6,9 +6,11 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tests::{Daemon, Kernel, Scratch, Tool, sha256};
+use tests::{Daemon, Kernel, LIMIT, Scratch, Tool, sha256};
 
 use super::group::{Group, file, images, pattern};
 
@@ -67,6 +69,11 @@ fn lose(scratch: &Scratch, old: &[u8], new: &[u8]) -> Group {
     for (volume, _) in VOLUMES {
         write(&before, volume);
     }
+    wait_for_copies(|| {
+        let owners = group.ashlar_on(&devices).arg("owners");
+        let owners = owners.env("ASHLAR_RUNTIME_DIR", scratch.join("run"));
+        owners.succeed().text()
+    });
     behind.signal(Signal::KILL);
     drop(behind);
     for (volume, _) in VOLUMES {
@@ -83,6 +90,15 @@ fn lose(scratch: &Scratch, old: &[u8], new: &[u8]) -> Group {
         assert!(group.read(volume) == new, "{volume}: it is not believed");
     }
     group
+}
+
+/// Waits until all copies count: one that is being filled cannot replace another.
+fn wait_for_copies(owners: impl Fn() -> String) {
+    let end = Instant::now() + LIMIT;
+    while owners().contains("out of sync") {
+        assert!(Instant::now() < end, "all are in sync at last");
+        thread::sleep(Duration::from_millis(100));
+    }
 }
 
 fn socket(scratch: &Scratch) -> std::path::PathBuf {
