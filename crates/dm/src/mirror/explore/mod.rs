@@ -15,7 +15,8 @@
 //!
 //! `shape.rs` is what a mirror is made of, `world.rs` keeps its description, `run.rs` asks it and
 //! judges its answers, `cut.rs` what is left of it, `kernel.rs` is the kernel's rule, `history.rs`
-//! is one history, `campaign.rs` many. What runs machines, and what a sector may hold, is
+//! is one history, `campaign.rs` many. `moves/` does the same for
+//! volumes that are moved. What runs machines, and what a sector may hold, is
 //! [`crate::explore`]'s.
 
 mod campaign;
@@ -23,6 +24,7 @@ mod cut;
 mod fault;
 mod history;
 mod kernel;
+pub mod moves;
 mod run;
 mod shape;
 mod world;
