@@ -28,8 +28,11 @@
 //! what fails, `fault.rs` the mistakes, `cut.rs` looks at what is left, `history.rs` is one
 //! history, `campaign.rs` many.
 
-#[expect(dead_code, reason = "histories come next")]
+mod ask;
+mod change;
 mod fault;
+#[expect(dead_code, reason = "histories come next")]
+mod run;
 #[expect(dead_code, reason = "histories come next")]
 mod shape;
 #[expect(dead_code, reason = "histories come next")]
