@@ -29,13 +29,18 @@
 //! history, `campaign.rs` many.
 
 mod ask;
+mod campaign;
 mod change;
+mod cut;
 mod fault;
-#[expect(dead_code, reason = "histories come next")]
+mod history;
+mod mishap;
 mod run;
-#[expect(dead_code, reason = "histories come next")]
 mod shape;
-#[expect(dead_code, reason = "histories come next")]
 mod window;
 
+pub use campaign::Campaign;
 pub use fault::SeededFault;
+
+#[cfg(test)]
+mod tests;
