@@ -12,6 +12,7 @@ mod arguments;
 mod machines;
 mod metadata;
 mod mirror;
+mod moves;
 mod races;
 mod run;
 mod snapshot;

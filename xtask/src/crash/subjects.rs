@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::{metadata, mirror, races, snapshot};
+use super::{metadata, mirror, moves, races, snapshot};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -32,6 +32,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "mirror",
         what: "the data of mirrors, cut off at every moment, and without a leg",
         run: mirror::run,
+    },
+    Subject {
+        name: "move",
+        what: "a volume whose extents are moved, cut off at every moment, and without a target",
+        run: moves::run,
     },
     Subject {
         name: "snapshot",
