@@ -208,7 +208,7 @@ impl Case {
         cases
     }
 
-    /// Where a physical volume becomes as short as it can be.
+    /// Where a physical volume becomes as short as it can be, or begins to.
     fn minimised(areas: AreaCount, pvs: &[Command]) -> Vec<Self> {
         let disks = pvs.len();
         let vg = C::VgCreate("vg0", FIRST[disks]);
@@ -216,7 +216,12 @@ impl Case {
         let case = |setup: &[C], command| Self::new(disks, setup, command);
         // The second volume moves to where the first one was.
         let mut cases = vec![case(&[pvs, &[vg, a, b, gone]].concat(), C::PvPack(0))];
+        cases.push(case(
+            &[pvs, &[vg, a, b, gone]].concat(),
+            C::Defrag("vg0", 1),
+        ));
         if areas == AreaCount::One {
+            cases.push(case(&[pvs, &[vg, a, b, gone]].concat(), C::PvRoom(0, 5)));
             cases.push(case(&[pvs, &[vg, a, b]].concat(), C::PvShorten(0)));
         }
         if disks > 1 {

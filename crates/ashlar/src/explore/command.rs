@@ -84,6 +84,10 @@ pub(super) enum Command {
     /// The next piece is moved; nobody copied it, so of this volume nothing is known.
     PieceMoved(Name, Name),
     PvMoveAbort(Name),
+    /// The first pass, in pieces of so many extents.
+    Defrag(Name, u64),
+    /// What lies on a disk behind so many extents moves in front of them, or away.
+    PvRoom(usize, u64),
 }
 
 /// What a new volume is made of.
@@ -244,9 +248,11 @@ impl Command {
         match self {
             Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) | Self::Revive(_) => None,
             // The disks of these are in this group in all cases.
-            Self::PvResize(..) | Self::PvChange(..) | Self::PvPack(_) | Self::PvShorten(_) => {
-                Some("vg0")
-            }
+            Self::PvResize(..)
+            | Self::PvChange(..)
+            | Self::PvPack(_)
+            | Self::PvShorten(_)
+            | Self::PvRoom(..) => Some("vg0"),
             Self::VgExtend(name, _)
             | Self::VgExtendMissing(name, _)
             | Self::VgReduce(name, _)
@@ -280,6 +286,7 @@ impl Command {
             | Self::PvMove(name, ..)
             | Self::PieceMoved(name, _)
             | Self::PvMoveAbort(name)
+            | Self::Defrag(name, _)
             | Self::LvConvert(name, ..) => Some(name),
         }
     }
@@ -344,6 +351,8 @@ impl Command {
             Self::PvMove(..) => "pvmove",
             Self::PieceMoved(..) => "a piece of a move",
             Self::PvMoveAbort(..) => "pvmove --abort",
+            Self::Defrag(..) => "defrag",
+            Self::PvRoom(..) => "pvresize --move",
         }
     }
 }

@@ -20,8 +20,8 @@ use lvm2::plan::logical::{
     split_snapshot, start_merge,
 };
 use lvm2::plan::physical::{
-    MoveMode, MoveRequest, PvSize, abort_move, begin_move, change_pv, moves, pack_pv, piece_moved,
-    resize_pv, shorten_pv,
+    DefragScope, MoveMode, MoveRequest, PvSize, abort_move, begin_move, begin_relocation,
+    begin_room, change_pv, moves, pack_pv, piece_moved, plan_defrag, resize_pv, shorten_pv,
 };
 use lvm2::plan::places::Places;
 use lvm2::plan::size::{ResizeTo, SizeArgument};
@@ -120,6 +120,7 @@ impl Command {
                 };
                 resize_pv(vg, id, &found.header, size, author)
             }
+            Self::PvRoom(disk, extents) => make_room(scan, vg, pv(disk)?, Extents(extents), author),
             Self::PvPack(disk) => pack(vg, pv(disk)?, author),
             Self::PvShorten(disk) => shorten(scan, vg, pv(disk)?, author),
             Self::PvChange(disk, what) => change_pv(vg, pv(disk)?.0, &[what], &areas, author),
@@ -269,6 +270,12 @@ impl Command {
                 piece_moved(vg, &one.uuid, piece.start, author)
             }
             Self::PvMoveAbort(_) => abort_move(vg, &under_way().uuid, author),
+            Self::Defrag(_, piece) => {
+                let plan = plan_defrag(vg, DefragScope::GroupToStart).expect("it is planned");
+                let pass = plan.passes.first().expect("there is something to do");
+                let begun = begin_relocation(vg, pass, Extents(piece), author);
+                begun.map(|(change, _)| change)
+            }
             _ => return None,
         })
     }
@@ -292,6 +299,23 @@ fn begin(
         region_size: Some(REGION),
     };
     begin_move(vg, &request, author).map(|(change, _)| change)
+}
+
+/// Begins to free what lies behind so many extents.
+fn make_room(
+    scan: &Scan,
+    vg: &VolumeGroup,
+    (id, found): (PvId, &FoundPv),
+    extents: Extents,
+    author: &mut Author<'_>,
+) -> lvm2::Result<Change> {
+    let size = PvSize {
+        device: scan.device(found.device).size.whole_sectors(),
+        asked: vg.pv(id).extent_start(extents, vg.extent_size),
+        least: SIZE_MIN,
+    };
+    let begun = begin_room(vg, id, (&found.header, size), Extents(1), author);
+    begun.map(|(change, _)| change)
 }
 
 fn pack(vg: &VolumeGroup, pv: (PvId, &FoundPv), author: &mut Author<'_>) -> lvm2::Result<Change> {

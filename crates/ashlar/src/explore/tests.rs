@@ -130,7 +130,7 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm2/src/plan/physical/mod.rs"),
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
-    const PARTS: [&str; 11] = [
+    const PARTS: [&str; 12] = [
         "balance",
         "unused",
         "pieces",
@@ -141,6 +141,7 @@ fn every_plan_is_explored() {
         "still_partial",
         "is_of_that_size",
         "movable_volumes",
+        "room_needed",
         "require_chunk_size",
     ];
     let plans = include_str!("plans.rs");

@@ -91,6 +91,23 @@ pub(super) fn merge(segments: &mut Vec<Segment>) {
 }
 
 fn goes_on(one: &Segment, next: &Segment) -> bool {
+    if !are_alike(one, next) {
+        return false;
+    }
+    let Some(length) = one.area_length() else {
+        return one.areas().is_empty();
+    };
+    let follows = |(a, b): (&Area, &Area)| match (a, b) {
+        (Area::Pv { start, .. }, Area::Pv { start: at, .. })
+        | (Area::Lv { start, .. }, Area::Lv { start: at, .. }) => *start + length == *at,
+        _ => false,
+    };
+    one.areas().iter().zip(next.areas()).all(follows)
+}
+
+/// Whether `next` is behind `one` and would become one segment with it if its extents were in the
+/// right places, on what they are on.
+pub(super) fn are_alike(one: &Segment, next: &Segment) -> bool {
     let is_plain = |segment: &Segment| {
         segment.reshape == Extents::ZERO
             && segment.type_flags.is_empty()
@@ -102,21 +119,14 @@ fn goes_on(one: &Segment, next: &Segment) -> bool {
     match (&one.kind, &next.kind) {
         (SegmentType::Zero, SegmentType::Zero) | (SegmentType::Error, SegmentType::Error) => true,
         (SegmentType::Striped(a), SegmentType::Striped(b)) => {
-            let Some(length) = one.area_length() else {
-                return false;
-            };
-            let follows = |(a, b): (&Area, &Area)| match (a, b) {
-                (Area::Pv { pv, start }, Area::Pv { pv: on, start: at }) => {
-                    pv == on && *start + length == *at
-                }
-                (Area::Lv { lv, start }, Area::Lv { lv: on, start: at }) => {
-                    lv == on && *start + length == *at
-                }
+            let is_below = |(a, b): (&Area, &Area)| match (a, b) {
+                (Area::Pv { pv, .. }, Area::Pv { pv: on, .. }) => pv == on,
+                (Area::Lv { lv, .. }, Area::Lv { lv: on, .. }) => lv == on,
                 _ => false,
             };
             a.areas.len() == b.areas.len()
                 && (a.areas.len() == 1 || a.stripe_size == b.stripe_size)
-                && a.areas.iter().zip(&b.areas).all(follows)
+                && a.areas.iter().zip(&b.areas).all(is_below)
         }
         _ => false,
     }

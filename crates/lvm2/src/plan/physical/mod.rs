@@ -1,6 +1,7 @@
 //! Commands on physical volumes; `initialise` has `pvcreate`.
 
 mod change;
+mod defrag;
 mod pack;
 mod pvmove;
 mod remove;
@@ -8,9 +9,11 @@ mod resize;
 mod shorten;
 
 pub use change::{Allocatable, PvAttribute, change_pv};
+pub use defrag::{Defrag, DefragScope, begin_room, plan_defrag, room_needed};
 pub use pack::{movable_volumes, pack_pv};
 pub use pvmove::{
-    Move, MoveMode, MovePiece, MoveRequest, abort_move, begin_move, moves, piece_moved,
+    Move, MoveMode, MovePiece, MoveRequest, Relocation, abort_move, begin_move, begin_relocation,
+    moves, piece_moved,
 };
 pub use remove::{Force, erase_label};
 pub use resize::{PvSize, resize_pv};

@@ -66,20 +66,7 @@ pub fn resize_pv(
             new.0, size.device.0
         ));
     }
-    let start = vg.pv(pv).pe_start;
-    size.require_start(start, &name)?;
-    if new - start < vg.extent_size {
-        return Err(refused(format!(
-            "Size must leave space for at least one physical extent of {} sectors on PV {name}.",
-            vg.extent_size.0
-        )));
-    }
-    let mut by_text = header.clone();
-    if let (Some(data), Some(offset)) = (by_text.data_areas.first_mut(), start.to_bytes()) {
-        data.offset = offset;
-    }
-    require_areas_fit(header, new, &name)?;
-    let count = extent_count(&by_text, new, vg.extent_size)?;
+    let count = new_count(vg, pv, header, size)?;
     let used = used_end(vg, pv);
     if count < used {
         let allocated = AllocationMap::of(vg).used_count(pv);
@@ -108,6 +95,31 @@ pub fn resize_pv(
     });
     draft.note(format!("Physical volume \"{name}\" changed"));
     draft.finish(author)
+}
+
+/// How many extents a physical volume has when it has another size.
+pub(super) fn new_count(
+    vg: &VolumeGroup,
+    pv: PvId,
+    header: &PvHeader,
+    size: PvSize,
+) -> Result<Extents> {
+    let name = pv_name(vg, pv);
+    let new = size.asked.unwrap_or(size.device);
+    let start = vg.pv(pv).pe_start;
+    size.require_start(start, &name)?;
+    if new - start < vg.extent_size {
+        return Err(refused(format!(
+            "Size must leave space for at least one physical extent of {} sectors on PV {name}.",
+            vg.extent_size.0
+        )));
+    }
+    let mut by_text = header.clone();
+    if let (Some(data), Some(offset)) = (by_text.data_areas.first_mut(), start.to_bytes()) {
+        data.offset = offset;
+    }
+    require_areas_fit(header, new, &name)?;
+    extent_count(&by_text, new, vg.extent_size)
 }
 
 /// A second metadata area stays where it is; it must be on what is left.

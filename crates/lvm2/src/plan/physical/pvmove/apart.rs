@@ -18,17 +18,17 @@ use crate::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGrou
 
 /// Where a target must not be, and where it should not be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Apart {
-    pub(super) must: BTreeSet<PvId>,
-    pub(super) should: BTreeSet<PvId>,
+pub(in crate::plan::physical) struct Apart {
+    pub(in crate::plan::physical) must: BTreeSet<PvId>,
+    pub(in crate::plan::physical) should: BTreeSet<PvId>,
 }
 
 /// An area of a segment: the volume, and the indices of both.
-pub(super) type AreaKey = (LvId, usize, usize);
+pub(in crate::plan::physical) type AreaKey = (LvId, usize, usize);
 
 /// A group whose extents are being given targets.
 #[derive(Debug)]
-pub(super) struct Siblings<'a> {
+pub(in crate::plan::physical) struct Siblings<'a> {
     vg: &'a VolumeGroup,
     relations: &'a Relations,
     source: PvId,
@@ -44,7 +44,11 @@ enum Distance {
 }
 
 impl<'a> Siblings<'a> {
-    pub(super) fn new(vg: &'a VolumeGroup, relations: &'a Relations, source: PvId) -> Self {
+    pub(in crate::plan::physical) fn new(
+        vg: &'a VolumeGroup,
+        relations: &'a Relations,
+        source: PvId,
+    ) -> Self {
         Self {
             vg,
             relations,
@@ -59,7 +63,7 @@ impl<'a> Siblings<'a> {
     }
 
     /// What all extents of a volume must keep away from, as long as others get no targets.
-    pub(super) fn of_volume(&self, lv: LvId) -> Apart {
+    pub(in crate::plan::physical) fn of_volume(&self, lv: LvId) -> Apart {
         let mut apart = Apart::default();
         let mut seen = BTreeSet::from([lv]);
         let mut below = lv;
@@ -75,7 +79,11 @@ impl<'a> Siblings<'a> {
     }
 
     /// What those of an area must keep away from: `volume`, and its segment's other stripes.
-    pub(super) fn of_area(&self, (lv, segment, area): AreaKey, volume: &Apart) -> Apart {
+    pub(in crate::plan::physical) fn of_area(
+        &self,
+        (lv, segment, area): AreaKey,
+        volume: &Apart,
+    ) -> Apart {
         let mut apart = volume.clone();
         let stripes = self.vg.lv(lv).segments[segment].areas().len();
         for other in (0..stripes).filter(|other| *other != area) {
@@ -194,7 +202,7 @@ impl Apart {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> BTreeSet<PvId> {
+    pub(in crate::plan::physical) fn all(&self) -> BTreeSet<PvId> {
         self.must.union(&self.should).copied().collect()
     }
 }

@@ -23,7 +23,7 @@ use crate::{Error, Extents, Kind, Result, Sectors, Uuid};
 /// What the name of a move's volume begins with; a number follows.
 const NAME: &str = "pvmove";
 /// What a note covers where nothing was said.
-const REGION_SIZE_DEFAULT: Sectors = Sectors(4096);
+pub(super) const REGION_SIZE_DEFAULT: Sectors = Sectors(4096);
 /// No kernel takes regions that are smaller than a page.
 const REGION_SIZE_MIN: Sectors = Sectors(8);
 
@@ -65,8 +65,8 @@ pub fn begin_move(
     let space = space(&mut draft, request, source.pv, policy)?;
     let relations = Relations::of(vg);
     let chosen = choose::volumes(&mut draft, &relations, source, only)?;
+    let mover = add_mover(&mut draft, author)?;
     let name = free_name(vg);
-    let mover = draft.vg.add_lv(hidden(&name, author))?;
     let mut pieces = Pieces::new(vg, &relations, source, space, policy, mover);
     pieces.require_space(&chosen, &name)?;
     for lv in chosen {
@@ -75,30 +75,50 @@ pub fn begin_move(
         volume.flags.insert(LvFlag::Locked);
     }
     let pieces = pieces.finish();
+    let region_size = request.region_size.unwrap_or(REGION_SIZE_DEFAULT);
+    let uuid = fill(
+        &mut draft,
+        mover,
+        &pieces,
+        request.mode,
+        region_size,
+        author,
+    )?;
+    Ok((draft.finish(author)?, uuid))
+}
+
+/// Adds the volume of a move, which has nothing yet.
+pub(super) fn add_mover(draft: &mut Draft, author: &mut Author<'_>) -> Result<LvId> {
+    let name = free_name(&draft.old);
+    draft.vg.add_lv(hidden(&name, author))
+}
+
+/// Gives the volume of a move its pieces; its identity.
+pub(super) fn fill(
+    draft: &mut Draft,
+    mover: LvId,
+    pieces: &[Piece],
+    mode: MoveMode,
+    region_size_max: Sectors,
+    author: &mut Author<'_>,
+) -> Result<Uuid> {
+    let name = String::from(draft.vg.lv(mover).name());
+    let extent_size = draft.vg.extent_size;
     let whole: Extents = pieces.iter().map(|piece| piece.length).sum();
-    let uuid = draft.vg.lv(mover).uuid;
-    let made = match request.mode {
+    let made = match mode {
         MoveMode::Pieces => {
-            let region = region_size(vg, request, pieces.iter().map(|piece| piece.length))?;
-            mirrors(&pieces, region)
+            let lengths = pieces.iter().map(|piece| piece.length);
+            let region = region_size(extent_size, region_size_max, lengths)?;
+            mirrors(pieces, region)
         }
         MoveMode::Atomic => {
-            let region = region_size(vg, request, core::iter::once(whole))?;
+            let region = region_size(extent_size, region_size_max, core::iter::once(whole))?;
+            let vg = &mut draft.vg;
+            let from = linear(pieces, |piece| piece.from);
+            let to = linear(pieces, |piece| piece.to);
             let images = [
-                image(
-                    &mut draft.vg,
-                    &name,
-                    0,
-                    linear(&pieces, |piece| piece.from),
-                    author,
-                )?,
-                image(
-                    &mut draft.vg,
-                    &name,
-                    1,
-                    linear(&pieces, |piece| piece.to),
-                    author,
-                )?,
+                image(vg, &name, 0, from, author)?,
+                image(vg, &name, 1, to, author)?,
             ];
             let kind = mirror(
                 images.map(|lv| Area::Lv {
@@ -115,7 +135,7 @@ pub fn begin_move(
     volume.allocation = Some(AllocationPolicy::Contiguous);
     volume.flags.insert(LvFlag::Pvmove);
     volume.flags.insert(LvFlag::Locked);
-    Ok((draft.finish(author)?, uuid))
+    Ok(volume.uuid)
 }
 
 /// The one place from which extents are moved.
@@ -133,7 +153,7 @@ fn source<'a>(vg: &VolumeGroup, places: &'a Places) -> Result<&'a Place> {
              that stand on it, or run vgreduce --removemissing"
         )));
     }
-    choose::require_no_move(vg, source, &name)?;
+    choose::require_no_move(vg, source.pv, &name)?;
     Ok(source)
 }
 
@@ -225,11 +245,10 @@ fn mirror(copies: [Area; 2], region_size: Sectors) -> SegmentType {
 
 /// The largest power of two up to what was asked for that divides pieces of these lengths.
 fn region_size(
-    vg: &VolumeGroup,
-    request: &MoveRequest<'_>,
+    extent_size: Sectors,
+    mut size: Sectors,
     lengths: impl Iterator<Item = Extents>,
 ) -> Result<Sectors> {
-    let mut size = request.region_size.unwrap_or(REGION_SIZE_DEFAULT);
     if !size.0.is_power_of_two() {
         return Err(wrong(format!(
             "Region size {} is not a power of 2",
@@ -238,7 +257,7 @@ fn region_size(
     }
     for length in lengths {
         let sectors = length
-            .to_sectors(vg.extent_size)
+            .to_sectors(extent_size)
             .ok_or_else(|| Error::new(Kind::Limit, "The move is too large"))?;
         size = size.min(Sectors(1 << sectors.0.trailing_zeros()));
     }

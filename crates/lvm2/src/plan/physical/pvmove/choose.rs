@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::list::moves;
 use crate::model::{
-    Area, ExtentRange, LvFlag, LvId, Part, Relations, Segment, SegmentType, SnapshotState,
+    Area, ExtentRange, LvFlag, LvId, Part, PvId, Relations, Segment, SegmentType, SnapshotState,
     VolumeGroup,
 };
 use crate::plan::draft::{Draft, refused};
@@ -101,7 +101,7 @@ fn has_extents(segment: &Segment, source: &Place) -> bool {
 }
 
 /// Whether a volume is `whole` or a part of it, at any depth.
-fn is_part_of(relations: &Relations, lv: LvId, whole: LvId) -> bool {
+pub(in crate::plan::physical) fn is_part_of(relations: &Relations, lv: LvId, whole: LvId) -> bool {
     above(relations, lv).any(|(volume, _)| volume == whole)
 }
 
@@ -117,7 +117,11 @@ fn above(relations: &Relations, lv: LvId) -> impl Iterator<Item = (LvId, Option<
 }
 
 /// Why a volume's extents must stay where they are.
-fn obstacle(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Option<String> {
+pub(in crate::plan::physical) fn obstacle(
+    vg: &VolumeGroup,
+    relations: &Relations,
+    lv: LvId,
+) -> Option<String> {
     let name = |lv: LvId| format!("{}/{}", vg.name, vg.lv(lv).name());
     if vg.lv(lv).flags.has(LvFlag::Locked) {
         return Some(format!(
@@ -157,11 +161,8 @@ fn obstacle(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Option<String>
 }
 
 /// Refuses a second move from the same physical volume, as stock cannot tell them apart.
-pub(super) fn require_no_move(vg: &VolumeGroup, source: &Place, name: &str) -> Result<()> {
-    match moves(vg)
-        .iter()
-        .find(|one| one.sources.contains(&source.pv))
-    {
+pub(super) fn require_no_move(vg: &VolumeGroup, source: PvId, name: &str) -> Result<()> {
+    match moves(vg).iter().find(|one| one.sources.contains(&source)) {
         None => Ok(()),
         Some(one) => Err(refused(format!(
             "Detected pvmove in progress for {name}: {}/{} must be ended or aborted first",

@@ -16,9 +16,9 @@
 //! extents moved the target is. So a piece that is cut off begins again, and what was noted stays.
 //!
 //! `begin` makes that shape: `choose` says which extents go, `apart` where they must not, `pieces`
-//! cuts and places them, `layer` cuts what stands on them and takes the layer away again. `advance`
-//! notes that pieces have arrived, and ends or aborts. `list` reads what is under way, whoever
-//! began it.
+//! cuts and places them, `layer` cuts what stands on them and takes the layer away again. `given`
+//! makes it of places that somebody else chose. `advance` notes that pieces have arrived, and ends
+//! or aborts. `list` reads what is under way, whoever began it.
 //!
 //! Promises: stock goes on with a move of ours, and we with one of its. Copies of the same data,
 //! and stripes, never meet on one physical volume that they did not share before, unless the policy
@@ -33,13 +33,20 @@ mod advance;
 mod apart;
 mod begin;
 mod choose;
+mod given;
 mod layer;
 mod list;
 mod pieces;
 
 pub use advance::{abort_move, piece_moved};
 pub use begin::{MoveRequest, begin_move};
+pub use given::{Relocation, begin_relocation};
 pub use list::{Move, MoveMode, MovePiece, moves};
+
+pub(super) use apart::Siblings;
+pub(super) use choose::{is_part_of, obstacle};
+pub(super) use given::relocated;
+pub(super) use pieces::stripe_unit;
 
 #[cfg(test)]
 mod tests;

@@ -285,17 +285,22 @@ struct Run {
     start: Extents,
 }
 
-fn is_plain(segment: &Segment) -> bool {
+pub(super) fn is_plain(segment: &Segment) -> bool {
     matches!(segment.kind, SegmentType::Striped(_))
 }
 
 /// The longest piece of at most `longest` extents that whole stripes divide into.
-fn steps(vg: &VolumeGroup, segment: &Segment, longest: Extents) -> Extents {
-    let unit = match &segment.kind {
-        SegmentType::Striped(striped) if striped.areas.len() > 1 => {
-            striped.stripe_size.0.div_ceil(vg.extent_size.0).max(1)
-        }
-        _ => 1,
-    };
+pub(super) fn steps(vg: &VolumeGroup, segment: &Segment, longest: Extents) -> Extents {
+    let unit = stripe_unit(vg, segment).0;
     Extents((longest.0 / unit).max(1).saturating_mul(unit))
+}
+
+/// An area can be cut only at multiples of this.
+pub(in crate::plan::physical) fn stripe_unit(vg: &VolumeGroup, segment: &Segment) -> Extents {
+    match &segment.kind {
+        SegmentType::Striped(striped) if striped.areas.len() > 1 => {
+            Extents(striped.stripe_size.0.div_ceil(vg.extent_size.0).max(1))
+        }
+        _ => Extents(1),
+    }
 }
