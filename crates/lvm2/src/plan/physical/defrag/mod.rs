@@ -34,3 +34,6 @@ mod space;
 
 pub use plan::{Defrag, DefragScope, plan_defrag};
 pub use room::{begin_room, room_needed};
+
+#[cfg(test)]
+mod tests;
