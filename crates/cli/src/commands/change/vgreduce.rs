@@ -39,9 +39,9 @@ pub(super) const COMMAND: Command = Command {
     name: "vgreduce",
     summary: "Remove physical volumes from a volume group",
     operands: "VG [PV ...]",
-    description: "Takes physical volumes out of a group on which nothing stands. A volume \
-        leaves a disk through a copy: lvconvert --type mirror -m1 VG/LV NEW-PV, and when it is in \
-        sync, lvconvert -m0 VG/LV OLD-PV. Each is removed with a commit of its own.",
+    description: "Takes physical volumes out of a group on which nothing stands. What \
+        lies on a disk leaves it with pvmove PV, while it is used. Each is removed with a commit \
+        of its own.",
     flags: &[
         &[ALL, REMOVE_MISSING, MIRRORS_ONLY, FORCE, USE_OUTDATED],
         CHANGE,

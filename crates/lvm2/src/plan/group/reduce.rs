@@ -26,7 +26,10 @@ pub fn reduce_group(
     for pv in pvs {
         let name = pv_name(vg, *pv);
         if !map.allocations(*pv).is_empty() {
-            return Err(refused(format!("Physical volume \"{name}\" still in use")));
+            return Err(refused(format!(
+                "Physical volume \"{name}\" still in use: move what lies on it to other physical \
+                 volumes of the group first (ashlar pvmove {name})"
+            )));
         }
         if draft.vg.pv_count() == 1 {
             return Err(refused(format!(

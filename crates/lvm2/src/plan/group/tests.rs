@@ -98,7 +98,9 @@ fn a_group_shrinks_to_what_is_in_use() {
     let reduce =
         |which: &[PvId]| by_author(|author| reduce_group(&vg, which, &areas_of(&vg), author));
     let error = reduce(&ids[1..2]).expect_err("it is in use");
-    assert_eq!(error.context, "Physical volume \"/dev/sd1\" still in use");
+    let expected = "Physical volume \"/dev/sd1\" still in use: move what lies on it to other \
+                    physical volumes of the group first (ashlar pvmove /dev/sd1)";
+    assert_eq!(error.context, expected);
     assert_eq!(unused(&vg), [ids[0], ids[2]]);
     let change = reduce(&unused(&vg)).expect("nothing stands there");
     assert_eq!(change.released.len(), 2);
