@@ -102,6 +102,7 @@ const TASKS: &[(&str, &[&str])] = &[
             "lvrename",
             "lvchange",
             "lvconvert",
+            "defrag",
             "lvremove",
         ],
     ),
@@ -109,8 +110,8 @@ const TASKS: &[(&str, &[&str])] = &[
         "Make and change groups, and the disks in them",
         &[
             "vgcreate", "vgextend", "vgreduce", "vgrename", "vgchange", "vgsplit", "vgmerge",
-            "vgexport", "vgimport", "vgremove", "pvcreate", "pvresize", "pvchange", "pvremove",
-            "image",
+            "vgexport", "vgimport", "vgremove", "pvcreate", "pvresize", "pvchange", "pvmove",
+            "pvremove", "image",
         ],
     ),
     ("Look ahead and go back", &["plan", "history", "undo"]),

@@ -21,6 +21,7 @@ mod arguments;
 mod backup_file;
 mod convert_snapshot;
 mod copies;
+mod defrag;
 mod file_system;
 mod groups;
 mod image;

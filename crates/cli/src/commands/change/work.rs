@@ -362,6 +362,10 @@ impl<'a> Work<'a> {
 
     /// Tells a result.
     pub(super) fn note(&mut self, text: &str) {
+        // What is said there counts.
+        if self.delegated.is_some() {
+            return;
+        }
         self.prompt().tell(&Message::note(text));
     }
 

@@ -81,7 +81,7 @@ fn of_group<'a>(name: &'a str, group: &str) -> &'a str {
 }
 
 /// The longest piece: so much is copied again after a crash, and two commits are as far apart.
-fn piece_max(piece: u64, extent_size: Sectors) -> Extents {
+pub(in crate::commands::change) fn piece_max(piece: u64, extent_size: Sectors) -> Extents {
     let extent = extent_size.to_bytes().map_or(u64::MAX, |bytes| bytes.0);
     Extents((piece / extent.max(1)).max(1))
 }

@@ -36,7 +36,7 @@ pub(super) const INTERVAL: Flag = Flag::value(
 .short('i');
 
 /// Seconds between two lines where nothing else was said, as stock's.
-const INTERVAL_DEFAULT: u64 = 15;
+pub(super) const INTERVAL_DEFAULT: u64 = 15;
 
 /// `pvmove`
 pub(in crate::commands::change) const COMMAND: Command = Command {

@@ -13,7 +13,7 @@ use lvm2::plan::physical::{Move, moves};
 use lvm2::{Extents, Uuid};
 
 use super::begin::plain;
-use super::command::BACKGROUND;
+use super::command::{BACKGROUND, INTERVAL_DEFAULT};
 use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
 use crate::commands::change::active::require_usable;
@@ -66,9 +66,38 @@ pub(super) fn follow(
             continue;
         }
         let mut following = Following::new(group, all, interval, arguments.has(&flags::QUIET));
-        following.run(&disks, group, session)?;
+        following.run(&disks, group, session, None)?;
     }
     Ok(())
+}
+
+/// What comes when nothing is left of the moves that were waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands::change) enum Next {
+    /// More moves, which have begun.
+    Begun,
+    /// Nothing more.
+    End,
+}
+
+/// Begins what comes next.
+type Begin<'b> = dyn FnMut(&mut Session) -> Result<Next, Error> + 'b;
+
+/// Waits for all moves in a group, and for those that `next` begins when these have ended, until it
+/// says that there are no more.
+pub(in crate::commands::change) fn follow_group(
+    arguments: &Arguments,
+    disks: &Disks,
+    group: &FoundVg,
+    session: &mut Session,
+    next: &mut Begin<'_>,
+) -> Result<(), Error> {
+    let interval = Duration::from_secs(INTERVAL_DEFAULT);
+    let all = moves(&group.model);
+    let mut following = Following::new(group, all, interval, arguments.has(&flags::QUIET));
+    // It was looked at before the first of them began.
+    following.take_all(disks)?;
+    following.run(disks, group, session, Some(next))
 }
 
 /// Runs this command line again in the background, unless somebody owns the group.
@@ -153,22 +182,38 @@ impl Following {
     fn new(group: &FoundVg, all: Vec<Move>, interval: Duration, is_quiet: bool) -> Self {
         let vg = &group.model;
         let extent = vg.extent_size.to_bytes().map_or(0, |bytes| bytes.0);
-        let total: u64 = all.iter().map(|one| one.extents.0).sum();
-        let is_shown = std::io::stderr().is_terminal() && !is_quiet && !is_follower();
-        Self {
+        let mut following = Self {
             group: group.uuid,
-            sources: all.iter().flat_map(|one| sources(vg, one)).collect(),
-            all,
+            sources: Vec::new(),
+            all: Vec::new(),
             extent,
-            bar: is_shown.then(|| Bar::new(total * extent)),
+            bar: None,
             interval,
             said: None,
             copied: Instant::now(),
             is_quiet: is_quiet || is_follower(),
-        }
+        };
+        following.take(vg, all);
+        following
     }
 
-    fn run(&mut self, disks: &Disks, group: &FoundVg, session: &mut Session) -> Result<(), Error> {
+    /// Waits for these from now on.
+    fn take(&mut self, vg: &VolumeGroup, all: Vec<Move>) {
+        let total: u64 = all.iter().map(|one| one.extents.0).sum();
+        let is_shown = std::io::stderr().is_terminal() && !self.is_quiet;
+        self.sources = all.iter().flat_map(|one| sources(vg, one)).collect();
+        self.bar = is_shown.then(|| Bar::new(total * self.extent));
+        self.all = all;
+        self.copied = Instant::now();
+    }
+
+    fn run(
+        &mut self,
+        disks: &Disks,
+        group: &FoundVg,
+        session: &mut Session,
+        mut next: Option<&mut Begin<'_>>,
+    ) -> Result<(), Error> {
         let signals = Signals::watch()?;
         let source = HostDisks {
             source: disks.source.clone(),
@@ -188,7 +233,18 @@ impl Following {
                     holder = Self::holder(disks, &source, group)?;
                     continue;
                 }
-                Ok(Looked::Over) => break Ok(()),
+                Ok(Looked::Over) => {
+                    let Some(next) = &mut next else { break Ok(()) };
+                    signals.check()?;
+                    match next(session) {
+                        Ok(Next::Begun) => {
+                            self.take_all(disks)?;
+                            continue;
+                        }
+                        Ok(Next::End) => break Ok(()),
+                        Err(error) => break Err(error),
+                    }
+                }
                 Err(error) => break Err(error),
             }
             let is_stopped = matches!(&holder, Holder::Here(local) if local.is_stopped());
@@ -269,6 +325,17 @@ impl Following {
             Ok(Owned::Remote(client)) => Ok(Holder::Elsewhere(client)),
             Err(error) => Err(Error::failed(error.to_string())),
         }
+    }
+
+    /// Waits for all moves that there are in the group now; those that have ended meanwhile are not
+    /// there any more.
+    fn take_all(&mut self, disks: &Disks) -> Result<(), Error> {
+        let failed = |error: ashlar::Error| Error::failed(error.to_string());
+        let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
+        if let Some(found) = scan.group(self.group) {
+            self.take(&found.model, moves(&found.model));
+        }
+        Ok(())
     }
 
     /// Stays for those who came to use volumes here meanwhile.

@@ -13,5 +13,6 @@ mod command;
 mod follow;
 mod progress;
 
-pub(super) use begin::handler;
+pub(super) use begin::{handler, piece_max};
 pub(super) use command::COMMAND;
+pub(super) use follow::{Next, follow_group};
