@@ -1,22 +1,30 @@
 //! `pvresize`: physical volumes follow their devices.
 
 use ashlar::apply::{Planned, Question, Request};
-use ashlar::scan::{FoundPv, Scan};
+use ashlar::scan::{FoundPv, FoundVg, Scan};
 use ashlar::{Error as Failure, Kind};
-use lvm2::plan::physical::{PvSize, resize_pv};
-use lvm2::plan::{Change, HeaderChange, HeaderEdit, Message, When, display_size};
-use lvm2::{Sectors, Uuid};
+use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
+use lvm2::plan::{Author, Change, HeaderChange, HeaderEdit, Message, When, display_size};
+use lvm2::{Extents, Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
 use super::pvcreate::require_allowed;
+use super::pvmove::{Next, follow_group, piece_max};
 use super::run::run;
-use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use super::work::{Work, failed, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags, parse};
+use crate::commands::Session;
 
 const SIZE: Flag = Flag::value(
     "setphysicalvolumesize",
     "Size",
     "The size to use, smaller than the device's; MiB where there is no unit.",
+);
+
+const MOVE: Flag = Flag::switch(
+    "move",
+    "Before a physical volume becomes smaller, move what lies behind its new end: to free extents \
+     in front of it, and what finds no place there to other physical volumes of the group.",
 );
 
 /// `pvresize`
@@ -25,13 +33,21 @@ pub(super) const COMMAND: Command = Command {
     summary: "Resize physical volumes",
     operands: "PV ...",
     description: "Gives physical volumes the sizes of their devices, after those have grown or \
-        before they shrink. Extents in use are never cut off.",
-    flags: &[&[SIZE], CHANGE, flags::COMMON],
-    examples: &[Example {
-        line: "pvresize /dev/sdd",
-        does: "uses the space that a disk has gained",
-    }],
-    run,
+        before they shrink. Extents in use are never cut off: --move moves them first, as pvmove \
+        does, while volumes may be used. Interrupted, what is moved stays, and the same command \
+        goes on.",
+    flags: &[&[SIZE, MOVE], CHANGE, flags::COMMON],
+    examples: &[
+        Example {
+            line: "pvresize /dev/sdd",
+            does: "uses the space that a disk has gained",
+        },
+        Example {
+            line: "pvresize --setphysicalvolumesize 100g --move /dev/sdd",
+            does: "frees all but 100 GiB of a disk, whatever lies there",
+        },
+    ],
+    run: move_and_resize,
 };
 
 /// Resizes each, and says how many.
@@ -41,8 +57,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let asked = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let least = pv_min_size(work);
+    let piece = work.host().config.move_piece();
     let finder = work.finder();
-    let (mut done, mut left) = (0, 0);
+    let (mut done, mut left, mut begun) = (0, 0, 0);
     for name in &finder.distinct(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
@@ -57,6 +74,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             continue;
         };
         let request = request(work, &scan, scan.pv(index));
+        let mut is_moved = false;
         let resized = work.change(&request, |scan, author| {
             let pv = scan.pv(finder.pv(scan, name)?);
             let device = scan.device(pv.device);
@@ -67,8 +85,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             };
             let change = match scan.group_of(pv) {
                 Some(group) => {
-                    let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
-                    planned(resize_pv(&group.model, id, &pv.header, size, author))?
+                    let way = (arguments, piece);
+                    let (change, moves) = of_member(group, pv, (name, size), way, author)?;
+                    is_moved = moves;
+                    change
                 }
                 None => orphan(pv, &device.name, size)?,
             };
@@ -78,6 +98,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             })
         });
         match resized {
+            Ok(_) if is_moved => begun += 1,
             Ok(_) => done += 1,
             Err(error) => {
                 left += 1;
@@ -85,10 +106,133 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             }
         }
     }
+    if begun > 0 && !work.is_shown() && !work.is_test() {
+        return Ok(());
+    }
     work.note(&format!(
         "{done} physical volume(s) resized or updated / {left} physical volume(s) not resized"
     ));
     Ok(())
+}
+
+/// The change of a physical volume in a group, and whether it only begins to move what is in the
+/// way, in pieces of so many bytes.
+fn of_member(
+    group: &FoundVg,
+    pv: &FoundPv,
+    (name, size): (&str, PvSize),
+    (arguments, piece): (&Arguments, u64),
+    author: &mut Author<'_>,
+) -> ashlar::Result<(Planned, bool)> {
+    let vg = &group.model;
+    let id = vg.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
+    let behind = room_needed(vg, id, &pv.header, size)?;
+    if behind == Extents::ZERO || !arguments.has(&MOVE) {
+        let resized = planned(resize_pv(vg, id, &pv.header, size, author));
+        let resized = resized.map_err(|error| with_remedy(error, behind, arguments, name))?;
+        return Ok((resized, false));
+    }
+    let longest = piece_max(piece, vg.extent_size);
+    let begun = begin_room(vg, id, (&pv.header, size), longest, author);
+    let mut change = planned(begun.map(|(change, _)| change))?;
+    change.change.messages.insert(0, first(name, behind));
+    Ok((change, true))
+}
+
+/// What is said before extents are moved.
+fn first(name: &str, behind: Extents) -> Message {
+    Message::note(format!(
+        "{name}: {behind} behind the new end of the physical volume: moved first."
+    ))
+}
+
+/// Says what to do about extents behind the new end.
+fn with_remedy(error: Failure, behind: Extents, arguments: &Arguments, name: &str) -> Failure {
+    let size = arguments.value(&SIZE);
+    let Some(size) = size.filter(|_| behind > Extents::ZERO) else {
+        return error;
+    };
+    let what = format!(
+        "{error} To move them first: ashlar pvresize --{} {size} --{} {name}",
+        SIZE.long, MOVE.long
+    );
+    Failure::new(error.kind(), what)
+}
+
+/// Resizes; with `--move` after what is in the way was moved.
+fn move_and_resize(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let is_only_tried = arguments.has(&flags::TEST) || arguments.has(&flags::HELP);
+    if !arguments.has(&MOVE) || is_only_tried {
+        return run(arguments, session);
+    }
+    let ([name], true) = (arguments.operands(), arguments.has(&SIZE)) else {
+        return Err(Error::usage(format!(
+            "--move needs --{} and one physical volume",
+            SIZE.long
+        )));
+    };
+    let asked = size(arguments, &SIZE, 'm')?;
+    let disks = session.disks(arguments)?;
+    let Some((_, group)) = member(&disks.scan, name) else {
+        return run(arguments, session);
+    };
+    // Whoever agreed to the move is not asked again when it has ended.
+    let words = [vec!["--yes".to_owned()], arguments.words().to_vec()].concat();
+    let agreed = parse(&COMMAND, &words)?;
+    let mut left = None;
+    let mut next = |session: &mut Session| {
+        let now = session.disks(arguments)?;
+        let Some((pv, group)) = member(&now.scan, name) else {
+            return Ok(Next::End);
+        };
+        if !moves(&group.model).is_empty() {
+            return Ok(Next::Begun);
+        }
+        let behind = behind(&now.scan, pv, group, asked).map_err(|error| failed(&error))?;
+        if left.is_some_and(|left| behind >= left) {
+            return Err(Error::failed(format!(
+                "{name} has been changed meanwhile: run pvresize again."
+            )));
+        }
+        let words = if left.is_none() { arguments } else { &agreed };
+        run(words, session)?;
+        left = Some(behind);
+        Ok(if behind == Extents::ZERO {
+            Next::End
+        } else {
+            Next::Begun
+        })
+    };
+    if next(session)? == Next::Begun {
+        follow_group(arguments, &disks, group, session, &mut next)?;
+    }
+    Ok(())
+}
+
+/// A physical volume by its device's name, if it is in a group.
+fn member<'s>(scan: &'s Scan, name: &str) -> Option<(&'s FoundPv, &'s FoundVg)> {
+    let device = scan.find_device(name, None)?;
+    let mut all = scan.physical_volumes.iter();
+    let pv = all.find(|pv| pv.device == device)?;
+    Some((pv, scan.group_of(pv)?))
+}
+
+/// How many extents lie behind the end that is asked for.
+fn behind(
+    scan: &Scan,
+    pv: &FoundPv,
+    group: &FoundVg,
+    asked: Option<Sectors>,
+) -> ashlar::Result<Extents> {
+    let device = scan.device(pv.device);
+    let size = PvSize {
+        device: device.size.whole_sectors(),
+        asked,
+        least: Sectors::ZERO,
+    };
+    let id = group.model.pv_by_uuid(&pv.uuid);
+    let id = id.ok_or_else(|| gone(&device.name))?;
+    Ok(room_needed(&group.model, id, &pv.header, size)?)
 }
 
 /// A request that changes the group of a physical volume, or the volume if it has none.
