@@ -15,6 +15,7 @@ mod commands;
 mod cookbook;
 mod crashes;
 mod decisions;
+mod defrag;
 mod demo;
 mod devices_file;
 mod durability;
