@@ -7,7 +7,6 @@ use tests::{Access, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
 
 /// Every command of LVM2 2.03.16 that Ashlar does not have, as its packages install them.
 const ABSENT: &[&str] = &[
-    "pvmove",
     "vgimportclone",
     "vgimportdevices",
     "lvmdevices",

@@ -86,7 +86,7 @@ impl Bench {
     }
 
     /// Empties a disk, whose server is killed until that is done.
-    fn empty(&mut self, disk: usize, loaded: &str) {
+    fn empty(&mut self, (round, disk): (usize, usize), loaded: &str) {
         let serve = |group: &Group| {
             let socket = group.join("s");
             serve(group, &socket, &[loaded])
@@ -94,7 +94,8 @@ impl Bench {
         let socket = self.group.join("s");
         let mut server = serve(&self.group);
         self.begin(disk);
-        let load: Load = load(&self.group, loaded, self.seed + self.killed);
+        let name = format!("{loaded}{round}");
+        let load: Load = load(&self.group, &name, self.seed + self.killed);
         let progress = [load.progress()];
         let stop = AtomicBool::new(false);
         let report = thread::scope(|scope| {
@@ -160,7 +161,7 @@ fn moves_survive_kills_over_nbd() {
         let disk = (0..DISKS)
             .max_by_key(|disk| bench.used(*disk))
             .expect("four");
-        bench.empty(disk, loaded);
+        bench.empty((round, disk), loaded);
         round += 1;
     }
     let (killed, cut) = (bench.killed, bench.cut);
