@@ -4,10 +4,7 @@
 //! itself, told so by an environment variable, and waits for one line on its standard output: the
 //! place of the volume. The server then lets go of the terminal.
 
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
 
 use std::time::Duration;
@@ -24,6 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::Session;
+use super::background::{leave_terminal, run_again};
 use super::interrupt::Beginning;
 use super::open::{self, Opener, unwritable};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -97,33 +95,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&FOREGROUND) {
         return serve(arguments, name, session, Mode::Foreground);
     }
-    let mut child = start_server()?;
-    let mut place = String::new();
-    if let Some(mut output) = child.stdout.take() {
-        output.read_to_string(&mut place)?;
-    }
-    if place.is_empty() {
-        child.wait()?;
-        // The server has said why.
-        return Err(Error::reported());
-    }
+    let place = run_again(SERVER_VARIABLE, "Cannot start the server")?;
     Ok(session.print(&place)?)
-}
-
-/// Runs this command line again as the server.
-fn start_server() -> Result<Child, Error> {
-    let mut words = std::env::args_os();
-    let mut process = Process::new("/proc/self/exe");
-    process
-        .arg0(words.next().unwrap_or_default())
-        .args(words)
-        .env(SERVER_VARIABLE, "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .process_group(0);
-    process
-        .spawn()
-        .map_err(|error| Error::failed("Cannot start the server").because(error))
 }
 
 /// Who waits for the server.
@@ -203,23 +176,6 @@ fn serve(
     }
     drop(record);
     outcome.map_err(failed)
-}
-
-/// The starter waits for the end of our output; the terminal is no longer ours.
-fn leave_terminal() -> Result<(), Error> {
-    let nowhere = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?;
-    // A failure to leave the session leaves us in it.
-    let _ = rustix::process::setsid();
-    for result in [
-        rustix::stdio::dup2_stdout(&nowhere),
-        rustix::stdio::dup2_stderr(&nowhere),
-    ] {
-        result.map_err(std::io::Error::from)?;
-    }
-    Ok(())
 }
 
 /// A volume that can be attached.

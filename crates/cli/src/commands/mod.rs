@@ -7,6 +7,7 @@
 mod absent;
 mod activity;
 mod attach;
+mod background;
 mod cat;
 mod catalogue;
 mod change;

@@ -1,8 +1,6 @@
 //! Waits until what is being moved is moved, and moves it where nobody else does.
 
-use std::io::{IsTerminal, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Command as Process, Stdio};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use ashlar::apply::HostDisks;
@@ -16,6 +14,7 @@ use super::begin::plain;
 use super::command::{BACKGROUND, INTERVAL_DEFAULT};
 use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
+use crate::commands::background::{leave_terminal, run_again};
 use crate::commands::change::active::require_usable;
 use crate::commands::cp::{Bar, Signals};
 use crate::commands::{Disks, Session};
@@ -106,45 +105,7 @@ fn start_follower(group: &FoundVg) -> Result<(), Error> {
     if client.is_some() {
         return Ok(());
     }
-    let mut words = std::env::args_os();
-    let mut process = Process::new("/proc/self/exe");
-    process
-        .arg0(words.next().unwrap_or_default())
-        .args(words)
-        .env(FOLLOWER_VARIABLE, "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .process_group(0);
-    let mut child = process
-        .spawn()
-        .map_err(|error| Error::failed("Cannot go on in the background").because(error))?;
-    let mut ready = String::new();
-    if let Some(mut output) = child.stdout.take() {
-        output.read_to_string(&mut ready)?;
-    }
-    if ready.is_empty() {
-        child.wait()?;
-        // It has said why.
-        return Err(Error::reported());
-    }
-    Ok(())
-}
-
-/// The starter waits for the end of our output; the terminal is no longer ours.
-fn leave_starter() -> Result<(), Error> {
-    let nowhere = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?;
-    // A failure to leave the session leaves us in it.
-    let _ = rustix::process::setsid();
-    for result in [
-        rustix::stdio::dup2_stdout(&nowhere),
-        rustix::stdio::dup2_stderr(&nowhere),
-    ] {
-        result.map_err(std::io::Error::from)?;
-    }
-    Ok(())
+    run_again(FOLLOWER_VARIABLE, "Cannot go on in the background").map(drop)
 }
 
 /// Moves of one group that are waited for.
@@ -223,7 +184,7 @@ impl Following {
         if is_follower() {
             session.line("ready")?;
             session.out().flush()?;
-            leave_starter()?;
+            leave_terminal()?;
         }
         let outcome = loop {
             match self.look(disks, group, &mut holder, session) {
