@@ -54,52 +54,57 @@ impl<'a> Version<'a> {
 
     /// The pieces of moves that are on their targets in `after`, and are not yet.
     pub(super) fn moved(&self, after: &Self) -> Vec<NodeId> {
-        let volumes = self.vg.lvs().filter(|(_, lv)| lv.flags.has(LvFlag::Pvmove));
-        let pieces = volumes.flat_map(|(_, volume)| {
-            let left = volume.segments.iter().filter(|one| !is_moved(one));
-            left.map(|one| NodeId {
-                lv: volume.uuid,
-                start: one.start,
-                kind: NodeKind::Move,
-            })
-        });
-        pieces
-            .filter(|piece| self.is_moved_by(*piece, after))
-            .collect()
+        let movers = self.vg.lvs().filter(|(_, lv)| lv.flags.has(LvFlag::Pvmove));
+        let mut movers = movers.peekable();
+        let mut found = Vec::new();
+        if movers.peek().is_none() {
+            return found;
+        }
+        let taken = AllocationMap::of(after.vg);
+        for (_, mover) in movers {
+            let there = after.vg.lv_by_uuid(&mover.uuid);
+            let left = mover.segments.iter().filter(|piece| !is_moved(piece));
+            for piece in left {
+                let is_over = match there {
+                    Some(there) => {
+                        let mut pieces = after.vg.lv(there).segments.iter();
+                        let now = pieces.find(|now| now.start == piece.start);
+                        now.is_some_and(is_moved)
+                    }
+                    // The move is over: whose extents somebody has, that is where volumes are.
+                    None => self.target(piece).is_some_and(|(pv, extent)| {
+                        let pv = after.vg.pv_by_uuid(pv);
+                        pv.is_some_and(|pv| taken.owner(pv, extent).is_some())
+                    }),
+                };
+                if is_over {
+                    found.push(NodeId {
+                        lv: mover.uuid,
+                        start: piece.start,
+                        kind: NodeKind::Move,
+                    });
+                }
+            }
+        }
+        found
     }
 
-    /// Whether the piece of a move is on its target in `after`.
-    pub(super) fn is_moved_by(&self, piece: NodeId, after: &Self) -> bool {
-        let segment_of = |version: &Self| {
-            let lv = version.vg.lv_by_uuid(&piece.lv)?;
-            let mut segments = version.vg.lv(lv).segments.iter();
-            segments
-                .find(|segment| segment.start == piece.start)
-                .cloned()
+    /// The first extent of where a piece moves to.
+    fn target(&self, piece: &Segment) -> Option<(&Uuid, Extents)> {
+        let SegmentType::Mirror(mirror) = &piece.kind else {
+            return None;
         };
-        let mirror = segment_of(self).and_then(|segment| match segment.kind {
-            SegmentType::Mirror(mirror) if piece.kind == NodeKind::Move => Some(mirror),
-            _ => None,
-        });
-        let Some(mirror) = mirror else { return false };
-        if after.vg.lv_by_uuid(&piece.lv).is_some() {
-            return segment_of(after).is_some_and(|segment| is_moved(&segment));
-        }
-        // The move is over: whose extents somebody has, that is where the volumes are.
-        let place = mirror.images.get(1).and_then(|area| match *area {
-            Area::Pv { pv, start } => Some((pv, start)),
+        let place = |area: &Area| match *area {
+            Area::Pv { pv, start } => Some((&self.vg.pv(pv).uuid, start)),
+            Area::Lv { .. } => None,
+        };
+        match mirror.images.get(1)? {
             Area::Lv { lv, .. } => {
-                let mut areas = self.vg.lv(lv).segments.first()?.areas().iter();
-                areas.find_map(|area| match *area {
-                    Area::Pv { pv, start } => Some((pv, start)),
-                    Area::Lv { .. } => None,
-                })
+                let first = self.vg.lv(*lv).segments.first()?;
+                first.areas().iter().find_map(place)
             }
-        });
-        place.is_some_and(|(pv, start)| {
-            let pv = after.vg.pv_by_uuid(&self.vg.pv(pv).uuid);
-            pv.is_some_and(|pv| AllocationMap::of(after.vg).owner(pv, start).is_some())
-        })
+            area @ Area::Pv { .. } => place(area),
+        }
     }
 
     /// What an origin and its snapshots are to each other, of which a volume is one.

@@ -203,7 +203,8 @@ impl Owner {
         let mut nodes = self.nodes()?;
         let stays = self.staying(vg, &before, &after);
         // Only whoever copied a piece knows that the copy is whole.
-        if before.moved(&after).iter().any(|piece| !nodes.runs(*piece)) {
+        let moved = before.moved(&after);
+        if moved.iter().any(|piece| !nodes.runs(*piece)) {
             let what = format!(
                 "{}: extents are not being copied here, so they do not count as moved; run pvmove",
                 new.name
@@ -212,7 +213,7 @@ impl Owner {
         }
         let fate = |node: NodeId| match node {
             node if stays.contains(&node.lv) => Fate::Stays,
-            node if before.is_moved_by(node, &after) => Fate::Moved,
+            node if moved.contains(&node) => Fate::Moved,
             _ => Fate::Goes,
         };
         let suspended = nodes.suspend(fate, DRAIN_MAX);
