@@ -293,6 +293,7 @@ fn volume(size: u64, shape: Shape, place: Place, room: &[u64]) -> Option<Vec<Seg
                     len,
                     region: REGION,
                     legs: (0..room.len()).map(|disk| area(disk, len)).collect(),
+                    log: None,
                 }]
             })
         }

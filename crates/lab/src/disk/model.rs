@@ -22,6 +22,9 @@ pub struct Spent {
     pub transfer_ns: u64,
     /// Parts that disks were asked for.
     pub parts: u64,
+    /// Those of them that wrote what volumes note for themselves: logs of mirrors, stores of
+    /// snapshots.
+    pub state_writes: u64,
 }
 
 impl Spent {
@@ -53,6 +56,7 @@ impl Spent {
             rotation_ns: join(self.rotation_ns, other.rotation_ns),
             transfer_ns: join(self.transfer_ns, other.transfer_ns),
             parts: join(self.parts, other.parts),
+            state_writes: join(self.state_writes, other.state_writes),
         }
     }
 }

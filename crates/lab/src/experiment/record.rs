@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::audit::json::{Node, Value};
+use crate::disk::drive::Spent;
 use crate::error::{Error, Kind, Result};
 use crate::measure::Recorded;
 use crate::stack::Outcome;
@@ -120,6 +121,7 @@ pub(super) fn of_jobs(outcome: &Outcome) -> Values {
         ("p99_us", quantile(0.99)),
         ("max_us", us(all.range().map_or(0, |range| range.1) as f64)),
         ("parts", spent.parts as f64),
+        ("with_state", with_state(spent)),
         ("link_us", each(spent.link_ns)),
         ("loop_us", each(spent.loop_ns)),
         ("mapping_us", each(spent.mapping_ns)),
@@ -130,6 +132,13 @@ pub(super) fn of_jobs(outcome: &Outcome) -> Values {
     ];
     let owned = |(name, value): (&str, f64)| (name.to_owned(), value);
     values.into_iter().map(owned).collect()
+}
+
+/// Parts that disks were asked for, over those that are for the volume's own bytes: 1 where a
+/// volume notes nothing for itself.
+fn with_state(spent: &Spent) -> f64 {
+    let own = spent.parts - spent.state_writes;
+    (spent.parts as f64 / own.max(1) as f64 * 1e6).round() / 1e6
 }
 
 /// Reads a file of results; `name` is how messages call it. A line in the middle that is no result

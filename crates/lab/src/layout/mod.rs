@@ -21,7 +21,7 @@ mod word;
 
 pub use disk::{Disk, DiskKind, Overrides};
 pub use parse::{disks, layouts, parse};
-pub use volume::{Area, Buses, Cut, Layout, Loop, Order, Segment};
+pub use volume::{Area, Buses, Cut, Layout, Loop, Order, Segment, Store};
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,8 @@
 //!   volume = [
 //!     { linear = "0+1M", size = "10G", pieces = 16, order = "shuffled", gap = "4K" },
 //!     { striped = "0..2+20G", chunk = "64K", size = "3G" },
-//!     { mirror = ["0+30G", "1+30G"], size = "1G" },
+//!     { mirror = ["0+30G", "1+30G"], size = "1G", log = "2" },
+//!     { origin = "0+40G", size = "1G", chunk = "4K", stores = ["1+40G"], store_size = "1G" },
 //!   ]
 //!   mapping_ns = 20
 //!   loops = [{ request_us = 6.2, kib_ns = 100 }]
@@ -23,7 +24,7 @@
 use std::collections::BTreeMap;
 
 use super::disk::{Disk, DiskKind, Overrides};
-use super::volume::{Area, Buses, Cut, Layout, Loop, Order, Segment};
+use super::volume::{Area, Buses, Cut, Layout, Loop, Order, Segment, Store};
 use crate::disk::capped::Cap;
 use crate::disk::catalog;
 use crate::disk::flash::FlashProfile;
@@ -37,6 +38,8 @@ use crate::settings::{Table, size};
 const REPEAT_MAX: usize = 1024;
 /// Region of a mirror that says nothing else: what LVM2 takes.
 const REGION: u64 = 2 << 20;
+/// Chunk of a store that says nothing else: what LVM2 takes.
+const CHUNK: u64 = 4 << 10;
 const BLOCK: u64 = 512;
 
 /// The layouts of a text; `file` is how messages call it.
@@ -238,17 +241,12 @@ fn layout(name: String, mut table: Table, disks: &BTreeMap<String, Disk>) -> Res
 }
 
 fn segments(mut table: Table) -> Result<Vec<Segment>> {
-    let kinds = ["linear", "striped", "mirror"];
+    let kinds = ["linear", "striped", "mirror", "origin"];
     let found: Vec<&str> = kinds.into_iter().filter(|kind| table.has(kind)).collect();
     let &[kind] = found.as_slice() else {
-        return Err(table.error("", "a segment is one of linear, striped and mirror"));
+        return Err(table.error("", "a segment is one of linear, striped, mirror and origin"));
     };
-    let mut places = Vec::new();
-    for word in table.texts(kind)? {
-        let what = "DISK+START or FIRST..LAST+START is expected";
-        let found = areas(&word).ok_or_else(|| table.error(kind, format!("'{word}': {what}")))?;
-        places.extend(found);
-    }
+    let places = places_of(&mut table, kind)?;
     if places.is_empty() {
         return Err(table.missing(kind));
     }
@@ -269,14 +267,51 @@ fn segments(mut table: Table) -> Result<Vec<Segment>> {
             chunk: table.need_bytes("chunk")?,
             areas: places,
         }],
-        _ => vec![Segment::Mirror {
+        "mirror" => vec![Segment::Mirror {
             len,
             region: table.bytes("region")?.unwrap_or(REGION),
             legs: places,
+            log: one(&mut table, "log")?,
         }],
+        _ => vec![origin(&mut table, len, &places)?],
     };
     table.finish()?;
     Ok(segments)
+}
+
+fn origin(table: &mut Table, len: u64, places: &[Area]) -> Result<Segment> {
+    let &[origin] = places else {
+        return Err(table.error("origin", "one area is expected"));
+    };
+    let chunk = table.bytes("chunk")?.unwrap_or(CHUNK);
+    let bytes = table.need_bytes("store_size")?;
+    let store = |area| Store { area, len: bytes };
+    Ok(Segment::Origin {
+        len,
+        chunk,
+        origin,
+        stores: places_of(table, "stores")?.into_iter().map(store).collect(),
+    })
+}
+
+/// The areas that the words under `key` mean.
+fn places_of(table: &mut Table, key: &str) -> Result<Vec<Area>> {
+    let mut places = Vec::new();
+    for word in table.texts(key)? {
+        let what = "DISK+START or FIRST..LAST+START is expected";
+        let found = areas(&word).ok_or_else(|| table.error(key, format!("'{word}': {what}")))?;
+        places.extend(found);
+    }
+    Ok(places)
+}
+
+/// The one area under `key`, if there is one.
+fn one(table: &mut Table, key: &str) -> Result<Option<Area>> {
+    match places_of(table, key)?.as_slice() {
+        [] => Ok(None),
+        [area] => Ok(Some(*area)),
+        _ => Err(table.error(key, "one area is expected")),
+    }
 }
 
 fn cut(table: &mut Table) -> Result<Option<Cut>> {

@@ -1,6 +1,8 @@
 //! The volume of a layout, and the checks of the whole.
 
 use block::sim::Random;
+use dm::mirror::log_length;
+use dm::snapshot::{CHUNK_MAX, SNAPSHOTS_MAX};
 
 use super::disk::Disk;
 use crate::disk::link::Network;
@@ -95,7 +97,29 @@ pub enum Segment {
         region: u64,
         /// Where the copies begin.
         legs: Vec<Area>,
+        /// Where the log begins; `None`: it is in memory.
+        log: Option<Area>,
     },
+    /// `len` bytes of one disk, of which snapshots were just made.
+    Origin {
+        /// Bytes.
+        len: u64,
+        /// Bytes of a chunk of the stores.
+        chunk: u64,
+        /// Where the origin's own bytes begin.
+        origin: Area,
+        /// The stores of the snapshots.
+        stores: Vec<Store>,
+    },
+}
+
+/// The store of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Store {
+    /// Where it begins.
+    pub area: Area,
+    /// Its bytes.
+    pub len: u64,
 }
 
 /// How a linear run is cut into pieces of equal length.
@@ -122,7 +146,10 @@ impl Segment {
     /// Bytes of the volume.
     pub fn len(&self) -> u64 {
         match self {
-            Self::Linear { len, .. } | Self::Striped { len, .. } | Self::Mirror { len, .. } => *len,
+            Self::Linear { len, .. }
+            | Self::Striped { len, .. }
+            | Self::Mirror { len, .. }
+            | Self::Origin { len, .. } => *len,
         }
     }
 
@@ -142,15 +169,37 @@ impl Segment {
                 let share = len / (areas.len() as u64).max(1);
                 areas.iter().map(|area| (*area, share)).collect()
             }
-            Self::Mirror { len, legs, .. } => legs.iter().map(|leg| (*leg, *len)).collect(),
+            Self::Mirror {
+                len,
+                region,
+                legs,
+                log,
+            } => {
+                let log = log.map(|log| (log, log_length(len.div_ceil(*region))));
+                legs.iter().map(|leg| (*leg, *len)).chain(log).collect()
+            }
+            Self::Origin {
+                len,
+                origin,
+                stores,
+                ..
+            } => {
+                let stores = stores.iter().map(|store| (store.area, store.len));
+                std::iter::once((*origin, *len)).chain(stores).collect()
+            }
         }
     }
 
-    fn areas_mut(&mut self) -> &mut [Area] {
+    /// The areas, to be moved or numbered anew, in the order of [`Self::areas`].
+    pub(crate) fn areas_mut(&mut self) -> Vec<&mut Area> {
         match self {
-            Self::Linear { area, .. } => std::slice::from_mut(area),
-            Self::Striped { areas, .. } => areas,
-            Self::Mirror { legs, .. } => legs,
+            Self::Linear { area, .. } => vec![area],
+            Self::Striped { areas, .. } => areas.iter_mut().collect(),
+            Self::Mirror { legs, log, .. } => legs.iter_mut().chain(log).collect(),
+            Self::Origin { origin, stores, .. } => {
+                let stores = stores.iter_mut().map(|store| &mut store.area);
+                std::iter::once(origin).chain(stores).collect()
+            }
         }
     }
 
@@ -185,6 +234,17 @@ impl Segment {
                 }
                 if !region.is_power_of_two() || *region < BLOCK {
                     return Err(format!("regions of {region} bytes; use a power of two"));
+                }
+            }
+            Self::Origin { chunk, stores, .. } => {
+                if stores.is_empty() || stores.len() > SNAPSHOTS_MAX {
+                    let count = stores.len();
+                    return Err(format!("{count} stores; 1 to {SNAPSHOTS_MAX}"));
+                }
+                if !chunk.is_power_of_two() || !(BLOCK..=CHUNK_MAX).contains(chunk) {
+                    return Err(format!(
+                        "chunks of {chunk} bytes; use a power of two from {BLOCK} to {CHUNK_MAX}"
+                    ));
                 }
             }
         }

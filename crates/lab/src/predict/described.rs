@@ -44,6 +44,10 @@ impl Volume {
                 let chunk = chunk / BLOCK;
                 (Shape::Striped { chunk }, pieces(areas, share))
             }
+            [Segment::Origin { .. }] => return wrong("an origin of snapshots"),
+            [Segment::Mirror { log: Some(_), .. }] => {
+                return wrong("a mirror with a log on a disk");
+            }
             [Segment::Mirror { len, legs, .. }] => {
                 if legs.iter().zip(0..).any(|(leg, number)| leg.disk != number) {
                     return wrong("a mirror whose copies are not on all disks, in their order,");

@@ -340,10 +340,16 @@ fn joins(run: &mut Vec<Segment>, next: &Segment) -> bool {
             true
         }
         (
-            Some(Segment::Mirror { len, legs, .. }),
+            Some(Segment::Mirror {
+                len,
+                legs,
+                log: None,
+                ..
+            }),
             Segment::Mirror {
                 len: more,
                 legs: after,
+                log: None,
                 ..
             },
         ) if follows(legs, *len, after) => {
@@ -365,11 +371,7 @@ fn only(layout: &Layout, mut segments: Vec<Segment>) -> Layout {
         });
     };
     for segment in &mut segments {
-        match segment {
-            Segment::Linear { area, .. } => number(area),
-            Segment::Striped { areas, .. } => areas.iter_mut().for_each(&mut number),
-            Segment::Mirror { legs, .. } => legs.iter_mut().for_each(&mut number),
-        }
+        segment.areas_mut().into_iter().for_each(&mut number);
     }
     Layout {
         disks: used

@@ -92,7 +92,24 @@ fn segment(segment: &Segment) -> String {
         Segment::Striped { chunk, areas, .. } => {
             format!("{len} striped by {} over {}", size(*chunk), places(areas))
         }
-        Segment::Mirror { legs, .. } => format!("{len} mirrored on {}", places(legs)),
+        Segment::Mirror { legs, log, .. } => {
+            let log = log.map_or_else(String::new, |log| format!(", log on {}", places(&[log])));
+            format!("{len} mirrored on {}{log}", places(legs))
+        }
+        Segment::Origin {
+            chunk,
+            origin,
+            stores,
+            ..
+        } => {
+            let stores: Vec<Area> = stores.iter().map(|store| store.area).collect();
+            format!(
+                "{len} linear on {}, snapshots in chunks of {} on {}",
+                places(&[*origin]),
+                size(*chunk),
+                places(&stores)
+            )
+        }
     }
 }
 

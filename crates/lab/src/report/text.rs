@@ -84,6 +84,7 @@ pub(super) fn metric(name: &str) -> (&str, &'static str) {
         "p50_us" => ("median time", "µs"),
         "p99_us" => ("99th percentile", "µs"),
         "parts" => ("parts at disks", "requests"),
+        "with_state" => ("parts at disks over those for data", ""),
         "commits" => ("commits", "of the log"),
         "cpu_us" => ("processor time of a request", "µs"),
         "added_p50_us" => ("added to the median time", "µs"),

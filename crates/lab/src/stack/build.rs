@@ -5,8 +5,8 @@ use std::sync::Arc;
 use block::{Device, Driver, Info, Queue};
 use dm::table::{Area as At, Layout as Tree, Piece, Table};
 
-use super::copies::Copies;
 use super::loops::Looped;
+use super::stateful::{self, Stateful};
 use super::volume::{Leaf, Volume};
 use crate::disk::drive::{Model, SharedBus};
 use crate::disk::link::Linked;
@@ -30,6 +30,9 @@ impl Device for Stub {
     }
 }
 
+/// A compiled volume, what each device of its table is, and those that have a state.
+type Compiled = (Table, Vec<Leaf>, Vec<Box<dyn Stateful>>);
+
 /// An unused stack; the seed decides the phases of platters and shuffled orders.
 pub fn build(layout: &Layout, seed: u64) -> Result<Box<dyn Model>> {
     build_behind(layout, seed, |disk| disk)
@@ -48,8 +51,8 @@ pub fn build_behind(
         let seed = seed.wrapping_mul(0x9e37_79b9).wrapping_add(number);
         disks.push(front(disk.build(seed, bus.as_ref())?));
     }
-    let (table, leaves, mirrors) = table(layout, seed, &disks)?;
-    let volume = Volume::new(disks, table, leaves, mirrors, layout.mapping_ns);
+    let (table, leaves, stateful) = table(layout, seed, &disks)?;
+    let volume = Volume::new(disks, table, leaves, stateful, layout.mapping_ns);
     let mut model: Box<dyn Model> = Box::new(volume);
     for cost in &layout.loops {
         model = Box::new(Looped::new(model, *cost));
@@ -60,12 +63,8 @@ pub fn build_behind(
     })
 }
 
-/// Compiles the volume; what each device of the table is.
-fn table(
-    layout: &Layout,
-    seed: u64,
-    disks: &[Box<dyn Model>],
-) -> Result<(Table, Vec<Leaf>, Vec<Copies>)> {
+/// Compiles the volume.
+fn table(layout: &Layout, seed: u64, disks: &[Box<dyn Model>]) -> Result<Compiled> {
     let refused = |error: dm::Error| Error::new(Kind::Impossible, error.to_string());
     let stub = |name: String, size| -> Arc<dyn Device> { Arc::new(Stub { name, size }) };
     let stubs = disks.iter().enumerate();
@@ -80,21 +79,33 @@ fn table(
     let at = |known: &[(Arc<dyn Device>, Leaf)], area: &Area| {
         At::device(Arc::clone(&known[area.disk].0), area.start)
     };
-    let (mut pieces, mut mirrors) = (Vec::new(), Vec::new());
+    let (mut pieces, mut stateful) = (Vec::new(), Vec::new());
     for segment in layout.segments(seed) {
+        let mut keep = |len: u64, device: dm::Result<Box<dyn Stateful>>| -> Result<Piece> {
+            let number = stateful.len();
+            stateful.push(device.map_err(refused)?);
+            let place = stub(format!("device {number}"), len);
+            known.push((Arc::clone(&place), Leaf::Stateful(number)));
+            Ok(Piece::linear(len, place, 0))
+        };
         pieces.push(match &segment {
             Segment::Linear { len, area, .. } => Piece::of(*len, at(&known, area)),
             Segment::Striped { len, chunk, areas } => {
                 let areas = areas.iter().map(|area| at(&known, area)).collect();
                 Piece::striped(*len, *chunk, areas)
             }
-            Segment::Mirror { len, region, legs } => {
-                mirrors.push(Copies::new(*len, *region, legs.clone()).map_err(refused)?);
-                let number = mirrors.len() - 1;
-                let device = stub(format!("mirror {number}"), *len);
-                known.push((Arc::clone(&device), Leaf::Mirror(number)));
-                Piece::linear(*len, device, 0)
-            }
+            Segment::Mirror {
+                len,
+                region,
+                legs,
+                log,
+            } => keep(*len, stateful::mirror(*len, *region, legs, *log))?,
+            Segment::Origin {
+                len,
+                chunk,
+                origin,
+                stores,
+            } => keep(*len, stateful::origin(*len, *chunk, *origin, stores))?,
         });
     }
     let tree = Tree::new(layout.name.clone(), pieces).map_err(refused)?;
@@ -104,5 +115,5 @@ fn table(
         same.expect("the table knows our devices alone").1
     };
     let leaves = table.devices().iter().map(leaf).collect();
-    Ok((table, leaves, mirrors))
+    Ok((table, leaves, stateful))
 }

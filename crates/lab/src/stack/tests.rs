@@ -133,6 +133,41 @@ fn mirrors_write_to_all_legs_and_read_from_the_least_busy() {
     assert!((97.0..103.0).contains(&writes), "{writes}");
 }
 
+/// The first write to a chunk of an origin costs what the format asks for: the old chunk is read
+/// and written to the store, flushed, noted there, and only then the write goes on; a later one goes
+/// straight. A mirror's log is written when a region is dirtied, and not again while it stays so.
+#[test]
+fn first_writes_pay_for_snapshots_and_logs() {
+    const WRITES: u64 = 64;
+    let on = |volume: &str, passes: u64| {
+        let text = format!(
+            "[disk.s]\nserver = {{ mean_us = 1000, law = \"constant\", size = \"1G\" }}\n\
+             [layout.x]\ndisks = \"s*3\"\nvolume = [{volume}]\n"
+        );
+        let (size, all) = (WRITES * 4, passes * WRITES * 4);
+        let jobs = format!("[j]\nrw=write\nbs=4k\nsize={size}k\nio_size={all}k\n");
+        let seen = load(&layout(&text), &jobs, 1);
+        (seen.elapsed_ns / 1_000_000, seen.spent)
+    };
+    let origin = "{ origin = \"0\", size = \"512M\", chunk = \"4K\", stores = [\"1\"], \
+                  store_size = \"64M\" }";
+    let ((once, spent), (twice, again)) = (on(origin, 1), on(origin, 2));
+    // One request after the other, a millisecond each; a new store gets an empty area and its
+    // header first.
+    assert_eq!(once, 5 * WRITES + 2);
+    assert_eq!(spent.parts, once, "none of them at once with another");
+    assert_eq!(spent.state_writes, 2 * WRITES + 2, "a copy, an exception");
+    assert_eq!(twice, once + WRITES, "what is copied is only written");
+    assert_eq!(again.state_writes, spent.state_writes);
+
+    let mirror = "{ mirror = [\"0\", \"1\"], size = \"512M\", log = \"2\" }";
+    let ((once, spent), (twice, again)) = (on(mirror, 1), on(mirror, 2));
+    assert!(once <= WRITES + 5, "both copies at once: {once} ms");
+    assert!((1..=3).contains(&spent.state_writes), "{spent:?}");
+    assert_eq!(twice, once + WRITES);
+    assert_eq!(again.state_writes, spent.state_writes);
+}
+
 #[test]
 fn a_stream_stays_one_on_a_mirror() {
     // Legs that read ahead: a stream that changed between them at each read would wait for the

@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use dm::table::{Hint, Leaf as Found, Table};
 
-use super::copies::{Asked, Copies};
+use super::stateful::{Asked, Holds, Stateful};
 use crate::disk::drive::{Answer, Command, Model, Operation, Served, Spent};
 
 const BLOCK: u64 = 512;
@@ -18,7 +18,7 @@ const BLOCK: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaf {
     Disk(usize),
-    Mirror(usize),
+    Stateful(usize),
 }
 
 /// A command and its open parts.
@@ -40,9 +40,9 @@ struct Part {
 #[derive(Debug, Clone, Copy)]
 enum Owner {
     Whole(u32),
-    /// A mirror; the number is its own of what it asked.
-    Mirror {
-        mirror: u32,
+    /// A device with a state; `asked` is its own number of what it asked.
+    Stateful {
+        device: u32,
         asked: u32,
     },
 }
@@ -56,7 +56,7 @@ pub(super) struct Volume {
     table: Table,
     leaves: Vec<Leaf>,
     hint: Hint,
-    mirrors: Vec<Copies>,
+    stateful: Vec<Box<dyn Stateful>>,
     mapping_ns: u64,
     /// Parts that are looked up and not at their leaves yet; one thread looks up.
     mapped: VecDeque<(u64, Leaf, Command)>,
@@ -65,7 +65,7 @@ pub(super) struct Volume {
     idle_wholes: Vec<u32>,
     parts: Vec<Part>,
     idle_parts: Vec<u32>,
-    /// Timers of mirrors: when, which mirror, which key.
+    /// Timers of devices with a state: when, which device, which key.
     timers: BinaryHeap<Reverse<(u64, usize, u64)>>,
     asked: Vec<Asked>,
     done: VecDeque<Answer>,
@@ -78,7 +78,7 @@ impl Volume {
         disks: Vec<Box<dyn Model>>,
         table: Table,
         leaves: Vec<Leaf>,
-        mirrors: Vec<Copies>,
+        stateful: Vec<Box<dyn Stateful>>,
         mapping_ns: u64,
     ) -> Self {
         let mut volume = Self {
@@ -87,7 +87,7 @@ impl Volume {
             table,
             leaves,
             hint: Hint::default(),
-            mirrors,
+            stateful,
             mapping_ns,
             mapped: VecDeque::new(),
             mapper_free_ns: 0,
@@ -101,9 +101,9 @@ impl Volume {
             serial: 0,
             spent: Spent::default(),
         };
-        for mirror in 0..volume.mirrors.len() {
-            volume.mirrors[mirror].start();
-            volume.carry_out(0, mirror);
+        for device in 0..volume.stateful.len() {
+            volume.stateful[device].start();
+            volume.carry_out(0, device);
         }
         volume
     }
@@ -131,12 +131,12 @@ impl Volume {
                     self.harvest(next, disk);
                 }
             }
-            while let Some(Reverse((at, mirror, key))) = self.timers.peek().copied()
+            while let Some(Reverse((at, device, key))) = self.timers.peek().copied()
                 && at <= next
             {
                 self.timers.pop();
-                self.mirrors[mirror].timer(next, key);
-                self.carry_out(next, mirror);
+                self.stateful[device].timer(next, key);
+                self.carry_out(next, device);
             }
             while let Some(&(at, leaf, command)) = self.mapped.front()
                 && at <= next
@@ -157,10 +157,10 @@ impl Volume {
             self.spent.parts += 1;
             match part.owner {
                 Owner::Whole(whole) => self.part_done(now_ns, whole, answer.served()),
-                Owner::Mirror { mirror, asked } => {
-                    let mirror = mirror as usize;
-                    self.mirrors[mirror].answered(now_ns, asked);
-                    self.carry_out(now_ns, mirror);
+                Owner::Stateful { device, asked } => {
+                    let device = device as usize;
+                    self.stateful[device].answered(now_ns, asked);
+                    self.carry_out(now_ns, device);
                 }
             }
         }
@@ -171,9 +171,9 @@ impl Volume {
     fn give(&mut self, now_ns: u64, leaf: Leaf, command: Command) {
         match leaf {
             Leaf::Disk(disk) => self.ask(now_ns, disk, Owner::Whole(command.tag as u32), command),
-            Leaf::Mirror(mirror) => {
-                self.mirrors[mirror].request(now_ns, command);
-                self.carry_out(now_ns, mirror);
+            Leaf::Stateful(device) => {
+                self.stateful[device].request(now_ns, command);
+                self.carry_out(now_ns, device);
             }
         }
     }
@@ -195,23 +195,27 @@ impl Volume {
         self.wakes[disk] = self.disks[disk].wake().unwrap_or(u64::MAX);
     }
 
-    /// Does what a mirror asks for.
-    fn carry_out(&mut self, now_ns: u64, mirror: usize) {
+    /// Does what a device with a state asks for.
+    fn carry_out(&mut self, now_ns: u64, device: usize) {
         let mut asked = std::mem::take(&mut self.asked);
-        self.mirrors[mirror].steps(&mut asked);
+        self.stateful[device].steps(now_ns, &mut asked);
         for one in asked.drain(..) {
             match one {
                 Asked::Done(tag) => self.part_done(now_ns, tag as u32, Served::Medium),
                 Asked::Timer { at_ns, key } => {
-                    self.timers.push(Reverse((at_ns.max(now_ns), mirror, key)));
+                    self.timers.push(Reverse((at_ns.max(now_ns), device, key)));
                 }
                 Asked::Disk {
                     disk,
                     asked,
                     command,
+                    holds,
                 } => {
-                    let mirror = mirror as u32;
-                    self.ask(now_ns, disk, Owner::Mirror { mirror, asked }, command);
+                    if holds == Holds::State && is_write(command.operation) {
+                        self.spent.state_writes += 1;
+                    }
+                    let device = device as u32;
+                    self.ask(now_ns, disk, Owner::Stateful { device, asked }, command);
                 }
             }
         }
@@ -317,8 +321,13 @@ impl Model for Volume {
         spent.mapping_ns += self.spent.mapping_ns;
         spent.disk_ns += self.spent.disk_ns;
         spent.parts += self.spent.parts;
+        spent.state_writes += self.spent.state_writes;
         for disk in &self.disks {
             disk.account(spent);
         }
     }
+}
+
+fn is_write(operation: Operation) -> bool {
+    matches!(operation, Operation::Write | Operation::WriteThrough)
 }

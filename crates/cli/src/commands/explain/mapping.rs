@@ -192,6 +192,7 @@ impl Walk<'_> {
                 len: end - begin,
                 region,
                 legs,
+                log: None,
             });
             begin = end;
         }
@@ -376,6 +377,15 @@ pub(super) fn told(segments: &[Segment], names: &[String]) -> Vec<String> {
                     areas.len(),
                     size(*chunk),
                     on(areas)
+                ));
+            }
+            // No command explains one yet: `layout` refuses origins before.
+            Segment::Origin { len, origin, .. } => {
+                flush(&mut lines, &mut linear);
+                lines.push(format!(
+                    "{} on {}, with snapshots",
+                    size(*len),
+                    on(&[*origin])
                 ));
             }
             Segment::Mirror { len, legs, .. } => {
