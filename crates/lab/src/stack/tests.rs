@@ -134,8 +134,9 @@ fn mirrors_write_to_all_legs_and_read_from_the_least_busy() {
 }
 
 /// The first write to a chunk of an origin costs what the format asks for: the old chunk is read
-/// and written to the store, flushed, noted there, and only then the write goes on; a later one goes
-/// straight. A mirror's log is written when a region is dirtied, and not again while it stays so.
+/// and written to the store, flushed, noted there, and only then the write goes on; a later one
+/// goes straight. A mirror's log is written when a region is dirtied, and not again while it stays
+/// so.
 #[test]
 fn first_writes_pay_for_snapshots_and_logs() {
     const WRITES: u64 = 64;
