@@ -101,6 +101,7 @@ impl BlockingDevice {
                 edges.push((edge, self.read(edge)?));
             }
         }
+        assert!(edges.len() <= 2, "a range has two ends");
         let pool = self.pool.clone();
         let mut pieces = pieces(whole, PIECE);
         self.pipeline(
@@ -164,6 +165,10 @@ impl BlockingDevice {
         let block = u64::from(self.info.logical_block);
         let start = range.start() - range.start() % block;
         let end = range.end().next_multiple_of(block);
+        debug_assert!(
+            start <= range.start() && range.end() <= end,
+            "it only grows"
+        );
         Range::new(start, if range.is_empty() { 0 } else { end - start })
     }
 
@@ -178,6 +183,7 @@ impl BlockingDevice {
             let what = format!("{}: an earlier wait failed; open it again", self.info.name);
             return Err(Error::new(Kind::Gone, what));
         }
+        assert!(self.done.is_empty(), "earlier answers were taken");
         let mut result = Ok(());
         let mut more = true;
         loop {
@@ -211,6 +217,7 @@ impl BlockingDevice {
 
 /// Cuts `range` at the multiples of `len`.
 fn pieces(range: Range, len: u64) -> impl Iterator<Item = Range> {
+    assert!(len > 0, "pieces have a length");
     let mut at = range.start();
     std::iter::from_fn(move || {
         let end = range.end().min(at - at % len + len);
@@ -222,6 +229,7 @@ fn pieces(range: Range, len: u64) -> impl Iterator<Item = Range> {
 
 /// Where `part` lies in the bytes of `whole`.
 fn within(part: Range, whole: Range) -> std::ops::Range<usize> {
+    debug_assert!(whole.contains(part), "a part lies in its whole");
     let start = (part.start() - whole.start()) as usize;
     start..start + part.len() as usize
 }

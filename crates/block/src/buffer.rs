@@ -99,7 +99,16 @@ impl Buffer {
             start: self.start + at,
             len: self.len - at,
         };
+        debug_assert_eq!(
+            rest.start + rest.len,
+            self.start + self.len,
+            "nothing is lost"
+        );
         self.len = at;
+        if cfg!(debug_assertions) {
+            self.check();
+            rest.check();
+        }
         rest
     }
 
@@ -115,6 +124,27 @@ impl Buffer {
         let adjacent = self.block == rest.block && self.start + self.len == rest.start;
         assert!(adjacent, "only parts of one buffer are joined");
         self.len += rest.len;
+        if cfg!(debug_assertions) {
+            self.check();
+        }
+    }
+
+    /// The invariant: a buffer is a part of memory that it owns with others.
+    fn check(&self) {
+        let Some(block) = self.block else {
+            assert_eq!(self.len, 0, "without memory there are no bytes");
+            return;
+        };
+        // SAFETY: a buffer is an owner, so the block lives.
+        let block = unsafe { block.as_ref() };
+        assert!(
+            self.start + self.len <= block.capacity,
+            "it lies in its memory"
+        );
+        assert!(
+            block.owners.load(Ordering::Relaxed) > 0,
+            "memory in use has owners"
+        );
     }
 
     /// Forgets the bytes behind the first `len`.
@@ -194,6 +224,7 @@ impl fmt::Debug for Buffer {
 
 impl Block {
     fn allocate(capacity: usize, pool: Option<Arc<Shared>>) -> NonNull<Self> {
+        assert!(capacity > 0, "memory of no bytes is not asked for");
         let layout = Self::layout(capacity);
         // SAFETY: the layout's size is not zero: callers ask for at least one byte.
         let memory = unsafe { alloc_zeroed(layout) };
@@ -297,10 +328,21 @@ impl BufferPool {
         let Some(class) = class_of(len) else {
             return Buffer::zeroed(len);
         };
+        debug_assert!(
+            capacity_of(class) >= len,
+            "a class is as large as what it holds"
+        );
         let reused = self.shared.take(class);
         let block = if let Some(mut block) = reused {
             // SAFETY: an idle block has no other reference.
             let head = unsafe { block.as_mut() };
+            debug_assert_eq!(
+                head.owners.load(Ordering::Relaxed),
+                0,
+                "nobody has idle memory"
+            );
+            debug_assert_eq!(head.capacity, capacity_of(class), "it lies in its class");
+            debug_assert!(head.pool.is_none(), "idle memory does not hold its pool");
             head.owners.store(1, Ordering::Relaxed);
             head.pool = Some(Arc::clone(&self.shared));
             block
@@ -327,6 +369,13 @@ fn capacity_of(class: usize) -> usize {
 }
 
 impl Idle {
+    /// The invariant: what is idle is counted, class by class.
+    fn check(&self) {
+        let bytes = |(class, blocks): (usize, &Vec<_>)| capacity_of(class) * blocks.len();
+        let idle = self.classes.iter().enumerate().map(bytes);
+        debug_assert_eq!(self.bytes, idle.sum::<usize>(), "idle memory is counted");
+    }
+
     /// Frees idle blocks, the largest first, until one of `capacity` bytes fits in beside the rest,
     /// or none is left.
     fn make_room(&mut self, capacity: usize) {
@@ -334,6 +383,7 @@ impl Idle {
             while self.bytes + self.used + capacity > self.whole_max
                 && let Some(block) = self.classes[class].pop()
             {
+                debug_assert!(self.bytes >= capacity_of(class), "idle memory is counted");
                 self.bytes -= capacity_of(class);
                 Block::free(block);
             }
@@ -355,6 +405,7 @@ impl Shared {
             None => idle.make_room(capacity_of(class)),
         }
         idle.used += capacity_of(class);
+        idle.check();
         block
     }
 
@@ -364,6 +415,8 @@ impl Shared {
         let capacity = unsafe { block.as_ref() }.capacity;
         let class = class_of(capacity).expect("a block of a pool has its class");
         let mut idle = self.idle();
+        debug_assert_eq!(capacity, capacity_of(class), "it fills its class");
+        debug_assert!(idle.used >= capacity, "memory in use is counted");
         idle.used -= capacity;
         let is_too_much = idle.bytes + capacity > self.idle_max_bytes
             || idle.bytes + idle.used + capacity > idle.whole_max;
@@ -372,6 +425,11 @@ impl Shared {
         }
         idle.bytes += capacity;
         idle.classes[class].push(block);
+        debug_assert!(
+            idle.bytes <= self.idle_max_bytes,
+            "no more is kept than is allowed"
+        );
+        idle.check();
         true
     }
 }

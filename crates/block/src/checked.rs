@@ -130,6 +130,7 @@ impl<Q: Queue> Checked<Q> {
         };
         self.in_flight += 1;
         if let Some(slot) = self.free.pop() {
+            debug_assert!(self.slots[slot].is_none(), "a free number names nothing");
             self.slots[slot] = Some(asked);
             return slot as u64;
         }
@@ -139,10 +140,20 @@ impl<Q: Queue> Checked<Q> {
     }
 
     /// Undoes `remember` for an answer of the queue inside.
+    /// The invariants: each number is used or free, and what the device below took in and has not
+    /// answered it still has. A request that was dropped without an answer is found here.
+    fn check(&self) {
+        let used = self.slots.len() - self.free.len();
+        assert_eq!(used, self.in_flight, "each number is used or free");
+        let below = self.inner.in_flight();
+        assert_eq!(below, self.in_flight, "no request is dropped unanswered");
+    }
+
     fn settle(&mut self, completion: &mut Completion) {
         let slot = completion.tag as usize;
         let asked = self.slots.get_mut(slot).and_then(Option::take);
         let asked = asked.expect("a queue answers each request exactly once");
+        debug_assert!(self.in_flight > 0, "what is answered was in flight");
         self.free.push(slot);
         self.in_flight -= 1;
         completion.tag = asked.tag;
@@ -198,6 +209,9 @@ impl<Q: Queue> Queue for Checked<Q> {
         }
         for completion in &mut done[before..] {
             self.settle(completion);
+        }
+        if cfg!(debug_assertions) {
+            self.check();
         }
     }
 

@@ -71,6 +71,7 @@ impl Clock {
             .deadlines
             .get_mut(&at_ns)
             .expect("what is forgotten was expected");
+        assert!(*count > 0, "what is expected is counted");
         *count -= 1;
         if *count == 0 {
             state.deadlines.remove(&at_ns);

@@ -155,6 +155,7 @@ impl Driver {
         {
             return Ok(());
         }
+        debug_assert!(fds.len() >= others.len(), "each interest has its entry");
         let idle = engine.as_mut().is_none_or(Engine::may_sleep) && self.inner.ready.get() == 0;
         let timeout = if idle { timeout } else { Some(Duration::ZERO) };
         let slept = match engine.as_mut() {
@@ -318,7 +319,13 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut watched = self.driver.inner.watched.borrow_mut();
+        let before = watched.len();
         watched.retain(|other| !Rc::ptr_eq(other, &self.watched));
+        debug_assert_eq!(
+            watched.len() + 1,
+            before,
+            "what is watched is in the list once"
+        );
     }
 }
 

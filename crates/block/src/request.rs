@@ -91,6 +91,8 @@ impl Request {
 
     /// A request without data: write zeroes, discard, flush.
     pub fn bare(tag: u64, operation: Operation, range: Range) -> Self {
+        let has_buffer = matches!(operation, Operation::Read | Operation::Write);
+        debug_assert!(!has_buffer, "a transfer comes with a buffer");
         let durability = Durability::Volatile;
         Self {
             tag,

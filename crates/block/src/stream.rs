@@ -148,6 +148,14 @@ pub(crate) fn follow<C: Course>(
         } else if matches!(window.front(), Some(Asked::Waiting(_))) {
             driver.wait(&mut [], Some(LOOK))?;
         }
+        debug_assert!(
+            window.len() <= DEPTH,
+            "no more is asked than memory was made for"
+        );
+        debug_assert!(
+            queue.in_flight() <= window.len(),
+            "what is in flight was asked here"
+        );
         queue.poll(&mut done);
         for answer in done.drain(..) {
             let mut asked = window.iter_mut().filter(
@@ -217,6 +225,10 @@ impl<'a> Plan<'a> {
         }
         let &(end, zeros) = self.known.front().expect("something is known");
         let start = self.left.start();
+        assert!(
+            start < end && end <= self.left.end(),
+            "what is known lies ahead"
+        );
         let piece = if zeros {
             Range::new(start, end - start)
         } else {
@@ -241,6 +253,7 @@ impl<'a> Plan<'a> {
         let block = u64::from(info.logical_block);
         let mut at = self.left.start();
         let mut covered = at;
+        assert!(self.known.is_empty(), "all that was known is used");
         for extent in self.device.extents(self.left, EXTENTS)? {
             let end = at.saturating_add(extent.len).min(self.left.end());
             let (zeros_from, zeros_to) = (at.next_multiple_of(block), end - end % block);

@@ -101,6 +101,7 @@ impl Trace {
         }
         if self.shared.kept_max > 0 {
             records.kept.push_back(record);
+            debug_assert!(records.kept.len() <= self.shared.kept_max, "the oldest go");
         }
     }
 }
@@ -174,6 +175,7 @@ impl Queue for TracedQueue {
         for mut completion in self.answered.drain(..) {
             let slot = completion.tag as usize;
             let (tag, mut record) = self.slots[slot];
+            debug_assert!(self.free.len() < self.slots.len(), "a number is free once");
             self.free.push(slot);
             record.completed_ns = self.trace.now_ns();
             record.result = completion

@@ -87,6 +87,11 @@ impl Call {
 
     /// The same call, as another action.
     pub(crate) fn with_action(self, action: Action) -> Self {
+        let is_bare = matches!(
+            action,
+            Action::Allocate(_) | Action::Discard | Action::SyncData
+        );
+        debug_assert_eq!(is_bare, self.memory.is_null(), "a transfer stays one");
         Self { action, ..self }
     }
 
@@ -128,6 +133,7 @@ impl Call {
     /// The memory that a read fills.
     #[expect(clippy::mut_from_ref, reason = "a call owns its memory while it runs")]
     fn bytes(&self) -> &mut [u8] {
+        debug_assert!(!self.memory.is_null(), "a read has memory");
         // SAFETY: the maker keeps the memory valid, and nobody else touches it until the call is
         // answered; it is used for one read at a time.
         unsafe { std::slice::from_raw_parts_mut(self.memory, self.len as usize) }
@@ -135,6 +141,7 @@ impl Call {
 
     /// The memory that a write stores.
     fn content(&self) -> &[u8] {
+        debug_assert!(!self.memory.is_null(), "a write has memory");
         // SAFETY: the maker keeps the memory valid and unchanged until the call is answered.
         unsafe { std::slice::from_raw_parts(self.memory, self.len as usize) }
     }
@@ -156,6 +163,8 @@ impl Call {
     pub(crate) fn entry(&self) -> Option<squeue::Entry> {
         let fd = types::Fd(self.fd);
         let len = self.len as u32;
+        let fits = self.memory.is_null() || self.len <= TRANSFER_MAX as u64;
+        debug_assert!(fits, "a transfer's length fits an entry");
         let entry = match self.action {
             Action::Read => opcode::Read::new(fd, self.memory, len)
                 .offset(self.offset)

@@ -82,6 +82,8 @@ impl Pool {
         for _ in 0..idle.min(waiting) {
             self.shared.work.notify_one();
         }
+        assert!(self.threads.len() <= THREADS_MAX, "threads have a limit");
+        debug_assert!(idle <= self.threads.len(), "idle threads are threads");
         let room = THREADS_MAX - self.threads.len();
         for _ in 0..waiting.saturating_sub(idle).min(room) {
             let shared = Arc::clone(&self.shared);
@@ -104,8 +106,10 @@ impl Pool {
             if state.finished.is_empty() {
                 return;
             }
+            debug_assert!(self.taken.is_empty(), "what was taken was handed on");
             std::mem::swap(&mut state.finished, &mut self.taken);
         }
+        assert!(self.taken.len() <= self.flying, "a job is finished once");
         self.flying -= self.taken.len();
         for (queue, done) in self.taken.drain(..) {
             take(queue, done);
@@ -157,6 +161,7 @@ impl Shared {
                     .work
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner);
+                debug_assert!(state.idle > 0, "an idle thread is counted");
                 state.idle -= 1;
             }
         }

@@ -121,6 +121,14 @@ impl Ring {
     /// Fills in an entry for `job`; it reaches the kernel with the next submit or sleep.
     pub(crate) fn push(&mut self, job: &Job, entry: squeue::Entry) {
         let user_data = u64::from(job.queue) << 32 | u64::from(job.slot);
+        debug_assert!(
+            self.has_room(),
+            "the ring holds all answers of what it was given"
+        );
+        debug_assert!(
+            user_data < TAKE_BACK,
+            "a queue's number is none of the ring's own"
+        );
         self.enqueue(&entry.user_data(user_data));
         self.flying += 1;
     }
@@ -179,6 +187,7 @@ impl Ring {
                 }
                 continue;
             }
+            debug_assert!(self.flying > 0, "what is answered was in flight");
             self.flying -= 1;
             self.news = true;
             let done = Done {
@@ -246,6 +255,11 @@ impl Ring {
 
     /// Says which of the `others` of the last sleep are ready, and stops watching them.
     pub(crate) fn take_back(&mut self, others: &mut [libc::pollfd]) {
+        assert_eq!(
+            self.watches.len(),
+            others.len(),
+            "each interest has its watch"
+        );
         for (index, other) in others.iter_mut().enumerate() {
             other.revents = 0;
             match self.watches[index] {

@@ -95,6 +95,11 @@ impl Engine {
             self.inboxes.push(Inbox::default());
             self.inboxes.len() - 1
         });
+        assert!(!self.inboxes[number].used, "a number is given to one queue");
+        assert!(
+            self.inboxes[number].answers.is_empty(),
+            "no answer is left of an older queue"
+        );
         self.inboxes[number].used = true;
         u32::try_from(number).expect("fewer than 2^32 queues")
     }
@@ -103,6 +108,7 @@ impl Engine {
     pub(crate) fn close_queue(&mut self, queue: u32) {
         let inbox = &mut self.inboxes[queue as usize];
         assert!(inbox.answers.is_empty(), "a queue fetches its answers");
+        assert!(inbox.used, "a queue closes once");
         inbox.used = false;
     }
 
@@ -115,6 +121,10 @@ impl Engine {
     /// Takes a job. A ring begins with it as soon as a few are together; otherwise, and at the
     /// latest, the next turn or wait hands it on.
     pub(crate) fn give(&mut self, job: Job) {
+        debug_assert!(
+            self.inboxes[job.queue as usize].used,
+            "only open queues give jobs"
+        );
         if self.pending.is_empty()
             && let Some(ring) = &mut self.ring
             && ring.has_room()
@@ -130,6 +140,11 @@ impl Engine {
     /// Moves the answers to `queue` into `answers`.
     pub(crate) fn fetch(&mut self, queue: u32, answers: &mut Vec<Done>) {
         let inbox = &mut self.inboxes[queue as usize];
+        debug_assert!(inbox.used, "only open queues fetch answers");
+        debug_assert!(
+            self.unfetched >= inbox.answers.len(),
+            "each answer is counted"
+        );
         self.unfetched -= inbox.answers.len();
         answers.append(&mut inbox.answers);
     }
@@ -144,7 +159,14 @@ impl Engine {
             self.fill_pool();
         }
         let submitted = self.ring.as_mut().map_or(Ok(()), Ring::submit);
+        debug_assert!(
+            !self.held || self.for_pool.len() == 1,
+            "one job is held back at most"
+        );
         self.collect();
+        if cfg!(debug_assertions) {
+            self.check();
+        }
         submitted
     }
 
@@ -204,6 +226,21 @@ impl Engine {
         if let Some(pool) = &mut self.pool {
             pool.reap(&mut take);
         }
+    }
+
+    /// The invariants of the inboxes.
+    fn check(&self) {
+        let answers = self.inboxes.iter().map(|inbox| inbox.answers.len());
+        debug_assert_eq!(
+            self.unfetched,
+            answers.sum::<usize>(),
+            "answers are counted"
+        );
+        let is_clear = |inbox: &Inbox| inbox.used || inbox.answers.is_empty();
+        debug_assert!(
+            self.inboxes.iter().all(is_clear),
+            "answers belong to open queues"
+        );
     }
 
     /// Before the driver sleeps: hands jobs on, and says whether it may sleep. With a ring the

@@ -139,6 +139,20 @@ impl FileDevice {
     }
 
     fn from_probed(file: OwnedFd, probed: Probed) -> Self {
+        let block = u64::from(probed.info.logical_block);
+        assert!(
+            probed.info.size.is_multiple_of(block),
+            "a device has whole blocks"
+        );
+        assert!(probed.tail < super::probe::SECTOR, "a whole sector is no rest");
+        assert!(
+            probed.memory_align.is_power_of_two(),
+            "an alignment is a power of two"
+        );
+        assert!(
+            probed.memory_align <= crate::BLOCK_ALIGN,
+            "buffers are aligned so"
+        );
         let shared = Shared {
             file,
             info: probed.info,

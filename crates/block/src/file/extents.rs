@@ -47,6 +47,7 @@ pub(super) fn extents(shared: &Shared, range: Range, count_max: usize) -> Result
         extents.push(data(next_hole - at));
         at = next_hole;
     }
+    assert!(at <= range.end(), "nothing behind the range is told");
     Ok(merged(extents))
 }
 
@@ -58,6 +59,7 @@ fn data(len: u64) -> Extent {
 /// Neighbours of one kind become one: the file may have changed between two questions.
 fn merged(extents: Vec<Extent>) -> Vec<Extent> {
     let mut merged: Vec<Extent> = Vec::with_capacity(extents.len());
+    debug_assert!(extents.iter().all(|one| one.len > 0), "each gets on");
     for extent in extents {
         match merged.last_mut() {
             Some(last) if last.kind == extent.kind => last.len += extent.len,

@@ -77,6 +77,10 @@ impl FileQueue {
         };
         let call = task.call(&self.shared);
         let slot = self.free.pop().unwrap_or_else(|| self.grow(queue));
+        debug_assert!(
+            self.slots[slot as usize].is_none(),
+            "a free number names no task"
+        );
         self.slots[slot as usize] = Some(task);
         self.driver.give(Job { queue, slot, call });
     }
@@ -96,6 +100,7 @@ impl FileQueue {
         let task = self.slots[done.slot as usize].take();
         let mut task = task.expect("the engine answers each call once");
         self.free.push(done.slot);
+        debug_assert!(self.free.len() <= self.slots.len(), "a number is free once");
         match task.advance(&self.shared, done.result) {
             Next::Finished(result) => self.answers.push(task.complete(result)),
             Next::Call => self.drive(task),
@@ -158,6 +163,8 @@ impl Drop for FileQueue {
             }
             self.turn();
         }
+        let is_idle = self.slots.iter().all(Option::is_none);
+        assert!(is_idle, "the engine has no memory of this queue any more");
         if let Some(number) = self.number {
             self.driver.with(|engine| engine.close_queue(number));
         }

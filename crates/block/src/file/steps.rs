@@ -119,11 +119,17 @@ impl Task {
             Operation::Discard => Step::Discard,
             Operation::Flush => Step::Sync,
         };
+        let has_buffer = matches!(request.operation, Operation::Read | Operation::Write);
+        debug_assert!(
+            has_buffer || request.buffer.is_empty(),
+            "only transfers have a buffer"
+        );
         let address = request.buffer.as_ptr() as usize;
         // A power of two.
         let misaligned = address & (shared.memory_align - 1) != 0;
         let bounce = misaligned.then(|| {
             let mut aligned = shared.bounce.get(request.buffer.len());
+            debug_assert_eq!(aligned.len(), request.buffer.len(), "a bounce is as long");
             if request.operation == Operation::Write {
                 aligned.copy_from_slice(&request.buffer);
             }
@@ -179,6 +185,10 @@ impl Task {
     pub(super) fn call(&mut self, shared: &Shared) -> Call {
         let fd = shared.file.as_raw_fd();
         let action = self.action(shared);
+        debug_assert!(
+            self.done <= self.request.range.len(),
+            "no more is done than was asked"
+        );
         let (offset, left) = (
             self.request.range.start() + self.done,
             self.request.range.len() - self.done,
@@ -265,6 +275,7 @@ impl Task {
             _ => return None,
         };
         shared.lacks.remember(ability);
+        debug_assert_eq!(self.done, 0, "a step that was refused has done nothing");
         self.step = step;
         Some(Next::Call)
     }

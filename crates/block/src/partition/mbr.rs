@@ -63,6 +63,8 @@ pub(super) fn entries(sector: &[u8]) -> Option<[Entry; 4]> {
 
 /// Gives entry `index` of a table, of a partition that begins at `first`, another length.
 pub(super) fn set_length(sector: &mut [u8], index: usize, first: u64, count: u64) {
+    assert!(index < 4, "a primary partition");
+    assert!(count > 0, "a partition keeps a sector");
     let entry = &mut sector[TABLE + index * ENTRY..][..ENTRY];
     entry[5..8].copy_from_slice(&cylinder_head_sector(first + count - 1));
     entry[12..].copy_from_slice(&(count as u32).to_le_bytes());
@@ -86,6 +88,7 @@ pub(super) fn protect(sector: &mut [u8], last: u64) -> bool {
 /// A sector as old programs know it: of disks with 255 heads and 63 sectors.
 fn cylinder_head_sector(at: u64) -> [u8; 3] {
     let (cylinder, head, sector) = (at / (255 * 63), at / 63 % 255, at % 63 + 1);
+    debug_assert!(head < 255 && sector <= 63, "both have a byte");
     if cylinder > 1023 {
         return [254, 255, 255];
     }

@@ -80,6 +80,8 @@ pub fn shorten(
     let end = ours.range.start().saturating_add(len.max(SECTOR));
     let end = end.next_multiple_of(ALIGNMENT).min(ours.range.end());
     let partition = Range::new(ours.range.start(), end - ours.range.start());
+    assert!(ours.range.contains(partition), "it only becomes shorter");
+    assert!(!partition.is_empty(), "something stays");
     match table.scheme {
         Scheme::Mbr => shorten_mbr(size, ours, partition, &mut read),
         Scheme::Gpt | Scheme::GptBackup => shorten_gpt(size, number, partition, &mut read),
@@ -187,6 +189,15 @@ fn shorten_gpt(
         writes.push((whole - behind, present.copy_for(at_end)));
         kept.push(Range::new(whole - behind, behind));
     }
+    assert!(
+        needed <= new && new <= whole,
+        "the copy has room on the disk"
+    );
+    assert!(
+        back.0 >= partition.end(),
+        "the copy lies behind the partition"
+    );
+    debug_assert_eq!(back.1.len() as u64, behind, "the copy fills its place");
     let front = (0, next_front);
     let mut is_there = true;
     for (at, bytes) in [&back, &front] {
@@ -339,6 +350,10 @@ impl<'a> Present<'a> {
 
 /// A copy of a table: its entries, then its header, which is block `at`.
 fn copy_of(head: &[u8], entries: &[u8], at: u64, block: u64) -> Vec<u8> {
+    debug_assert!(
+        (entries.len() as u64).is_multiple_of(block),
+        "entries fill blocks"
+    );
     let mut copy = head.to_vec();
     set(&mut copy, HERE, at);
     set(&mut copy, OTHER, 1);

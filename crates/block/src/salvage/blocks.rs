@@ -99,6 +99,7 @@ impl<'a> Blocks<'a> {
         block: Range,
         failed: Status,
     ) -> std::result::Result<bool, R::Error> {
+        debug_assert!(!block.is_empty(), "something is tried");
         map.position = block.start();
         let reads = match self.io.read(block) {
             Ok(bytes) => {
@@ -117,11 +118,13 @@ impl<'a> Blocks<'a> {
     }
 
     fn first(&self, range: Range) -> Range {
+        debug_assert!(!range.is_empty(), "there is a first block");
         let end = range.start() - range.start() % self.block + self.block;
         Range::new(range.start(), end.min(range.end()) - range.start())
     }
 
     fn last(&self, range: Range) -> Range {
+        debug_assert!(!range.is_empty(), "there is a last block");
         let start = (range.end() - 1) - (range.end() - 1) % self.block;
         let start = start.max(range.start());
         Range::new(start, range.end() - start)

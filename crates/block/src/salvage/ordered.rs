@@ -31,6 +31,7 @@ pub fn salvage_in_order<R: Rescuer>(
         map: &mut *map,
     };
     follow(device, &mut course)?;
+    assert!(course.parts.is_empty(), "all parts were taken");
     course.fill(course.map.size())?;
     (map.phase, map.pass, map.position) = (Status::Finished, 1, 0);
     rescuer.look(map)
@@ -110,6 +111,7 @@ impl<R: Rescuer> Course for Ordered<'_, R> {
     }
 
     fn take(&mut self, range: Range, got: Got<'_>) -> Result<(), R::Error> {
+        assert!(self.stored_to <= range.start(), "bytes come in their order");
         self.fill(range.start())?;
         self.map.position = range.start();
         self.is_failing = false;
@@ -153,6 +155,7 @@ impl<R: Rescuer> Rescuer for Held<'_, R> {
     type Error = R::Error;
 
     fn store(&mut self, start: u64, piece: Piece<'_>) -> Result<(), R::Error> {
+        debug_assert!(start >= self.start, "it lies in what is held");
         let from = (start - self.start) as usize;
         if let Piece::Data(bytes) = piece {
             self.bytes[from..from + bytes.len()].copy_from_slice(bytes);

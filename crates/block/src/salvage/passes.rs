@@ -128,6 +128,14 @@ impl<R> Copying<'_, R> {
         };
         let most = (self.map.size() / SKIP_SHARE).clamp(SKIP_MIN, SKIP_MAX);
         self.skip = (self.skip * 2).min(most);
+        debug_assert!(
+            (SKIP_MIN..=SKIP_MAX).contains(&self.skip),
+            "skips have limits"
+        );
+        debug_assert!(
+            to <= failed.start() || to >= failed.end(),
+            "what failed is behind"
+        );
         self.skip_to = Some(to);
         self.walk.jump(to);
     }

@@ -72,6 +72,9 @@ impl Map {
         for (run, status) in runs {
             map.set(run, status);
         }
+        if cfg!(debug_assertions) {
+            map.check();
+        }
         (map.position, map.phase, map.pass) = (position, phase, pass);
         Ok(map)
     }

@@ -45,8 +45,13 @@ impl Walk {
                 return next;
             }
             let window = self.window(map)?;
+            debug_assert!(
+                !window.is_empty() && window.end() <= map.size(),
+                "it gets on"
+            );
             let mut start = window.start();
             for lost in (options.lost)(window).into_iter().chain([end_of(window)]) {
+                debug_assert!(lost.end() >= start, "what is lost is told in order");
                 if start < lost.start() {
                     self.ranges
                         .push_back(Range::new(start, lost.start() - start));
