@@ -21,6 +21,10 @@ const DRAWN: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 /// Where the printed form puts its dashes: the lengths of its groups.
 const GROUPS: [usize; 7] = [6, 4, 4, 4, 4, 4, 6];
+const _: () = assert!(
+    GROUPS[0] + 5 * GROUPS[1] + GROUPS[6] == UUID_LEN,
+    "all is printed"
+);
 
 /// The identity of a physical volume, a volume group, or a logical volume.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +71,7 @@ impl FromStr for Uuid {
             bytes[len] = byte;
             len += 1;
         }
+        debug_assert!(len <= UUID_LEN, "no more is taken than there is room for");
         if len == UUID_LEN {
             Ok(Self(bytes))
         } else {
@@ -84,6 +89,7 @@ impl fmt::Display for Uuid {
             f.write_str(if index == 0 { "" } else { "-" })?;
             f.write_str(group)?;
         }
+        debug_assert!(rest.is_empty(), "all of it is printed");
         Ok(())
     }
 }

@@ -114,6 +114,11 @@ impl AllocationMap {
                 }
             }
         }
+        assert_eq!(
+            map.allocations.len(),
+            map.extents.len(),
+            "each slot has its list"
+        );
         for allocations in &mut map.allocations {
             allocations.sort_by_key(|allocation| allocation.range);
         }
@@ -161,6 +166,10 @@ impl AllocationMap {
 
     /// How many extents of a physical volume are taken.
     pub fn used_count(&self, pv: PvId) -> Extents {
+        debug_assert!(
+            self.free_count(pv) <= self.extents[pv.index()],
+            "free extents are there"
+        );
         self.extents[pv.index()] - self.free_count(pv)
     }
 
@@ -174,6 +183,10 @@ impl AllocationMap {
     pub fn owner(&self, pv: PvId, extent: Extents) -> Option<&Allocation> {
         let allocations = self.allocations(pv);
         let behind = allocations.partition_point(|allocation| allocation.range.start <= extent);
+        debug_assert!(
+            allocations.is_sorted_by_key(|one| one.range),
+            "lists are in order"
+        );
         allocations[..behind]
             .iter()
             .rev()

@@ -45,6 +45,11 @@ pub fn dm_name_length(vg: &str, lv: &str) -> usize {
 /// The device-mapper UUID of a volume, or of one of its layers.
 pub fn dm_uuid(vg: &Uuid, lv: &Uuid, layer: Option<&str>) -> String {
     let mut uuid = format!("LVM-{}{}", vg.as_str(), lv.as_str());
+    debug_assert_eq!(
+        uuid.len(),
+        4 + 2 * crate::uuid::UUID_LEN,
+        "no dashes are in it"
+    );
     if let Some(layer) = layer {
         uuid.push('-');
         uuid.push_str(layer);

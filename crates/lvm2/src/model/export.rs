@@ -127,6 +127,8 @@ fn pv_names(vg: &VolumeGroup) -> Vec<String> {
             new_names.next().expect("there is always one more number")
         };
     }
+    let differ: BTreeSet<&str> = vg.pvs().map(|(id, _)| &*names[id.index()]).collect();
+    assert_eq!(differ.len(), vg.pv_count(), "each has a name of its own");
     names
 }
 

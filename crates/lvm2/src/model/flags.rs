@@ -49,6 +49,7 @@ macro_rules! flags {
             $($(#[$doc])* $variant,)*
         }
 
+        const _: () = assert!(<$type as Flag>::ALL.len() <= 32, "each flag has its bit");
         impl Flag for $type {
             const ALL: &'static [Self] = &[$(Self::$variant),*];
 

@@ -72,6 +72,7 @@ impl<T> Default for Slots<T> {
 impl<T> Slots<T> {
     pub(crate) fn add<I: Id>(&mut self, item: T) -> I {
         self.slots.push(Some(item));
+        debug_assert!(u32::try_from(self.slots.len()).is_ok(), "ids have 32 bits");
         I::new(self.slots.len() - 1)
     }
 

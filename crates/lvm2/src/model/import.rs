@@ -110,6 +110,7 @@ pub fn from_text(root: &Section) -> Result<VolumeGroup> {
     validate(&section.name, NameOf::VolumeGroup)?;
     let mut vg = volume_group(section)
         .map_err(|error| error.within(format_args!("volume group {}", section.name)))?;
+    vg.check();
     vg.header = header;
     vg.header.has_invalid_times = has_invalid_times(root, section);
     Ok(vg)
@@ -236,6 +237,7 @@ fn logical_volumes(
             .map_err(|error| error.within(format_args!("logical volume {}", section.name)))?;
         ids.push(vg.add_lv(lv)?);
     }
+    assert_eq!(ids.len(), vg.lv_count(), "each section became a volume");
     for (section, id) in lvs.sections().zip(ids) {
         let names = segment::Names { pvs: pv_keys, vg };
         let segments = segments(section, &names)
@@ -285,6 +287,10 @@ fn segments(section: &Section, names: &segment::Names<'_>) -> Result<Vec<super::
         return Err(Error::new(Kind::Model, context));
     }
     segments.sort_by_key(|segment| segment.start);
+    debug_assert!(
+        segments.is_sorted_by_key(|segment| segment.start),
+        "in order"
+    );
     Ok(segments)
 }
 

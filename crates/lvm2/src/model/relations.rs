@@ -61,6 +61,7 @@ impl Relations {
         let first = |uses: &Vec<Use>, fits: fn(Part) -> bool| {
             uses.iter().find(|used| fits(used.part)).copied()
         };
+        assert_eq!(uses.len(), vg.lv_slots(), "each slot has its list");
         let component = uses
             .iter()
             .map(|uses| first(uses, Part::is_component))

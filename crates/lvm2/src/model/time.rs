@@ -75,6 +75,8 @@ impl Date {
             day -= days_of_month(year, month);
             month += 1;
         }
+        debug_assert!((1..=12).contains(&month), "a year has twelve months");
+        debug_assert!(day < 31, "a month has 31 days at most");
         Some(Self {
             year,
             month,

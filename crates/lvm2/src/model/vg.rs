@@ -20,7 +20,7 @@ use super::historical::HistoricalVolume;
 use super::ids::{LvId, PvId, Slots};
 use super::lv::{AllocationPolicy, LogicalVolume};
 use super::pv::PhysicalVolume;
-use super::segment::SegmentType;
+use super::segment::{Area, SegmentType};
 use crate::{Error, Extents, Kind, Result, Sectors, Uuid};
 
 /// A volume group.
@@ -188,7 +188,8 @@ impl VolumeGroup {
         self.require_free_name(&lv.name)?;
         let name = lv.name.clone();
         let id = self.lvs.add(lv);
-        self.lv_names.insert(name, id);
+        let taken = self.lv_names.insert(name, id);
+        assert_eq!(taken, None, "a name is given once");
         Ok(id)
     }
 
@@ -198,7 +199,8 @@ impl VolumeGroup {
             .lvs
             .remove(id)
             .expect("the id is of a logical volume in this group");
-        self.lv_names.remove(&lv.name);
+        let named = self.lv_names.remove(&lv.name);
+        assert_eq!(named, Some(id), "a volume is found by its name");
         lv
     }
 
@@ -209,7 +211,8 @@ impl VolumeGroup {
         }
         self.require_free_name(name)?;
         let old = core::mem::replace(&mut self.lv_mut(id).name, name.to_owned());
-        self.lv_names.remove(&old);
+        let named = self.lv_names.remove(&old);
+        assert_eq!(named, Some(id), "a volume is found by its name");
         self.lv_names.insert(name.to_owned(), id);
         self.historical
             .iter_mut()
@@ -238,6 +241,34 @@ impl VolumeGroup {
     /// Whether its flags allow changes.
     pub fn is_writable(&self) -> bool {
         self.flags.has(VgFlag::Write) || self.flags.has(VgFlag::WriteLocked)
+    }
+
+    /// The invariants, whatever the text said: the index of names is right, and each id that a
+    /// volume holds is one of this group. What makes sense besides is asked of
+    /// [`check`](super::check()).
+    pub fn check(&self) {
+        assert_eq!(
+            self.lv_names.len(),
+            self.lvs.count(),
+            "each volume has its name"
+        );
+        for (id, lv) in self.lvs() {
+            assert_eq!(
+                self.lv_by_name(&lv.name),
+                Some(id),
+                "a volume is found by its name"
+            );
+            for segment in &lv.segments {
+                for area in segment.areas() {
+                    if let Area::Pv { pv, .. } = area {
+                        assert!(self.pvs.get(*pv).is_some(), "extents are on one of ours");
+                    }
+                }
+                segment.for_each_reference(|used, _| {
+                    assert!(self.lvs.get(used).is_some(), "a part is one of ours");
+                });
+            }
+        }
     }
 
     fn require_free_name(&self, name: &str) -> Result<()> {

@@ -35,6 +35,10 @@ const VERSION: u32 = 1;
 const CHECKED_FROM: usize = 4;
 const SLOTS: usize = 40;
 const SLOT_SIZE: usize = 24;
+const _: () = assert!(
+    SLOTS + 2 * SLOT_SIZE <= AREA_HEADER_SIZE,
+    "both slots lie in the sector"
+);
 /// Bit 0 of slot 0's flags.
 const FLAG_IGNORED: u32 = 1;
 
@@ -206,6 +210,15 @@ impl AreaHeader {
         encode_slot(&mut sector, SLOTS + SLOT_SIZE, self.precommitted, 0);
         let sum = checksum(&sector[CHECKED_FROM..]);
         write(&mut sector, 0, &sum.to_le_bytes());
+        if cfg!(debug_assertions) {
+            let (offset, size) = (self.start, self.size);
+            let read = Self::decode(&sector, Span { offset, size }, Bytes(u64::MAX));
+            assert_eq!(
+                read.as_ref(),
+                Ok(self),
+                "what is written is what will be read"
+            );
+        }
         sector
     }
 }

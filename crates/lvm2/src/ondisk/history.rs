@@ -33,6 +33,10 @@ const SECTOR: usize = SECTOR_SIZE as usize;
 const NAME_LEN_MAX: usize = 127;
 /// A UUID with its dashes.
 const UUID_PRINTED_LEN: usize = 38;
+const _: () = assert!(
+    UUID_PRINTED_LEN == crate::uuid::UUID_LEN + 6,
+    "it has six dashes"
+);
 
 /// What the area's header says of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +87,7 @@ pub fn versions(area: &[u8], header: &AreaHeader) -> Vec<Version> {
             continue;
         }
         // The last text may wrap, up to the first one.
+        debug_assert!(start < len, "a text begins in the area");
         let size = match starts.get(index + 1) {
             Some(next) => nul(&area[start..*next]),
             None => nul(&area[start..]).or_else(|| {

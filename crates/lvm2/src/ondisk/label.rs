@@ -112,6 +112,14 @@ impl Label {
         self.pv.encode(&mut sector[CONTENTS..])?;
         let sum = checksum(&sector[CHECKED_FROM..]);
         write(&mut sector, 16, &sum.to_le_bytes());
+        if cfg!(debug_assertions) {
+            let read = check(self.sector, &sector).and_then(PvHeader::decode);
+            assert_eq!(
+                read.as_ref(),
+                Ok(&self.pv),
+                "what is written is what will be read"
+            );
+        }
         Ok(sector)
     }
 

@@ -179,6 +179,7 @@ impl PvHeader {
             PvUse::Used => extension.flags |= FLAG_USED,
             _ => extension.flags &= !FLAG_USED,
         }
+        assert_eq!(self.usage(), usage, "what is set is what is read");
     }
 
     /// The first bootloader area.

@@ -71,6 +71,7 @@ impl Ring {
     /// The same on a device whose first physical block begins at byte `first`, as a partition's may
     /// that does not begin on one; blocks have `block` bytes.
     pub fn aligned_at(self, first: Bytes, block: Bytes) -> Self {
+        assert!(block.0 > 0, "a block has bytes");
         let skew = block.0 - first.0 % block.0;
         Self {
             start: Bytes(self.start.0 + skew % block.0),
@@ -177,6 +178,18 @@ impl Ring {
             let behind = gaps.iter().filter(fits).find(|gap| gap.start > after);
             behind.or(gaps.iter().find(fits)).map(|gap| gap.start)
         };
+        if let Some(place) = place {
+            let end = place + needed;
+            assert!(
+                ring.start <= place && end <= ring.end,
+                "a text lies in the ring"
+            );
+            let is_apart = |taken: &Range<u64>| end <= taken.start || taken.end <= place;
+            assert!(
+                self.taken(live, block).iter().all(is_apart),
+                "the live texts stay"
+            );
+        }
         match place {
             Some(place) => Ok(Bytes(place)),
             None if block == SECTOR_SIZE => self.place_wrapped(live, size),
@@ -205,11 +218,15 @@ impl Ring {
             let padding = end.next_multiple_of(block.0) - end;
             let room = self.size.0 - (span.offset.0 + span.size.0);
             bytes.resize(bytes.len() + padding.min(room) as usize, 0);
+            assert!(span.offset.0 >= RING_START, "the header stays");
+            let end_of_write = span.offset.0 + bytes.len() as u64;
+            assert!(end_of_write <= self.size.0, "what is behind the area stays");
             writes.push(RingWrite {
                 offset: span.offset,
                 bytes,
             });
         }
+        assert!(rest.is_empty(), "all of it is written");
         writes
     }
 
@@ -279,12 +296,17 @@ impl Ring {
     }
 
     fn pieces(&self, offset: u64, size: u64) -> Vec<RingSpan> {
+        assert!(offset < self.size.0, "a text begins in its area");
         let first = size.min(self.size.0 - offset);
         let mut pieces = vec![RingSpan {
             offset: Bytes(offset),
             size: Bytes(first),
         }];
         if first < size {
+            assert!(
+                RING_START + (size - first) <= offset,
+                "a text does not meet itself"
+            );
             pieces.push(RingSpan {
                 offset: Bytes(RING_START),
                 size: Bytes(size - first),

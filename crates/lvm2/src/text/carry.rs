@@ -44,6 +44,7 @@ pub fn from_bytes(bytes: &[u8]) -> String {
             .iter()
             .for_each(|byte| text.push(carrier(*byte)));
     }
+    debug_assert_eq!(&*to_bytes(&text), bytes, "each byte comes back");
     text
 }
 

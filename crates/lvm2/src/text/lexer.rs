@@ -86,6 +86,7 @@ impl<'a> Lexer<'a> {
     /// Takes the next token.
     pub(super) fn next(&mut self, expect: Expect) -> Result<Token<'a>, Error> {
         self.skip_space();
+        debug_assert!(self.position <= self.bytes.len(), "the text is not left");
         self.token_start = self.position;
         let Some(&first) = self.bytes.get(self.position) else {
             return Ok(Token::End);
@@ -180,6 +181,7 @@ impl<'a> Lexer<'a> {
                 Some(_) => self.position += 1,
             }
         }
+        debug_assert_eq!(self.bytes[self.position], quote, "the string ends here");
         let inside = start..self.position;
         self.position += 1;
         Ok(Token::Text(if escapes == 0 {

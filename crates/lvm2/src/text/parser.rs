@@ -54,9 +54,11 @@ pub fn parse(bytes: &[u8]) -> Result<Section<'_>, Error> {
             token => parser.node(token, 1)?,
         }
     }
+    let nodes = parser.close(0);
+    debug_assert!(parser.items.is_empty(), "each list has taken its values");
     Ok(Section {
         name: Cow::default(),
-        nodes: parser.close(0),
+        nodes,
     })
 }
 
@@ -105,6 +107,7 @@ impl<'a> Parser<'a> {
             let what = format!("sections are nested more than {DEPTH_MAX} deep");
             return Err(self.lexer.error_of(Kind::Limit, what));
         }
+        debug_assert!(self.items.is_empty(), "a list was closed before");
         let start = self.unclosed.len();
         loop {
             match self.lexer.next(Expect::Name)? {
@@ -132,6 +135,7 @@ impl<'a> Parser<'a> {
 
     /// Arrays do not stand in arrays, so the items before it are none.
     fn array(&mut self) -> Result<Value<'a>, Error> {
+        debug_assert!(self.items.is_empty(), "lists do not nest");
         loop {
             match self.lexer.next(Expect::Value)? {
                 Token::CloseArray => break,
@@ -169,6 +173,7 @@ impl<'a> Parser<'a> {
     }
 
     fn count(&mut self) -> Result<(), Error> {
+        debug_assert!(self.unclosed.len() <= self.count, "each node was counted");
         self.count += 1;
         if self.count > NODE_COUNT_MAX {
             let what = format!("the text has more than {NODE_COUNT_MAX} values and sections");

@@ -119,6 +119,7 @@ impl Printer {
         self.name(name);
         self.out.extend_from_slice(b" = [\n");
         self.depth += 1;
+        assert!(per_row > 0, "a row has values");
         let mut rows = values.chunks(per_row).peekable();
         while let Some(row) = rows.next() {
             self.indent();

@@ -13,6 +13,7 @@ pub(super) fn position(bytes: &[u8], wanted: u8) -> Option<usize> {
     let (words, rest) = bytes.as_chunks();
     for (index, word) in words.iter().enumerate() {
         if let Some(at) = position_in_word(u64::from_le_bytes(*word), wanted) {
+            debug_assert_eq!(bytes[index * size_of::<u64>() + at], wanted, "it is there");
             return Some(index * size_of::<u64>() + at);
         }
     }

@@ -70,6 +70,8 @@ fn runs(
         if checker.is_full() {
             return;
         }
+        let in_order = furthest.is_none_or(|(other, _)| other.start <= range.start);
+        debug_assert!(in_order, "places come in the order of extents");
         if range.end() > count {
             let problem = format!(
                 "its area on {on} ends at extent {}, of {}",

@@ -44,6 +44,11 @@ pub fn dependency_order(vg: &VolumeGroup) -> Result<Vec<LvId>, LvId> {
         let mut stack = vec![(root, stands_on(vg, root))];
         while let Some((lv, left)) = stack.last_mut() {
             let Some(next) = left.pop() else {
+                debug_assert_eq!(
+                    progress[lv.index()],
+                    Progress::Open,
+                    "it is left after it was entered"
+                );
                 progress[lv.index()] = Progress::Done;
                 order.push(*lv);
                 stack.pop();
@@ -59,6 +64,11 @@ pub fn dependency_order(vg: &VolumeGroup) -> Result<Vec<LvId>, LvId> {
             }
         }
     }
+    assert_eq!(
+        order.len(),
+        vg.lv_count(),
+        "each volume has its place in the order"
+    );
     Ok(order)
 }
 
