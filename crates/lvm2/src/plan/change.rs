@@ -10,6 +10,7 @@
 //!
 //! Physical and logical volumes are named by UUID, because an id means nothing in another group.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -207,6 +208,41 @@ impl Message {
 }
 
 impl Change {
+    /// The invariants of what is to be done: what is written fits its place, copies do not meet, and
+    /// each version of a group is newer than the one before.
+    pub fn check(&self) {
+        for step in &self.before {
+            match step {
+                Before::Fill { pieces, .. } => {
+                    let is_filled = |piece: &Piece| piece.length > Bytes::ZERO;
+                    assert!(pieces.iter().all(is_filled), "something is filled");
+                }
+                Before::Write { piece, bytes } => {
+                    assert_eq!(piece.length.0, bytes.len() as u64, "it fills its place");
+                }
+                Before::Copy { from, to } => {
+                    assert_eq!(from.length, to.length, "a copy is as long");
+                    assert_eq!(from.pv, to.pv, "a copy stays on its physical volume");
+                    let is_apart =
+                        from.start + from.length <= to.start || to.start + to.length <= from.start;
+                    assert!(is_apart, "what is copied stays");
+                }
+                Before::WipeSignatures { .. } => {}
+            }
+        }
+        let mut newest: BTreeMap<Uuid, u32> = BTreeMap::new();
+        for group in &self.groups {
+            if let GroupChange::Commit(vg) = group {
+                vg.check();
+                let older = newest.insert(vg.uuid, vg.seqno);
+                assert!(
+                    older < Some(vg.seqno),
+                    "each version is newer than the last"
+                );
+            }
+        }
+    }
+
     /// The first group that is committed: the one that the command was given.
     pub fn vg(&self) -> Option<&VolumeGroup> {
         self.groups.iter().find_map(|group| match group {

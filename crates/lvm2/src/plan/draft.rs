@@ -94,6 +94,7 @@ impl Draft {
     /// Notes that a physical volume joins the group or leaves it.
     pub(super) fn set_usage(&mut self, pv: Uuid, usage: PvUse) {
         self.headers.push(usage_change(pv, usage));
+        assert_ne!(usage, PvUse::Unknown, "a header is told something");
         if usage == PvUse::Free {
             self.released.push(pv);
         }
@@ -104,6 +105,15 @@ impl Draft {
         require_names_fit(Some(&self.old), &self.vg)?;
         require_undisturbed(&self.old, &self.vg)?;
         seal(&mut self.vg, author)?;
+        assert!(
+            self.vg.seqno > self.old.seqno,
+            "a version is newer than the one before"
+        );
+        let is_member = |pv: &Uuid| self.vg.pv_by_uuid(pv).is_some();
+        assert!(
+            !self.released.iter().any(is_member),
+            "what is released is no member"
+        );
         let mut volumes = volume_changes(&self.old, &self.vg);
         for id in &self.activate {
             let lv = self.vg.lv(*id);
@@ -112,7 +122,7 @@ impl Draft {
                 name: lv.name().to_owned(),
             });
         }
-        Ok(Change {
+        let change = Change {
             before: self.before,
             headers: self.headers,
             areas: self.areas,
@@ -121,7 +131,9 @@ impl Draft {
             volumes,
             groups: vec![GroupChange::Commit(self.vg)],
             messages: self.messages,
-        })
+        };
+        change.check();
+        Ok(change)
     }
 }
 
@@ -134,6 +146,7 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
         );
         Error::new(Kind::Limit, context)
     })?;
+    vg.check();
     vg.header = author.header();
     let findings = check(vg);
     match findings
@@ -246,6 +259,7 @@ pub(super) fn volume_changes(old: &VolumeGroup, new: &VolumeGroup) -> Vec<Volume
     let mut changes = Vec::new();
     let by_uuid: BTreeMap<Uuid, (LvId, &LogicalVolume)> =
         new.lvs().map(|(id, lv)| (lv.uuid, (id, lv))).collect();
+    debug_assert_eq!(by_uuid.len(), new.lv_count(), "identities differ");
     let (before, after) = (Relations::of(old), Relations::of(new));
     let is_store = |vg: &VolumeGroup, relations: &Relations, id| {
         let snapshot = relations.snapshot_of_cow(vg, id);
@@ -347,6 +361,8 @@ fn subtract(range: ExtentRange, kept: &[ExtentRange]) -> Vec<ExtentRange> {
     if next < range.end() {
         left.push(ExtentRange::between(next, range.end()));
     }
+    let is_within = |hole: &ExtentRange| range.start <= hole.start && hole.end() <= range.end();
+    assert!(left.iter().all(is_within), "what is left was there");
     left
 }
 

@@ -172,6 +172,7 @@ impl NewPv {
             )));
         }
         let layout = Layout::of(self, device, size)?;
+        layout.check(size);
         let header = PvHeader {
             uuid: self.uuid,
             device_size: bytes(size)?,
@@ -342,6 +343,23 @@ impl Layout {
         self.areas.push((start, length));
         Ok(())
     }
+
+    /// The invariants: in their order, and apart, are the first area, the boot loader's, the
+    /// extents, and the second area; all of it is on the device.
+    fn check(&self, size: Sectors) {
+        let mut at = Sectors::ZERO;
+        for (start, length) in self.areas.first().into_iter().chain(&self.bootloader) {
+            assert!(at <= *start, "areas do not meet");
+            assert!(*length > Sectors::ZERO, "an area has sectors");
+            at = *start + *length;
+        }
+        assert!(at <= self.pe_start, "extents begin behind areas");
+        assert!(self.pe_start <= size, "extents begin on the device");
+        for (start, length) in self.areas.iter().skip(1) {
+            assert!(self.pe_start <= *start, "the second area is behind extents");
+            assert_eq!(*start + *length, size, "it ends with the device");
+        }
+    }
 }
 
 /// Where the first metadata area ends: aligned, and with something left behind it.
@@ -416,6 +434,10 @@ impl Initialised {
         }
         let label = self.label.encode()?;
         if self.start == StartOfDevice::Zeroed {
+            assert!(
+                self.label.sector < LABEL_SECTORS.0,
+                "the label lies in the first sectors"
+            );
             let mut start = vec![0; LABEL_SECTORS.0 as usize * sector];
             let at = self.label.sector as usize * sector;
             start[at..at + sector].copy_from_slice(&label);

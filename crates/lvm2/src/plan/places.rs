@@ -153,7 +153,31 @@ impl FreeSpace {
                 });
             }
         }
-        Self { places: left }
+        let space = Self { places: left };
+        space.check();
+        space
+    }
+
+    /// The invariants: each physical volume once, its runs in order, apart, and none empty.
+    fn check(&self) {
+        if !cfg!(debug_assertions) {
+            return;
+        }
+        let mut pvs: Vec<PvId> = self.places.iter().map(|place| place.pv).collect();
+        pvs.sort_unstable();
+        assert!(
+            pvs.windows(2).all(|pair| pair[0] < pair[1]),
+            "each is there once"
+        );
+        for place in &self.places {
+            let mut pairs = place.ranges.windows(2);
+            assert!(
+                pairs.all(|pair| pair[0].end() <= pair[1].start),
+                "runs are apart"
+            );
+            let is_filled = |range: &ExtentRange| range.length > Extents::ZERO;
+            assert!(place.ranges.iter().all(is_filled), "a run has extents");
+        }
     }
 
     /// What is left on each physical volume, in the order of preference.
@@ -196,6 +220,7 @@ impl FreeSpace {
                 place.ranges.insert(index, rest);
             }
         }
+        self.check();
     }
 
     /// The same without some physical volumes.
@@ -285,11 +310,17 @@ fn merged(mut ranges: Vec<ExtentRange>) -> Vec<ExtentRange> {
             _ => out.push(range),
         }
     }
+    let are_apart = out.windows(2).all(|pair| pair[0].end() < pair[1].start);
+    assert!(are_apart, "ranges that meet are one");
     out
 }
 
 /// What two sorted lists have in common.
 fn intersection(one: &[ExtentRange], other: &[ExtentRange]) -> Vec<ExtentRange> {
+    debug_assert!(
+        one.is_sorted() && other.is_sorted(),
+        "both lists are in order"
+    );
     let mut common = Vec::new();
     let (mut i, mut j) = (0, 0);
     while let (Some(a), Some(b)) = (one.get(i), other.get(j)) {

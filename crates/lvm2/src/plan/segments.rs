@@ -34,6 +34,10 @@ pub(super) fn of_runs(
 ) -> Vec<Segment> {
     let mut next = start;
     let segments = runs.iter().map(|run| {
+        assert!(
+            (leg + 1) * stripes <= run.areas.len(),
+            "the leg is one of the run"
+        );
         let areas = &run.areas[leg * stripes..(leg + 1) * stripes];
         let length = run.length * stripes as u64;
         let kind = striped(areas, stripe_size);
@@ -46,6 +50,7 @@ pub(super) fn of_runs(
 
 /// Extents of physical volumes, in stripes where there are several.
 pub(super) fn striped(areas: &[(PvId, Extents)], stripe_size: Sectors) -> SegmentType {
+    assert!(!areas.is_empty(), "a segment stands on something");
     let area = |(pv, start): &(PvId, Extents)| Area::Pv {
         pv: *pv,
         start: *start,
@@ -62,6 +67,7 @@ pub(super) fn striped(areas: &[(PvId, Extents)], stripe_size: Sectors) -> Segmen
 
 /// A mirror of whole volumes.
 pub(super) fn mirror_of(images: &[LvId], log: Option<LvId>, region_size: Sectors) -> SegmentType {
+    assert!(!images.is_empty(), "a mirror has images");
     let area = |lv: &LvId| Area::Lv {
         lv: *lv,
         start: Extents::ZERO,
@@ -84,10 +90,17 @@ pub(super) fn append(segments: &mut Vec<Segment>, more: Vec<Segment>) {
     }
 }
 
+/// The extents of all of them.
+pub(super) fn total(segments: &[Segment]) -> Extents {
+    segments.iter().map(|segment| segment.length).sum()
+}
+
 /// Joins all neighbours that go on in each other.
 pub(super) fn merge(segments: &mut Vec<Segment>) {
     let all = core::mem::take(segments);
+    let length = total(&all);
     append(segments, all);
+    debug_assert_eq!(total(segments), length, "no extent is lost");
 }
 
 fn goes_on(one: &Segment, next: &Segment) -> bool {
@@ -155,6 +168,7 @@ pub(super) fn truncate(segments: &mut Vec<Segment>, extents: Extents) -> Result<
         }
     }
     last.length = length;
+    debug_assert_eq!(last.end(), extents, "it ends there");
     Ok(())
 }
 

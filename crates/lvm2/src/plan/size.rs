@@ -236,6 +236,10 @@ impl SizeArgument {
             ));
         }
         bounded(extents)?;
+        assert!(
+            extents.0.is_multiple_of(shape.stripes),
+            "stripes are of one length"
+        );
         Ok(NewSize { extents, exactness })
     }
 }

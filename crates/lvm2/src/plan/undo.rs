@@ -66,6 +66,10 @@ pub fn undo(versions: &[VolumeGroup], author: &mut Author<'_>) -> Result<Change>
     }
     let mut vg = restored(target, now)?;
     seal(&mut vg, author)?;
+    assert!(
+        vg.seqno > now.seqno,
+        "an old version comes back as a new one"
+    );
     let mut headers = Vec::new();
     let mut released = Vec::new();
     for (_, pv) in now
@@ -296,6 +300,10 @@ fn root(groups: &mut [usize], mut at: usize) -> usize {
 }
 
 fn join(groups: &mut [usize], one: usize, other: usize) {
+    debug_assert!(
+        one < groups.len() && other < groups.len(),
+        "both are volumes"
+    );
     let (one, other) = (root(groups, one), root(groups, other));
     groups[one] = other;
 }
@@ -460,6 +468,8 @@ fn left(range: ExtentRange, mut covered: Vec<(Extents, Extents)>) -> Vec<(Extent
         }
         at = end;
     }
+    let is_within = |hole: &(Extents, Extents)| range.start <= hole.0 && hole.1 <= range.end();
+    assert!(left.iter().all(is_within), "what is left was there");
     left
 }
 

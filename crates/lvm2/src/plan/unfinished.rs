@@ -110,6 +110,7 @@ pub(super) fn unmark(vg: &mut VolumeGroup) {
     for pv in pvs {
         vg.pv_mut(pv).tags.retain(|tag| !is_mark(tag));
     }
+    assert!(!is_unfinished(vg), "no mark is left");
 }
 
 /// A change whose commit has a mark gets another one without it.
@@ -118,6 +119,7 @@ pub(super) fn commit_unmarked(change: &mut Change, author: &Author<'_>) -> Resul
         let mut vg = marked.clone();
         unmark(&mut vg);
         seal(&mut vg, author)?;
+        assert!(!is_unfinished(&vg), "no mark is left");
         change.groups.push(GroupChange::Commit(vg));
     }
     Ok(())
@@ -194,6 +196,7 @@ fn finish_split(
         "Splitting volume group {} from {name} was interrupted, and is ended now",
         vg.name
     )));
+    assert!(!is_unfinished(&last), "no mark is left");
     change.groups.push(GroupChange::Commit(last));
     Ok(change)
 }

@@ -27,6 +27,8 @@ pub(super) fn assign(
     is_allowed: impl Fn(usize, PvId) -> bool,
     prefers: impl Fn(usize) -> Option<PvId>,
 ) -> Option<Allocated> {
+    let is_sorted = candidates.is_sorted_by(|one, other| one.length >= other.length);
+    debug_assert!(is_sorted, "the longest come first");
     let mut count = areas;
     while count <= candidates.len() {
         let length = candidates[count.max(1) - 1].length;
@@ -35,6 +37,8 @@ pub(super) fn assign(
         let offers = &candidates[..count];
         let matching = Matching::find(offers, areas, &is_allowed, &prefers);
         if let Some(owners) = matching {
+            assert!(length > Extents::ZERO, "a run has extents");
+            assert_eq!(owners.len(), areas, "each area has an offer");
             let areas = owners
                 .iter()
                 .map(|offer| (offers[*offer].pv, offers[*offer].start));
@@ -85,6 +89,8 @@ impl<A: Fn(usize, PvId) -> bool> Matching<'_, A> {
                 return None;
             }
         }
+        let placed = matching.area_of.iter().flatten().count();
+        assert_eq!(placed, areas, "each area has an offer of its own");
         let mut owners = vec![0; areas];
         for (offer, area) in matching.area_of.iter().enumerate() {
             if let Some(area) = area {
@@ -97,6 +103,7 @@ impl<A: Fn(usize, PvId) -> bool> Matching<'_, A> {
     /// Finds an offer for an area; areas that have one may have to move. The depth is bounded by
     /// the number of areas.
     fn place(&mut self, area: usize, is_seen: &mut [bool]) -> bool {
+        debug_assert_eq!(is_seen.len(), self.offers.len(), "each offer has its mark");
         let free = (0..self.offers.len()).find(|offer| {
             self.area_of[*offer].is_none() && (self.is_allowed)(area, self.offers[*offer].pv)
         });

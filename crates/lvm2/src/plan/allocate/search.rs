@@ -53,6 +53,7 @@ pub fn allocate(
             areas: request.area_count(),
         });
     }
+    search.check(space);
     *space = search.space;
     Ok(search.found)
 }
@@ -74,6 +75,8 @@ pub fn allocate_log(
         .find(fits)
         .or_else(|| places.iter().rev().find(fits))?;
     let range = *best_fit(&place.ranges, length)?;
+    assert!(length > Extents::ZERO, "a log has extents");
+    assert!(range.length >= length, "it fits there");
     let taken = ExtentRange {
         start: range.start,
         length,
@@ -102,6 +105,22 @@ impl<'a> Search<'a> {
             done: Extents::ZERO,
             found: Vec::new(),
         }
+    }
+
+    /// The invariants: what was found is as long as it was counted, and is gone from `before`.
+    fn check(&self, before: &FreeSpace) {
+        let found: Extents = self.found.iter().map(|run| run.length).sum();
+        assert_eq!(found, self.done, "runs are counted");
+        assert!(
+            self.done <= self.request.length,
+            "no more is taken than was asked for"
+        );
+        let taken = self.done * self.request.area_count() as u64;
+        assert_eq!(
+            self.space.total() + taken,
+            before.total(),
+            "what is taken is not free"
+        );
     }
 
     fn missing(&self) -> Extents {
@@ -147,6 +166,15 @@ impl<'a> Search<'a> {
 
     fn apply(&mut self, run: Allocated) {
         assert!(run.length > Extents::ZERO, "each step gets on");
+        assert!(
+            run.length <= self.missing(),
+            "no more is taken than was asked for"
+        );
+        assert_eq!(
+            run.areas.len(),
+            self.request.area_count(),
+            "each area goes on"
+        );
         for leg in &mut self.legs {
             leg.behind.clear();
         }
@@ -287,6 +315,7 @@ impl<'a> Search<'a> {
                 starts.extend((0..pieces).map(|piece| (place.pv, range.start + length * piece)));
             }
         }
+        assert_eq!(starts.len() as u64, areas, "each area has a place");
         Some(Allocated {
             length,
             areas: starts,

@@ -88,6 +88,12 @@ pub fn balance(areas: &[AreaState], copies: MetadataCopies) -> Vec<AreaChange> {
         *per_pv.entry(area.pv).or_default() -= 1;
         count -= 1;
     }
+    let in_use = wanted
+        .iter()
+        .filter(|usage| **usage == AreaUse::Used)
+        .count();
+    assert_eq!(count, in_use, "areas in use are counted");
+    assert!(areas.is_empty() || in_use > 0, "a group keeps a text");
     let changed = areas
         .iter()
         .zip(&wanted)

@@ -88,6 +88,7 @@ pub fn create_group(new: &NewGroup<'_>, author: &mut Author<'_>) -> Result<Chang
     let states = area_states(new.members);
     require_areas(&states)?;
     seal(&mut vg, author)?;
+    assert_eq!(vg.pv_count(), new.members.len(), "each member is there");
     let members = new.members.iter();
     Ok(Change {
         headers: members

@@ -42,6 +42,7 @@ pub fn import_group(
         )));
     }
     let mut draft = Draft::begin_any(vg)?;
+    assert!(draft.vg.flags.has(VgFlag::Exported), "it was looked at");
     draft.vg.flags.remove(VgFlag::Exported);
     draft.vg.system_id = system_id.map(str::to_owned);
     set_flags(&mut draft.vg, Marks::Cleared);

@@ -41,6 +41,11 @@ pub fn extend_group(
     let mut draft = Draft::begin(vg)?;
     require_resizeable(vg)?;
     add_members(&mut draft.vg, members)?;
+    assert_eq!(
+        draft.vg.pv_count(),
+        vg.pv_count() + members.len(),
+        "each joins"
+    );
     for member in members {
         draft.set_usage(member.header.uuid, PvUse::Used);
     }

@@ -69,6 +69,10 @@ pub(super) fn set_extent_size(draft: &mut Draft, new: Sectors) -> Result<()> {
         }
     }
     draft.vg.extent_size = new;
+    let mut lvs = draft.vg.lvs();
+    let is_kept = lvs.all(|(id, lv)| lv.size(new) == draft.old.lv(id).size(old));
+    debug_assert!(is_kept, "no volume changes its size");
+    drop(lvs);
     Ok(())
 }
 

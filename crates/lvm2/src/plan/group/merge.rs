@@ -38,6 +38,21 @@ pub fn merge_groups(
     let pvs: BTreeSet<PvId> = from.pvs().map(|(id, _)| id).collect();
     let lvs: BTreeSet<LvId> = from.lvs().map(|(id, _)| id).collect();
     transplant(&mut source, &mut draft.vg, &pvs, &lvs)?;
+    assert_eq!(
+        source.pv_count() + source.lv_count(),
+        0,
+        "nothing stays behind"
+    );
+    assert_eq!(
+        draft.vg.pv_count(),
+        vg.pv_count() + from.pv_count(),
+        "each has come"
+    );
+    assert_eq!(
+        draft.vg.lv_count(),
+        vg.lv_count() + from.lv_count(),
+        "each has come"
+    );
     require_limits(&draft.vg, &from.name)?;
     draft.vg.historical.append(&mut source.historical);
     // Both texts are on disks; the merged one must be newer than either.

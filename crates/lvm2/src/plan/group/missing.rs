@@ -145,6 +145,11 @@ pub fn remove_missing(
         give_up(&mut draft, &gone)?;
     }
     leave(&mut draft, &gone, missing)?;
+    let is_marked = |(id, pv): (PvId, &crate::model::PhysicalVolume)| {
+        !gone.contains(&id) || pv.flags.has(PvFlag::Missing)
+    };
+    let is_marked = draft.vg.pvs().all(is_marked);
+    assert!(is_marked, "what is missing and stays says so");
     if draft.vg.pv_count() == 0 {
         return Err(refused(format!(
             "Volume group {} would have no physical volume left; use vgremove",

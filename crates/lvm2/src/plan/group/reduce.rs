@@ -60,6 +60,11 @@ pub fn unused(vg: &VolumeGroup) -> Vec<PvId> {
 
 pub(super) fn release(draft: &mut Draft, pv: PvId) {
     let gone = draft.vg.remove_pv(pv);
+    assert_eq!(
+        draft.vg.pv_by_uuid(&gone.uuid),
+        None,
+        "it is out of the group"
+    );
     draft.set_usage(gone.uuid, PvUse::Free);
 }
 

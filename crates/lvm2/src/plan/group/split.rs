@@ -67,6 +67,16 @@ pub fn split_group(
     let mut from = draft.vg;
     let (mut to, first) = target(vg, into, author)?;
     transplant(&mut from, &mut to, &pvs, &lvs)?;
+    assert_eq!(
+        from.pv_count() + pvs.len(),
+        vg.pv_count(),
+        "each is in one group"
+    );
+    assert_eq!(
+        from.lv_count() + lvs.len(),
+        vg.lv_count(),
+        "each is in one group"
+    );
     require_limits(&to, &vg.name)?;
     let old = match into {
         SplitInto::New(_) => None,

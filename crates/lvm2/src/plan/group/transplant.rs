@@ -33,6 +33,8 @@ pub(super) fn transplant(
         let volume = from.remove_lv(*lv);
         map.lvs.insert(*lv, to.add_lv(volume)?);
     }
+    assert_eq!(map.pvs.len(), pvs.len(), "each has a new id");
+    assert_eq!(map.lvs.len(), lvs.len(), "each has a new id");
     let moved: Vec<LvId> = map.lvs.values().copied().collect();
     for lv in moved {
         map.follow(to.lv_mut(lv));

@@ -205,6 +205,11 @@ fn add_images(
             segments::of_runs(&runs, leg, stripes, stripe_size, Extents::ZERO),
         );
         let image = mirror::add_image(&mut draft.vg, conversion.volume, author, list)?;
+        assert_eq!(
+            draft.vg.lv(image).extents(),
+            extents,
+            "copies are of one length"
+        );
         images.push(image);
     }
     Ok(())
@@ -226,6 +231,12 @@ pub(super) fn finish_mirror(
     author: &mut Author<'_>,
 ) -> Result<()> {
     let legs = legs_below(&draft.vg, images);
+    assert!(!images.is_empty(), "a mirror has images");
+    let is_as_long = |image: &LvId| draft.vg.lv(*image).extents() == extents;
+    assert!(
+        images.iter().all(is_as_long),
+        "images are as long as their mirror"
+    );
     let length = mirror::log_extents(extents, region, draft.vg.extent_size);
     let name = draft.vg.lv(id).name().to_owned();
     let log = mirror::add_log(draft, space, author, &name, log, length, &legs)?;
@@ -294,6 +305,7 @@ fn remove_legs(
 ) -> Result<()> {
     let count = parts.images.len() - conversion.legs;
     let gone = choose_legs(&draft.vg, parts, count, conversion.places)?;
+    assert_eq!(gone.len(), count, "as many go as were asked for");
     let is_first_gone = gone.contains(&parts.images[0]);
     if is_first_gone && conversion.state != MirrorState::InSync {
         return Err(refused(format!(
@@ -331,6 +343,12 @@ pub(super) fn keep_legs(
         .copied()
         .filter(|image| !gone.contains(image))
         .collect();
+    assert!(!kept.is_empty(), "an image stays");
+    assert_eq!(
+        kept.len() + gone.len(),
+        parts.images.len(),
+        "what goes was there"
+    );
     if let [last] = kept.as_slice() {
         drop_old_log(draft, id, parts)?;
         let image = draft.vg.remove_lv(*last);

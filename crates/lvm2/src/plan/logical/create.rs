@@ -363,6 +363,10 @@ fn request<'a>(
     (size, stripes): (NewSize, (usize, Sectors)),
     legs: usize,
 ) -> Request<'a> {
+    assert!(
+        size.extents.0.is_multiple_of(stripes.0 as u64),
+        "stripes are of one length"
+    );
     let length = Extents(size.extents.0 / stripes.0 as u64);
     let mut request = Request::new(length, legs, stripes.0, policy(&draft.vg, new));
     request.exactness = size.exactness;
@@ -419,6 +423,8 @@ fn add_mirror(
         );
         images.push(mirror::add_image(&mut draft.vg, name, author, list)?);
     }
+    let is_as_long = |image: &LvId| draft.vg.lv(*image).extents() == length;
+    assert!(images.iter().all(is_as_long), "copies are of one length");
     let region = mirror::region_size(draft, options.region_size, length)?;
     let legs = images
         .iter()
@@ -456,6 +462,7 @@ pub(super) fn prepare_contents(draft: &mut Draft, new: &NewVolume<'_>, id: LvId)
     let size = draft.vg.lv(id).size(draft.vg.extent_size);
     let size = size.and_then(Sectors::to_bytes).unwrap_or(ZEROED);
     let pieces = ranges::pieces(&draft.vg, id, Bytes::ZERO, ZEROED.min(size))?;
+    assert!(!pieces.is_empty(), "a volume with contents lies somewhere");
     draft.before.push(Before::Fill { pieces, byte: 0 });
     Ok(())
 }

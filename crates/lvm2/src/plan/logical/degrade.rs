@@ -183,6 +183,7 @@ fn redundancy_with(
 
 /// Whether all data of a RAID is there without the images that are `lost`.
 fn survives(raid: &Raid, lost: &[bool]) -> bool {
+    assert_eq!(lost.len(), raid.images.len(), "each image is lost or not");
     let count = lost.iter().filter(|lost| **lost).count();
     match raid.level.family() {
         RaidFamily::Raid0 => count == 0,

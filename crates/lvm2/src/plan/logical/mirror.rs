@@ -97,6 +97,7 @@ pub(super) fn region_size(
     let total = extents
         .to_sectors(draft.vg.extent_size)
         .ok_or_else(|| Error::new(Kind::Limit, "The mirror is too large"))?;
+    assert!(total > Sectors::ZERO, "a mirror has extents");
     let most = Sectors(1 << total.0.trailing_zeros());
     if most < REGION_SIZE_MIN {
         return Err(refused(format!(
@@ -119,6 +120,10 @@ pub(super) fn region_size(
 
 /// The extents of a log for `extents` of data.
 pub(super) fn log_extents(extents: Extents, region: Sectors, extent_size: Sectors) -> Extents {
+    assert!(
+        region > Sectors::ZERO && extent_size > Sectors::ZERO,
+        "both have a length"
+    );
     let data = extents.0.saturating_mul(extent_size.0);
     let regions = data.div_ceil(region.0);
     let bytes = regions
@@ -194,6 +199,7 @@ pub(super) fn add_log(
     legs: &BTreeSet<PvId>,
 ) -> Result<Option<LvId>> {
     let (kind, contents) = log;
+    assert!(length > Extents::ZERO, "a log has extents");
     let name = format!("{parent}_mlog");
     let lv = match kind {
         MirrorLog::Core => return Ok(None),
@@ -248,6 +254,7 @@ fn write_log(draft: &mut Draft, log: LvId, contents: LogContents) -> Result<()> 
     let (header, byte) = contents.bytes();
     let pieces = ranges::all_pieces(&draft.vg, log)?;
     let size = Bytes(header.len() as u64);
+    assert!(!pieces.is_empty(), "a log lies somewhere");
     draft.before.push(Before::Fill { pieces, byte });
     for start in ranges::pieces(&draft.vg, log, Bytes::ZERO, size)? {
         draft.before.push(Before::Write {

@@ -36,6 +36,8 @@ pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
     for leg in &legs {
         segments::truncate(&mut draft.vg.lv_mut(*leg).segments, to)?;
     }
+    let is_cut = |leg: &LvId| draft.vg.lv(*leg).extents() == to;
+    assert!(legs.iter().all(is_cut), "all copies become as short");
     if parts.is_some() {
         segments::truncate(&mut draft.vg.lv_mut(id).segments, to)?;
         clamp_region(draft, id)?;

@@ -135,9 +135,11 @@ pub(in crate::plan) fn remove(draft: &mut Draft, id: LvId, along: Along) -> Resu
     {
         names.push(draft.vg.lv(origin).name().to_owned());
     }
+    let left = draft.vg.lv_count() - gone.len();
     for part in gone {
         draft.vg.remove_lv(part);
     }
+    assert_eq!(draft.vg.lv_count(), left, "each goes once");
     if is_pool {
         remove_spare(draft);
     }

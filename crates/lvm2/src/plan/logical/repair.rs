@@ -108,6 +108,10 @@ pub(in crate::plan) fn repair_mirror(
         };
         draft.warn(format!("Mirror {name} lost {what}."));
     }
+    assert!(
+        kept.iter().all(|lv| left.contains(lv)),
+        "what is kept was not lost"
+    );
     keep(draft, id, &parts, &kept, is_log_lost)?;
     for lv in parts.images.iter().filter(|lv| !kept.contains(lv)) {
         draft.vg.remove_lv(*lv);
@@ -187,6 +191,7 @@ fn keep(
     kept: &[LvId],
     is_log_lost: bool,
 ) -> Result<()> {
+    assert!(!kept.is_empty(), "an image stays");
     let extents = draft.vg.lv(id).extents();
     draft.vg.lv_mut(id).segments.clear();
     if let Some(log) = parts.log.filter(|_| is_log_lost || kept.len() == 1) {

@@ -294,6 +294,10 @@ fn extend(
         return Ok(());
     }
     let mut space = create::free_space(draft, resize.places)?;
+    assert!(
+        (new - old).0.is_multiple_of(stripes as u64),
+        "stripes are of one length"
+    );
     let length = Extents((new - old).0 / stripes as u64);
     let policy = resize
         .policy
@@ -315,6 +319,8 @@ fn extend(
     if let Some(parts) = parts {
         draft.note(format!("Extending {} mirror images.", legs.len()));
         let extents = draft.vg.lv(legs[0]).extents();
+        let is_as_long = |leg: &LvId| draft.vg.lv(*leg).extents() == extents;
+        assert!(legs.iter().all(is_as_long), "copies are of one length");
         draft.vg.lv_mut(id).segments[0].length = extents;
         grow_log(draft, &mut space, &parts, extents)?;
     }
@@ -436,6 +442,7 @@ fn grow_log(
              --mirrorlog disk first",
         ));
     }
+    assert!(needed > old, "the log grows");
     let mut request = Request::new(needed - old, 1, 1, AllocationPolicy::Normal);
     request.legs = vec![leg_of(&draft.vg, log, 1)];
     let runs = allocate(&draft.vg, space, &request)
@@ -450,6 +457,7 @@ fn grow_log(
     };
     let (start, length): (Bytes, Bytes) = (bytes(old)?, bytes(needed - old)?);
     let pieces = ranges::pieces(&draft.vg, log, start, length)?;
+    assert!(!pieces.is_empty(), "what a log grew by lies somewhere");
     draft.before.push(Before::Fill { pieces, byte: 0 });
     Ok(())
 }

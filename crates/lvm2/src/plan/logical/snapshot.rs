@@ -106,6 +106,11 @@ pub(super) fn hold(
     chunk_size: Sectors,
     author: &mut Author<'_>,
 ) -> Result<LvId> {
+    assert_ne!(origin, store, "a snapshot has a store beside its origin");
+    assert!(
+        chunk_size.0.is_power_of_two(),
+        "its chunk size was looked at"
+    );
     let name = numbered_name(&draft.vg, "snapshot");
     let kind = SegmentType::Snapshot(Snapshot {
         chunk_size,

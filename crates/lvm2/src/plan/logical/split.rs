@@ -54,7 +54,14 @@ pub fn split_mirror(
             vg.name, split.volume
         )));
     }
+    if parts.images.len() < 2 {
+        return Err(refused(format!(
+            "Unable to split all images from mirrored LV {}/{}: it has only one",
+            vg.name, split.volume
+        )));
+    }
     let gone = choose_legs(vg, &parts, 1, split.places)?;
+    assert_eq!(gone.len(), 1, "one image is split off");
     keep_legs(&mut draft, id, &parts, &gone)?;
     for image in gone {
         draft.vg.rename_lv(image, split.name)?;

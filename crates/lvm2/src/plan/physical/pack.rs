@@ -156,6 +156,11 @@ impl Packing {
                 fixed.push(one.lv);
             }
         }
+        let goes_forward = |one: &Move| one.to + one.from.length <= end && end <= one.from.start;
+        assert!(
+            moves.iter().all(goes_forward),
+            "extents move from behind the end to its front"
+        );
         Some(Self { moves, fixed })
     }
 }
@@ -221,6 +226,8 @@ fn places(old: &Segment, on: PvId, moves: &[Move]) -> Vec<Segment> {
         });
         at += length;
     }
+    let sum: Extents = made.iter().map(|part| part.length).sum();
+    assert_eq!(sum, old.length, "no extent is lost");
     made
 }
 

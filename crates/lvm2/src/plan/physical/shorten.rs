@@ -65,6 +65,7 @@ pub fn shorten_pv(
     };
     let mut change = resize_pv(vg, pv, header, size, author)?;
     let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default();
+    assert!(lengths.new < lengths.old, "it becomes shorter");
     let (start, end) = (bytes(lengths.new), bytes(lengths.old));
     change.before.push(Before::Fill {
         pieces: vec![Piece {

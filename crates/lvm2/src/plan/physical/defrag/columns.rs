@@ -106,6 +106,9 @@ fn column(vg: &VolumeGroup, lv: LvId, segments: (usize, usize), area: usize) -> 
         }
         offset += length;
     }
+    let sum: Extents = runs.iter().map(|run| run.length).sum();
+    assert_eq!(sum, offset, "the runs are all of the column");
+    assert!(!runs.is_empty(), "a column has a run");
     Some(Column {
         lv,
         segments,

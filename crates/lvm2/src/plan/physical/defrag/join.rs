@@ -87,11 +87,14 @@ pub(super) fn course(holes: &Holes, column: &Column, base: Extents) -> Option<Co
             return None;
         }
         for one in &moves {
+            debug_assert!(holes.has(one.target()), "extents move to free ones");
             holes.take(one.target());
         }
         for one in &moves {
             holes.give(one.from);
         }
+        let sum: Extents = runs.iter().map(|run| run.length).sum();
+        debug_assert_eq!(sum, column.length, "no extent is lost on the way");
         passes += 1;
         first.get_or_insert(moves);
     }

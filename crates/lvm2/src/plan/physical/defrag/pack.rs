@@ -208,6 +208,10 @@ fn make_way(item: &Item<'_>, gap: ExtentRange, space: &Space, pv: PvId) -> Optio
     let behind = holes.iter().rev();
     let mut behind = behind.filter(|hole| hole.start >= item.place.end());
     let hole = behind.find(|hole| hole.length >= length)?;
+    assert!(
+        hole.end() - length >= item.place.end(),
+        "it moves behind its place"
+    );
     Some(alloc::vec![Relocation {
         pv,
         from: item.place,

@@ -54,8 +54,14 @@ pub fn plan_defrag(vg: &VolumeGroup, scope: DefragScope) -> Result<Defrag> {
             break;
         }
         now = relocated(&now, &pass)?;
+        debug_assert_eq!(now.lv_count(), vg.lv_count(), "no volume comes or goes");
         passes.push(pass);
     }
+    assert!(passes.len() <= PASSES_MAX, "passes have a limit");
+    assert!(
+        passes.iter().all(|pass| !pass.is_empty()),
+        "each pass gets on"
+    );
     let relations = Relations::of(&now);
     let mut left: Vec<LvId> = Vec::new();
     for column in columns(&now) {

@@ -156,6 +156,11 @@ fn within(vg: &VolumeGroup, pv: PvId, end: Extents) -> Vec<Relocation> {
             from = ExtentRange::between(part.end(), from.end());
         }
     }
+    let fits = |one: &Relocation| one.target().end() <= end;
+    assert!(
+        found.iter().all(fits),
+        "what moves comes in front of the end"
+    );
     found
 }
 
@@ -165,6 +170,7 @@ fn move_to(holes: &mut Holes, pv: PvId, from: ExtentRange, to: Extents) -> Reloc
         from,
         to: (pv, to),
     };
+    debug_assert!(holes.has(one.target()), "extents move to free ones");
     holes.take(one.target());
     one
 }

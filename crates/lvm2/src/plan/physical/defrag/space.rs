@@ -70,6 +70,7 @@ impl Holes {
                 }
             }
         }
+        self.check();
     }
 
     /// Adds extents that are not there.
@@ -84,11 +85,20 @@ impl Holes {
             }
         }
         self.0 = joined;
+        debug_assert!(self.0.is_sorted(), "holes are in order");
     }
 
     /// The smallest that has so many extents.
     pub(super) fn best_fit(&self, length: Extents) -> Option<ExtentRange> {
         let holes = self.0.iter().filter(|hole| hole.length >= length);
         holes.min_by_key(|hole| (hole.length, hole.start)).copied()
+    }
+
+    /// The invariants: in order, apart, and none empty.
+    fn check(&self) {
+        let are_apart = self.0.windows(2).all(|pair| pair[0].end() <= pair[1].start);
+        debug_assert!(are_apart, "holes are in order and apart");
+        let is_filled = |hole: &ExtentRange| hole.length > Extents::ZERO;
+        debug_assert!(self.0.iter().all(is_filled), "a hole has extents");
     }
 }

@@ -43,6 +43,7 @@ pub fn piece_moved(
     }
     let length = piece.length;
     if let SegmentType::Mirror(mirror) = &mut piece.kind {
+        assert!(length > Extents::ZERO, "a piece has extents");
         mirror.extents_moved = Some(length);
     }
     if pieces.iter().all(is_moved) {

@@ -65,6 +65,7 @@ pub fn begin_move(
     let space = space(&mut draft, request, source.pv, policy)?;
     let relations = Relations::of(vg);
     let chosen = choose::volumes(&mut draft, &relations, source, only)?;
+    assert!(!chosen.is_empty(), "there is something to move");
     let mover = add_mover(&mut draft, author)?;
     let name = free_name(vg);
     let mut pieces = Pieces::new(vg, &relations, source, space, policy, mover);
@@ -103,6 +104,11 @@ pub(super) fn fill(
     author: &mut Author<'_>,
 ) -> Result<Uuid> {
     let name = String::from(draft.vg.lv(mover).name());
+    assert!(!pieces.is_empty(), "something is moved");
+    assert!(
+        pieces.iter().all(|one| one.length > Extents::ZERO),
+        "pieces have extents"
+    );
     let extent_size = draft.vg.extent_size;
     let whole: Extents = pieces.iter().map(|piece| piece.length).sum();
     let made = match mode {
@@ -132,6 +138,7 @@ pub(super) fn fill(
     };
     let volume = draft.vg.lv_mut(mover);
     volume.segments = made;
+    assert_eq!(volume.extents(), whole, "the move has all pieces");
     volume.allocation = Some(AllocationPolicy::Contiguous);
     volume.flags.insert(LvFlag::Pvmove);
     volume.flags.insert(LvFlag::Locked);
@@ -259,6 +266,7 @@ fn region_size(
         let sectors = length
             .to_sectors(extent_size)
             .ok_or_else(|| Error::new(Kind::Limit, "The move is too large"))?;
+        assert!(sectors > Sectors::ZERO, "a piece has extents");
         size = size.min(Sectors(1 << sectors.0.trailing_zeros()));
     }
     Ok(size.max(REGION_SIZE_MIN))

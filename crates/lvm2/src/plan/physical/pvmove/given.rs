@@ -24,7 +24,7 @@ use crate::model::{
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, pv_name, refused, require_known_segments, wrong};
-use crate::plan::segments::merge;
+use crate::plan::segments::{merge, total};
 use crate::{Extents, Result, Uuid};
 
 /// Extents that get another place.
@@ -77,6 +77,7 @@ pub fn begin_relocation(
                 let Some(to) = target(relocations, pv, start) else {
                     continue;
                 };
+                assert!(part > Extents::ZERO, "a piece has extents");
                 pieces.push(Piece {
                     length: part,
                     from: (pv, start),
@@ -90,6 +91,7 @@ pub fn begin_relocation(
             }
         }
         let volume = draft.vg.lv_mut(lv);
+        assert_eq!(total(&made), volume.extents(), "a volume keeps its length");
         volume.segments = made;
         volume.flags.insert(LvFlag::Locked);
     }
@@ -123,6 +125,11 @@ pub(in crate::plan::physical) fn relocated(
             }
         }
         merge(&mut made);
+        assert_eq!(
+            total(&made),
+            new.lv(lv).extents(),
+            "a volume keeps its length"
+        );
         new.lv_mut(lv).segments = made;
     }
     Ok(new)

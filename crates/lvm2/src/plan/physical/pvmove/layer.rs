@@ -75,6 +75,8 @@ pub(super) fn cut(
         made.push(part);
         from = to;
     }
+    let length: Extents = made.iter().map(|part| part.length).sum();
+    assert_eq!(length, segment.length, "the parts are all of the segment");
     Ok(made)
 }
 
@@ -114,6 +116,8 @@ pub(super) fn remove(vg: &mut VolumeGroup, mover: LvId, keep: Keep) -> Result<Ve
             }
         }
         merge(&mut segments);
+        let length: Extents = segments.iter().map(|part| part.length).sum();
+        assert_eq!(length, vg.lv(*lv).extents(), "a volume keeps its length");
         vg.lv_mut(*lv).segments = segments;
     }
     Ok(users)

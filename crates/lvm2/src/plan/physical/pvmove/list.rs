@@ -119,6 +119,10 @@ fn describe(vg: &VolumeGroup, relations: &Relations, id: LvId) -> Move {
             });
         }
     }
+    assert!(
+        found.moved <= found.extents,
+        "no more is moved than there is"
+    );
     found
 }
 

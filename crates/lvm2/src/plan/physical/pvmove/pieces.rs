@@ -66,6 +66,11 @@ impl<'a> Pieces<'a> {
 
     /// All pieces, in the order of the mover's extents.
     pub(super) fn finish(self) -> Vec<Piece> {
+        assert_eq!(
+            self.made.iter().map(|piece| piece.length).sum::<Extents>(),
+            self.length,
+            "pieces are counted"
+        );
         self.made
     }
 
@@ -116,6 +121,8 @@ impl<'a> Pieces<'a> {
                 made.extend(self.split(lv, &part, &runs, step)?);
             }
         }
+        let sum: Extents = made.iter().map(|part| part.length).sum();
+        assert_eq!(sum, vg.lv(lv).extents(), "a volume keeps its length");
         Ok(made)
     }
 
@@ -147,6 +154,7 @@ impl<'a> Pieces<'a> {
                 self.siblings.note(key, pv);
                 behind.insert(number, (pv, start + run.length));
             }
+            assert_eq!(offset, length, "the runs are all of the area");
             all[number] = Some(runs);
         }
         Ok(all)
@@ -214,6 +222,7 @@ impl<'a> Pieces<'a> {
         ends.push(length);
         ends.sort_unstable();
         ends.dedup();
+        assert!(step > Extents::ZERO, "pieces have extents");
         let mut places = Vec::new();
         for pair in ends.windows(2) {
             let mut at = pair[0];
@@ -246,6 +255,7 @@ impl<'a> Pieces<'a> {
                 self.length += length;
                 offset += length;
             }
+            assert_eq!(offset, length, "all of the area stands on the move");
         }
         Ok(parts)
     }
