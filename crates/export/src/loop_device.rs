@@ -56,6 +56,9 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
+const _: () = assert!(size_of::<LoopInfo>() == 232, "the kernel's structure");
+const _: () = assert!(size_of::<LoopConfig>() == 304, "the kernel's structure");
+
 /// A loop device that is held open.
 #[derive(Debug)]
 pub struct LoopDevice {
@@ -118,6 +121,7 @@ impl LoopDevice {
         access: Access,
         block: u32,
     ) -> Result<Option<Self>> {
+        assert!(number >= 0, "a device has a number");
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let failed = |error| Error::io(format!("cannot configure {}", path.display()), error);
         let mut options = OpenOptions::new();

@@ -47,6 +47,9 @@ impl Gate {
         } else {
             state.held.push((range, claim));
         }
+        if cfg!(debug_assertions) {
+            state.check();
+        }
         !blocked
     }
 
@@ -59,6 +62,25 @@ impl Gate {
             .swap_remove(held.expect("only a granted claim is given up"));
         for waker in state.waiting.drain(..) {
             waker.wake();
+        }
+        if cfg!(debug_assertions) {
+            state.check();
+        }
+    }
+}
+
+impl State {
+    /// Panics unless every partial write has its blocks to itself.
+    fn check(&self) {
+        for (at, &(range, claim)) in self.held.iter().enumerate() {
+            for &(other, others) in &self.held[..at] {
+                let shared = range.intersection(other).is_some();
+                let alone = claim == Claim::Partial || others == Claim::Partial;
+                assert!(!(shared && alone), "a partial write shares no block");
+            }
+        }
+        if self.held.is_empty() {
+            assert!(self.waiting.is_empty(), "nobody waits at an open gate");
         }
     }
 }

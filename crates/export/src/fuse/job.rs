@@ -67,6 +67,7 @@ impl Job {
     /// Reads `range`, which lies within the device, through a buffer of `pool`.
     pub(crate) fn read(unique: u64, range: Range, block: u32, pool: &BufferPool) -> Self {
         let block = u64::from(block);
+        debug_assert!(!range.is_empty(), "something is read");
         let buffer = pool.get(outer(range, block).len() as usize);
         Self {
             unique,
@@ -175,6 +176,10 @@ impl Job {
         match &mut self.plan {
             Plan::Read { .. } => {
                 let skip = (self.range.start() % self.block) as usize;
+                assert!(
+                    buffer.len() >= skip + self.range.len() as usize,
+                    "blocks hold what was asked for"
+                );
                 buffer.truncate(skip + self.range.len() as usize);
                 Next::Done { data: buffer, skip }
             }
@@ -209,6 +214,7 @@ impl Job {
         else {
             unreachable!()
         };
+        debug_assert!(*next <= end, "no more is written than was asked for");
         if *next == end {
             return Next::Done {
                 data: Buffer::empty(),
@@ -222,6 +228,10 @@ impl Job {
             return Next::Submit(Request::read(tag, start, pool.get(block as usize)));
         }
         *stage = Stage::Writing(whole_end);
+        debug_assert!(
+            *next < whole_end && whole_end <= end,
+            "whole blocks are written"
+        );
         let range = Range::new(*next, whole_end - *next);
         Next::Submit(match change {
             Change::Zeroes(unmap) => Request::bare(tag, Operation::WriteZeroes(*unmap), range),
@@ -255,6 +265,7 @@ impl Job {
             unreachable!()
         };
         let start = *next - *next % block;
+        debug_assert_eq!(buffer.len() as u64, block, "one block was read");
         let piece = Range::new(start, block)
             .intersection(all)
             .expect("the block is touched");
@@ -266,6 +277,7 @@ impl Job {
                 buffer[inside].copy_from_slice(&data[from..from + piece.len() as usize]);
             }
         }
+        assert!(piece.end() > *next, "each step gets on");
         *stage = Stage::Writing(piece.end());
         Next::Submit(Request::write(tag, start, *durability, buffer))
     }
@@ -274,7 +286,13 @@ impl Job {
 /// The whole blocks that `range` touches.
 fn outer(range: Range, block: u64) -> Range {
     let start = range.start() - range.start() % block;
-    Range::new(start, range.end().next_multiple_of(block) - start)
+    let outer = Range::new(start, range.end().next_multiple_of(block) - start);
+    debug_assert!(outer.is_aligned(block), "whole blocks are named");
+    debug_assert!(
+        range.is_empty() || outer.intersection(range) == Some(range),
+        "the blocks hold the range"
+    );
+    outer
 }
 
 #[cfg(test)]

@@ -248,6 +248,7 @@ impl Reply {
     fn push(mut self, bytes: &[u8]) -> Self {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
+        debug_assert!(self.len <= self.bytes.len(), "an answer fits");
         self
     }
 
@@ -293,7 +294,9 @@ impl Reply {
             .u32(1)
             .u16((TRANSFER_MAX >> 12) as u16)
             .u16(0);
-        Some(reply.u32((flags >> 32) as u32).push(&[0; 28]))
+        let reply = reply.u32((flags >> 32) as u32).push(&[0; 28]);
+        assert_eq!(reply.len, 64, "this is a `fuse_init_out`");
+        Some(reply)
     }
 
     /// The attributes, valid for no time: the size may change behind the kernel's back.
@@ -312,7 +315,9 @@ impl Reply {
             .u32(1)
             .u32(file.owner)
             .u32(file.group);
-        reply.u32(0).u32(file.block_size).u32(0)
+        let reply = reply.u32(0).u32(file.block_size).u32(0);
+        debug_assert_eq!(reply.len, 104, "this is a `fuse_attr_out`");
+        reply
     }
 
     /// An open file that is not cached: the device below decides what is cached and durable.
@@ -334,7 +339,9 @@ impl Reply {
     /// A full file system of one file.
     pub(crate) fn stat_fs(size: u64) -> Self {
         let reply = Self::NOTHING.u64(size / 512).u64(0).u64(0).u64(1).u64(0);
-        reply.u32(512).u32(255).u32(512).u32(0).push(&[0; 24])
+        let reply = reply.u32(512).u32(255).u32(512).u32(0).push(&[0; 24]);
+        debug_assert_eq!(reply.len, 80, "this is a `fuse_statfs_out`");
+        reply
     }
 }
 
@@ -344,6 +351,7 @@ pub(crate) fn reply_header(
     error: Option<NonZeroU32>,
     body_len: usize,
 ) -> [u8; REPLY_HEADER] {
+    debug_assert!(body_len <= TRANSFER_MAX, "an answer has a limit");
     let mut header = [0; REPLY_HEADER];
     let errno = error.map_or(0, |errno| -(errno.get() as i32));
     header[..4].copy_from_slice(&((REPLY_HEADER + body_len) as u32).to_ne_bytes());

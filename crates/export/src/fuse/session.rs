@@ -146,6 +146,8 @@ impl FuseFile {
         for index in 0..options.threads.clamp(1, THREADS_MAX) {
             file.start_thread(index)?;
         }
+        assert!(!file.threads.is_empty(), "somebody serves the file");
+        assert!(file.threads.len() <= THREADS_MAX, "threads have a limit");
         Ok(file)
     }
 

@@ -5,6 +5,7 @@
 //! 80 bytes of headers into an aligned buffer, so they go to the device as they came; the buffer
 //! of a small write is copied into a small one so that a megabyte is not held for 4 KiB.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut};
 use std::num::NonZeroU32;
@@ -30,6 +31,8 @@ const BATCH: usize = 32;
 const HEAD: usize = REQUEST_HEADER + WRITE_BODY;
 /// Bodies longer than a write's, of all operations known, end before this many bytes.
 const HEAD_MAX: usize = 256;
+const _: () = assert!(HEAD <= HEAD_MAX, "what is always sent fits");
+const _: () = assert!(COPY_MAX < TRANSFER_MAX, "what is not copied fills a buffer");
 /// Writes up to this many bytes are copied out of the receive buffer.
 const COPY_MAX: usize = TRANSFER_MAX / 2;
 /// Memory that waits for requests, per thread, in bytes.
@@ -52,6 +55,8 @@ pub(crate) struct Worker {
     /// Jobs that wait at the gate.
     parked: VecDeque<usize>,
     done: Vec<Completion>,
+    /// Requests of the kernel without an answer.
+    owed: Cell<usize>,
 }
 
 /// What a look at the channel found.
@@ -79,6 +84,7 @@ impl Worker {
             free: Vec::new(),
             parked: VecDeque::new(),
             done: Vec::new(),
+            owed: Cell::new(0),
         })
     }
 
@@ -105,12 +111,36 @@ impl Worker {
             }
             // Last: an answer that is already there does not end a sleep.
             busy |= self.finish();
+            if cfg!(debug_assertions) {
+                self.check();
+            }
             if ended && self.jobs.iter().all(Option::is_none) {
+                assert_eq!(self.owed.get(), 0, "every request was answered");
                 return;
             }
             if !busy && !self.sleep(ended) {
                 return;
             }
+        }
+    }
+
+    /// Panics unless every request of the kernel has an answer, or a job that is under way.
+    fn check(&self) {
+        let jobs = self.jobs.iter().flatten().count();
+        assert_eq!(
+            jobs + self.free.len(),
+            self.jobs.len(),
+            "a number is free or taken"
+        );
+        assert_eq!(self.owed.get(), jobs, "a request has a job or an answer");
+        let moving = jobs.checked_sub(self.parked.len());
+        assert_eq!(
+            moving,
+            Some(self.queue.in_flight()),
+            "a job waits for the gate or the device"
+        );
+        for &index in &self.parked {
+            assert!(self.jobs[index].is_some(), "what is parked is a job");
         }
     }
 
@@ -147,6 +177,9 @@ impl Worker {
     }
 
     fn serve(&mut self, unique: u64, operation: Operation) {
+        if operation != Operation::Silent {
+            self.owed.set(self.owed.get() + 1);
+        }
         match operation {
             Operation::Silent => {}
             Operation::Init {
@@ -319,6 +352,7 @@ impl Worker {
             self.jobs.push(None);
             self.jobs.len() - 1
         });
+        debug_assert!(self.jobs[index].is_none(), "a free number names no job");
         self.jobs[index] = Some(job);
         self.begin(index);
     }
@@ -354,6 +388,7 @@ impl Worker {
 
     fn retire(&mut self, index: usize) -> Job {
         let job = self.jobs[index].take().expect("a job ends once");
+        debug_assert!(self.free.len() < self.jobs.len(), "a number is free once");
         self.free.push(index);
         if let Some((range, claim)) = job.claim() {
             self.shared.gate.leave(range, claim);
@@ -394,6 +429,8 @@ impl Worker {
     }
 
     fn send(&self, unique: u64, error: Option<NonZeroU32>, body: &[u8]) {
+        assert!(self.owed.get() > 0, "only requests are answered");
+        self.owed.set(self.owed.get() - 1);
         let header = reply_header(unique, error, body.len());
         // ENOENT: the kernel no longer waits for it. Any other failure ends the next receive.
         let _ = rustix::io::writev(&*self.channel, &[IoSlice::new(&header), IoSlice::new(body)]);
