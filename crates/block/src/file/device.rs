@@ -144,7 +144,10 @@ impl FileDevice {
             probed.info.size.is_multiple_of(block),
             "a device has whole blocks"
         );
-        assert!(probed.tail < super::probe::SECTOR, "a whole sector is no rest");
+        assert!(
+            probed.tail < super::probe::SECTOR,
+            "a whole sector is no rest"
+        );
         assert!(
             probed.memory_align.is_power_of_two(),
             "an alignment is a power of two"

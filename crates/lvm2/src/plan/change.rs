@@ -208,8 +208,8 @@ impl Message {
 }
 
 impl Change {
-    /// The invariants of what is to be done: what is written fits its place, copies do not meet, and
-    /// each version of a group is newer than the one before.
+    /// The invariants of what is to be done: what is written fits its place, copies do not meet,
+    /// and each version of a group is newer than the one before.
     pub fn check(&self) {
         for step in &self.before {
             match step {

@@ -68,11 +68,8 @@ pub fn restore_group(
     }
     vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
     seal(&mut vg, author)?;
-    let is_newer = current.is_none_or(|current| vg.seqno > current.seqno);
-    assert!(
-        is_newer && vg.seqno > backup.seqno,
-        "an old version comes back as a new one"
-    );
+    let newest = current.map_or(0, |current| current.seqno).max(backup.seqno);
+    assert!(vg.seqno > newest, "an old version comes back as a new one");
     let mut headers: Vec<_> = vg
         .pvs()
         .map(|(_, pv)| usage_change(pv.uuid, PvUse::Used))

@@ -9,7 +9,7 @@ use super::{
     rename_volume, resize_volume, resync_mirror, split_mirror,
 };
 use crate::model::samples::{every_type, golden, linear, read, text};
-use crate::model::{AllocationPolicy, LvFlag, ReadAhead, VolumeGroup};
+use crate::model::{AllocationPolicy, LvFlag, ReadAhead, SegmentType, VolumeGroup};
 use crate::plan::change::{Before, Change, Level, VolumeChange};
 use crate::plan::group::{Insistence, restore_group};
 use crate::plan::places::Places;
@@ -408,6 +408,25 @@ fn a_copy_is_split_off() {
     let one = done(split(&two, MirrorState::InSync, "o"));
     assert_eq!(layout(&one)[0], "m: 0+8 linear pv0:0");
     split(&one, MirrorState::InSync, "p").expect_err("it is no mirror");
+}
+
+#[test]
+fn the_only_copy_of_a_mirror_stays() {
+    // Proves: a mirror with one image, which a text may hold, is not left without any.
+    let mut vg = done(create(&empty(), &mirrored("m", "8", 2, MirrorLog::Core)));
+    let [m, second] = ["m", "m_mimage_1"].map(|name| vg.lv_by_name(name).expect("is there"));
+    if let SegmentType::Mirror(mirror) = &mut vg.lv_mut(m).segments[0].kind {
+        mirror.images.truncate(1);
+    }
+    vg.remove_lv(second);
+    let split = Split {
+        volume: "m",
+        name: "n",
+        places: None,
+        state: MirrorState::InSync,
+    };
+    let error = by_author(|author| split_mirror(&vg, &split, author)).expect_err("it is the last");
+    assert!(error.context.contains("it has only one"), "{error}");
 }
 
 #[test]
