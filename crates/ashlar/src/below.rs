@@ -22,6 +22,7 @@ pub(crate) fn files_below(node: &Path) -> Vec<OwnedFd> {
         let Ok(open) = rustix::fs::open(&file, flags, Mode::empty()) else {
             break;
         };
+        debug_assert!(files.len() < LOOPS_MAX, "loops over loops have a limit");
         files.push(open);
         place = file;
     }

@@ -168,6 +168,7 @@ pub fn past(scan: &Scan, name: &str) -> Result<Option<Past>> {
     let (mut versions, rest): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|version| uuid_of(version) == Some(uuid));
+    assert!(!versions.is_empty(), "the group is known from a version");
     for version in &mut versions {
         if is_pointed_to(scan, version) {
             let what = "its checksum is wrong";
@@ -224,6 +225,11 @@ type Found = BTreeMap<(u64, Arc<[u8]>), Version>;
 fn sorted(found: Found) -> Vec<Version> {
     let mut versions: Vec<Version> = found.into_values().collect();
     versions.sort_by_key(|v| (std::cmp::Reverse(v.seqno), v.standing == Standing::Old));
+    let has_place = |version: &Version| !version.places.is_empty();
+    assert!(
+        versions.iter().all(has_place),
+        "a version was found somewhere"
+    );
     versions
 }
 

@@ -103,6 +103,10 @@ impl Storage {
     }
 
     fn group_at(&self, place: usize) -> Group {
+        assert!(
+            place < self.seen.scan.groups.len(),
+            "it is one of those that were found"
+        );
         let storage = self.clone();
         Group { storage, place }
     }

@@ -29,6 +29,12 @@ pub fn replace_file(
     readers: Readers,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
+    assert_ne!(path, beside, "a file is written beside its old one");
+    assert_eq!(
+        path.parent(),
+        beside.parent(),
+        "a rename stays in its folder"
+    );
     let mode = match readers {
         Readers::Owner => 0o600,
         Readers::Everybody => 0o666,

@@ -253,6 +253,11 @@ impl<'a> Activator<'a> {
             let what = format!("{} cannot be used", layout.name());
             Error::new(Kind::Damaged, what).because(error)
         })?;
+        assert_eq!(
+            table.size(),
+            layout.size(),
+            "a table is as long as its layout"
+        );
         Ok(Compiled {
             table,
             layout,

@@ -43,7 +43,29 @@ impl PvDevices {
         }
         let device = self.open(found, access)?;
         self.open.insert(key, Arc::clone(&device));
+        self.check();
         Ok(device)
+    }
+
+    /// The invariants: what is open stands on a whole device that is open, and only what is open
+    /// for writing has files to be locked.
+    fn check(&self) {
+        let has_whole = |(open, access): &(Location, Access)| {
+            let mut wholes = self.wholes.keys();
+            wholes.any(|(whole, how)| whole.place == open.place && how == access)
+        };
+        assert!(
+            self.open.keys().all(has_whole),
+            "a part stands on its whole"
+        );
+        let is_written = |place: &Place| {
+            let mut wholes = self.wholes.keys();
+            wholes.any(|(whole, how)| whole.place == *place && *how == Access::ReadWrite)
+        };
+        assert!(
+            self.files.keys().all(is_written),
+            "files are of what is written"
+        );
     }
 
     /// Closes what is open at this place, as soon as nothing uses it.
@@ -54,6 +76,7 @@ impl PvDevices {
             self.wholes.retain(|(whole, _), _| whole.place != *place);
             self.files.remove(place);
         }
+        self.check();
     }
 
     /// The open files behind a device that is open for writing: none if it is no file.

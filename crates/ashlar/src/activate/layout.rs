@@ -77,6 +77,8 @@ impl Builder<'_> {
             pieces.push(self.piece(lv, segment, depth)?);
         }
         let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
+        let size = self.bytes(lv, next)?;
+        assert_eq!(layout.size(), size.0, "a volume is as long as its segments");
         self.made.insert(lv, Progress::Done(Arc::clone(&layout)));
         Ok(layout)
     }

@@ -194,6 +194,11 @@ impl Builder<'_> {
                 Err(error) => return Err(error),
             }
         }
+        assert_eq!(images.legs.len(), images.uuids.len(), "each image is a leg");
+        assert!(
+            images.devices.len() <= images.legs.len(),
+            "a leg has one device at most"
+        );
         match absent {
             Some(error) if images.devices.is_empty() => Err(error),
             _ => Ok(images),
@@ -203,6 +208,7 @@ impl Builder<'_> {
     /// What a mirror is made of, but for its log.
     fn config(&self, lv: LvId, mirror: &Mirror, len: u64, legs: Vec<MirrorImage>) -> MirrorConfig {
         let region = mirror.region_size.to_bytes().map_or(0, |bytes| bytes.0);
+        assert_eq!(legs.len(), mirror.images.len(), "each image is a leg");
         let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
         config.copy_rate = self.copy_rate;
         config.access = match self.access {

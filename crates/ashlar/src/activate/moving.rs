@@ -45,6 +45,10 @@ impl Builder<'_> {
     ) -> Result<Moving> {
         let model = Arc::clone(&self.group.model);
         let volume = model.lv(lv);
+        debug_assert!(
+            segment.end() <= volume.extents(),
+            "it is a piece of the volume"
+        );
         if !volume.flags.has(LvFlag::Pvmove) {
             return Ok(Moving::No);
         }

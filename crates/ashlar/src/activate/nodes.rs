@@ -214,6 +214,14 @@ impl Nodes {
                 running.push(node);
             }
         }
+        for (place, node) in running.iter().enumerate() {
+            let before = &running[..place];
+            let is_before = |below: &Node| before.iter().any(|other| other.id == below.id);
+            assert!(
+                node.below.iter().all(is_before),
+                "what others stand on comes first"
+            );
+        }
         let nodes = Self {
             running,
             suspended: Vec::new(),
@@ -293,6 +301,7 @@ impl Nodes {
 
     /// What was prepared happens, and goes on; the rest of what is suspended ends with its users.
     pub(crate) fn publish(mut self) {
+        self.check();
         self.suspended.clear();
         for (node, prepared) in std::mem::take(&mut self.prepared) {
             prepared.happen();
@@ -306,6 +315,7 @@ impl Nodes {
         for node in self.suspended.drain(..) {
             node.resume();
         }
+        self.check();
     }
 
     /// The invariants.

@@ -74,6 +74,7 @@ impl Builder<'_> {
                 .map(|at| at + 1)
         };
         let number = number.expect("all its snapshots are faces");
+        assert!(number <= stores.len(), "each snapshot has its face");
         let node = self.shared(lv, node, number)?;
         let face = node.face(number).expect("it is there");
         self.stands_on(&node);
@@ -175,7 +176,9 @@ impl Builder<'_> {
                 overflow: Overflow::FailWrite,
                 notify_at: Some(store_size / 100 * WARN_AT),
             };
-            snapshots.insert(uuid, config);
+            if snapshots.insert(uuid, config).is_some() {
+                return Err(self.damaged(snapshot.cow, "it is the store of two snapshots"));
+            }
             legs.push(store);
         }
         assign(slots, snapshots.keys().copied().collect());
@@ -187,6 +190,12 @@ impl Builder<'_> {
             access: Access::ReadWrite,
             snapshots: faces.collect(),
         };
+        let stores = config.snapshots.iter().flatten().count();
+        assert_eq!(
+            legs.len(),
+            1 + stores,
+            "a leg for the origin, and for each store"
+        );
         assert!(snapshots.is_empty(), "each has a face");
         Ok((config, legs))
     }
@@ -259,6 +268,7 @@ impl Node {
 fn assign(slots: &mut Vec<Option<Uuid>>, mut all: Vec<Uuid>) {
     all.sort_unstable();
     let free: Vec<usize> = (0..slots.len()).filter(|at| slots[*at].is_none()).collect();
+    let count = all.len();
     let mut free = free.into_iter();
     for slot in slots.iter_mut() {
         slot.take_if(|uuid| !all.contains(uuid));
@@ -272,6 +282,8 @@ fn assign(slots: &mut Vec<Option<Uuid>>, mut all: Vec<Uuid>) {
             None => slots.push(Some(uuid)),
         }
     }
+    let used = slots.iter().flatten();
+    assert_eq!(used.count(), count, "each store has one slot");
 }
 
 /// Fails where a snapshot that is opened holds nothing any more.
@@ -304,6 +316,11 @@ pub(super) fn require_whole(group: &FoundVg, lv: LvId, standing_on: &[Node]) -> 
 /// Takes note of what the snapshots of an origin are called.
 fn learn(names: &Names, config: &OriginConfig, slots: &[Option<Uuid>]) {
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(
+        config.snapshots.len(),
+        slots.len(),
+        "each slot has its face"
+    );
     for (snapshot, uuid) in config.snapshots.iter().zip(slots) {
         if let (Some(snapshot), Some(uuid)) = (snapshot, uuid) {
             names.insert(snapshot.id, (*uuid, snapshot.name.clone()));

@@ -97,6 +97,12 @@ impl Activator<'_> {
                 _ => changed.push(run.range),
             }
         }
+        let are_apart = changed
+            .windows(2)
+            .all(|pair| pair[0].end() < pair[1].start());
+        assert!(are_apart, "runs that meet are one");
+        let end = changed.last().map_or(0, |last| last.end());
+        assert!(end <= parts.size, "nothing differs behind the end");
         Ok(Difference {
             origin: model.lv(snapshot.origin).uuid,
             origin_name,

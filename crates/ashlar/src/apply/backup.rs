@@ -107,6 +107,7 @@ fn expire(config: &Config, names: &[(u64, PathBuf)]) {
     let setting = |path, default| config.integer(path).unwrap_or(default).max(0) as u64;
     let keep = setting("backup/retain_min", RETAIN_MIN) as usize;
     let days = setting("backup/retain_days", RETAIN_DAYS);
+    assert!(names.is_sorted(), "the oldest come first");
     let age = Duration::from_secs(days.saturating_mul(86400));
     let Some(surplus) = (names.len() + 1).checked_sub(keep) else {
         return;

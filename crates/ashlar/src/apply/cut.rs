@@ -153,6 +153,8 @@ impl Image {
             writes,
             copies,
         } = plan;
+        assert!(new <= size, "a file only becomes shorter");
+        assert!(partition.end() <= new, "the partition stays whole");
         if partition.start() != window.start {
             return Err(refused("its partition table was changed meanwhile"));
         }
@@ -219,6 +221,7 @@ impl Image {
             written.map_err(|error| failed("its partition table cannot be written", error))?;
         }
         let (old, new) = self.lengths.file;
+        assert!(new <= old, "a file only becomes shorter");
         if new < old {
             let cut = file.set_len(new).and_then(|()| file.sync_all());
             cut.map_err(|error| failed("cannot be made shorter", error))?;

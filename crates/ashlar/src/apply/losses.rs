@@ -101,7 +101,15 @@ fn after(change: &Change) -> Vec<&VolumeGroup> {
         GroupChange::Commit(vg) => Some(vg),
         GroupChange::Erase(_) => None,
     });
-    left.collect()
+    let left: Vec<&VolumeGroup> = left.collect();
+    for (place, vg) in left.iter().enumerate() {
+        let before = &left[..place];
+        assert!(
+            before.iter().all(|other| other.uuid != vg.uuid),
+            "a group ends once"
+        );
+    }
+    left
 }
 
 /// Fails where a volume in use is taken away.

@@ -107,6 +107,11 @@ impl Open {
             let pv = on(*device)?;
             Some((*device, pv.uuid, Role::Removed))
         });
+        let is_renewed = |device: &crate::scan::DeviceIndex| renewed(*device);
+        assert!(
+            !planned.removed.iter().any(is_renewed),
+            "a device begins or ends"
+        );
         for (device, uuid, role) in new.chain(removed) {
             let found = scan.device(device);
             require_free(scan, found)?;
@@ -161,6 +166,7 @@ impl Open {
             removed: Vec::new(),
             cuts: self.cuts,
         };
+        assert_eq!(roles.len(), disks.len(), "each disk has its role");
         for (role, disk) in roles.into_iter().zip(disks) {
             match role {
                 Role::Member(uuid) => {

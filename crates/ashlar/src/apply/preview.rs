@@ -191,7 +191,10 @@ fn edited(open: &[&FoundPv], planned: &Planned) -> usize {
         let times: BTreeSet<When> = changes.map(|edit| edit.when).filter(is_reached).collect();
         times.len()
     };
-    known.chain(made).map(of_label).sum()
+    let count = known.chain(made).map(of_label).sum();
+    let labels = open.len() + planned.new.len();
+    assert!(count <= 3 * labels, "a label is written once at each time");
+    count
 }
 
 /// Texts, then headers, on each physical volume with an area in use; then the areas set aside.

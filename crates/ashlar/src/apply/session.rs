@@ -280,8 +280,10 @@ impl<'a> Session<'a> {
             let plain = name.strip_prefix("/dev/").unwrap_or(name);
             plain.replace('/', "_")
         });
+        // In one order, whatever they are called, or two commands could wait for each other.
+        let groups: BTreeSet<String> = groups.collect();
         // What this process serves it has locked already, for as long as it serves it.
-        let others = groups.filter(|name| match &request.ownership {
+        let others = groups.into_iter().filter(|name| match &request.ownership {
             Ownership::Nobody => true,
             Ownership::Ours(owned) => !owned.holds_stock(name),
         });
@@ -346,6 +348,7 @@ impl<'a> Session<'a> {
     fn act(&mut self, disks: &mut Claimed, planned: &Planned, wipes: &[Wipe]) -> Result<()> {
         let flush_policy = self.flush_policy;
         let change = &planned.change;
+        change.check();
         require_areas(&disks.pvs, &planned.new, change)?;
         adopt(&mut disks.pvs, flush_policy)?;
         for (label, mut disk) in disks.new.drain(..) {
@@ -359,6 +362,11 @@ impl<'a> Session<'a> {
             let headers = change.headers.iter().filter(|header| header.when == when);
             headers.map(|header| (header.pv, header.edit)).collect()
         };
+        let between = edits(When::BetweenCommits);
+        assert!(
+            between.is_empty() || change.groups.len() > 1,
+            "it has two commits"
+        );
         let pvs = &mut disks.pvs;
         edit_labels(
             pvs,
@@ -369,7 +377,6 @@ impl<'a> Session<'a> {
         let mut erased = Vec::new();
         for (index, group) in change.groups.iter().enumerate() {
             if index == 1 {
-                let between = edits(When::BetweenCommits);
                 edit_labels(pvs, &between, flush_policy, FlushPoint::LabelsBetween)?;
             }
             match group {

@@ -137,5 +137,7 @@ pub fn find_signatures(
             });
         }
     }
+    let is_inside = |one: &Signature| one.offset.0 + one.length as u64 <= size.0;
+    assert!(found.iter().all(is_inside), "what is wiped is there");
     found
 }

@@ -128,6 +128,7 @@ pub(super) fn prepare(
     for step in &change.before {
         if let Before::Write { piece, bytes } = step {
             let pv = find(pvs, piece.pv)?;
+            assert_eq!(piece.length.0, bytes.len() as u64, "it fills its place");
             pv.write(piece.start, bytes)
                 .map_err(|error| unprepared(pv.name(), error))?;
             touched.insert(piece.pv);
@@ -171,6 +172,7 @@ fn wipe_volume(
 /// as they were.
 fn copy(pv: &mut OpenPv, from: Piece, to: Piece) -> Result<()> {
     let mut at = 0;
+    assert_eq!(from.length, to.length, "a copy is as long");
     while at < from.length.0 {
         let len = CHUNK.min(from.length.0 - at);
         let read = pv.read(Range::new(from.start.0 + at, len));
@@ -180,6 +182,7 @@ fn copy(pv: &mut OpenPv, from: Piece, to: Piece) -> Result<()> {
             length: Bytes(len),
             ..to
         };
+        assert_eq!(bytes.len() as u64, len, "all of it is read");
         if bytes.iter().all(|byte| *byte == 0) {
             fill(pv, part, 0)?;
         } else {
@@ -195,6 +198,7 @@ fn fill(pv: &mut OpenPv, piece: Piece, byte: u8) -> Result<()> {
     let (start, length) = (piece.start.0, piece.length.0);
     let block = pv.logical_block().0.max(SECTOR_SIZE);
     let is_whole = start.is_multiple_of(block) && length.is_multiple_of(block);
+    assert!(length > 0, "something is filled");
     if byte == 0 && is_whole && length > 0 {
         let zeroed = pv.write_zeroes(Range::new(start, length), Unmap::Allowed);
         return zeroed.map_err(|error| unprepared(pv.name(), error));

@@ -25,6 +25,10 @@ pub(super) fn write_header(
     header: AreaHeader,
     held: Held,
 ) -> block::Result<()> {
+    assert_eq!(
+        pv.areas[area].span.offset, header.start,
+        "a header begins its area"
+    );
     pv.write(header.start, &header.encode())?;
     let area = &mut pv.areas[area];
     area.header = Some(header);
@@ -83,6 +87,8 @@ pub fn erase(pvs: &mut [OpenPv], group: Uuid, flush_policy: FlushPolicy) -> Resu
         flush_policy,
         FlushPoint::Cleared,
     )?);
+    let mut areas = pvs.iter().flat_map(|pv| &pv.areas);
+    assert!(areas.all(|area| !area.holds(group)), "no text is left");
     Ok(cleared.into_iter().map(|pv| pvs[pv].uuid()).collect())
 }
 
@@ -138,6 +144,9 @@ fn clear_where(
             touched.push(number);
         }
     }
+    let mut left = pvs.iter().flat_map(|pv| &pv.areas);
+    let is_left = left.any(|area| area.header.is_some() && is_wanted(area.held));
+    assert!(!is_left, "all of them are cleared");
     match flush_all(pvs, touched.iter().copied(), flush_policy, point).pop() {
         Some(failure) => Err(failed(pvs[failure.pv].name(), failure.error)),
         None => Ok(touched),

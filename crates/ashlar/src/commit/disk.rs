@@ -92,6 +92,7 @@ pub fn claim(
     images: ImageUse,
     flush_policy: FlushPolicy,
 ) -> Result<Option<Vec<Disk>>> {
+    let count = wanted.len();
     let locks = Arc::new(lock(&wanted, images)?);
     let mut disks = Vec::new();
     for wanted in wanted {
@@ -107,6 +108,7 @@ pub fn claim(
             _locks: Arc::clone(&locks),
         });
     }
+    assert_eq!(disks.len(), count, "each disk is claimed");
     Ok(Some(disks))
 }
 
@@ -161,6 +163,11 @@ impl Expected {
                 (header.committed, header.usage)
             }));
         }
+        assert_eq!(
+            areas.len(),
+            label.metadata_areas().len(),
+            "each area is known"
+        );
         Ok(Self::Pv(Box::new(label), areas))
     }
 
@@ -192,6 +199,7 @@ impl Disk {
     }
 
     pub(crate) fn write(&mut self, start: Bytes, bytes: &[u8]) -> block::Result<()> {
+        assert!(!bytes.is_empty(), "something is written");
         self.device.write_at(bytes, start.0)
     }
 

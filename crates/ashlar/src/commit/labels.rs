@@ -32,6 +32,7 @@ pub fn edit_labels(
             HeaderEdit::DeviceSize(size) => header.device_size = *size,
             HeaderEdit::Uuid(uuid) => header.uuid = *uuid,
         }
+        assert_eq!(pv.label.sector, old.sector, "a label stays in its place");
         if pv.label != old {
             if let Err(error) = pv.write_label() {
                 pv.label = old;
@@ -59,6 +60,15 @@ pub fn initialise(
         Error::new(Kind::Device, what).because(error)
     };
     let (label, areas) = writes.split_last().expect("there is a label");
+    let head = LABEL_SCAN_SIZE as u64;
+    assert!(
+        label.0.0 + label.1.len() as u64 <= head,
+        "a label lies in the first sectors"
+    );
+    assert!(
+        areas.iter().all(|(start, _)| start.0 >= head),
+        "areas lie behind the label"
+    );
     let head = (LABEL_SCAN_SIZE as u64).min(disk.info().size);
     let head = disk.read(Range::new(0, head)).map_err(failed)?;
     // An older label must not meet the new areas, nor what a power cut leaves of them.

@@ -57,6 +57,11 @@ impl OpenPv {
     /// Reads label and areas of `disk`.
     pub fn open(mut disk: Disk) -> Result<Self> {
         let (label, areas) = read_all(&mut disk)?;
+        assert_eq!(
+            areas.len(),
+            label.metadata_areas().len(),
+            "each area is known"
+        );
         Ok(Self {
             disk,
             uuid_in_text: label.pv.uuid,
@@ -161,6 +166,11 @@ impl OpenPv {
     pub(super) fn write_label(&mut self) -> Result<()> {
         let sector = self.label.encode()?;
         let start = Bytes(self.label.sector * lvm2::SECTOR_SIZE);
+        let end = start.0 + sector.len() as u64;
+        assert!(
+            end <= LABEL_SCAN_SIZE as u64,
+            "a label lies where it is looked for"
+        );
         self.write(start, &sector).map_err(|error| {
             let what = format!(
                 "cannot write the label of {}; check the device",
@@ -243,6 +253,7 @@ fn read_area(name: &str, io: &mut Disk, span: Span) -> Result<OpenArea> {
     let Ok(header) = AreaHeader::decode(&sector, span, size) else {
         return Ok(damaged);
     };
+    assert_eq!(header.start, span.offset, "a header begins its area");
     let held = match &header.committed {
         None => Held::Nothing,
         Some(location) => read_held(name, io, &header, location)?,
@@ -269,6 +280,7 @@ fn read_held(
         // What cannot be read now may be read later: it must not be taken for nothing.
         text.extend(io.read(piece).map_err(|error| unreadable(name, error))?);
     }
+    assert_eq!(text.len() as u64, location.size.0, "all of a text is read");
     let group = || -> lvm2::Result<Held> {
         location.verify(&text)?;
         let text = text.strip_suffix(&[0]).unwrap_or(&text);

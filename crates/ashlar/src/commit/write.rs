@@ -1,10 +1,10 @@
 //! Writing one group: texts, flush, headers, flush.
 
 use lvm2::Bytes;
-use lvm2::model::{VolumeGroup, to_text};
+use lvm2::model::{VolumeGroup, from_text, to_text};
 use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, RawLocation, Ring, RingWrite};
 use lvm2::plan::AreaChange;
-use lvm2::text::Style;
+use lvm2::text::{Style, parse};
 
 use super::areas::{Failure, flush_all, list, write_header};
 use super::flush_policy::{FlushPoint, FlushPolicy};
@@ -33,6 +33,7 @@ pub fn write_group(
     if flush_policy.compares_versions() {
         require_newer(pvs, vg)?;
     }
+    vg.check();
     let (places, ignored) = places(pvs, vg, changes)?;
     write_texts(pvs, vg, &places, flush_policy)?;
     hooks.suspend(vg).inspect_err(|_| hooks.resume())?;
@@ -46,6 +47,15 @@ pub fn write_group(
         }
         return Err(error);
     }
+    let held = Held::Version {
+        group: vg.uuid,
+        seqno: vg.seqno,
+    };
+    let is_held = |place: &Place| pvs[place.pv].areas[place.area].held == held;
+    assert!(
+        places.iter().all(is_held),
+        "what is committed is known to be there"
+    );
     hooks.publish();
     log::verbose(|| {
         let names = list(pvs, places.iter().map(|place| place.pv), |_| true);
@@ -90,6 +100,7 @@ fn places(
     if text.last() != Some(&0) {
         text.push(0);
     }
+    require_readable(vg, &text)?;
     let (mut places, mut ignored) = (Vec::new(), Vec::new());
     for (number, pv) in pvs.iter().enumerate() {
         if vg.pv_by_uuid(&pv.uuid_in_text()).is_none() {
@@ -132,7 +143,41 @@ fn places(
         );
         return Err(Error::new(Kind::Missing, what));
     }
+    let order = |places: &[Place]| {
+        let mut pairs = places.windows(2);
+        pairs.all(|pair| (pair[0].pv, pair[0].area) < (pair[1].pv, pair[1].area))
+    };
+    assert!(order(&places), "an area is written once");
+    assert!(order(&ignored), "an area is set aside once");
     Ok((places, ignored))
+}
+
+/// What is written must be what will be read: a text that is not is a bug of ours, and is found
+/// before it lies anywhere. Debug builds look at all of it, others at what tells groups apart.
+fn require_readable(vg: &VolumeGroup, text: &[u8]) -> Result<()> {
+    let read = parse(text).and_then(|tree| Ok((from_text(&tree)?, tree)));
+    let is_same = read.as_ref().is_ok_and(|(read, _)| {
+        let counts = |vg: &VolumeGroup| (vg.pv_count(), vg.lv_count(), vg.extent_count());
+        (read.uuid, read.seqno, &read.name) == (vg.uuid, vg.seqno, &vg.name)
+            && counts(read) == counts(vg)
+    });
+    if let (true, Ok((read, tree))) = (cfg!(debug_assertions), &read) {
+        let again = to_text(read, Style::Raw);
+        assert_eq!(
+            parse(&again).as_ref(),
+            Ok(tree),
+            "what is written is what is read"
+        );
+    }
+    if is_same {
+        return Ok(());
+    }
+    let what = format!(
+        "version {} of VG {} could not be read again, so it is not written: this is a bug of \
+         ashlar; nothing was changed",
+        vg.seqno, vg.name
+    );
+    Err(Error::new(Kind::Refused, what))
 }
 
 /// The header that `area` will have, and what goes into its ring.
@@ -148,6 +193,7 @@ fn place(pv: &OpenPv, area: &OpenArea, text: &[u8]) -> Result<(AreaHeader, Vec<R
         return Err(Error::new(Kind::Damaged, what));
     }
     let old = area.header.unwrap_or(AreaHeader::new(area.span));
+    assert_eq!(old.start, area.span.offset, "a header begins its area");
     let ring = Ring::new(&old);
     let (size, live) = (Bytes(text.len() as u64), area.live());
     let committed: Vec<_> = old.committed.into_iter().collect();
@@ -174,6 +220,8 @@ fn place(pv: &OpenPv, area: &OpenArea, text: &[u8]) -> Result<(AreaHeader, Vec<R
         usage: AreaUse::Used,
         ..old
     };
+    let location = header.committed.expect("it was just set");
+    assert!(ring.spans(&location).is_ok(), "what is written can be read");
     Ok((header, ring.writes(offset, text, block)))
 }
 
@@ -195,6 +243,12 @@ fn write_texts(
     for place in places {
         let pv = &mut pvs[place.pv];
         for write in &place.writes {
+            let end = write.offset.0 + write.bytes.len() as u64;
+            assert!(
+                write.offset.0 >= AREA_HEADER_SIZE as u64,
+                "no header is written yet"
+            );
+            assert!(end <= place.header.size.0, "what is behind the area stays");
             let start = Bytes(place.header.start.0 + write.offset.0);
             if let Err(error) = pv.write(start, &write.bytes) {
                 return Err(unchanged(pv.name(), error));
@@ -220,8 +274,17 @@ fn write_headers(
         group: vg.uuid,
         seqno: vg.seqno,
     };
+    assert!(!places.is_empty(), "it is committed somewhere");
     let mut failures = Vec::new();
     for place in places {
+        assert!(
+            place.header.committed.is_some(),
+            "a header leads to its text"
+        );
+        assert!(
+            place.header.precommitted.is_none(),
+            "no other change is under way"
+        );
         let written = write_header(&mut pvs[place.pv], place.area, place.header, held);
         failures.extend(written.err().map(|error| Failure {
             pv: place.pv,
@@ -244,6 +307,10 @@ fn incomplete(
     let first = failures.first()?;
     let failed = |pv: usize| failures.iter().any(|failure| failure.pv == pv);
     let names = |wanted: bool| list(pvs, places.iter().map(|p| p.pv), |pv| failed(pv) == wanted);
+    assert!(
+        failures.iter().all(|failure| failure.pv < pvs.len()),
+        "each is of a disk"
+    );
     let (good, bad) = (names(false), names(true));
     let what = if good.is_empty() {
         format!(
@@ -280,6 +347,7 @@ fn ignore(
     let touched: Vec<usize> = places.iter().map(|place| place.pv).collect();
     for place in places {
         let pv = &mut pvs[place.pv];
+        assert_eq!(place.header.usage, AreaUse::Ignored, "it is set aside");
         let held = pv.areas[place.area].held;
         if let Err(error) = write_header(pv, place.area, place.header, held) {
             return Err(failed(pv.name()).because(error));

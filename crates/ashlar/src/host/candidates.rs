@@ -144,6 +144,7 @@ impl Host {
                 None => gathering.add_spec(&spec.path),
             }
         }
+        gathering.check();
         gathering.found
     }
 
@@ -163,6 +164,10 @@ impl Host {
         for path in named {
             add_named_node(&mut devices, path);
         }
+        assert!(
+            devices.values().all(|names| !names.is_empty()),
+            "a device has a name"
+        );
         for (number, names) in devices {
             gathering.add_block(Path::new(&names[0]), number, Origin::Host);
             let Some(candidate) = gathering.found.devices.last_mut() else {
@@ -184,6 +189,7 @@ impl Host {
         for path in named.iter().filter(|path| path.is_file()) {
             gathering.add_spec(path);
         }
+        gathering.check();
         Ok(gathering.found)
     }
 
@@ -390,6 +396,19 @@ impl<'a> Gathering<'a> {
         }
     }
 
+    /// The invariant: what is found has an identity that nothing else has.
+    fn check(&self) {
+        assert!(
+            self.found.devices.len() <= self.seen.len(),
+            "each is found once"
+        );
+        let is_whole = |candidate: &Candidate| candidate.location.window.is_none();
+        assert!(
+            self.found.devices.iter().all(is_whole),
+            "partitions are looked for later"
+        );
+    }
+
     fn unusable(&mut self, path: &Path, why: &str) {
         let message = format!("Cannot use {}: {why}", path.display());
         let remedy = "name a file, a block device or a directory of images that can be read";
@@ -415,6 +434,7 @@ impl Host {
 
 /// Calls `found` with each block device below `dir`. Links to folders are not followed.
 fn walk(dir: &Path, depth: u32, budget: &mut usize, found: &mut impl FnMut(&Path, DeviceNumber)) {
+    assert!(depth <= SCAN_DEPTH_MAX, "folders have a depth");
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };

@@ -132,6 +132,7 @@ impl DevicesFile {
             pv: Some(digits(pv)),
             partition: device.partition,
         });
+        debug_assert!(self.position(device).is_some(), "what is listed is found");
     }
 
     /// Notes which physical volume the device is now, if any, in its place. `false` where it is not

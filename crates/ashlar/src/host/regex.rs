@@ -57,6 +57,22 @@ impl ByteSet {
 }
 
 impl Regex {
+    /// The invariant: no step leads out of the program, whose end is a match.
+    fn check(&self) {
+        for (index, step) in self.steps.iter().enumerate() {
+            let leads_inside = |by: isize| {
+                let to = index.checked_add_signed(by);
+                to.is_some_and(|to| to <= self.steps.len())
+            };
+            let is_inside = match step {
+                Step::Jump(by) => leads_inside(*by),
+                Step::Either(one, other) => leads_inside(*one) && leads_inside(*other),
+                Step::Byte(_) | Step::AtStart | Step::AtEnd => leads_inside(1),
+            };
+            assert!(is_inside, "a step leads to another one");
+        }
+    }
+
     /// Compiles `pattern`.
     pub fn new(pattern: &str) -> Result<Self> {
         let broken = |why: &str| {
@@ -72,7 +88,10 @@ impl Regex {
         };
         let steps = parser.alternatives().map_err(broken)?;
         if parser.rest.is_empty() {
-            Ok(Self { steps })
+            assert_eq!(parser.depth, 0, "each group was closed");
+            let regex = Self { steps };
+            regex.check();
+            Ok(regex)
         } else {
             Err(broken("has a ) without a ("))
         }
@@ -105,6 +124,7 @@ impl Regex {
     /// Adds all steps that wait for a byte and can be reached from `start` without one; true if
     /// the end of the expression can be reached.
     fn follow(&self, threads: &mut Threads, start: usize, at: usize, len: usize) -> bool {
+        debug_assert!(start <= self.steps.len(), "it begins in the program");
         let mut open = vec![start];
         while let Some(index) = open.pop() {
             if index == self.steps.len() {

@@ -181,6 +181,7 @@ fn split(text: &str, mark: char) -> Vec<String> {
             last.push(escaped.flatten().unwrap_or(c));
         }
     }
+    debug_assert_eq!(taken, text.len(), "all of it is taken apart");
     parts.retain(|part| !part.is_empty());
     parts
 }

@@ -88,7 +88,9 @@ impl Volume {
     /// How many of `wanted` bytes there are from the position on.
     fn available(&self, wanted: usize) -> usize {
         let left = self.size().saturating_sub(self.position);
-        usize::try_from(left).map_or(wanted, |left| left.min(wanted))
+        let available = usize::try_from(left).map_or(wanted, |left| left.min(wanted));
+        debug_assert!(available as u64 <= left, "no more is there than is left");
+        available
     }
 }
 
@@ -100,6 +102,10 @@ impl Read for Volume {
         }
         self.read_at(&mut into[..count], self.position)?;
         self.position += count as u64;
+        debug_assert!(
+            self.position <= self.size(),
+            "nothing is read behind the end"
+        );
         Ok(count)
     }
 }
@@ -113,6 +119,10 @@ impl Write for Volume {
         }
         self.write_at(&from[..count], self.position)?;
         self.position += count as u64;
+        debug_assert!(
+            self.position <= self.size(),
+            "nothing is written behind the end"
+        );
         Ok(count)
     }
 

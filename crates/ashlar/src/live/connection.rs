@@ -168,7 +168,8 @@ fn export(shared: &Arc<Shared>, mut lines: Lines, wanted: &Export) -> Result<()>
         wait_for_end(&mut lines, &notifier);
     }
     let ended = served.end();
-    shared.exporting.fetch_sub(1, Ordering::Relaxed);
+    let before = shared.exporting.fetch_sub(1, Ordering::Relaxed);
+    assert!(before > 0, "what ends was begun");
     let last = match ended {
         Ok(()) => Reply::End(0),
         Err(error) => Reply::Error(error.to_string()),

@@ -159,6 +159,7 @@ impl LiveGroup {
     pub fn open(&self, name: &str, missing: MissingPolicy) -> Result<Use> {
         let mut owner = self.settled();
         let place = owner.open(name, missing)?;
+        assert!(place < owner.active.len(), "it is active now");
         let active = &owner.active[place];
         Ok(Use {
             volume: active.volume.clone(),
@@ -266,8 +267,11 @@ impl Use {
     /// name.
     pub fn watch(&mut self, watch: Box<Watch>) {
         let mut watches = self.group.watches();
+        assert!(self.number.is_none(), "a use is watched once");
         let number = watches.iter().map(|watching| watching.number + 1).max();
         let number = number.unwrap_or(0);
+        let has_other = watches.iter().all(|watching| watching.number != number);
+        assert!(has_other, "a number is given to one watch");
         watches.push(Watching {
             number,
             lv: self.lv,
@@ -325,6 +329,10 @@ impl Hooks for LiveHooks<'_> {
         if vg.uuid != self.group.shared.uuid {
             return Ok(());
         }
+        assert!(
+            self.exchanges.is_none(),
+            "a commit ends before the next one begins"
+        );
         self.exchanges = Some(self.group.owner().suspend(vg)?);
         Ok(())
     }
@@ -356,6 +364,7 @@ impl LiveHooks<'_> {
         if !self.is_published {
             return Ok(());
         }
+        assert!(self.exchanges.is_none(), "what was suspended goes on");
         let refreshed = self.group.owner().refresh();
         self.group.tell();
         self.group.go_on();

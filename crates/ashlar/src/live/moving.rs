@@ -66,6 +66,8 @@ impl Owner {
     }
 
     fn begin_move(&mut self, uuid: Uuid) -> Result<()> {
+        let is_active = self.active.iter().any(|active| active.lv == uuid);
+        assert!(!is_active, "a move begins once");
         let nodes = self.nodes()?;
         let options = Options {
             access: Access::ReadWrite,

@@ -212,6 +212,12 @@ impl GroupUpdater {
             .chain(&wanted.out_of_sync)
             .copied()
             .collect();
+        assert!(!order.is_empty(), "a mirror has images");
+        let is_lost = |image: &Uuid| wanted.out_of_sync.contains(image);
+        assert!(
+            !wanted.in_sync.iter().any(is_lost),
+            "an image is in sync or not"
+        );
         let mut prompt = Quiet::yes();
         let mut session = Session::new(&self.host, &self.disks, &mut prompt);
         session.change(&request, &mut |scan, author| {

@@ -204,13 +204,43 @@ impl Owner {
                 })?;
                 self.owned.hold(pv.uuid, id);
             }
+            assert!(
+                self.held.iter().all(|held| held.uuid != pv.uuid),
+                "each is held once"
+            );
             self.held.push(HeldPv {
                 uuid: pv.uuid,
                 location: device.location.clone(),
                 lock,
             });
         }
+        self.check();
         Ok(())
+    }
+
+    /// The invariants: each volume is active once and has users, each physical volume is held once,
+    /// and what is held and has files is known to the commands of this process.
+    pub(super) fn check(&self) {
+        for (place, active) in self.active.iter().enumerate() {
+            assert!(active.users > 0, "what is active has users");
+            let mut before = self.active[..place].iter();
+            assert!(
+                before.all(|other| other.lv != active.lv),
+                "each is active once"
+            );
+        }
+        for (place, held) in self.held.iter().enumerate() {
+            let mut before = self.held[..place].iter();
+            assert!(
+                before.all(|other| other.uuid != held.uuid),
+                "each is held once"
+            );
+            let has_files = self.devices.files(&held.location.place).next().is_some();
+            assert!(
+                !has_files || self.owned.holds_pv(held.uuid),
+                "what is held is known"
+            );
+        }
     }
 
     /// Looks at the disks again after a change, and holds what belongs to the group now.
@@ -292,7 +322,12 @@ impl Owner {
         let activated = activator.activate(group, lv, options);
         (self.devices, _) = activator.into_parts();
         let activated = activated?;
+        assert!(
+            self.active.iter().all(|active| active.lv != uuid),
+            "it was looked for above"
+        );
         self.active.push(Active::new(uuid, options, activated));
+        self.check();
         Ok(self.active.len() - 1)
     }
 
@@ -316,6 +351,10 @@ impl Owner {
 
     /// Takes note of what ends with `active`.
     pub(super) fn leave(&mut self, active: &Active) {
+        assert!(
+            self.active.iter().all(|other| other.lv != active.lv),
+            "it is active no more"
+        );
         for node in &active.standing_on {
             let mut others = self.active.iter().flat_map(|other| &other.standing_on);
             if others.all(|other| other.id != node.id) {
@@ -344,6 +383,7 @@ impl Owner {
             );
             return Err(Error::new(Kind::Locked, what));
         }
+        assert!(active.users <= 1, "nobody else uses it");
         let alone = Arc::new(());
         active.alone = Arc::downgrade(&alone);
         Ok(Alone(alone))
@@ -367,12 +407,14 @@ impl Owner {
             return Ok(());
         };
         let active = &mut self.active[place];
+        assert!(active.users > 0, "what is active has users");
         active.users -= 1;
         if active.users > 0 {
             return Ok(());
         }
         // Mirrors that go away mark their regions clean.
         let active = self.active.swap_remove(place);
+        self.check();
         self.leave(&active);
         active.flush()
     }

@@ -220,9 +220,11 @@ impl Shared {
         }
         let id = clients.next;
         clients.next += 1;
-        clients
-            .sockets
-            .insert(id, socket.try_clone().map_err(failed)?);
+        let socket_of_client = socket.try_clone().map_err(failed)?;
+        let known = clients.sockets.insert(id, socket_of_client);
+        assert!(known.is_none(), "a number is given to one client");
+        let count = clients.sockets.len();
+        assert!(count <= EXPORTS_MAX + CLIENTS_MAX, "clients have a limit");
         drop(clients);
         let guard = ClientGuard {
             shared: Arc::clone(self),

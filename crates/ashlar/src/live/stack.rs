@@ -86,6 +86,9 @@ impl<'a> Version<'a> {
                 }
             }
         }
+        for (place, piece) in found.iter().enumerate() {
+            assert!(!found[..place].contains(piece), "a piece moves once");
+        }
         found
     }
 

@@ -202,11 +202,14 @@ impl Owner {
         }
         let all = moves(&self.group().ok()?.model);
         let one = all.iter().find(|one| one.uuid == piece.lv)?;
-        Some(Moved {
+        let moved = Moved {
             all: one.extents.0,
             before: one.moved.0,
             piece: one.running.as_ref()?.length.0,
-        })
+        };
+        let until = moved.before.saturating_add(moved.piece);
+        assert!(until <= moved.all, "no more is moved than there is");
+        Some(moved)
     }
 }
 
@@ -236,6 +239,10 @@ impl Asked {
                     return;
                 };
                 assert_eq!(said.images.len(), status.images.len(), "one for each image");
+                assert!(
+                    said.in_sync <= said.regions,
+                    "no more is in sync than there is"
+                );
                 for (image, state) in status.images.iter_mut().zip(said.images) {
                     image.state = match state {
                         // What a move copies to is meant to be so.

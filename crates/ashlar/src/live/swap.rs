@@ -200,6 +200,8 @@ impl Owner {
             }
             suspensions.push(Some(drained(&active.volume)?));
         }
+        assert_eq!(suspensions.len(), changed.len(), "there is one for each");
+        assert!(!self.is_changing, "one change at a time");
         let mut nodes = self.nodes()?;
         let stays = self.staying(vg, &before, &after);
         // Only whoever copied a piece knows that the copy is whole.
@@ -277,6 +279,12 @@ impl Owner {
 
     /// The new tables count, and the group is as it was told to become.
     pub(super) fn publish(&mut self, exchanges: Exchanges) {
+        assert!(self.is_changing, "what is published was suspended");
+        assert_eq!(
+            exchanges.group.uuid, self.uuid,
+            "it is our group that changed"
+        );
+        exchanges.check();
         self.is_changing = false;
         self.scan = exchanges.scan;
         let mut groups = self.scan.groups.iter_mut();
@@ -302,13 +310,26 @@ impl Owner {
             }
             // Mirrors that go have written all they had to, and end with their last user.
         }
+        self.check();
         self.end_moves();
+    }
+}
+
+impl Exchanges {
+    /// The invariant: each volume changes once.
+    fn check(&self) {
+        for (place, exchange) in self.list.iter().enumerate() {
+            let mut before = self.list[..place].iter();
+            let is_once = before.all(|other| other.lv != exchange.lv);
+            assert!(is_once, "a volume changes once");
+        }
     }
 }
 
 impl Exchange {
     /// With the requests of its volume held, unless that only grows.
     fn held(mut self, suspension: Option<Suspension>) -> Result<Self> {
+        assert!(self.suspension.is_none(), "it is suspended once");
         self.suspension = suspension;
         if self.suspension.is_none() && !self.volume.is_growth(&self.table) {
             self.suspension = Some(drained(&self.volume)?);
@@ -320,6 +341,7 @@ impl Exchange {
 impl Owner {
     /// The old tables go on.
     pub(super) fn resume(&mut self, mut exchanges: Exchanges) {
+        assert!(self.is_changing, "what goes on was suspended");
         self.is_changing = false;
         exchanges.nodes.resume();
     }

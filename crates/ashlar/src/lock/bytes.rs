@@ -32,6 +32,7 @@ pub enum LockByte {
 impl LockByte {
     fn offset(self) -> u64 {
         const ASHLAR: u64 = 0x4153_484c_4152_0000;
+        const { assert!(ASHLAR < i64::MAX as u64, "a lock lies where a file may end") };
         match self {
             Self::Owner => ASHLAR,
             Self::Commit => ASHLAR + 1,
@@ -73,6 +74,7 @@ pub fn lock_pvs<F: AsFd>(
         let (id, own) = own.map_err(|error| unlockable(name).because(error))?;
         order.entry(id).or_insert((*name, own));
     }
+    let count = order.len();
     let mut locks = PvLocks {
         byte,
         held: Vec::new(),
@@ -96,6 +98,7 @@ pub fn lock_pvs<F: AsFd>(
         }
         locks.held.push(own);
     }
+    assert_eq!(locks.held.len(), count, "each file is locked once");
     Ok(locks)
 }
 

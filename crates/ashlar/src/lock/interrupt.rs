@@ -60,7 +60,9 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if self.0.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let before = self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+        debug_assert!(before > 0, "who stops waiting has waited");
+        if before == 1 {
             self.0.may_die.store(true, Ordering::SeqCst);
         }
     }

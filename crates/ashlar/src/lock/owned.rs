@@ -69,7 +69,9 @@ impl OwnedGroup {
 
     /// The physical volume `pv` is held, and lies in this file.
     pub fn hold(&self, pv: Uuid, file: FileId) {
-        self.held().files.push((pv, file));
+        let mut held = self.held();
+        debug_assert!(!held.files.contains(&(pv, file)), "it is held once");
+        held.files.push((pv, file));
     }
 
     /// The physical volume `pv` is not held any more.

@@ -117,10 +117,20 @@ pub fn lock_images<F: AsFd>(files: &[(&str, F)], usage: ImageUse) -> Result<Imag
             }
         }
     }
+    assert_eq!(locks.held.len(), seen.len(), "each file is locked once");
     Ok(locks)
 }
 
 fn try_lock(file: &OwnedFd, usage: ImageUse) -> block::Result<bool> {
+    let is_known = |byte: &u64| ALL.contains(byte);
+    debug_assert!(
+        usage.says().iter().all(is_known),
+        "who rewrites sees what others do"
+    );
+    debug_assert!(
+        usage.tests().iter().all(is_known),
+        "who rewrites keeps others out"
+    );
     let mut is_free = true;
     for byte in usage.says() {
         is_free &= lock_byte(file, *byte, LockMode::Shared)? == LockOutcome::Held;

@@ -92,7 +92,9 @@ pub fn lock_stock(
         return Ok(None);
     }
     let wait = Wait::at_most(limit);
-    let path = dir.join(name.file_name());
+    let file = name.file_name();
+    assert!(!file.contains('/'), "a lock lies in its folder");
+    let path = dir.join(file);
     if name.fate() == Fate::Goes && mode == LockMode::Exclusive {
         let mut aux = path.clone().into_os_string();
         aux.push(":aux");

@@ -86,6 +86,7 @@ pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>)
         restrictions(&mut scan, index, host);
     }
     judge_pvs(&mut scan);
+    scan.check();
     scan
 }
 
@@ -222,6 +223,7 @@ fn find_newest(scan: &mut Scan, uuid: Uuid, seen: &[Sighting]) -> Newest {
         .iter()
         .find(|(_, places)| places.len() == most)
         .expect("one has it");
+    assert_eq!(chosen.model.seqno, seqno, "the newest is chosen");
     let disagrees = candidates.len() > 1;
     if disagrees {
         let places = candidates.iter().map(|(_, places)| {

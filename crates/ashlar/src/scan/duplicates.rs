@@ -43,6 +43,7 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
             .iter()
             .min_by_key(|index| rank(index))
             .expect("there are two");
+        assert!(indices.contains(&chosen), "one of them is chosen");
         let name = |index: PvIndex| scan.device(scan.pv(index).device).name.clone();
         let others: Vec<_> = indices
             .iter()

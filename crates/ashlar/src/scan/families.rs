@@ -37,11 +37,19 @@ impl Family {
         }
     }
 
+    /// The invariants: it was seen somewhere, and every sighting is of it.
+    fn check(&self) {
+        assert!(!self.seen.is_empty(), "a family was seen somewhere");
+        let is_of_it = |seen: &Sighting| seen.model.uuid == self.uuid;
+        assert!(self.seen.iter().all(is_of_it), "a family has one identity");
+    }
+
     fn is_joined_with(&self, other: &Self) -> bool {
         !self.names.is_disjoint(&other.names) || !self.pvs.is_disjoint(&other.pvs)
     }
 
     fn take_in(&mut self, other: Self) {
+        assert_eq!(self.uuid, other.uuid, "a family has one identity");
         self.seen.extend(other.seen);
         self.names.extend(other.names);
         self.pvs.extend(other.pvs);
@@ -67,6 +75,7 @@ pub(super) fn families(sightings: Vec<Sighting>) -> Vec<Family> {
     for family in &mut all {
         family.seen.sort_by_key(|seen| (seen.pv, seen.area));
     }
+    all.iter().for_each(Family::check);
     all.sort_by(|a, b| (a.uuid, &a.names).cmp(&(b.uuid, &b.names)));
     all
 }
@@ -81,5 +90,9 @@ fn join(families: &mut Vec<Family>, mut new: Family) {
         old.take_in(new);
         new = old;
     }
+    debug_assert!(
+        !families.iter().any(|family| family.is_joined_with(&new)),
+        "it is apart"
+    );
     families.push(new);
 }

@@ -9,9 +9,10 @@
 //! logical volumes is in [`FoundVg::model`]; what stands on the devices themselves is here.
 //! Everything is as it was when the device was read; a scan holds no device open and no lock.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lvm2::model::{PvId, VolumeGroup};
+use lvm2::model::{PvId, VgFlag, VolumeGroup};
 use lvm2::ondisk::{AreaHeader, AreaUse, PvHeader, RawLocation, Ring, Span};
 use lvm2::{Bytes, Sectors, Uuid};
 
@@ -235,6 +236,47 @@ pub enum Restriction {
 }
 
 impl Scan {
+    /// The invariants: indices are of what they say, physical volumes and groups agree about each
+    /// other, and findings are about what was found.
+    pub(super) fn check(&self) {
+        for (index, pv) in self.physical_volumes.iter().enumerate() {
+            let content = &self.device(pv.device).content;
+            let own = Content::PhysicalVolume(PvIndex(index));
+            assert_eq!(*content, own, "a device and its physical volume agree");
+            assert!(
+                pv.group.is_none() || pv.outdated.is_none(),
+                "it is in, or was in, a group"
+            );
+            for uuid in pv.group.iter().chain(&pv.outdated) {
+                assert!(self.group(*uuid).is_some(), "its group was found");
+            }
+            pv.areas.iter().for_each(FoundArea::check);
+        }
+        let mut chosen = BTreeMap::new();
+        for pv in &self.physical_volumes {
+            if pv.duplicate != Duplicate::Unchosen {
+                let before = chosen.insert(pv.uuid, pv.duplicate);
+                assert!(before.is_none(), "of several copies one is chosen");
+            }
+        }
+        for pv in &self.physical_volumes {
+            if pv.duplicate == Duplicate::Unchosen {
+                let other = chosen.get(&pv.uuid);
+                assert_eq!(other, Some(&Duplicate::Chosen), "another copy is chosen");
+            }
+        }
+        for group in &self.groups {
+            group.check(self);
+        }
+        for finding in &self.findings {
+            let is_there = |index: DeviceIndex| index.0 < self.devices.len();
+            assert!(
+                finding.device.is_none_or(is_there),
+                "a finding is on a device"
+            );
+        }
+    }
+
     /// The device at `index`.
     pub fn device(&self, index: DeviceIndex) -> &FoundDevice {
         &self.devices[index.0]
@@ -315,6 +357,23 @@ impl FoundPv {
 }
 
 impl FoundArea {
+    /// The invariants: what it holds is what its header says.
+    fn check(&self) {
+        let committed = self.header.and_then(|header| header.committed);
+        match &self.content {
+            AreaContent::Version(version) => {
+                assert_eq!(
+                    committed,
+                    Some(version.location),
+                    "its header leads to the text"
+                );
+            }
+            AreaContent::Ignored => assert_eq!(self.usage(), AreaUse::Ignored, "it is set aside"),
+            AreaContent::Empty => assert_eq!(committed, None, "its header leads nowhere"),
+            AreaContent::Damaged(_) => {}
+        }
+    }
+
     /// Whether metadata is kept in it, or was set aside (`--metadataignore`). A damaged one counts
     /// as used.
     pub fn usage(&self) -> AreaUse {
@@ -341,6 +400,73 @@ impl FoundArea {
 }
 
 impl FoundVg {
+    /// The invariants: it is as its text says, its members are those of the text and are where the
+    /// scan found them, and its restrictions fit what was found.
+    fn check(&self, scan: &Scan) {
+        assert_eq!(self.name, self.model.name, "it has the name in its text");
+        assert_eq!(
+            self.uuid, self.model.uuid,
+            "it has the identity in its text"
+        );
+        assert_eq!(
+            self.seqno, self.model.seqno,
+            "it is of the version of its text"
+        );
+        assert_eq!(
+            self.members.len(),
+            self.model.pv_count(),
+            "each member is listed"
+        );
+        for member in &self.members {
+            assert_eq!(
+                member.uuid,
+                self.model.pv(member.id).uuid,
+                "ids are of its text"
+            );
+            if let Some(index) = member.presence.found() {
+                let pv = scan.pv(index);
+                assert_eq!(pv.uuid, member.uuid, "a member is where it was found");
+                assert_eq!(pv.group, Some(self.uuid), "a member is of its group");
+                assert_ne!(pv.duplicate, Duplicate::Unchosen, "a copy is no member");
+            }
+        }
+        let has = |restriction: &Restriction| self.restrictions.contains(restriction);
+        let is_partial = self.missing_count() > 0;
+        assert_eq!(
+            has(&Restriction::Partial),
+            is_partial,
+            "what is missing is told"
+        );
+        let mut same_name = scan.groups_named(&self.name);
+        assert_eq!(
+            has(&Restriction::AmbiguousName),
+            same_name.nth(1).is_some(),
+            "a name of several is told"
+        );
+        let mut same_uuid = scan.groups_of_uuid(self.uuid);
+        assert_eq!(
+            has(&Restriction::DuplicateVgid),
+            same_uuid.nth(1).is_some(),
+            "an identity of several is told"
+        );
+        for (place, restriction) in self.restrictions.iter().enumerate() {
+            let before = &self.restrictions[..place];
+            assert!(!before.contains(restriction), "a restriction is told once");
+        }
+        let is_exported = self.model.flags.has(VgFlag::Exported);
+        assert_eq!(
+            has(&Restriction::Exported),
+            is_exported,
+            "exported groups are told"
+        );
+        let is_read_only = !self.model.is_writable();
+        assert_eq!(
+            has(&Restriction::ReadOnly),
+            is_read_only,
+            "read-only groups are told"
+        );
+    }
+
     /// How many of its physical volumes are missing, those that came back included
     /// (`vg_missing_pv_count`).
     pub fn missing_count(&self) -> usize {

@@ -35,6 +35,10 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
             }
         }
     }
+    assert!(
+        gone.len() <= group.missing_count(),
+        "what is gone is missing"
+    );
     findings.extend(missing(group, &gone));
     let about = |finding: Finding| finding.about(group.uuid);
     let findings: Vec<_> = findings.into_iter().map(about).collect();
@@ -167,6 +171,7 @@ pub(super) fn restrictions(scan: &mut Scan, index: usize, host: &Host) {
         .groups_named(&group.name)
         .map(|other| other.uuid)
         .collect();
+    assert!(same_name.contains(&group.uuid), "a group has its own name");
     if same_name.len() > 1 {
         found.push(Restriction::AmbiguousName);
         // Said once, with the first of them.
@@ -176,6 +181,10 @@ pub(super) fn restrictions(scan: &mut Scan, index: usize, host: &Host) {
         .groups_of_uuid(group.uuid)
         .map(|other| other.name.as_str())
         .collect();
+    assert!(
+        names.contains(&&*group.name),
+        "a group has its own identity"
+    );
     if names.len() > 1 {
         found.push(Restriction::DuplicateVgid);
         findings.extend((names[0] == group.name).then(|| cloned(group, &names)));

@@ -141,6 +141,11 @@ pub(super) fn probe_source(
         probed.findings.extend(table.findings);
         let mut all = vec![probed];
         all.extend(look_into(candidate, &table.windows, source, texts));
+        assert_eq!(
+            all.len(),
+            1 + table.windows.len(),
+            "a device has a whole and parts"
+        );
         return all;
     }
     if matches!(probed.content, ProbedContent::Other) {
@@ -224,9 +229,10 @@ fn is_wiped(head: &[u8], sector: u64) -> bool {
 
 fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedPv {
     let spans = label.metadata_areas().iter().take(AREAS_MAX);
-    let areas = spans
+    let areas: Vec<ProbedArea> = spans
         .map(|span| read_area(*span, source, head, texts))
         .collect();
+    assert!(areas.len() <= AREAS_MAX, "areas have a limit");
     ProbedPv { label, areas }
 }
 
@@ -283,6 +289,7 @@ fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Opti
                 bytes.extend_from_slice(&piece);
             }
         }
+        assert_eq!(bytes.len() as u64, location.size.0, "all of a text is read");
         location.verify(&bytes)?;
         Ok(bytes)
     };

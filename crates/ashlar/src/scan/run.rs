@@ -176,6 +176,7 @@ fn probe_all(candidates: Vec<Candidate>, options: &Options, step: Step) -> Resul
             start_thread(&work)?;
         }
         threads += more;
+        assert!(threads <= threads_max, "threads have a limit");
         patience_ends = Instant::now() + PATIENCE;
     }
 }
@@ -232,6 +233,8 @@ impl Work {
         let mut progress = self.lock();
         loop {
             if progress.missing == 0 {
+                let is_whole = progress.answers.iter().all(Option::is_some);
+                assert!(is_whole, "each device has its answer");
                 let answers = std::mem::take(&mut progress.answers);
                 return Waited::Answered(answers.into_iter().flatten().flatten().collect());
             }
@@ -309,7 +312,8 @@ impl Work {
         } else {
             progress.waiting.pop_front()?
         };
-        progress.begun.insert(index, Instant::now());
+        let before = progress.begun.insert(index, Instant::now());
+        assert!(before.is_none(), "one thread looks at a device");
         Some((index, stage))
     }
 
@@ -330,6 +334,7 @@ impl Progress {
         self.begun.remove(&index);
         if let Some(answer @ None) = self.answers.get_mut(index) {
             *answer = Some(probed);
+            assert!(self.missing > 0, "each answers once");
             self.missing -= 1;
         }
     }

@@ -96,6 +96,7 @@ impl Source {
     }
 
     fn into_window(self, window: Window) -> Result<Self> {
+        assert_eq!(self.start, 0, "windows do not nest");
         let end = window
             .start
             .checked_add(window.len)

@@ -135,6 +135,7 @@ impl Texts {
             return Err(lvm2::Error::new(lvm2::Kind::Limit, what));
         }
         kept.bytes += bytes.len();
+        assert!(kept.bytes <= KEPT_MAX, "texts have a limit");
         let text = Arc::new(Text {
             bytes: bytes.into(),
             parsed: OnceLock::new(),

@@ -48,6 +48,10 @@ pub(super) fn resolve(scan: &mut Scan, models: &[Arc<VolumeGroup>]) -> Vec<usize
                 .map(|(place, _)| place),
         );
     }
+    assert!(
+        replaced.iter().all(|place| *place < models.len()),
+        "what is replaced is there"
+    );
     replaced
 }
 

@@ -83,6 +83,11 @@ pub(super) fn conditions(
         }
         found.push((at, all));
     }
+    assert_eq!(
+        found.first().map(|(at, _)| *at),
+        Some(lv),
+        "a volume comes first"
+    );
     found
 }
 
@@ -96,6 +101,7 @@ fn stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec<LvId> {
     open.push(lv);
     let mut all = Vec::new();
     while let Some(lv) = open.pop() {
+        debug_assert!(all.len() <= vg.lv_count(), "each is there once");
         if !std::mem::replace(&mut seen[lv.index()], true) {
             all.push(lv);
             for segment in &vg.lv(lv).segments {
@@ -116,6 +122,7 @@ pub(crate) fn shared_stack(vg: &VolumeGroup, relations: &Relations, lv: LvId) ->
             }
         }
     }
+    debug_assert!(all.contains(&lv), "a volume is one of its stack");
     all
 }
 
@@ -127,10 +134,14 @@ pub(crate) fn together(vg: &VolumeGroup, relations: &Relations, lv: LvId) -> Vec
         .snapshots(vg, origin)
         .map(|snapshot| snapshot.cow)
         .collect();
-    match stores[..] {
-        [] => Vec::new(),
-        _ => [vec![origin], stores].concat(),
+    if stores.is_empty() {
+        return Vec::new();
     }
+    debug_assert!(
+        lv == origin || stores.contains(&lv),
+        "a volume is one of its own"
+    );
+    [vec![origin], stores].concat()
 }
 
 /// Whether it matters of a volume that another one stands on.

@@ -67,6 +67,7 @@ impl Lines {
             if let Some(at) = self.received.iter().position(|byte| *byte == b'\n') {
                 let mut line: Vec<u8> = self.received.drain(..=at).collect();
                 line.pop();
+                debug_assert!(!line.contains(&b'\n'), "a line ends once");
                 return Ok(Next::Line(line));
             }
             if self.received.len() > LINE_MAX {
@@ -87,6 +88,7 @@ impl Lines {
 
     /// The files that came along so far.
     pub(in crate::live) fn take_files(&mut self) -> Vec<OwnedFd> {
+        assert!(self.files.len() <= FILES_MAX, "files have a limit");
         std::mem::take(&mut self.files)
     }
 
@@ -136,6 +138,7 @@ impl Lines {
             let pushed = control.push(SendAncillaryMessage::ScmRights(files));
             assert!(pushed, "there is space for as many");
         }
+        debug_assert_eq!(line.last(), Some(&b'\n'), "whole lines are sent");
         let end = Instant::now() + SEND_MAX;
         let mut rest = line;
         while !rest.is_empty() {
@@ -147,6 +150,7 @@ impl Lines {
             );
             match sent.map_err(std::io::Error::from) {
                 Ok(len) => {
+                    debug_assert!(len <= rest.len(), "no more is sent than there is");
                     rest = &rest[len..];
                     control.clear();
                 }

@@ -353,7 +353,10 @@ pub(super) fn object(members: Vec<(&str, Value)>) -> Value {
 pub(super) fn line(mut members: Vec<(&str, Value)>) -> Vec<u8> {
     members.insert(0, ("ashlar", Value::Number(VERSION)));
     let mut line = String::new();
-    object(members).write(&mut line);
+    let whole = object(members);
+    whole.write(&mut line);
+    debug_assert_eq!(Value::parse(&line), Ok(whole), "what is said can be read");
+    debug_assert!(!line.contains('\n'), "a line ends once");
     line.push('\n');
     line.into_bytes()
 }
@@ -373,6 +376,7 @@ fn first_piece(text: &str) -> &str {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
+    assert!(end > 0 || text.is_empty(), "each piece gets on");
     &text[..end]
 }
 
