@@ -6,6 +6,7 @@
 //!   manifests  what packages depend on, and the picture of it
 //!   limits   lengths of files and functions, width
 //!   ratchet  the exceptions from the lengths, which only shrink
+//!   density  assertions per 1,000 lines of the crates that hold the storage logic
 //!   habits   essays, globs, leftovers, reasons, names
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! that, keeps line numbers for free, sees comments (which `syn` drops) and builds in a second.
 //! What it cannot see: code that a macro produces, and names that a `use … as …` has changed.
 
+mod density;
 mod finding;
 mod habits;
 mod layers;

@@ -8,7 +8,7 @@ use crate::Outcome;
 use super::finding::Finding;
 use super::ratchet::Ratchet;
 use super::source::Source;
-use super::{habits, layers, limits, manifests, walk};
+use super::{density, habits, layers, limits, manifests, walk};
 
 const FUZZ_MANIFEST: &str = "fuzz/Cargo.toml";
 
@@ -42,6 +42,7 @@ fn check(root: &Path) -> Result<(usize, Vec<Finding>), String> {
     }
     let ratchet = Ratchet::load(root)?;
     limits::check_lengths(&sources, &ratchet, &mut findings);
+    density::check(&sources, &mut findings);
     habits::check_paths(&paths, &mut findings);
     manifests::check(root, &sources, &mut findings)?;
     check_fuzz_format(root, &mut findings)?;
