@@ -4,6 +4,7 @@ mod change;
 mod convert;
 mod create;
 mod degrade;
+mod extension;
 mod mirror;
 mod options;
 mod order;
@@ -22,6 +23,7 @@ pub use convert::{Conversion, MirrorState, convert_mirrors};
 pub(super) use create::visible_count;
 pub use create::{NewVolume, create_volume};
 pub(super) use degrade::{Redundancy, degrade_raid, redundancy};
+pub use extension::{ExtendPolicy, holds_all, size_by_policy};
 pub(super) use mirror::pvs_below;
 pub use mirror::{LogContents, MIRROR_LOG_HEADER_SIZE};
 pub use options::{
