@@ -9,7 +9,9 @@
 //!
 //! A physical volume goes where nothing stands on it any more, and is called missing where
 //! something does. So without `--force` nothing is lost: what would be is named by [`losses`],
-//! which warnings and refusals use. A snapshot whose store is lost goes without its origin.
+//! which warnings and refusals use. A snapshot whose store is lost goes without its origin, unless
+//! it is being merged into that: then the origin is a part old and a part new, and nobody knows
+//! which, so it goes with all its snapshots, as with stock.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;
@@ -23,7 +25,7 @@ use super::reduce::{keep_areas, release};
 use crate::Result;
 use crate::model::{
     AllocationMap, Area, LvId, Part, PvFlag, PvId, Relations, Role, Segment, SegmentType,
-    VolumeGroup,
+    SnapshotState, VolumeGroup,
 };
 use crate::plan::author::Author;
 use crate::plan::change::Change;
@@ -92,7 +94,7 @@ pub fn losses(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Losses {
             continue;
         }
         let name = vg.lv(top).name().to_owned();
-        if is_lost(vg, top, gone) {
+        if is_lost(vg, top, gone) || is_merge_lost(vg, &relations, top, gone) {
             found.lost.push(name);
             // What is in a pool goes with it, and snapshots with their origin.
             let uses = relations.used_by(top).iter();
@@ -281,16 +283,28 @@ fn partial_volumes(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Vec<LvId> {
     all.filter(stands_there).collect()
 }
 
-/// The volumes that people know to which these belong.
+/// The volumes that people know to which these belong: of a snapshot that is being merged its
+/// origin.
 fn tops(vg: &VolumeGroup, relations: &Relations, lvs: &[LvId]) -> Vec<LvId> {
     let mut found: Vec<LvId> = Vec::new();
     for lv in lvs {
         let top = relations.top(vg, *lv);
+        let top = match vg.lv(top).first() {
+            Some(SegmentType::Snapshot(snapshot)) => relations.top(vg, snapshot.origin),
+            _ => top,
+        };
         if !found.contains(&top) {
             found.push(top);
         }
     }
     found
+}
+
+/// Whether a volume loses what is being merged into it.
+fn is_merge_lost(vg: &VolumeGroup, relations: &Relations, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
+    let mut snapshots = relations.snapshots(vg, lv);
+    let merging = snapshots.find(|one| one.state == SnapshotState::Merging);
+    merging.is_some_and(|merging| is_lost(vg, merging.cow, gone))
 }
 
 /// Whether a volume that stands on `gone` loses data with it.

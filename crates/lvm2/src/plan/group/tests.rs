@@ -318,6 +318,42 @@ fn outdated_images_are_not_promoted() {
 }
 
 #[test]
+fn an_origin_goes_with_a_store_that_is_merged_into_it() {
+    // Proves: as with stock, an origin of which nobody knows what is new goes with its snapshots
+    // where the store that is merged into it is lost, and that is foretold by the names that people
+    // know; where the snapshot stands beside it, only that goes.
+    let group = |role: &str| {
+        let of =
+            |role: &str, cow: &str| format!("chunk_size = 8 origin = \"data\" {role} = \"{cow}\"");
+        read(&text(&[
+            linear("data", 0, 0, 20),
+            linear("other", 0, 20, 4),
+            hidden_linear("lost", 1, 0, 4),
+            hidden_linear("kept", 0, 30, 4),
+            lv("snapshot0", 20, "snapshot", &of(role, "lost")),
+            lv("snapshot1", 20, "snapshot", &of("cow_store", "kept")),
+        ]))
+    };
+    let without = |vg: &VolumeGroup| {
+        let gone = BTreeSet::from([pvs(vg)[1]]);
+        let (states, areas) = (in_sync(vg), areas_of(vg));
+        let change = by_author(|author| {
+            remove_missing(vg, &gone, PartialVolumes::Remove, &states, &areas, author)
+        });
+        let change = change.expect("that was agreed to");
+        let warned = texts(&change, Level::Warning).join(" ");
+        (losses(vg, &gone).lost, warned, layout(&done(Ok(change))))
+    };
+    let (lost, warned, left) = without(&group("merging_store"));
+    assert_eq!(lost, ["data", "lost", "kept"]);
+    assert!(warned.contains("Removing partial LV vg/data."), "{warned}");
+    assert_eq!(left, ["other: 0+4 linear pv0:20"]);
+    let (lost, _, left) = without(&group("cow_store"));
+    assert_eq!(lost, ["lost"]);
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
 fn images_being_rebuilt_are_no_redundancy() {
     // Proves: a RAID volume is not left to an image that does not hold all data yet.
     let mut vg = golden();
