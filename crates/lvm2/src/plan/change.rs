@@ -35,6 +35,8 @@ pub struct Change {
     pub freed: Vec<Piece>,
     /// Physical volumes that leave the group: after the commit their areas point nowhere.
     pub released: Vec<Uuid>,
+    /// Stores whose merge begins when their origin is used next, though it may be in use now.
+    pub deferred: Vec<Uuid>,
     /// What people are told.
     pub messages: Vec<Message>,
 }

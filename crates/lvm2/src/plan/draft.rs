@@ -130,6 +130,7 @@ impl Draft {
             freed: freed(&self.old, &self.vg),
             volumes,
             groups: vec![GroupChange::Commit(self.vg)],
+            deferred: Vec::new(),
             messages: self.messages,
         };
         change.check();

@@ -16,6 +16,8 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::create::prepare_contents;
 use super::options::Zeroing;
@@ -126,7 +128,7 @@ pub fn start_merge(
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
-    let (_, holder, origin) = require_snapshot(vg, name)?;
+    let (store, holder, origin) = require_snapshot(vg, name)?;
     let full = |id: LvId| format!("{}/{}", vg.name, vg.lv(id).name());
     let relations = Relations::of(vg);
     let mut others = relations.snapshots(vg, origin);
@@ -167,7 +169,14 @@ pub fn start_merge(
             vg.name
         ),
     });
-    draft.finish(author)
+    let deferred = match start {
+        MergeStart::Now => Vec::new(),
+        MergeStart::Later => vec![vg.lv(store).uuid],
+    };
+    Ok(Change {
+        deferred,
+        ..draft.finish(author)?
+    })
 }
 
 /// A snapshot, of which this is the store, is merged into its origin, all of it: it goes.

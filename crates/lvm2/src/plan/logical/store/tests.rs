@@ -182,6 +182,9 @@ fn a_merge_begins_as_by_stock() {
         texts(&change, Level::Note),
         ["Merging of snapshot vg/cow8 will occur on next activation of vg/data."]
     );
+    assert_eq!(change.deferred, [vg.lv(id(&vg, "cow8")).uuid]);
+    let now = by_author(|author| start_merge(&vg, "cow8", MergeStart::Now, author));
+    assert!(now.expect("it begins").deferred.is_empty());
     let merging = done(Ok(change));
     let holder = merging.lv(id(&merging, "snapshot0"));
     assert!(holder.is_writable() && !holder.flags.has(LvFlag::Visible));
