@@ -3,7 +3,7 @@
 //! Lock order: `turn` (one change at a time), then `owner`; callbacks are called under neither.
 //! What is asked for reports waits for neither.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use dm::table::Layout;
@@ -12,6 +12,7 @@ use lvm2::model::VolumeGroup;
 use lvm2::plan::Change;
 use lvm2::{Bytes, Uuid};
 
+use super::filling::Fillings;
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
 use super::shelf::{Shelf, Taken};
@@ -40,7 +41,7 @@ pub type Warn = dyn Fn(&str) + Send;
 /// and the last [`Use`] are gone.
 #[derive(Clone)]
 pub struct LiveGroup {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 pub(super) struct Shared {
@@ -49,6 +50,10 @@ pub(super) struct Shared {
     turn: Arc<Mutex<()>>,
     watches: Mutex<Vec<Watching>>,
     pub(super) told: Mutex<Option<Box<Warn>>>,
+    /// How the stores of snapshots fill.
+    pub(super) fillings: Mutex<Fillings>,
+    /// Whether somebody looks at them.
+    pub(super) watched: Once,
 }
 
 struct Watching {
@@ -119,6 +124,8 @@ impl LiveGroup {
                 turn,
                 watches: Mutex::default(),
                 told: Mutex::default(),
+                fillings: Mutex::default(),
+                watched: Once::new(),
             }
         });
         Ok(Self { shared })

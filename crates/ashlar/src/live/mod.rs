@@ -22,14 +22,15 @@
 //! never promised.
 //!
 //! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
-//! exchanges tables, `order` writes down that one lost a copy, `group`
-//! lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
+//! exchanges tables, `order` writes down that one lost a copy, `filling`
+//! how fast stores of snapshots fill, `group` lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
 //! it, `client` the others', `survey` theirs who only report, `status` what they hear and `shelf`
 //! where it is kept for them, `runtime` where they meet.
 
 mod client;
 mod connection;
 mod console;
+mod filling;
 mod group;
 mod itself;
 mod moving;
@@ -51,7 +52,7 @@ pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};
 pub use owner::Alone;
 pub use runtime::{RUNTIME_VARIABLE, Record, any_owner, runtime_folder, runtime_folder_if_there};
 pub use server::{Served, Server, Service};
-pub use status::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
+pub use status::{ImageStatus, Merging, MirrorStatus, SnapshotInUse, VolumeStatus};
 pub use survey::{SURVEY_MAX, Surveyed, survey};
 
 #[cfg(test)]

@@ -6,11 +6,12 @@
 //! is said. A mirror is asked while its volume may be closed by another thread; that does not wait
 //! for the answer, and the answer does not keep the mirror.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use dm::home::Controller;
 use dm::mirror::{ImageHealth, Mirror};
-use dm::snapshot::Origin;
+use dm::snapshot::{Origin, SnapshotState};
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
 use lvm2::plan::physical::moves;
@@ -50,6 +51,23 @@ pub struct SnapshotInUse {
     pub size: u64,
     /// Whether it holds nothing any more.
     pub is_invalid: bool,
+    /// Whether it goes back into its origin.
+    pub merge: Merging,
+    /// Bytes of its store that are filled in a second, as its owner saw it in the last minutes.
+    pub fill_rate: Option<u64>,
+    /// Whether its owner told people that it is full soon, at that rate.
+    pub is_full_soon: bool,
+}
+
+/// Whether a snapshot goes back into its origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merging {
+    /// It stands beside it.
+    No,
+    /// It does.
+    Runs,
+    /// It does not any more, though it should: a disk failed.
+    Failed,
 }
 
 /// A mirror at work, or a move, of which the piece under way is one.
@@ -133,7 +151,30 @@ impl LiveGroup {
             }
             volume
         });
-        answered.collect()
+        let mut answered: Vec<VolumeStatus> = answered.collect();
+        let fillings = self.shared.fillings.lock();
+        let fillings = fillings.unwrap_or_else(PoisonError::into_inner);
+        for snapshot in answered.iter_mut().flat_map(|one| &mut one.snapshots) {
+            fillings.complete(snapshot);
+        }
+        answered
+    }
+}
+
+impl Known {
+    /// How the snapshots in use are, each once; not how fast they fill.
+    pub(super) fn snapshots(self) -> Vec<SnapshotInUse> {
+        let end = Instant::now() + MIRRORS_MAX;
+        let mut found: Vec<SnapshotInUse> = Vec::new();
+        for (mut volume, all) in self.served {
+            let origins = all.into_iter();
+            let origins = origins.filter(|asked| matches!(asked, Asked::Origin { .. }));
+            origins.for_each(|origin| origin.answer(end, &mut volume));
+            found.append(&mut volume.snapshots);
+        }
+        found.sort_by_key(|snapshot| snapshot.lv);
+        found.dedup_by_key(|snapshot| snapshot.lv);
+        found
     }
 }
 
@@ -270,8 +311,35 @@ impl Asked {
                         metadata: said.metadata,
                         size: said.size,
                         is_invalid: !said.state.is_whole(),
+                        merge: Merging::of(said.state),
+                        fill_rate: None,
+                        is_full_soon: false,
                     }));
             }
+        }
+    }
+}
+
+impl Merging {
+    pub(super) const ALL: [Self; 3] = [Self::No, Self::Runs, Self::Failed];
+
+    fn of(state: SnapshotState) -> Self {
+        match state {
+            SnapshotState::Merging => Self::Runs,
+            SnapshotState::MergeFailed => Self::Failed,
+            SnapshotState::Active
+            | SnapshotState::Overflowed
+            | SnapshotState::Invalid
+            | SnapshotState::Failed => Self::No,
+        }
+    }
+
+    /// The word for it, for programs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Runs => "runs",
+            Self::Failed => "failed",
         }
     }
 }

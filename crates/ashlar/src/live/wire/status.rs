@@ -6,7 +6,7 @@ use lvm2::Uuid;
 use super::json::Value;
 use super::message::{LINE_MAX, line, number, object, text, wrong};
 use crate::Result;
-use crate::live::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
+use crate::live::{ImageStatus, Merging, MirrorStatus, SnapshotInUse, VolumeStatus};
 
 /// Volumes go on one line up to so many bytes. One volume alone is much shorter than the rest of
 /// the longest line: names have 128 characters, and a mirror has few images.
@@ -73,13 +73,23 @@ fn volume_value(volume: &VolumeStatus) -> Value {
         members.push(("mirrors", Value::List(mirrors)));
     }
     let snapshots = volume.snapshots.iter().map(|snapshot| {
-        object(vec![
+        let mut members = vec![
             ("uuid", text(&snapshot.lv.to_string())),
             ("used", Value::Number(snapshot.used)),
             ("metadata", Value::Number(snapshot.metadata)),
             ("size", Value::Number(snapshot.size)),
             ("invalid", Value::Bool(snapshot.is_invalid)),
-        ])
+        ];
+        if snapshot.merge != Merging::No {
+            members.push(("merge", text(snapshot.merge.word())));
+        }
+        if let Some(rate) = snapshot.fill_rate {
+            members.push(("fill_rate", Value::Number(rate)));
+        }
+        if snapshot.is_full_soon {
+            members.push(("full_soon", Value::Bool(true)));
+        }
+        object(members)
     });
     let snapshots: Vec<Value> = snapshots.collect();
     if !snapshots.is_empty() {
@@ -118,11 +128,26 @@ fn snapshot(value: &Value) -> Result<SnapshotInUse> {
         metadata: number(value, "metadata")?,
         size: number(value, "size")?,
         is_invalid: is_invalid.ok_or_else(|| wrong("\"invalid\" is not true or false"))?,
+        // Owners of an older version say neither.
+        merge: match value.get("merge").and_then(Value::text) {
+            Some(word) => merging(word)?,
+            None => Merging::No,
+        },
+        fill_rate: match value.get("fill_rate") {
+            Some(_) => Some(number(value, "fill_rate")?),
+            None => None,
+        },
+        is_full_soon: value.get("full_soon").and_then(Value::bool) == Some(true),
     };
     if snapshot.used > snapshot.size || snapshot.metadata > snapshot.used {
         return Err(wrong("more of a store is used than there is"));
     }
     Ok(snapshot)
+}
+
+fn merging(word: &str) -> Result<Merging> {
+    let found = Merging::ALL.into_iter().find(|one| one.word() == word);
+    found.ok_or_else(|| wrong("\"merge\" is no word for a merge"))
 }
 
 fn mirror(value: &Value) -> Result<MirrorStatus> {

@@ -6,7 +6,7 @@ use dm::mirror::ImageHealth;
 use lvm2::Uuid;
 
 use crate::activate::MissingPolicy;
-use crate::live::{ImageStatus, MirrorStatus, SnapshotInUse, VolumeStatus};
+use crate::live::{ImageStatus, Merging, MirrorStatus, SnapshotInUse, VolumeStatus};
 
 use super::{Export, Exported, LINE_MAX, Reply, Request, Way, decode_reply, decode_request};
 
@@ -67,8 +67,10 @@ fn volumes() -> impl Strategy<Value = VolumeStatus> {
         images,
     });
     let mirrors = proptest::collection::vec(mirror, 0..3);
-    let snapshot = (any::<u8>(), any::<[u64; 3]>(), any::<bool>());
-    let snapshot = snapshot.prop_map(|(lv, mut bytes, is_invalid)| {
+    let merge = proptest::sample::select(Merging::ALL.to_vec());
+    let said = (any::<[bool; 2]>(), merge, any::<Option<u64>>());
+    let snapshot = (any::<u8>(), any::<[u64; 3]>(), said);
+    let snapshot = snapshot.prop_map(|(lv, mut bytes, (flags, merge, fill_rate))| {
         bytes.sort_unstable();
         let [metadata, used, size] = bytes;
         SnapshotInUse {
@@ -76,7 +78,10 @@ fn volumes() -> impl Strategy<Value = VolumeStatus> {
             used,
             metadata,
             size,
-            is_invalid,
+            is_invalid: flags[0],
+            merge,
+            fill_rate,
+            is_full_soon: flags[1],
         }
     });
     let snapshots = proptest::collection::vec(snapshot, 0..3);
