@@ -222,6 +222,7 @@ impl<'a> Activator<'a> {
             devices: &mut self.devices,
             updater: self.updater.clone(),
             copy_rate: self.host.config.copy_rate(),
+            extension: self.host.config.snapshot_extension(),
             access: options.access,
             is_live: self.is_owner || options.access == Access::ReadWrite,
             is_ours: self.is_ours,

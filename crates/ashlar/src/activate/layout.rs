@@ -10,6 +10,7 @@ use std::sync::Arc;
 use dm::table::{self, DEPTH_MAX, Layout, Piece};
 use dm::volume::Access;
 use lvm2::model::{Area, LvId, PvId, Segment, SegmentType, Striped};
+use lvm2::plan::logical::ExtendPolicy;
 use lvm2::{Bytes, Extents};
 
 use super::access::not_yet;
@@ -29,6 +30,8 @@ pub(super) struct Builder<'a> {
     pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
     /// Bytes per second that mirrors and moves may copy; `None`: no limit.
     pub(super) copy_rate: Option<u64>,
+    /// When stores of snapshots grow by themselves.
+    pub(super) extension: ExtendPolicy,
     pub(super) access: Access,
     /// Whether what is activated may be written through another volume.
     pub(super) is_live: bool,

@@ -39,7 +39,7 @@ pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
 pub(crate) use moving::is_moved;
 pub(crate) use nodes::{Fate, Node, NodeId, NodeKind, Nodes, Running};
-pub(crate) use order::{MetadataUpdater, Wanted};
+pub(crate) use order::{Filled, MetadataUpdater, Wanted};
 pub use snapshot::Difference;
 
 #[cfg(test)]

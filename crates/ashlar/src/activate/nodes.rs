@@ -74,6 +74,8 @@ pub(crate) enum Running {
         stores: Vec<Option<Uuid>>,
         /// The names of all that it ever had, by the identities that it tells of.
         names: Names,
+        /// Stores that are merged when it is started next, and not before.
+        deferred: Vec<Uuid>,
         home: Home<Origin>,
     },
 }
@@ -105,6 +107,8 @@ pub(crate) struct Nodes {
     running: Vec<Node>,
     suspended: Vec<Node>,
     prepared: Vec<(Node, Change)>,
+    /// Stores that are to be merged from this change on, but not by what runs now.
+    pub(crate) deferring: Vec<Uuid>,
 }
 
 /// What is known of a device with a state.
@@ -226,6 +230,7 @@ impl Nodes {
             running,
             suspended: Vec::new(),
             prepared: Vec::new(),
+            deferring: Vec::new(),
         };
         nodes.check();
         nodes

@@ -19,6 +19,17 @@ pub(crate) struct Wanted {
     pub(crate) out_of_sync: Vec<Uuid>,
 }
 
+/// The store of a snapshot that fills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// The store.
+    pub(crate) store: Uuid,
+    /// The snapshot's name.
+    pub(crate) name: String,
+    /// Its origin's.
+    pub(crate) origin: String,
+}
+
 /// Whoever writes down in which order the copies of mirrors come. Must not wait: the mirror waits
 /// until `mirror` was told how it went.
 pub(crate) trait MetadataUpdater: Send + Sync {
@@ -32,6 +43,10 @@ pub(crate) trait MetadataUpdater: Send + Sync {
     /// All that the snapshot with this store, called `name`, kept is in its origin: it is to be
     /// taken away. Must not wait.
     fn merged(self: Arc<Self>, store: Uuid, name: String);
+
+    /// The store of a snapshot is as full as was to be told: it is to be extended, or people are to
+    /// know that it will be lost. Must not wait.
+    fn filled(self: Arc<Self>, store: Filled);
 
     /// Something happened that people should know of. Must not wait.
     fn warn(self: Arc<Self>, text: String);

@@ -20,20 +20,22 @@ use dm::snapshot::{Notice, Origin, OriginConfig, Overflow, SnapshotConfig, Store
 use dm::table::{Layout, Piece};
 use dm::volume::Access;
 use lvm2::model::{LvId, Relations, Snapshot, SnapshotState};
-use lvm2::{Extents, Uuid};
+use lvm2::plan::logical::holds_all;
+use lvm2::{Bytes, Extents, Uuid};
 
 use super::access::{decide_parts, together};
 use super::layout::Builder;
 use super::mirror::identity;
 use super::nodes::{Change, Known, Names, Node, NodeId, NodeKind, Running, prepare};
-use super::order::MetadataUpdater;
+use super::order::{Filled, MetadataUpdater};
 use super::snapshot::overflowed;
 use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
 /// How long an origin may take to start, or to say how it is.
 const REPLY_MAX: Duration = Duration::from_mins(1);
-/// People are told when a store is so full, in hundredths: where LVM2 begins to warn.
+/// People are told when a store is so full, in hundredths, that does not grow by itself: where LVM2
+/// begins to warn.
 const WARN_AT: u64 = 80;
 
 impl Builder<'_> {
@@ -90,7 +92,12 @@ impl Builder<'_> {
             Known::Suspended(node) => node.stores(),
             _ => Vec::new(),
         };
-        let (config, legs) = self.parts_of_origin(origin, &mut slots)?;
+        let mut deferred = match known {
+            Known::Suspended(node) => self.deferred(node),
+            _ => Vec::new(),
+        };
+        let (config, legs) = self.parts_of_origin(origin, &mut slots, &deferred)?;
+        deferred.retain(|store| slots.contains(&Some(*store)));
         let name = self.name(origin);
         if let Known::Suspended(node) = known
             && let Running::Origin { home, names, .. } = &node.machine
@@ -103,6 +110,7 @@ impl Builder<'_> {
                 machine: Running::Origin {
                     stores: slots,
                     names,
+                    deferred,
                     home,
                 },
                 ..node.clone()
@@ -126,6 +134,7 @@ impl Builder<'_> {
             machine: Running::Origin {
                 stores: slots,
                 names,
+                deferred,
                 home,
             },
             below: Vec::new(),
@@ -140,6 +149,7 @@ impl Builder<'_> {
         &mut self,
         origin: LvId,
         slots: &mut Vec<Option<Uuid>>,
+        deferred: &[Uuid],
     ) -> Result<(OriginConfig, Vec<Arc<dyn Device>>)> {
         let model = Arc::clone(&self.group.model);
         let relations = Relations::of(&model);
@@ -172,9 +182,9 @@ impl Builder<'_> {
                 chunk: snapshot.chunk_size.to_bytes().map_or(0, |bytes| bytes.0),
                 stored,
                 access: Access::ReadWrite,
-                merging: snapshot.state == SnapshotState::Merging,
+                merging: snapshot.state == SnapshotState::Merging && !deferred.contains(&uuid),
                 overflow: Overflow::FailWrite,
-                notify_at: Some(store_size / 100 * WARN_AT),
+                notify_at: self.told_at(snapshot.cow, store_size),
             };
             if snapshots.insert(uuid, config).is_some() {
                 return Err(self.damaged(snapshot.cow, "it is the store of two snapshots"));
@@ -200,26 +210,55 @@ impl Builder<'_> {
         Ok((config, legs))
     }
 
+    /// The stores that an origin, which rests, is not to merge as long as it runs.
+    fn deferred(&self, node: &Node) -> Vec<Uuid> {
+        let Running::Origin { deferred, .. } = &node.machine else {
+            unreachable!("it was asked for by its kind");
+        };
+        let mut all = deferred.clone();
+        all.extend(&self.nodes.deferring);
+        all
+    }
+
+    /// How much of a store is in use when that is told: where it is to grow, or else where people
+    /// are to know. `None`: it has room for all that it may have to keep.
+    fn told_at(&self, store: LvId, size: u64) -> Option<u64> {
+        if holds_all(&self.group.model, store) {
+            return None;
+        }
+        let grows = self.extension.grows_at(Bytes(size));
+        Some(grows.map_or(size / 100 * WARN_AT, |at| at.0))
+    }
+
     /// The device of a store, all of which is there.
     fn store(&mut self, snapshot: &Snapshot) -> Result<Arc<dyn Device>> {
         let layout = self.whole(snapshot.cow, 0).map_err(|error| {
             if error.kind() != Kind::Missing {
                 return error;
             }
-            let (name, origin) = (self.name(snapshot.cow), self.name(snapshot.origin));
+            let name = self.name(snapshot.cow);
             let what = match snapshot.state {
                 SnapshotState::Apart => format!(
                     "{name} lacks what differs from its origin; bring that back, or remove {name} \
                      (lvremove), before its origin is written"
                 ),
-                SnapshotState::Merging => format!(
-                    "{name} lacks a part of what is being merged into {origin}, which is not whole \
-                     without it; bring that back"
-                ),
+                SnapshotState::Merging => self.half_merged(snapshot),
             };
             Error::new(Kind::Missing, what).because(error)
         })?;
         self.device(snapshot.cow, &layout)
+    }
+
+    /// What is said of an origin where a part of what is merged into it is missing.
+    pub(super) fn half_merged(&self, snapshot: &Snapshot) -> String {
+        format!(
+            "{} is not whole without {}, which is being merged into it and of which a part is \
+             missing; bring that back, or, if it is lost for good, give both up (vgreduce \
+             --removemissing --force {})",
+            self.name(snapshot.origin),
+            self.name(snapshot.cow),
+            self.group.name
+        )
     }
 
     /// What a store holds, of a snapshot of `kept` bytes.
@@ -343,11 +382,14 @@ fn handler(
         };
         let name = |id: u64| known(id).1;
         let text = match notice {
-            Notice::Filled { id } => format!(
-                "WARNING: snapshot {0} is {WARN_AT}% full: when it is full it is lost, and \
-                 {origin} goes on; extend it (lvextend), or remove it",
-                name(id)
-            ),
+            Notice::Filled { id } => {
+                let (store, name) = known(id);
+                return Arc::clone(updater).filled(Filled {
+                    store,
+                    name,
+                    origin: origin.clone(),
+                });
+            }
             Notice::Invalid { id, why } => format!(
                 "WARNING: snapshot {0} is invalid, and what it kept is lost: {why}. {origin} is \
                  unharmed; remove {0} (lvremove {0})",

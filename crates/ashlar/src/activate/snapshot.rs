@@ -164,7 +164,11 @@ impl Builder<'_> {
             if error.kind() != Kind::Missing {
                 return error;
             }
-            let what = format!("{name} lacks what differs from its origin; bring that back");
+            let what = if lv == snapshot.origin {
+                self.half_merged(snapshot)
+            } else {
+                format!("{name} lacks what differs from its origin; bring that back")
+            };
             Error::new(Kind::Missing, what).because(error)
         })?;
         let device = self.device(snapshot.cow, &store)?;

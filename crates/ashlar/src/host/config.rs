@@ -15,6 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use lvm2::plan::logical::ExtendPolicy;
 use lvm2::text::{Node, Section, Value, parse};
 
 use super::filter::Filter;
@@ -163,6 +164,16 @@ impl Config {
         /// 1 GiB: seconds of any disk.
         const DEFAULT: u64 = 1 << 30;
         self.mib("ashlar/pvmove_piece_mib").unwrap_or(DEFAULT)
+    }
+
+    /// When the stores of snapshots grow by themselves, and by how much
+    /// (`activation/snapshot_autoextend_threshold`, `activation/snapshot_autoextend_percent`).
+    pub fn snapshot_extension(&self) -> ExtendPolicy {
+        let number = |path, default| self.integer(path).unwrap_or(default);
+        ExtendPolicy::new(
+            number("activation/snapshot_autoextend_threshold", 100),
+            number("activation/snapshot_autoextend_percent", 20),
+        )
     }
 
     /// A number of MiB, in bytes, where one is set that is more than nothing.

@@ -82,6 +82,8 @@ pub struct Use {
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
     exchanges: Option<Exchanges>,
+    /// Stores of the change that are not merged yet.
+    deferred: Vec<Uuid>,
     is_published: bool,
     _turn: MutexGuard<'a, ()>,
 }
@@ -124,7 +126,7 @@ impl LiveGroup {
                 turn,
                 watches: Mutex::default(),
                 told: Mutex::default(),
-                fillings: Mutex::default(),
+                fillings: Mutex::new(Fillings::new(host.config.snapshot_extension())),
                 watched: Once::new(),
             }
         });
@@ -208,6 +210,7 @@ impl LiveGroup {
             return Ok(LiveHooks {
                 group: self,
                 exchanges: None,
+                deferred: Vec::new(),
                 is_published: false,
                 _turn: turn,
             });
@@ -325,6 +328,7 @@ impl Hooks for LiveHooks<'_> {
     }
 
     fn permit(&mut self, change: &Change) -> Result<()> {
+        self.deferred.clone_from(&change.deferred);
         self.group.owner().permit(change)
     }
 
@@ -340,7 +344,8 @@ impl Hooks for LiveHooks<'_> {
             self.exchanges.is_none(),
             "a commit ends before the next one begins"
         );
-        self.exchanges = Some(self.group.owner().suspend(vg)?);
+        let exchanges = self.group.owner().suspend(vg, &self.deferred)?;
+        self.exchanges = Some(exchanges);
         Ok(())
     }
 

@@ -22,14 +22,16 @@
 //! never promised.
 //!
 //! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
-//! exchanges tables, `order` writes down that one lost a copy, `filling`
-//! how fast stores of snapshots fill, `group` lets threads share them; `wire` is what is said, `server` and `connection` the owner's side of
-//! it, `client` the others', `survey` theirs who only report, `status` what they hear and `shelf`
-//! where it is kept for them, `runtime` where they meet.
+//! exchanges tables, `order` writes down that one lost a copy, `extending` gives stores of
+//! snapshots room, as `filling` foresees, `group` lets threads share them; `wire` is what is said,
+//! `server` and `connection` the owner's side of it, `client` the others', `survey` theirs who only
+//! report, `status` what they hear and `shelf` where it is kept for them, `runtime` where they
+//! meet.
 
 mod client;
 mod connection;
 mod console;
+mod extending;
 mod filling;
 mod group;
 mod itself;

@@ -30,9 +30,10 @@ const MOVED: &str = "extents were moved";
 const RETRY: Duration = Duration::from_secs(30);
 
 impl LiveGroup {
-    /// What was begun in the group goes on: extents are moved. To be called when people can be told
-    /// of what fails.
+    /// What was begun in the group goes on: extents are moved, and stores looked at. To be called
+    /// when people can be told of what fails.
     pub fn go_on(&self) {
+        self.watch_stores();
         let failed = self.settled().begin_moves();
         for error in failed {
             self.tell_people(&format!(

@@ -24,7 +24,7 @@ use lvm2::plan::{Author, pieces};
 use lvm2::{Bytes, Extents, Uuid};
 
 use super::group::{LiveGroup, Shared, TURN_MAX, TURN_RETRY};
-use crate::activate::{MetadataUpdater, Wanted};
+use crate::activate::{Filled, MetadataUpdater, Wanted};
 use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
 use crate::host::Host;
 use crate::lock::OwnedGroup;
@@ -89,6 +89,12 @@ impl MetadataUpdater for GroupUpdater {
         let thread = std::thread::Builder::new().name("move".to_owned());
         // Without a thread the piece stays where it is: whoever owns the group next goes on.
         let _ = thread.spawn(move || self.follow(piece, &name));
+    }
+
+    fn filled(self: Arc<Self>, store: Filled) {
+        let thread = std::thread::Builder::new().name("extend".to_owned());
+        // Without a thread the store fills, as it would without an owner.
+        let _ = thread.spawn(move || self.keep_room(&store));
     }
 
     fn warn(self: Arc<Self>, text: String) {

@@ -167,8 +167,9 @@ impl Owner {
         Ok(())
     }
 
-    /// Makes the new tables and holds what must be held, as the group becomes `vg`.
-    pub(super) fn suspend(&mut self, vg: &VolumeGroup) -> Result<Exchanges> {
+    /// Makes the new tables and holds what must be held, as the group becomes `vg`. What is
+    /// `deferred` is not merged as long as its origin is in use.
+    pub(super) fn suspend(&mut self, vg: &VolumeGroup, deferred: &[Uuid]) -> Result<Exchanges> {
         // Somebody may have opened a volume since the change was permitted.
         let group = self.group()?;
         let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
@@ -203,6 +204,7 @@ impl Owner {
         assert_eq!(suspensions.len(), changed.len(), "there is one for each");
         assert!(!self.is_changing, "one change at a time");
         let mut nodes = self.nodes()?;
+        nodes.deferring = deferred.to_vec();
         let stays = self.staying(vg, &before, &after);
         // Only whoever copied a piece knows that the copy is whole.
         let moved = before.moved(&after);

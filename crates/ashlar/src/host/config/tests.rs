@@ -38,6 +38,17 @@ fn a_later_layer_is_stronger() {
 }
 
 #[test]
+fn stores_grow_as_configured() {
+    // Proves: the names are stock's, as are the defaults: nothing grows, and 20 hundredths.
+    use lvm2::plan::logical::ExtendPolicy;
+    let set = "activation { snapshot_autoextend_threshold = 70 snapshot_autoextend_percent = 30 }";
+    assert_eq!(config(set).snapshot_extension(), ExtendPolicy::new(70, 30));
+    let half = config("activation/snapshot_autoextend_threshold = 70");
+    assert_eq!(half.snapshot_extension(), ExtendPolicy::new(70, 20));
+    assert_eq!(config("").snapshot_extension(), ExtendPolicy::default());
+}
+
+#[test]
 fn files_are_read_and_bad_ones_refused() {
     let dir = tempfile();
     assert_eq!(Config::read(&dir).expect("no files").value("a/b"), None);
