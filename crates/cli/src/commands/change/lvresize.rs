@@ -1,9 +1,10 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
 use ashlar::activate::Activator;
+use ashlar::apply::Planned;
 use ashlar::scan::FoundVg;
 use lvm2::Sectors;
-use lvm2::plan::logical::{NewExtents, Resize, resize_volume};
+use lvm2::plan::logical::{ExtendPolicy, NewExtents, Resize, resize_volume, size_by_policy};
 use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
 use super::arguments::{
@@ -14,7 +15,7 @@ use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
-    cling_tags, copies, places, policy, single, size,
+    cling_tags, copies, missing, places, policy, single, size,
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
@@ -27,9 +28,12 @@ const POOL_METADATA_SIZE: Flag = Flag::value(
 );
 const USE_POLICIES: Flag = Flag::switch(
     "usepolicies",
-    "Refused: only snapshots and pools have such policies.",
+    "Extend the store of a snapshot if more of it is in use than \
+     activation/snapshot_autoextend_threshold says, by activation/snapshot_autoextend_percent. Who \
+     serves its origin does that by itself.",
 );
-const UNSUPPORTED: &[Flag] = &[POOL_METADATA_SIZE, USE_POLICIES];
+const NO_POLICIES: Flag = Flag::switch("usepolicies", "Refused: lvextend does that.");
+const UNSUPPORTED: &[Flag] = &[POOL_METADATA_SIZE];
 
 const LARGER: &[Flag] = &[
     SIZE,
@@ -58,7 +62,14 @@ pub(super) const EXTEND: Command = Command {
         has unless -i says otherwise; a mirror grows in all of its copies. Without a size, all \
         that is free on the devices that are named is added. Of a snapshot its store grows, as far \
         as its origin can fill it; an origin grows, and its snapshots keep their size.",
-    flags: &[LARGER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    flags: &[
+        LARGER,
+        &[USE_POLICIES],
+        CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "lvextend -L +1g vg0/data",
@@ -71,6 +82,10 @@ pub(super) const EXTEND: Command = Command {
         Example {
             line: "lvextend -l +100%FREE vg0/data",
             does: "adds all that is free",
+        },
+        Example {
+            line: "lvextend --use-policies vg0/monday",
+            does: "extends a snapshot if lvm.conf says that it is too full",
         },
     ],
     run: run_extend,
@@ -89,7 +104,14 @@ pub(super) const REDUCE: Command = Command {
         than the volume, whatever interrupts the command; the same command again does the rest. A \
         volume that is not attached is attached meanwhile. Where a tool fails, the volume is not \
         reduced.",
-    flags: &[SMALLER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    flags: &[
+        SMALLER,
+        &[NO_POLICIES],
+        CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "lvreduce -r -L -512m vg0/data",
@@ -109,7 +131,14 @@ pub(super) const RESIZE: Command = Command {
     summary: "Make a logical volume larger or smaller",
     operands: "LV [PV[:PE[-PE]]|@TAG ...]",
     description: "What lvextend or lvreduce does, as the size asks for.",
-    flags: &[LARGER, CHANGE, ACCEPTED, UNSUPPORTED, flags::COMMON],
+    flags: &[
+        LARGER,
+        &[NO_POLICIES],
+        CHANGE,
+        ACCEPTED,
+        UNSUPPORTED,
+        flags::COMMON,
+    ],
     examples: &[Example {
         line: "lvresize -L 2g vg0/data",
         does: "gives the volume 2 GiB",
@@ -158,18 +187,28 @@ pub(super) fn either(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
 }
 
 /// What only other types have is refused in stock's words.
-fn require_supported(arguments: &Arguments) -> Result<(), Error> {
+fn require_supported(arguments: &Arguments, direction: ResizeTo) -> Result<(), Error> {
     if arguments.has(&POOL_METADATA_SIZE) {
         return Err(Error::failed(
             "--poolmetadatasize can be used only with thin pools.",
         ));
     }
-    if arguments.has(&USE_POLICIES) {
-        return Err(Error::failed(
-            "Policy-based resize is supported only for snapshot, thin pool and vdo pool volumes.",
+    if !arguments.has(&USE_POLICIES) {
+        return Ok(());
+    }
+    if direction != ResizeTo::Larger {
+        return Err(Error::usage(
+            "Command does not accept option: --usepolicies.",
         ));
     }
-    Ok(())
+    let of_size = [&SIZE, &EXTENTS, &STRIPES, &STRIPE_SIZE, &MIRRORS, &TYPE];
+    match of_size.into_iter().find(|flag| arguments.has(flag)) {
+        Some(flag) => Err(Error::usage(format!(
+            "Command does not accept option: --{} with --usepolicies.",
+            flag.long
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn resize(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Result<(), Error> {
@@ -192,12 +231,17 @@ pub(super) fn change_size(
     work: &mut Work<'_>,
     direction: ResizeTo,
 ) -> Result<(), Error> {
-    require_supported(arguments)?;
+    require_supported(arguments, direction)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };
     let volume = single(volume)?;
-    let size = amount(arguments, words, direction)?;
+    let policy_of_stores = arguments.has(&USE_POLICIES).then(|| extension(work));
+    let size = match policy_of_stores {
+        None => amount(arguments, words, direction)?,
+        // It is known when it is known how full the store is.
+        Some(_) => SizeArgument::extents(0),
+    };
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
     let cling_tags = cling_tags(work);
     let template = Resize {
@@ -225,21 +269,42 @@ pub(super) fn change_size(
             return Err(ashlar::Error::new(ashlar::Kind::Request, what));
         }
         let places = places(scan, found, &finder, words)?;
-        let resize = Resize {
-            store_used: running.map_or_else(
-                || {
-                    let is_ours = request.ownership.is_of(found.uuid);
-                    let mut reader = Activator::new(scan, &host).among_ours(is_ours);
-                    used(&mut reader, found, &volume.lv, direction)
-                },
-                |used| Ok(Some(used)),
-            )?,
+        let is_ours = request.ownership.is_of(found.uuid);
+        let mut reader = Activator::new(scan, &host).among_ours(is_ours);
+        let mut resize = Resize {
+            store_used: match running {
+                Some(used) => Some(used),
+                None if policy_of_stores.is_some() => in_use(&mut reader, found, &volume.lv)?,
+                None => used(&mut reader, found, &volume.lv, direction)?,
+            },
             places: places.as_ref(),
             ..template.clone()
         };
+        if let Some(policy) = policy_of_stores {
+            let id = found.model.lv_by_name(&volume.lv);
+            let id = id.ok_or_else(|| missing(&volume.vg, &volume.lv))?;
+            let used = resize.store_used.and_then(Sectors::to_bytes);
+            match size_by_policy(&found.model, id, used, policy)? {
+                Some(size) => resize.size = size,
+                None => return Ok(Planned::default()),
+            }
+        }
         planned(resize_volume(&found.model, &resize, author))
     })?;
     Ok(())
+}
+
+/// The policy by which stores grow; stock's warning where it is set too low.
+fn extension(work: &mut Work<'_>) -> ExtendPolicy {
+    const THRESHOLD: &str = "activation/snapshot_autoextend_threshold";
+    let config = &work.host().config;
+    let (policy, threshold) = (config.snapshot_extension(), config.integer(THRESHOLD));
+    if let Some(threshold) = threshold.filter(|threshold| *threshold < 50) {
+        work.warn(&format!(
+            "Snapshot autoextend threshold {threshold}% is set below the minimum, 50%."
+        ));
+    }
+    policy
 }
 
 /// The same of one whose origin is at work in this process.
@@ -267,6 +332,18 @@ fn used(
     }
     // It may be that it grows.
     Ok(used.unwrap_or_default())
+}
+
+/// How much of a snapshot's store is in use.
+fn in_use(
+    reader: &mut Activator<'_>,
+    group: &FoundVg,
+    volume: &str,
+) -> ashlar::Result<Option<Sectors>> {
+    match group.model.lv_by_name(volume) {
+        Some(store) => reader.store_used(group, store),
+        None => Ok(None),
+    }
 }
 
 /// `--type`: what the new extents are made of.
