@@ -2,7 +2,8 @@
 //!
 //! Once for a report, for all its groups together, and for a second at most: an owner that does not
 //! answer is told of, and makes its group's volumes "unknown". Where nobody serves or attaches
-//! anything, two directories are looked for, and that is all.
+//! anything, two directories are looked for, and that is all. Snapshots that will be lost soon are
+//! told of: nobody reads an owner's log in time.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +11,8 @@ use std::path::Path;
 
 use ashlar::live::{SURVEY_MAX, Surveyed, survey};
 use lvm2::Uuid;
-use lvm2::model::LvId;
+use lvm2::model::{LvId, SnapshotState};
+use lvm2::plan::logical::holds_all;
 
 use crate::attachment::{Attachment, Record, Runtime, State};
 use crate::output::{Active, Group, Live, Place, View};
@@ -38,8 +40,29 @@ pub(super) fn look(view: &mut View) -> Vec<String> {
             ));
         }
         group.live = live(group, owner, &attached);
+        warnings.extend(filling(group, owner));
     }
     warnings
+}
+
+/// Which snapshots will be lost soon, as their owner sees it, if nobody does something.
+fn filling(group: &Group, owner: Option<&Surveyed>) -> Vec<String> {
+    let vg = &group.vg;
+    let volumes = owner.and_then(|owner| owner.volumes.as_ref().ok());
+    let all = volumes.into_iter().flatten().flat_map(|one| &one.snapshots);
+    let mut stores: Vec<_> = all.filter(|store| store.is_nearly_full()).collect();
+    stores.sort_by_key(|store| store.lv);
+    stores.dedup_by_key(|store| store.lv);
+    let warned = stores.into_iter().filter_map(|store| {
+        let lv = vg.lv_by_uuid(&store.lv)?;
+        let snapshot = group.relations.snapshot_of_cow(vg, lv)?;
+        if snapshot.state == SnapshotState::Merging || holds_all(vg, lv) {
+            return None;
+        }
+        let name = |lv: LvId| format!("{}/{}", vg.name, vg.lv(lv).name());
+        Some(store.warning(&name(lv), &name(snapshot.origin)))
+    });
+    warned.collect()
 }
 
 /// What is attached now.

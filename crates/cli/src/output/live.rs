@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use ashlar::live::{MirrorStatus, SnapshotInUse, VolumeStatus};
 use dm::mirror::ImageHealth;
-use lvm2::model::{LvId, Part, VolumeGroup};
+use lvm2::model::{LvId, Part, Relations, SnapshotState, VolumeGroup};
 
 /// What is known of the volumes of a group.
 #[derive(Debug, Default)]
@@ -33,6 +33,8 @@ pub(crate) struct Active {
     pub(crate) mirror: Option<MirrorStatus>,
     /// If it is a snapshot: how full its store is.
     pub(crate) snapshot: Option<SnapshotInUse>,
+    /// If a snapshot is being merged into it: how much of that one's store is left.
+    pub(crate) merging: Option<SnapshotInUse>,
     /// If it is an image of a mirror: how it is, and whether the mirror is in sync.
     pub(crate) image: Option<(ImageHealth, bool)>,
 }
@@ -103,8 +105,14 @@ impl Live {
             }
         }
         for snapshot in &said.snapshots {
-            if let Some(lv) = vg.lv_by_uuid(&snapshot.lv) {
-                all.entry(lv).or_default().snapshot = Some(*snapshot);
+            let Some(lv) = vg.lv_by_uuid(&snapshot.lv) else {
+                continue;
+            };
+            all.entry(lv).or_default().snapshot = Some(*snapshot);
+            let merging = Relations::of(vg).snapshot_of_cow(vg, lv);
+            let merging = merging.filter(|one| one.state == SnapshotState::Merging);
+            if let Some(merging) = merging {
+                all.entry(merging.origin).or_default().merging = Some(*snapshot);
             }
         }
     }

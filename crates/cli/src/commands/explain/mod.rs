@@ -1,8 +1,8 @@
 //! `explain`: where the time of a volume's requests goes, predicted, emulated and measured.
 //!
 //! `command.rs` is the command, `mapping.rs` reads what the volume lies on, `stack.rs` makes it a
-//! stack on disks that were named, `measured.rs` runs the load on the volume itself, `files.rs`
-//! explains a program on a file system, `shown.rs` prints.
+//! stack on disks that were named, `stores.rs` asks how its snapshots fill, `measured.rs` runs the
+//! load on the volume itself, `files.rs` explains a program on a file system, `shown.rs` prints.
 
 mod command;
 mod files;
@@ -10,6 +10,7 @@ mod mapping;
 mod measured;
 mod shown;
 mod stack;
+mod stores;
 
 pub(super) use command::COMMAND;
 pub(super) use stack::workload;

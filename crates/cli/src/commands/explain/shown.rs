@@ -9,6 +9,7 @@ use lab::workload::fio::{Job, Mix, Pattern};
 use super::command::Told;
 use super::mapping::{size, told};
 use super::stack::Stack;
+use super::stores::Store;
 use crate::args::Error;
 use crate::commands::Session;
 use crate::commands::lab::quoted;
@@ -52,6 +53,9 @@ pub(super) fn volume(stack: &Stack, session: &mut Session) -> Result<(), Error> 
             DiskKind::Server(_) => "a server of queueing theory".to_owned(),
         };
         session.line(&format!("{:<16} {}: {source}", "disk", names.join(", ")))?;
+    }
+    for store in &stack.stores {
+        session.line(&format!("{:<16} {}", "snapshot", store.text()))?;
     }
     Ok(())
 }
@@ -267,12 +271,14 @@ pub(super) fn stack_json(stack: &Stack) -> String {
             )
         })
         .collect();
+    let stores: Vec<String> = stack.stores.iter().map(Store::json).collect();
     format!(
-        "\"volume\":{},\"bytes\":{},\"segments\":[{}],\"disks\":[{}]",
+        "\"volume\":{},\"bytes\":{},\"segments\":[{}],\"disks\":[{}],\"snapshots\":[{}]",
         quoted(&layout.name),
         layout.size(),
         list(&segments),
         list(&disks),
+        list(&stores),
     )
 }
 

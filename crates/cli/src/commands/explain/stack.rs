@@ -10,6 +10,7 @@ use lab::workload::short;
 use lvm2::model::PvId;
 
 use super::mapping::Mapping;
+use super::stores::{Store, stores};
 use crate::args::Error;
 
 /// What a disk is taken for that nobody named.
@@ -24,6 +25,8 @@ pub(super) struct Stack {
     pub(super) disks: Vec<String>,
     /// Those that nobody named.
     pub(super) assumed: Vec<String>,
+    /// Its snapshots that are at work.
+    pub(super) stores: Vec<Store>,
 }
 
 impl Stack {
@@ -71,6 +74,7 @@ impl Stack {
             layout,
             disks: names,
             assumed,
+            stores: stores(group, lv),
         })
     }
 }

@@ -1,10 +1,12 @@
 //! What is known of an active volume: by whoever serves it, where stock would ask the kernel. Of an
 //! inactive one, nothing.
 
+use ashlar::live::Merging;
 use lvm2::model::{LvFlag, SegmentType};
+use lvm2::plan::logical::holds_all;
 
 use super::catalogue::fields;
-use super::constant::{binary, blank, minus_one, no_list, no_number, not_known};
+use super::constant::{binary, blank, minus_one, no_list, no_number, not_known, size};
 use crate::output::report::{FieldKind, Value};
 use crate::output::{Row, State, Style};
 
@@ -38,6 +40,10 @@ fields! { INFO of LvInfo {
 fields! { STATUS of LvStatus {
     "data_percent" "Data%" PERCENT, 6, kept, "How full a snapshot, thin or cache volume is.";
     "snap_percent" "Snap%" PERCENT, 6, kept, "How full a snapshot is.";
+    "snap_fill_rate" "FillRate" FieldKind::Size, 0, fill_rate,
+        "How much of a snapshot's store is filled in a second, seen by whoever serves it.";
+    "snap_time_to_full" "TimeToFull" NUMBER, 0, time_to_full,
+        "Seconds until a snapshot is full at that rate.";
     "metadata_percent" "Meta%" PERCENT, 6, no_number, "How full a pool's metadata is.";
     "copy_percent" "Cpy%Sync" PERCENT, 0, copied, "How much of a copy or move is in sync.";
     "sync_percent" "Cpy%Sync" PERCENT, 0, copied, "The same as copy_percent.";
@@ -57,8 +63,8 @@ fields! { STATUS of LvStatus {
     "kernel_discards" "KDiscards" TEXT, 0, blank, "What the running thin pool does with discards.";
     "lv_check_needed" "CheckNeeded" FieldKind::Binary(&["check needed", "needs check"]), 15,
         not_known, "Whether pool metadata wants to be checked.";
-    "lv_merge_failed" "MergeFailed" FieldKind::Binary(&["merge failed", "failed"]), 15, not_known,
-        "Whether merging a snapshot failed.";
+    "lv_merge_failed" "MergeFailed" FieldKind::Binary(&["merge failed", "failed"]), 15,
+        merge_failed, "Whether merging a snapshot failed.";
     "lv_snapshot_invalid" "SnapInvalid" FieldKind::Binary(&["snapshot invalid", "invalid"]), 15,
         invalid, "Whether a snapshot overflowed.";
     "vdo_operating_mode" "VDOOperatingMode" TEXT, 0, blank, "Mode of a running VDO pool.";
@@ -141,12 +147,43 @@ fn copied(row: &Row<'_>, _: &Style) -> Value {
 /// How full the store of a snapshot is, as the kernel counts: one that holds nothing is at 0, one
 /// that is invalid has no room left.
 fn kept(row: &Row<'_>, _: &Style) -> Value {
-    let snapshot = state(row).active().and_then(|active| active.snapshot);
-    match snapshot {
+    let active = state(row).active();
+    // As stock, an origin shows how much is left of what is merged into it.
+    match active.and_then(|active| active.snapshot.or(active.merging)) {
         Some(snapshot) if snapshot.is_invalid => Value::percent(snapshot.size, snapshot.size),
         Some(snapshot) if snapshot.used == snapshot.metadata => Value::percent(0, snapshot.size),
         Some(snapshot) => Value::percent(snapshot.used, snapshot.size),
         None => Value::no_number(),
+    }
+}
+
+/// By how much the store of a snapshot fills in a second.
+fn fill_rate(row: &Row<'_>, style: &Style) -> Value {
+    let snapshot = state(row).active().and_then(|active| active.snapshot);
+    match snapshot.and_then(|snapshot| snapshot.fill_rate) {
+        Some(rate) => size(style, rate.div_ceil(lvm2::SECTOR_SIZE)),
+        None => Value::no_number(),
+    }
+}
+
+/// Of a store with room for all that its origin can ask it to keep there is no such time.
+fn time_to_full(row: &Row<'_>, _: &Style) -> Value {
+    let snapshot = state(row).active().and_then(|active| active.snapshot);
+    let volume = row
+        .volume()
+        .filter(|(group, lv, _)| !holds_all(&group.vg, *lv));
+    let time = snapshot.and_then(|snapshot| snapshot.time_to_full());
+    match volume.and(time) {
+        Some(time) => Value::number(time.as_secs()),
+        None => Value::no_number(),
+    }
+}
+
+fn merge_failed(row: &Row<'_>, style: &Style) -> Value {
+    let active = state(row).active();
+    match active.and_then(|active| active.snapshot.or(active.merging)) {
+        Some(snapshot) => binary(style, snapshot.merge == Merging::Failed, "merge failed"),
+        None => not_known(row, style),
     }
 }
 
