@@ -1,5 +1,7 @@
 //! Options that several commands share, and what their values mean.
 
+use std::time::Duration;
+
 use lvm2::model::name::validate_tag;
 use lvm2::ondisk::AreaUse;
 use lvm2::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
@@ -211,6 +213,21 @@ pub(super) fn number<N: std::str::FromStr>(
         .value(flag)
         .map(|text| text.parse().map_err(|_| invalid(flag, text)));
     parsed.transpose()
+}
+
+/// Seconds between two lines about what is waited for, unless that is said; as stock's.
+pub(super) const INTERVAL_DEFAULT: u64 = 15;
+
+/// How often to say how far it is: `-i`.
+pub(super) fn interval(arguments: &Arguments, flag: &Flag) -> Result<Duration, Error> {
+    let seconds = match arguments.value(flag) {
+        None => INTERVAL_DEFAULT,
+        Some(text) => {
+            let seconds = text.trim_start_matches('+').parse();
+            seconds.map_err(|_| invalid(flag, text))?
+        }
+    };
+    Ok(Duration::from_secs(seconds.max(1)))
 }
 
 /// The tags behind a flag that may be repeated.

@@ -2,16 +2,20 @@
 
 use ashlar::activate::Activator;
 use ashlar::apply::Question;
-use lvm2::model::Relations;
+use lvm2::model::{LvId, Relations, VolumeGroup};
+use lvm2::plan::Message;
 use lvm2::plan::logical::{
     CHUNK_SIZE_DEFAULT, Join, MergeStart, StoreHead, join_snapshot, split_snapshot, start_merge,
 };
 
 use super::arguments::{Choice, ZERO, choice, size};
 use super::lvcreate::SNAPSHOT;
+use super::merging::named;
 use super::volumes::{CHUNK_SIZE, TYPE, require_name, single};
 use super::work::{Work, planned};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
+use crate::attachment::Runtime;
+use crate::commands::detach::require_unused;
 
 /// `--splitsnapshot`
 pub(super) const SPLIT_SNAPSHOT: Flag = Flag::switch(
@@ -26,7 +30,7 @@ pub(super) const MERGE: Flag = Flag::switch(
     "merge",
     "Merge a snapshot back into its origin: the origin holds at once what the snapshot holds, and \
      the store is copied back while the origin is served. Then the snapshot is gone. Where the \
-     origin is not served, the merge begins when it is.",
+     origin is not served, or is attached and open, the merge begins when it is used next.",
 );
 /// `--mergesnapshot`
 pub(super) const MERGE_SNAPSHOT: Flag = Flag::switch("mergesnapshot", "The same as --merge.");
@@ -65,8 +69,9 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
     if volumes.is_empty() {
         return Err(Error::usage("Please provide logical volume path."));
     }
-    for volume in volumes {
-        let volume = single(volume)?;
+    let scan = work.scan()?;
+    for one in named(&scan, volumes)? {
+        let volume = one.volume;
         let host = work.host().clone();
         let served = work.served();
         let ownership = work.ownership();
@@ -91,15 +96,31 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
                 }
                 _ => {}
             }
-            let start = if runs {
+            let waits = origin.is_some_and(|snapshot| runs && is_open(model, snapshot.origin));
+            let start = if runs && !waits {
                 MergeStart::Now
             } else {
                 MergeStart::Later
             };
-            planned(start_merge(model, &volume.lv, start, author))
+            let mut planned = planned(start_merge(model, &volume.lv, start, author))?;
+            if waits {
+                let note = Message::note("Delaying merge since origin is open.");
+                planned.change.messages.insert(0, note);
+            }
+            Ok(planned)
         })?;
     }
     Ok(())
+}
+
+/// Whether somebody has the node or the file open at which a volume is attached, as who mounts it
+/// has: a file system must not find other bytes under itself. A client of NBD may see them.
+fn is_open(vg: &VolumeGroup, lv: LvId) -> bool {
+    let all = Runtime::if_there().and_then(|runtime| runtime.attachments().ok());
+    let mut all = all.unwrap_or_default().into_iter();
+    all.any(|one| {
+        one.is_served() && one.record.find(vg) == Some(lv) && require_unused(&one).is_err()
+    })
 }
 
 /// A volume becomes the store of a snapshot.

@@ -15,6 +15,7 @@ use super::convert_snapshot::{
 };
 use super::limits::region_size;
 use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type, warn_of_type};
+use super::merging::{BACKGROUND, INTERVAL, merge_and_follow};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
@@ -22,6 +23,7 @@ use super::volumes::{
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
+use crate::commands::Session;
 
 const MIRRORS: Flag = Flag::value(
     "mirrors",
@@ -48,17 +50,6 @@ const SPLIT: Flag = Flag::value(
      devices that are named, else the last one. One at a time.",
 );
 const NAME: Flag = Flag::value("name", "LV", "The name of the copy that is split off.").short('n');
-const INTERVAL: Flag = Flag::value(
-    "interval",
-    "Number",
-    "Accepted for scripts: nothing is waited for.",
-)
-.short('i');
-const BACKGROUND: Flag = Flag::switch(
-    "background",
-    "Accepted for scripts: copies are made equal while the volume is served.",
-)
-.short('b');
 const USE_POLICIES: Flag = Flag::switch(
     "usepolicies",
     "Accepted for scripts: lost copies are not replaced by themselves.",
@@ -88,7 +79,7 @@ const UNSUPPORTED: &[Flag] = &[
 pub(super) const COMMAND: Command = Command {
     name: "lvconvert",
     summary: "Turn a logical volume into a mirror or the store of a snapshot, and back",
-    operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE | --merge SNAPSHOT...",
+    operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE | --merge SNAPSHOT|@TAG...",
     description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
         away: those on the devices that are named, else the last ones. New copies are made equal \
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
@@ -96,7 +87,8 @@ pub(super) const COMMAND: Command = Command {
         With --repair a mirror whose devices are missing goes on with what is left of it.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
         question. --splitsnapshot makes a volume of a snapshot's store. --merge gives an origin \
-        back what a snapshot of it holds.",
+        back what a snapshot of it holds; where the origin is served it waits for the end, and \
+        ended early it leaves a merge that goes on.",
     flags: &[
         &[
             MIRRORS,
@@ -152,8 +144,17 @@ pub(super) const COMMAND: Command = Command {
             does: "makes the origin what it was when the snapshot was taken",
         },
     ],
-    run,
+    run: run_command,
 };
+
+/// As all commands that change metadata; a merge is followed to its end.
+fn run_command(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if arguments.has(&MERGE) || arguments.has(&MERGE_SNAPSHOT) {
+        merge_and_follow(arguments, session)
+    } else {
+        run(arguments, session)
+    }
+}
 
 /// What is asked for about the number of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

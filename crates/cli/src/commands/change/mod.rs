@@ -33,6 +33,7 @@ mod lvcreate;
 mod lvremove;
 mod lvrename;
 mod lvresize;
+mod merging;
 mod new_snapshot;
 pub(super) mod plan;
 mod pvchange;

@@ -1,11 +1,9 @@
 //! The command's words, and how it waits.
 
-use std::time::Duration;
-
 use super::follow;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::Session;
-use crate::commands::change::arguments::{ALLOC, CHANGE, invalid};
+use crate::commands::change::arguments::{ALLOC, CHANGE, interval};
 use crate::commands::change::run;
 
 pub(super) const NAME: Flag = Flag::value(
@@ -34,9 +32,6 @@ pub(super) const INTERVAL: Flag = Flag::value(
     "How often to say how far it is where that is no terminal (15).",
 )
 .short('i');
-
-/// Seconds between two lines where nothing else was said, as stock's.
-pub(super) const INTERVAL_DEFAULT: u64 = 15;
 
 /// `pvmove`
 pub(in crate::commands::change) const COMMAND: Command = Command {
@@ -71,14 +66,7 @@ pub(in crate::commands::change) const COMMAND: Command = Command {
 };
 
 fn begin_and_follow(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let interval = match arguments.value(&INTERVAL) {
-        None => INTERVAL_DEFAULT,
-        Some(text) => {
-            let seconds = text.trim_start_matches('+').parse();
-            seconds.map_err(|_| invalid(&INTERVAL, text))?
-        }
-    };
-    let interval = Duration::from_secs(interval.max(1));
+    let interval = interval(arguments, &INTERVAL)?;
     if !follow::is_follower() {
         run::run(arguments, session)?;
     }

@@ -11,11 +11,12 @@ use lvm2::plan::physical::{Move, moves};
 use lvm2::{Extents, Uuid};
 
 use super::begin::plain;
-use super::command::{BACKGROUND, INTERVAL_DEFAULT};
+use super::command::BACKGROUND;
 use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
 use crate::commands::background::{leave_terminal, run_again};
 use crate::commands::change::active::require_usable;
+use crate::commands::change::arguments::INTERVAL_DEFAULT;
 use crate::commands::cp::{Bar, Signals};
 use crate::commands::{Disks, Session};
 use crate::live::{LocalGroup, Owned, own};
