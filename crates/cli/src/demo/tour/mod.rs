@@ -10,6 +10,8 @@
 //!   served      `ashlar serve` in a process of its own
 //!   grow        a volume is extended while it is written over NBD
 //!   mounted     another one while a file system on it is mounted and written
+//!   back        it gets a snapshot, is overwritten, and gets back what it held
+//!   emptied     a disk is emptied while a volume on it is written
 //!   loss        a mirror loses a disk while it is written
 //!   cut         the power fails in the middle of commits
 //!   chart       one disk, linear and striped, on slow disks
@@ -22,11 +24,13 @@
 //! backups go to a private folder. A server ends with its demo, also when that is killed: it runs
 //! for as long as a `cat` whose input the demo holds.
 
+mod back;
 mod background;
 mod build;
 mod chart;
 mod cost;
 mod cut;
+mod emptied;
 mod fill;
 mod grow;
 mod judge;

@@ -2,7 +2,7 @@
 
 use super::page::Seen;
 use super::world::World;
-use super::{build, chart, cost, cut, fill, grow, judge, loss, mounted};
+use super::{back, build, chart, cost, cut, emptied, fill, grow, judge, loss, mounted};
 use crate::args::Error;
 use crate::demo::story::Story;
 
@@ -16,6 +16,10 @@ pub(in crate::demo) fn steps(story: &mut Story<'_>, world: &World<'_>) -> Result
     grow::grow(story, world)?;
     story.step("Attach a volume, mount it, and extend it while files are written")?;
     mounted::mounted(story, world)?;
+    story.step("Take a snapshot, write, and take it all back")?;
+    back::back(story, world)?;
+    story.step("Empty a disk while a volume on it is written")?;
+    emptied::empty(story, world)?;
     story.step("Lose a disk of the mirror while it is written")?;
     loss::lose(story, world)?;
     story.step("Cut the power in the middle of commits")?;
