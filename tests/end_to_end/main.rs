@@ -6,6 +6,7 @@
 mod active;
 mod advice;
 mod attach;
+mod autoextend;
 mod bench;
 mod changes;
 mod classes;

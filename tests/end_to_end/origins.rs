@@ -1,9 +1,10 @@
 //! Origins and snapshots that are written while they are served, and changed meanwhile.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use block::{BlockingDevice, Range};
-use tests::{Golden, LIMIT, Tool, sha256};
+use tests::{Golden, LIMIT, Mounted, Tool, sha256};
 
 use crate::owner::{Served, World};
 
@@ -159,10 +160,12 @@ fn snapshots_are_merged_into_their_origin() {
     let device = served.device("vg0/origin");
     let mut client = BlockingDevice::open(&device).expect("a queue");
     client.write_at(&[3; 8192], MIB).expect("is written");
-    let merge = world.ashlar().args(["lvconvert", "--merge", "vg0/snap1"]);
+    let merge = world
+        .ashlar()
+        .args(["lvconvert", "--merge", "-b", "vg0/snap1"]);
     let said = merge.succeed().text();
     assert!(
-        said.contains("Merging of volume vg0/snap1 started."),
+        said.contains("Merging of volume vg0/snap1 started.") && !said.contains("Merged:"),
         "{said}"
     );
     let range = Range::new(0, Golden::volume("origin").size);
@@ -198,6 +201,76 @@ fn snapshots_are_merged_into_their_origin() {
         .args(["lvs", "-a", "--noheadings", "-o", "name"]);
     let left = left.arg("vg0").succeed().text();
     assert!(!left.contains("snap"), "{left}");
+}
+
+#[test]
+fn merges_are_waited_for() {
+    // Proves: without -b the command says how far each of several snapshots is, named by their
+    // tag, and ends when they are gone and their origins hold what they held.
+    let world = World::new();
+    let lvm = |line: &str| world.ashlar().args(line.split_whitespace()).succeed();
+    let served = world.serve("s", &["vg0/origin", "vg0/linear2"]);
+    let device = served.device("vg0/linear2");
+    let before = read(&world, &served, "vg0/linear2");
+    lvm("lvcreate -s -L 10M --addtag back -n monday vg0/linear2");
+    lvm("lvchange --addtag back vg0/snap1");
+    let mut client = BlockingDevice::open(&device).expect("a queue");
+    let bytes = vec![9; before.len()];
+    client.write_at(&bytes, 0).expect("is written");
+    let said = lvm("lvconvert --merge -i 1 @back").text();
+    for name in ["vg0/snap1", "vg0/monday"] {
+        let started = format!("Merging of volume {name} started.");
+        let merged = format!("  {name}: Merged: 100.00%\n");
+        assert!(said.contains(&started) && said.contains(&merged), "{said}");
+        assert!(world.ashlar().args(["lvs", name]).run().code != Some(0));
+    }
+    assert!(read(&world, &served, "vg0/linear2") == before);
+    let refused = world.ashlar().args(["lvconvert", "--merge", "@back"]);
+    let refused = refused.exit(5).complaints();
+    assert!(
+        refused.contains("No snapshot has the tag back"),
+        "{refused}"
+    );
+    drop((client, device));
+    served.daemon.stop();
+    assert_eq!(
+        sha256(&world.cat("vg0/origin")),
+        Golden::volume("snap1").sha256
+    );
+}
+
+#[test]
+fn a_merge_waits_for_a_mounted_origin() {
+    // Proves: what a mounted file system stands on is not changed behind its back: the command says
+    // that it waits, the file system and its snapshot go on as they are, and the merge begins when
+    // the origin is attached next.
+    let world = World::new();
+    let lvm = |line: &str| world.ashlar().args(line.split_whitespace()).succeed();
+    let attach = || PathBuf::from(lvm("attach vg0/ext4").text().trim());
+    let mount = |node: &Path| Mounted::new(node, &world.scratch.join("mnt"), &["-t", "ext4"]);
+    lvm("lvcreate -s -L 4M -n monday vg0/ext4");
+    let mounted = mount(&attach());
+    std::fs::write(mounted.path().join("new"), "later").expect("is written");
+    let said = lvm("lvconvert --merge vg0/monday").text();
+    for words in [
+        "Delaying merge since origin is open.",
+        "Merging of snapshot vg0/monday will occur on next activation of vg0/ext4.",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+    // Another change of the same group does not begin it.
+    lvm("lvextend -l +1 vg0/linear1");
+    std::fs::write(mounted.path().join("newer"), "later").expect("goes on");
+    let is_there = |mounted: &Mounted, name: &str| mounted.path().join(name).exists();
+    assert!(is_there(&mounted, "new"));
+    mounted.unmount();
+    lvm("detach vg0/ext4");
+    let node = attach();
+    wait_for_the_end(&world, "vg0/monday");
+    let mounted = mount(&node);
+    assert!(!is_there(&mounted, "new") && !is_there(&mounted, "newer"));
+    mounted.unmount();
+    lvm("detach vg0/ext4");
 }
 
 #[test]

@@ -43,11 +43,16 @@ impl World {
     }
 
     pub(crate) fn serve(&self, name: &str, volumes: &[&str]) -> Served {
+        self.serve_with(name, volumes, &[])
+    }
+
+    pub(crate) fn serve_with(&self, name: &str, volumes: &[&str], options: &[&str]) -> Served {
         let socket = self.scratch.join(name);
         let tool = self
             .ashlar()
             .arg("serve")
             .args(volumes)
+            .args(options)
             .arg(format!("--nbd=unix:{}", socket.display()));
         let daemon = Daemon::start(tool, || UnixStream::connect(&socket).is_ok());
         Served { daemon, socket }
