@@ -4,7 +4,8 @@
 //! waiting for a slow disk while a table is exchanged: whoever had it leaves behind what is known
 //! (`shelf.rs`). Mirrors are asked for a moment only: of one that does not answer in time nothing
 //! is said. A mirror is asked while its volume may be closed by another thread; that does not wait
-//! for the answer, and the answer does not keep the mirror.
+//! for the answer, and the answer does not keep the mirror. What is said goes over the control
+//! socket as the types stand here (`wire`).
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -15,33 +16,43 @@ use dm::snapshot::{Origin, SnapshotState};
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
 use lvm2::plan::physical::moves;
+use serde::{Deserialize, Serialize};
 
 use super::group::LiveGroup;
 use super::owner::Owner;
+use super::wire::member;
 use crate::activate::{NodeId, NodeKind, Running};
 
 /// How long all mirrors together may take to say how they are.
 const MIRRORS_MAX: Duration = Duration::from_millis(500);
 
 /// A volume that is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeStatus {
     /// Its name: `vg0/data`.
     pub name: String,
     /// What it is, whatever its name; an owner of an older version does not say.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "member::uuid_if_said"
+    )]
     pub uuid: Option<Uuid>,
     /// How many use it.
     pub users: u64,
     /// The mirrors in it that said how they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mirrors: Vec<MirrorStatus>,
     /// The snapshots that are kept with it: all of its origin's, or of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SnapshotInUse>,
 }
 
 /// A snapshot whose origin is at work, or one of whose neighbours is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotInUse {
     /// The volume that people call the snapshot.
+    #[serde(rename = "uuid", with = "member::uuid")]
     pub lv: Uuid,
     /// Bytes of its store that are used.
     pub used: u64,
@@ -50,19 +61,25 @@ pub struct SnapshotInUse {
     /// Bytes of its store.
     pub size: u64,
     /// Whether it holds nothing any more.
+    #[serde(rename = "invalid")]
     pub is_invalid: bool,
     /// Whether it goes back into its origin.
+    #[serde(default, skip_serializing_if = "Merging::is_no")]
     pub merge: Merging,
     /// Bytes of its store that are filled in a second, as its owner saw it in the last minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_rate: Option<u64>,
     /// Whether its owner told people that it is full soon, at that rate.
+    #[serde(default, rename = "full_soon", skip_serializing_if = "std::ops::Not::not")]
     pub is_full_soon: bool,
 }
 
 /// Whether a snapshot goes back into its origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Merging {
     /// It stands beside it.
+    #[default]
     No,
     /// It does.
     Runs,
@@ -71,9 +88,10 @@ pub enum Merging {
 }
 
 /// A mirror at work, or a move, of which the piece under way is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirrorStatus {
     /// The volume that is the mirror.
+    #[serde(rename = "uuid", with = "member::uuid")]
     pub lv: Uuid,
     /// Regions that are the same on all images; of a move what is moved, in the same parts as
     /// `regions`.
@@ -85,13 +103,15 @@ pub struct MirrorStatus {
 }
 
 /// An image of a mirror at work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageStatus {
     /// The volume that is the image; of a move the physical volume.
+    #[serde(rename = "uuid", with = "member::uuid")]
     pub lv: Uuid,
     /// Its name, without the group.
     pub name: String,
     /// How it is.
+    #[serde(with = "member::image")]
     pub state: ImageHealth,
 }
 
@@ -321,8 +341,6 @@ impl Asked {
 }
 
 impl Merging {
-    pub(super) const ALL: [Self; 3] = [Self::No, Self::Runs, Self::Failed];
-
     fn of(state: SnapshotState) -> Self {
         match state {
             SnapshotState::Merging => Self::Runs,
@@ -334,13 +352,10 @@ impl Merging {
         }
     }
 
-    /// The word for it, for programs.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::No => "no",
-            Self::Runs => "runs",
-            Self::Failed => "failed",
-        }
+    /// What lines leave out. By reference: serde asks so.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_no(&self) -> bool {
+        *self == Self::No
     }
 }
 
