@@ -5,7 +5,7 @@ use ashlar::live::{MirrorStatus, SURVEY_MAX, Surveyed, VolumeStatus, survey};
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::attachment::{Attachment, Runtime, State};
-use crate::output::report::{Value, quoted};
+use crate::output::report::{Cell, Dialect, Value, print_rows};
 
 /// `owners`
 pub(super) const COMMAND: Command = Command {
@@ -65,7 +65,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     match arguments.value(&flags::REPORT_FORMAT) {
         None | Some("basic") => table(session, &rows)?,
-        Some(format @ ("json" | "json_std")) => json(session, &rows, format == "json_std")?,
+        Some("json") => json(session, &rows, Dialect::Strings)?,
+        Some("json_std") => json(session, &rows, Dialect::Strict)?,
         Some(other) => {
             return Err(Error::usage(format!(
                 "Invalid argument for --reportformat: {other}"
@@ -171,24 +172,19 @@ fn table(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
 }
 
 /// As reports have it: every value a string, unless numbers are to be numbers.
-fn json(session: &mut Session, rows: &[Row], is_strict: bool) -> Result<(), Error> {
-    session.line("{\n      \"report\": [\n          {\n              \"owner\": [")?;
-    for (index, row) in rows.iter().enumerate() {
-        let members = row.iter().enumerate().map(|(column, cell)| {
-            let value = if is_strict && NUMBERS.contains(&column) {
-                if cell.is_empty() { "null" } else { cell }.to_owned()
-            } else {
-                quoted(cell)
+fn json(session: &mut Session, rows: &[Row], dialect: Dialect) -> Result<(), Error> {
+    let rows = rows.iter().map(|row| {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let cell = match dialect {
+                Dialect::Strict if NUMBERS.contains(&column) => Cell::number(cell),
+                _ => Cell::Text(cell),
             };
-            format!("\"{}\":{value}", COLUMNS[column].1)
+            (COLUMNS[column].1, cell)
         });
-        let members: Vec<String> = members.collect();
-        let comma = if index + 1 < rows.len() { "," } else { "" };
-        session.line(&format!(
-            "                {{{}}}{comma}",
-            members.join(", ")
-        ))?;
-    }
-    session.line("            ]\n          }\n      ]\n  }")?;
+        cells.collect()
+    });
+    let mut text = Vec::new();
+    print_rows("owner", rows.collect(), &mut text).expect("memory takes all");
+    session.print(&String::from_utf8(text).expect("JSON is UTF-8"))?;
     Ok(())
 }

@@ -4,11 +4,11 @@
 
 use ashlar::activate::{Activator, Difference};
 use block::Range;
+use serde::Serialize;
 
 use super::Session;
 use super::session::Disks;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::output::report::quoted;
 
 const JSON: Flag = Flag::switch("json", "Print one JSON object; all numbers are bytes.");
 
@@ -114,18 +114,31 @@ fn table(session: &mut Session, found: &Difference) -> Result<(), Error> {
 }
 
 fn json(session: &mut Session, names: (&str, &str), found: &Difference) -> Result<(), Error> {
-    let ranges = found.changed.iter().map(|range| {
-        let (start, length) = (range.start(), range.len());
-        format!("{{\"start\":{start},\"length\":{length}}}")
+    #[derive(Serialize)]
+    struct Changed {
+        start: u64,
+        length: u64,
+    }
+    #[derive(Serialize)]
+    struct Difference<'a> {
+        volume: &'a str,
+        other: &'a str,
+        size: u64,
+        chunk: u64,
+        changed: Vec<Changed>,
+    }
+    let changed = found.changed.iter().map(|range| Changed {
+        start: range.start(),
+        length: range.len(),
     });
-    session.line(&format!(
-        "{{\"volume\":{},\"other\":{},\"size\":{},\"chunk\":{},\"changed\":[{}]}}",
-        quoted(names.0),
-        quoted(names.1),
-        found.size,
-        found.chunk,
-        ranges.collect::<Vec<_>>().join(",")
-    ))?;
+    let difference = Difference {
+        volume: names.0,
+        other: names.1,
+        size: found.size,
+        chunk: found.chunk,
+        changed: changed.collect(),
+    };
+    session.line(&serde_json::to_string(&difference).expect("texts and numbers can be written"))?;
     Ok(())
 }
 

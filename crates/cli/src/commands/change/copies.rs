@@ -8,15 +8,22 @@ use ashlar::scan::Scan;
 use lvm2::Bytes;
 use lvm2::model::{LvFlag, LvId, Mirror, SegmentType, VolumeGroup};
 use lvm2::plan::{Before, Change, GroupChange, pieces};
+use serde::Serialize;
 
 /// A mirror that is to be copied.
+#[derive(Serialize)]
 pub(super) struct Copying {
+    #[serde(rename = "vg_name")]
     pub(super) group: String,
+    #[serde(rename = "lv_name")]
     pub(super) name: String,
     /// How many copies are made from the first one.
+    #[serde(rename = "copies")]
     pub(super) legs: u64,
     /// All that is written, in bytes.
     pub(super) bytes: u64,
+    /// How long it takes, which is not known before.
+    seconds: Option<u64>,
 }
 
 /// What is to be copied after `change`.
@@ -41,6 +48,7 @@ pub(super) fn copying(scan: &Scan, change: &Change) -> Vec<Copying> {
                     name: lv.name().to_owned(),
                     legs,
                     bytes: each.saturating_mul(legs),
+                    seconds: None,
                 });
             }
         }

@@ -9,15 +9,19 @@ use lvm2::Sectors;
 use lvm2::model::{LvId, Relations, Snapshot, SnapshotState, VolumeGroup};
 use lvm2::plan::size::store_capacity;
 use lvm2::plan::{Change, GroupChange, display_size};
-
-use crate::output::report::quoted;
+use serde::{Serialize, Serializer};
 
 /// The store of a snapshot that is made, or gets another size.
+#[derive(Serialize)]
 pub(super) struct Keeping {
+    #[serde(rename = "vg_name")]
     group: String,
+    #[serde(rename = "lv_name")]
     name: String,
     origin: String,
+    #[serde(rename = "bytes", serialize_with = "in_bytes")]
     size: Sectors,
+    #[serde(rename = "chunk_bytes", serialize_with = "in_bytes")]
     chunk: Sectors,
     /// How many chunks of the origin it has room for.
     chunks: u64,
@@ -89,21 +93,9 @@ impl Keeping {
             display_size(self.chunk),
         )
     }
+}
 
-    /// For programs.
-    pub(super) fn json(&self) -> String {
-        let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default().0;
-        format!(
-            "{{\"vg_name\":{}, \"lv_name\":{}, \"origin\":{}, \"bytes\":{}, \"chunk_bytes\":{}, \
-             \"chunks\":{}, \"percent\":{}, \"snapshots\":{}}}",
-            quoted(&self.group),
-            quoted(&self.name),
-            quoted(&self.origin),
-            bytes(self.size),
-            bytes(self.chunk),
-            self.chunks,
-            self.percent,
-            self.snapshots
-        )
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn in_bytes<S: Serializer>(sectors: &Sectors, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(sectors.to_bytes().unwrap_or_default().0)
 }

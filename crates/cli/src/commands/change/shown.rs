@@ -8,35 +8,47 @@ use ashlar::scan::Scan;
 use lvm2::model::{Area, VolumeGroup};
 use lvm2::plan::{Before, GroupChange, HeaderEdit, Piece};
 use lvm2::{Extents, Uuid};
+use serde::{Serialize, Serializer};
 
 use super::copies::{Copying, copying};
 use super::keeping::{Keeping, keeping};
-use crate::output::report::quoted;
+use crate::output::report::spaced;
 
 /// What becomes of a group.
+#[derive(Serialize)]
 struct Group {
+    #[serde(rename = "vg_name")]
     name: String,
+    #[serde(rename = "seqno_now")]
     before: Option<u32>,
+    #[serde(rename = "seqno")]
     after: Option<u32>,
 }
 
 /// A run of extents on a device.
+#[derive(Serialize)]
 struct Run {
+    #[serde(rename = "pv_name")]
     pv: String,
     first: u64,
     count: u64,
 }
 
 /// What a volume gets, and what it gives back.
+#[derive(Serialize)]
 struct Volume {
+    #[serde(rename = "vg_name")]
     group: String,
+    #[serde(rename = "lv_name")]
     name: String,
     gets: Vec<Run>,
     gives_back: Vec<Run>,
 }
 
 /// Something that is written before the commit.
+#[derive(Serialize)]
 struct Content {
+    #[serde(rename = "pv_name")]
     pv: String,
     start: u64,
     length: u64,
@@ -44,9 +56,22 @@ struct Content {
 }
 
 /// An image that becomes shorter.
+#[derive(Serialize)]
 struct Image {
+    #[serde(rename = "pv_name")]
     pv: String,
+    #[serde(flatten, serialize_with = "of_the_file")]
     lengths: ImageLengths,
+}
+
+fn of_the_file<S: Serializer>(lengths: &ImageLengths, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct File {
+        bytes_now: u64,
+        bytes: u64,
+    }
+    let (bytes_now, bytes) = lengths.file;
+    File { bytes_now, bytes }.serialize(to)
 }
 
 impl Image {
@@ -63,20 +88,39 @@ impl Image {
     }
 }
 
-/// What one change would do.
+/// What one change would do. Programs read it as it stands here.
+#[derive(Serialize)]
 pub(super) struct Summary {
     groups: Vec<Group>,
     volumes: Vec<Volume>,
+    #[serde(rename = "new_pvs")]
     new: Vec<String>,
+    #[serde(rename = "removed_pvs")]
     removed: Vec<String>,
+    #[serde(rename = "writes")]
     contents: Vec<Content>,
     wipes: Vec<String>,
-    questions: Vec<String>,
-    messages: Vec<String>,
+    #[serde(rename = "copies")]
     copying: Vec<Copying>,
+    #[serde(rename = "snapshots")]
     keeping: Vec<Keeping>,
     images: Vec<Image>,
+    questions: Vec<String>,
+    messages: Vec<String>,
     flushes: usize,
+}
+
+/// What the changes of one command would do, for programs.
+#[derive(Serialize)]
+struct Plan<'a> {
+    plan: Vec<Planned<'a>>,
+}
+
+#[derive(Serialize)]
+struct Planned<'a> {
+    command: &'a str,
+    #[serde(flatten)]
+    summary: &'a Summary,
 }
 
 /// The extents of one volume, by physical volume.
@@ -333,11 +377,11 @@ fn push(runs: &mut Vec<Run>, pv: &str, first: u64, end: u64) {
 /// All of it, for people or programs.
 pub(super) fn show(command: &str, summaries: &[Summary], is_json: bool) -> String {
     if is_json {
-        let all: Vec<String> = summaries
+        let plan = summaries
             .iter()
-            .map(|summary| json(command, summary))
+            .map(|summary| Planned { command, summary })
             .collect();
-        return format!("{{\"plan\": [{}]}}\n", all.join(",\n "));
+        return format!("{}\n", spaced(&Plan { plan }));
     }
     let mut text = String::new();
     for summary in summaries {
@@ -422,75 +466,4 @@ fn people(summary: &Summary, text: &mut String) -> std::fmt::Result {
         writeln!(text, "  It would say: {message}")?;
     }
     writeln!(text, "  Flushes: {}", summary.flushes)
-}
-
-fn json(command: &str, summary: &Summary) -> String {
-    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
-    let strings = |items: &[String]| list(items.iter().map(|item| quoted(item)).collect());
-    let number = |value: Option<u32>| value.map_or("null".to_owned(), |value| value.to_string());
-    let runs = |runs: &[Run]| {
-        let one = |run: &Run| {
-            let pv = quoted(&run.pv);
-            format!(
-                "{{\"pv_name\":{pv}, \"first\":{}, \"count\":{}}}",
-                run.first, run.count
-            )
-        };
-        list(runs.iter().map(one).collect())
-    };
-    let groups = summary.groups.iter().map(|group| {
-        let name = quoted(&group.name);
-        let (before, after) = (number(group.before), number(group.after));
-        format!("{{\"vg_name\":{name}, \"seqno_now\":{before}, \"seqno\":{after}}}")
-    });
-    let volumes = summary.volumes.iter().map(|volume| {
-        format!(
-            "{{\"vg_name\":{}, \"lv_name\":{}, \"gets\":{}, \"gives_back\":{}}}",
-            quoted(&volume.group),
-            quoted(&volume.name),
-            runs(&volume.gets),
-            runs(&volume.gives_back)
-        )
-    });
-    let writes = summary.contents.iter().map(|content| {
-        format!(
-            "{{\"pv_name\":{}, \"start\":{}, \"length\":{}, \"what\":{}}}",
-            quoted(&content.pv),
-            content.start,
-            content.length,
-            quoted(&content.what)
-        )
-    });
-    let copies = summary.copying.iter().map(|copying| {
-        format!(
-            "{{\"vg_name\":{}, \"lv_name\":{}, \"copies\":{}, \"bytes\":{}, \"seconds\":null}}",
-            quoted(&copying.group),
-            quoted(&copying.name),
-            copying.legs,
-            copying.bytes
-        )
-    });
-    let images = summary.images.iter().map(|image| {
-        let (was, is) = image.lengths.file;
-        let pv = quoted(&image.pv);
-        format!("{{\"pv_name\":{pv}, \"bytes_now\":{was}, \"bytes\":{is}}}")
-    });
-    format!(
-        "{{\"command\":{}, \"groups\":{}, \"volumes\":{}, \"new_pvs\":{}, \"removed_pvs\":{}, \
-         \"writes\":{}, \"wipes\":{}, \"copies\":{}, \"snapshots\":{}, \"images\":{}, \
-         \"questions\":{}, \"messages\":{}, \"flushes\":{}}}",
-        quoted(command),
-        list(groups.collect()),
-        list(volumes.collect()),
-        strings(&summary.new),
-        strings(&summary.removed),
-        list(writes.collect()),
-        strings(&summary.wipes),
-        list(copies.collect()),
-        list(summary.keeping.iter().map(Keeping::json).collect()),
-        list(images.collect()),
-        strings(&summary.questions),
-        strings(&summary.messages),
-        summary.flushes
-    )
 }

@@ -15,8 +15,11 @@
 //! Strict means: numbers without quotes (where the text is a number: `--units b --nosuffix` makes
 //! sizes numbers), `null` for numbers that do not exist, arrays for lists.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::ser::Formatter;
+use serde_json::value::RawValue;
 
 use super::engine::Column;
 use super::field::FieldKind;
@@ -24,11 +27,37 @@ use super::value::{Key, Value};
 
 /// Which kind of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     /// Every value is a string.
     Strings,
     /// Values have their own types.
     Strict,
+}
+
+/// A cell, as its dialect has it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Cell<'a> {
+    /// A string.
+    Text(&'a str),
+    /// An array of strings.
+    List(&'a [String]),
+    /// A number, with the digits that the text has.
+    Number(Box<RawValue>),
+    /// A number that does not exist.
+    Null,
+}
+
+impl<'a> Cell<'a> {
+    /// A number where the text is one, `null` where it is empty.
+    pub(crate) fn number(text: &'a str) -> Self {
+        let begins = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        match RawValue::from_string(text.to_owned()) {
+            Ok(number) if begins => Self::Number(number),
+            _ if text.is_empty() => Self::Null,
+            _ => Self::Text(text),
+        }
+    }
 }
 
 pub(super) fn print(
@@ -38,66 +67,76 @@ pub(super) fn print(
     dialect: Dialect,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let rows = rows.iter().map(|row| {
+        let cells = columns.iter().zip(row);
+        let shown = cells.filter(|(column, _)| !column.hidden);
+        let members = shown.map(|(column, value)| (column.name, cell(column, value, dialect)));
+        members.collect()
+    });
+    print_rows(name, rows.collect(), out)
+}
+
+/// Rows of named cells in the frame that stock has around its own.
+pub(crate) fn print_rows(
+    name: &str,
+    rows: Vec<Vec<(&str, Cell<'_>)>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "  {{\n      \"report\": [\n          {{\n              \"{name}\": ["
     )?;
     let count = rows.len();
-    for (index, row) in rows.iter().enumerate() {
-        let members: Vec<String> = columns
-            .iter()
-            .zip(row)
-            .filter(|(column, _)| !column.hidden)
-            .map(|(column, value)| format!("\"{}\":{}", column.name, shown(column, value, dialect)))
-            .collect();
+    for (index, row) in rows.into_iter().enumerate() {
         let comma = if index + 1 < count { "," } else { "" };
-        writeln!(out, "                  {{{}}}{comma}", members.join(", "))?;
+        writeln!(out, "                  {}{comma}", spaced(&Row(row)))?;
     }
     writeln!(out, "              ]\n          }}\n      ]\n  }}")
 }
 
-fn shown(column: &Column, value: &Value, dialect: Dialect) -> String {
+fn cell<'a>(column: &Column, value: &'a Value, dialect: Dialect) -> Cell<'a> {
+    let text = &*value.text;
     if dialect == Dialect::Strings {
-        return quoted(&value.text);
+        return Cell::Text(text);
     }
     match (&value.key, column.field.map(|field| field.kind)) {
-        (Key::List(items), _) => {
-            let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
-            format!("[{}]", items.join(","))
-        }
-        (_, Some(FieldKind::List)) => "[]".into(),
-        (Key::Number(_), Some(FieldKind::Time)) => quoted(&value.text),
-        (Key::Number(_), Some(FieldKind::Binary(_))) if !is_number(&value.text) => {
-            quoted(&value.text)
-        }
-        (Key::Number(_), _) if value.text.is_empty() => "null".into(),
-        (Key::Number(_), _) if is_number(&value.text) => value.text.clone().into_owned(),
-        _ => quoted(&value.text),
+        (Key::List(items), _) => Cell::List(items),
+        (_, Some(FieldKind::List)) => Cell::List(&[]),
+        (Key::Number(_), Some(FieldKind::Time)) => Cell::Text(text),
+        (Key::Number(_), Some(FieldKind::Binary(_))) if text.is_empty() => Cell::Text(text),
+        (Key::Number(_), _) => Cell::number(text),
+        _ => Cell::Text(text),
     }
 }
 
-/// Whether the text is a number in JSON's sense.
-fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    all_digits(whole) && all_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
+/// Members in their order.
+struct Row<'a>(Vec<(&'a str, Cell<'a>)>);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, cell)| (name, cell)))
+    }
+}
+
+/// A value on one line, with a space between members, as stock has it.
+pub(crate) fn spaced(value: &impl Serialize) -> String {
+    let mut line = Vec::new();
+    let mut to = serde_json::Serializer::with_formatter(&mut line, Spaced);
+    value
+        .serialize(&mut to)
+        .expect("memory takes all that is written");
+    String::from_utf8(line).expect("JSON is UTF-8")
+}
+
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
 }
 
 /// Text as a string of JSON.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if (c as u32) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    serde_json::to_string(text).expect("a text can be written")
 }
