@@ -9,7 +9,7 @@ use lvm2::model::Header;
 use lvm2::plan::Author;
 use lvm2::{UUID_LEN, Uuid};
 
-use super::reproducible::{NO_HOST, source_date, without_folders};
+use super::reproducible::{NO_HOST, without_folders};
 use crate::host::Config;
 
 /// The author of a change that `command` makes on this machine, with UUIDs from `uuids`. Where
@@ -33,7 +33,7 @@ pub fn host_author<'a>(
 /// What a text says that is written by this program, on this machine, now; it does not say why.
 pub fn header_now(config: &Config) -> Header {
     let generator = Some(format!("Ashlar {}", env!("CARGO_PKG_VERSION")));
-    if let Some(time) = source_date(config) {
+    if let Some(time) = config.source_date() {
         return Header {
             generator,
             creation_host: Some(NO_HOST.to_owned()),
@@ -71,7 +71,7 @@ pub(super) fn random_uuid() -> Uuid {
 
 /// Stock's sentence in a text that holds what a command did.
 pub(super) fn after(config: &Config, command: &str) -> String {
-    let command = match source_date(config) {
+    let command = match config.source_date() {
         Some(_) => Cow::Owned(without_folders(command)),
         None => Cow::Borrowed(command),
     };

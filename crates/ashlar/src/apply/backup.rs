@@ -29,7 +29,7 @@ const RETAIN_DAYS: i64 = 30;
 
 /// Keeps the text of `vg` as it was before a change; `description` says of which.
 pub(super) fn archive(config: &Config, vg: &VolumeGroup, description: String) -> Option<Message> {
-    if !config.flag("backup/archive", true) {
+    if !config.keeps_archives() {
         return None;
     }
     let dir = config.archive_dir();
@@ -46,7 +46,7 @@ pub(super) fn archive(config: &Config, vg: &VolumeGroup, description: String) ->
 
 /// Keeps the text of `vg` as it is now.
 pub(super) fn backup(config: &Config, vg: &VolumeGroup, description: String) -> Option<Message> {
-    if !config.flag("backup/backup", true) {
+    if !config.keeps_backups() {
         return None;
     }
     let path = config.backup_dir().join(&vg.name);
@@ -56,7 +56,7 @@ pub(super) fn backup(config: &Config, vg: &VolumeGroup, description: String) -> 
 
 /// Forgets the backup of a group that is gone.
 pub(super) fn forget(config: &Config, name: &str) {
-    if config.flag("backup/backup", true) {
+    if config.keeps_backups() {
         let _ = fs::remove_file(config.backup_dir().join(name));
     }
 }

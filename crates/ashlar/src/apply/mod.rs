@@ -61,7 +61,6 @@ pub use outdated::clearing_outdated;
 pub use preview::Preview;
 pub use prompt::{Answer, Prompt, Quiet};
 pub use repair::update_metadata;
-pub use reproducible::source_date;
 pub use request::{
     Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
     Tolerated,

@@ -28,17 +28,10 @@ use lvm2::{UUID_LEN, Uuid};
 use sha2::{Digest, Sha256};
 
 use crate::Result;
-use crate::host::Config;
 use crate::scan::{PvIndex, Scan, area_bytes};
 
 /// The machine's name in texts that must not depend on the machine.
 pub(super) const NO_HOST: &str = "localhost";
-
-/// The time that new texts carry instead of the machine's, in seconds since 1970 began.
-pub fn source_date(config: &Config) -> Option<u64> {
-    let seconds = config.integer("ashlar/source_date_epoch")?;
-    u64::try_from(seconds).ok()
-}
 
 /// Draws UUIDs from a seed.
 #[derive(Debug)]

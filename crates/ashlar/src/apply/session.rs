@@ -24,7 +24,7 @@ use super::open::{Claimed, Open};
 use super::outdated::require_none;
 use super::permit::{permit, permit_active};
 use super::prompt::{Answer, Prompt};
-use super::reproducible::{Drawer, forget_places, source_date};
+use super::reproducible::{Drawer, forget_places};
 use super::request::{Outcome, Ownership, Planned, Request, TestMode, Tolerated};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
@@ -296,7 +296,7 @@ impl<'a> Session<'a> {
 
     fn planned(&mut self, scan: &Scan, request: &Request, plan: &mut Plan<'_>) -> Result<Planned> {
         let config = &self.host.config;
-        let mut fresh: Box<dyn FnMut() -> Uuid> = match config.string("ashlar/uuid_seed") {
+        let mut fresh: Box<dyn FnMut() -> Uuid> = match config.uuid_seed() {
             Some(seed) => {
                 let mut drawer = Drawer::new(seed, scan)?;
                 Box::new(move || drawer.draw())
@@ -310,7 +310,7 @@ impl<'a> Session<'a> {
         let mut author = host_author(config, &request.command, uuids);
         author.time = self.time.unwrap_or(author.time);
         let mut planned = plan(scan, &mut author)?;
-        if source_date(config).is_some() {
+        if config.source_date().is_some() {
             forget_places(&mut planned.change);
         }
         Ok(planned)

@@ -1,7 +1,8 @@
 //! LVM2's configuration files, as far as they concern where devices are and who may touch them.
 //!
 //! ```text
-//!   --config 'devices/filter=…'      strongest
+//!   Overrides                        strongest: values that a program says, its options for one
+//!   --config 'devices/filter=…'      texts
 //!   $LVM_SYSTEM_DIR/lvmlocal.conf    what is this host's alone (its system ID)
 //!   $LVM_SYSTEM_DIR/lvm.conf         weakest; /etc/lvm where the variable is not set
 //! ```
@@ -18,8 +19,11 @@ use std::path::{Path, PathBuf};
 use lvm2::plan::logical::ExtendPolicy;
 use lvm2::text::{Node, Section, Value, parse};
 
+pub use self::overrides::{DevicesFileChoice, Keeping, Overrides};
 use super::filter::Filter;
 use crate::{Error, Kind, Result};
+
+mod overrides;
 
 /// Where the files are if `LVM_SYSTEM_DIR` is not set.
 const SYSTEM_DIR: &str = "/etc/lvm";
@@ -29,6 +33,8 @@ const FILE_SIZE_MAX: u64 = 4 << 20;
 /// All configuration that was found.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// What is stronger than all of the rest.
+    pub overrides: Overrides,
     system_dir: PathBuf,
     /// Where backups and archives go if nothing else is said; below `system_dir` if `None`.
     state_dir: Option<PathBuf>,
@@ -67,6 +73,7 @@ impl Config {
             layers.extend(read_file(&system_dir.join(name))?);
         }
         Ok(Self {
+            overrides: Overrides::default(),
             system_dir,
             state_dir: None,
             layers,
@@ -76,6 +83,7 @@ impl Config {
     /// No files: every setting has its default.
     pub fn empty() -> Self {
         Self {
+            overrides: Overrides::default(),
             system_dir: PathBuf::from(SYSTEM_DIR),
             state_dir: None,
             layers: Vec::new(),
@@ -206,23 +214,23 @@ impl Config {
     /// The devices file, unless it is switched off (`devices/use_devicesfile`,
     /// `devices/devicesfile`). It counts where it exists.
     pub fn devices_file(&self) -> Option<PathBuf> {
-        if !self.flag("devices/use_devicesfile", true) {
-            return None;
-        }
-        let name = self
-            .string("devices/devicesfile")
-            .unwrap_or("system.devices");
+        let name = match &self.overrides.devices_file {
+            Some(DevicesFileChoice::Nothing) => return None,
+            Some(DevicesFileChoice::Named(name)) => name,
+            None if !self.flag("devices/use_devicesfile", true) => return None,
+            None => self
+                .string("devices/devicesfile")
+                .unwrap_or("system.devices"),
+        };
         (!name.is_empty()).then(|| self.system_dir.join("devices").join(name))
     }
 
     /// What it means that there is no devices file.
     pub fn missing_devices_file(&self) -> MissingDevicesFile {
-        if self.flag("ashlar/devicesfile_named", false) {
-            MissingDevicesFile::Named
-        } else if self.value("devices/use_devicesfile").is_some() {
-            MissingDevicesFile::Wanted
-        } else {
-            MissingDevicesFile::Fine
+        match self.overrides.devices_file {
+            Some(DevicesFileChoice::Named(_)) => MissingDevicesFile::Named,
+            None if self.value("devices/use_devicesfile").is_some() => MissingDevicesFile::Wanted,
+            _ => MissingDevicesFile::Fine,
         }
     }
 

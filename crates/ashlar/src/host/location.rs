@@ -77,37 +77,35 @@ impl Remote {
             Some(Value::Array(_)) => Some(String::new()),
             None => None,
         };
-        let timeout = match said {
-            None => PV_TIMEOUT,
-            Some(text) => {
-                let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
-                let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                timeout
-                    .filter(|timeout| *timeout <= PV_TIMEOUT_MAX)
-                    .ok_or_else(|| {
-                        let what = format!(
-                            "\"{text}\" is no time limit for --pv-timeout (ashlar/pv_timeout); \
-                             it is a number of seconds, at most a day"
-                        );
-                        Error::new(Kind::Config, what)
-                    })?
-            }
+        let timeout = match (config.overrides.pv_timeout, said) {
+            (Some(timeout), _) => timeout,
+            (None, Some(text)) => pv_timeout(&text)?,
+            (None, None) => PV_TIMEOUT,
         };
-        let sharing = if config.flag("ashlar/assume_exclusive", false) {
-            Sharing::Exclusive
-        } else {
-            Sharing::Unknown
-        };
-        let address = match config.string("ashlar/tls_certificates") {
-            Some(folder) => address.with_certificates(folder.into()),
+        let address = match config.tls_certificates() {
+            Some(folder) => address.with_certificates(folder),
             None => address,
         };
         Ok(Self {
             address,
             timeout,
-            sharing,
+            sharing: config.sharing(),
         })
     }
+}
+
+/// The time limit that a text of people's means (`--pv-timeout`, `ashlar/pv_timeout`).
+pub fn pv_timeout(text: &str) -> Result<Duration> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let timeout = timeout.filter(|timeout| *timeout <= PV_TIMEOUT_MAX);
+    timeout.ok_or_else(|| {
+        let what = format!(
+            "{text:?} is no time limit for --pv-timeout (ashlar/pv_timeout); it is a number of \
+             seconds, at most a day"
+        );
+        Error::new(Kind::Config, what)
+    })
 }
 
 /// A partition of an image.

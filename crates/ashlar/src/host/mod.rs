@@ -14,10 +14,10 @@ mod sysfs;
 
 pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
-pub use config::{Config, MissingDevicesFile};
+pub use config::{Config, DevicesFileChoice, Keeping, MissingDevicesFile, Overrides};
 pub use devices_file::{DevicesFile, Listable, Stamp};
 pub use filter::{Filter, Verdict};
-pub use location::{DeviceId, DeviceNumber, Location, Place, Remote, Sharing, Window};
+pub use location::{DeviceId, DeviceNumber, Location, Place, Remote, Sharing, Window, pv_timeout};
 pub use regex::Regex;
 pub use spec::{DEVICES_VARIABLE, DeviceSource, DeviceSpec};
 pub use sysfs::{BlockFacts, KernelLv, PartOf, Sysfs};

@@ -3,10 +3,7 @@
 //! Names, letters and value kinds are LVM2's; the sentences are ours. A command names the flags
 //! and the groups of flags that it takes; the groups at the end are those that several share.
 
-use lvm2::model::name::{NameOf, validate};
-
 use super::table::Flag;
-use super::{Arguments, Error};
 
 // What to look at, and what of it to show.
 
@@ -450,41 +447,3 @@ pub(crate) const REPORT: &[Flag] = &[
     IGNORE_LOCKING_FAILURE,
     IGNORE_SKIPPED,
 ];
-
-/// What `--devicesfile` says, as a setting.
-pub(crate) fn devices_file_setting(arguments: &Arguments) -> Result<Option<String>, Error> {
-    let Some(name) = arguments.value(&DEVICES_FILE) else {
-        return Ok(None);
-    };
-    if name.is_empty() {
-        return Ok(Some("devices { use_devicesfile = 0 }".to_owned()));
-    }
-    // The rules for such names are those for the names of groups.
-    if validate(name, NameOf::VolumeGroup).is_err() {
-        return Err(Error::usage("Invalid devices file name."));
-    }
-    Ok(Some(format!(
-        "devices {{ use_devicesfile = 1 devicesfile = \"{name}\" }} \
-         ashlar {{ devicesfile_named = 1 }}"
-    )))
-}
-
-/// What the flags about NBD servers say, as settings.
-pub(crate) fn remote_settings(arguments: &Arguments) -> Vec<String> {
-    let mut settings = Vec::new();
-    if let Some(seconds) = arguments.value(&PV_TIMEOUT) {
-        let seconds: String = seconds
-            .chars()
-            .filter(|c| c.is_alphanumeric() || ".-".contains(*c))
-            .collect();
-        settings.push(format!("ashlar {{ pv_timeout = \"{seconds}\" }}"));
-    }
-    if let Some(folder) = arguments.value(&TLS_CERTIFICATES) {
-        let folder = folder.replace('\\', "\\\\").replace('"', "\\\"");
-        settings.push(format!("ashlar {{ tls_certificates = \"{folder}\" }}"));
-    }
-    if arguments.has(&ASSUME_EXCLUSIVE) {
-        settings.push("ashlar { assume_exclusive = 1 }".to_owned());
-    }
-    settings
-}

@@ -4,6 +4,7 @@
 //!   flags.rs + commands/*.rs        what exists: names, value kinds, one sentence each
 //!        │
 //!        ├── parse.rs               words in, `Arguments` out, or a message that names the word
+//!        │      └── settings.rs     what they set of the configuration, as values
 //!        ├── help.rs                `--help`
 //!        ├── man.rs                 roff pages
 //!        └── complete.rs            what completes words in a shell
@@ -20,6 +21,7 @@ mod help;
 mod man;
 mod name;
 mod parse;
+pub(crate) mod settings;
 mod size;
 mod source_date;
 mod suggest;

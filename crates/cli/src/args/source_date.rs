@@ -10,20 +10,20 @@ const VARIABLE: &str = "SOURCE_DATE_EPOCH";
 /// The last second that a text's time may have: what a signed 64-bit number holds.
 const SECONDS_MAX: u64 = i64::MAX as u64;
 
-/// The setting that the variable stands for, if it is set.
-pub(crate) fn source_date() -> Result<Option<String>, Error> {
+/// The seconds that the variable says, if it is set.
+pub(crate) fn source_date() -> Result<Option<u64>, Error> {
     match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        Some(value) => setting(&value.to_string_lossy()).map(Some),
+        Some(value) => seconds(&value.to_string_lossy()).map(Some),
         None => Ok(None),
     }
 }
 
-fn setting(value: &str) -> Result<String, Error> {
-    let seconds: Option<u64> = value.parse().ok();
-    match seconds.filter(|seconds| *seconds <= SECONDS_MAX) {
-        Some(seconds) => Ok(format!("ashlar/source_date_epoch={seconds}")),
-        None => Err(Error::usage(format!(
+fn seconds(value: &str) -> Result<u64, Error> {
+    let seconds = value.parse().ok();
+    let seconds = seconds.filter(|seconds| *seconds <= SECONDS_MAX);
+    seconds.ok_or_else(|| {
+        Error::usage(format!(
             "{VARIABLE} is {value:?}; it has to be a number of seconds since 1970 began, or unset."
-        ))),
-    }
+        ))
+    })
 }

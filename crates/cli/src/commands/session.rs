@@ -13,7 +13,7 @@ use ashlar::scan::{Options, Scan, Severity, scan};
 
 use super::activity;
 use super::warnings::summed_up;
-use crate::args::{Arguments, Command, Error, flags};
+use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::{View, harmless};
 
 /// How much is said.
@@ -137,19 +137,7 @@ impl Session {
     /// does not hide the others.
     pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let mut host = Host::from_environment().map_err(|error| failed(&error))?;
-        for text in arguments.values(&flags::CONFIG) {
-            host.config.add_text(text).map_err(|error| failed(&error))?;
-        }
-        if let Some(text) = flags::devices_file_setting(arguments)? {
-            host.config
-                .add_text(&text)
-                .map_err(|error| failed(&error))?;
-        }
-        for text in flags::remote_settings(arguments) {
-            host.config
-                .add_text(&text)
-                .map_err(|error| failed(&error))?;
-        }
+        settings::add(&mut host.config, arguments)?;
         let listed: Vec<&str> = arguments.values(&flags::DEVICES).collect();
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
         let source = source.naming(arguments.named_devices(Path::new("")));

@@ -48,10 +48,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let mut disks = session.disks(arguments)?;
-    if let Some(setting) = source_date()? {
-        let added = disks.host.config.add_text(&setting);
-        added.map_err(|error| Error::failed(error.to_string()))?;
-    }
+    disks.host.config.overrides.source_date = source_date()?;
     let folder = disks.host.config.backup_dir();
     let view = View::new(disks.scan);
     let named = selected::groups(&view, arguments, Groups::Only, session)?;

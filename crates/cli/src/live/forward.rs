@@ -32,7 +32,8 @@ pub(crate) fn forward(
             words.extend(["--devices".to_owned(), path.to_owned()]);
         }
     }
-    if let Some(setting) = source_date()? {
+    if let Some(seconds) = source_date()? {
+        let setting = format!("ashlar/source_date_epoch={seconds}");
         words.extend([format!("--{}", flags::CONFIG.long), setting]);
     }
     words.extend_from_slice(arguments.words());

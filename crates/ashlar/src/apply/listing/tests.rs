@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use lvm2::Uuid;
 
 use super::{Begins, Edit, Listing, write_atomically};
-use crate::host::{Config, Host, Listable};
+use crate::host::{Config, DevicesFileChoice, Host, Listable};
 
 struct Folder(PathBuf);
 
@@ -61,6 +61,10 @@ fn host(folder: &Folder, settings: &str) -> Host {
     let locks = folder.0.join("locks");
     let text = format!("global/locking_dir=\"{}\"\n{settings}", locks.display());
     config.add_text(&text).expect("is good");
+    if settings == NAMED {
+        let name = DevicesFileChoice::Named("system.devices".into());
+        config.overrides.devices_file = Some(name);
+    }
     Host {
         config,
         ..Host::without_config()
@@ -68,21 +72,22 @@ fn host(folder: &Folder, settings: &str) -> Host {
 }
 
 const WANTED: &str = "devices/use_devicesfile=1";
+/// Not a setting but what `--devicesfile` says.
+const NAMED: &str = "# named";
 
 #[test]
 fn a_devices_file_is_kept_where_there_is_one_or_one_is_begun() {
     // Proves: a file that is there is kept, unless files are switched off; one that is missing is
     // begun only where somebody wants or names it, by commands that begin one.
     let folder = folder("begins");
-    let named = "ashlar/devicesfile_named=1";
     let off = "devices/use_devicesfile=0";
     let missing = [
         ("", Begins::Yes, false),
         ("", Begins::No, false),
         (WANTED, Begins::Yes, true),
         (WANTED, Begins::No, false),
-        (named, Begins::Yes, true),
-        (named, Begins::No, false),
+        (NAMED, Begins::Yes, true),
+        (NAMED, Begins::No, false),
         (off, Begins::Yes, false),
     ];
     let is_kept = |settings, begins| {

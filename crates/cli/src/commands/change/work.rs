@@ -11,7 +11,7 @@ use ashlar::apply::{
     Agreement, Answer, Begins, Disks, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
     Preview, Prompt, Request, Session, TestMode,
 };
-use ashlar::host::{DeviceSource, Host, Sysfs};
+use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
 use ashlar::live::{Client, Console, Stream};
 use ashlar::log;
 use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
@@ -22,7 +22,7 @@ use lvm2::{Sectors, Uuid};
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::pvcreate::require_allowed;
 use super::run::Caller;
-use crate::args::{Arguments, Error, flags, source_date};
+use crate::args::{Arguments, Error, flags, settings, source_date};
 
 /// What runs under a command's name.
 pub(crate) type Handler = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
@@ -86,11 +86,8 @@ impl<'a> Work<'a> {
     ) -> Result<Self, Error> {
         let mut host = host(arguments)?;
         // An owner's environment is not the caller's, who sends what counts.
-        if caller.folder.is_none()
-            && let Some(setting) = source_date()?
-        {
-            let added = host.config.add_text(&setting);
-            added.map_err(|error| failed(&error))?;
+        if caller.folder.is_none() {
+            host.config.overrides.source_date = source_date()?;
         }
         let folder = caller.folder.clone().unwrap_or_default();
         let listed: Vec<String> = arguments
@@ -533,28 +530,16 @@ impl Prompt for CommandPrompt<'_> {
 /// The machine, with the settings that the arguments add.
 fn host(arguments: &Arguments) -> Result<Host, Error> {
     let mut host = Host::from_environment().map_err(|error| failed(&error))?;
-    let mut add = |text: &str| host.config.add_text(text).map_err(|error| failed(&error));
-    for text in arguments.values(&flags::CONFIG) {
-        add(text)?;
+    settings::add(&mut host.config, arguments)?;
+    let seed = arguments.value(&UUID_SEED);
+    if let Some(seed) = seed.filter(|seed| seed.is_empty()) {
+        return Err(invalid(&UUID_SEED, seed));
     }
-    if let Some(setting) = flags::devices_file_setting(arguments)? {
-        add(&setting)?;
-    }
-    for setting in flags::remote_settings(arguments) {
-        add(&setting)?;
-    }
-    if let Some(seed) = arguments.value(&UUID_SEED) {
-        if seed.is_empty() {
-            return Err(invalid(&UUID_SEED, seed));
-        }
-        let seed = seed.replace('\\', "\\\\").replace('"', "\\\"");
-        add(&format!("ashlar {{ uuid_seed = \"{seed}\" }}"))?;
-    }
-    match choice(arguments, &AUTOBACKUP)? {
-        Some(Choice::No) => add("backup { backup = 0 archive = 0 }")?,
-        Some(Choice::Yes) => add("backup { backup = 1 archive = 1 }")?,
-        None => {}
-    }
+    host.config.overrides.uuid_seed = seed.map(str::to_owned);
+    host.config.overrides.keeping = choice(arguments, &AUTOBACKUP)?.map(|choice| match choice {
+        Choice::Yes => Keeping::On,
+        Choice::No => Keeping::Off,
+    });
     Ok(host)
 }
 

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use ashlar::apply::{Answer, read_volume, source_date};
+use ashlar::apply::{Answer, read_volume};
 use ashlar::filesystem::{Content, End, content};
 use ashlar::live::Console;
 use ashlar::scan::Scan;
@@ -173,7 +173,7 @@ fn goal(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Resu
         sizes,
         extents: extents.0,
         content: found,
-        date: source_date(&work.host().config),
+        date: work.host().config.source_date(),
     })
 }
 

@@ -1,0 +1,43 @@
+//! What the options of a command line set, as values: no text of theirs is read as a configuration,
+//! but that of `--config`.
+
+use ashlar::host::{Config, DevicesFileChoice, Sharing, pv_timeout};
+use lvm2::model::name::{NameOf, validate};
+
+use super::{Arguments, Error, flags};
+
+/// Sets what every command understands: `--config`, `--devicesfile`, and the options about NBD
+/// servers.
+pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Error> {
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
+    for text in arguments.values(&flags::CONFIG) {
+        config.add_text(text).map_err(failed)?;
+    }
+    let overrides = &mut config.overrides;
+    overrides.devices_file = devices_file(arguments)?;
+    let timeout = arguments.value(&flags::PV_TIMEOUT).map(pv_timeout);
+    overrides.pv_timeout = timeout.transpose().map_err(failed)?;
+    let folder = arguments.value(&flags::TLS_CERTIFICATES);
+    overrides.tls_certificates = folder.map(Into::into);
+    if arguments.has(&flags::ASSUME_EXCLUSIVE) {
+        overrides.sharing = Some(Sharing::Exclusive);
+    }
+    Ok(())
+}
+
+fn devices_file(arguments: &Arguments) -> Result<Option<DevicesFileChoice>, Error> {
+    let Some(name) = arguments.value(&flags::DEVICES_FILE) else {
+        return Ok(None);
+    };
+    if name.is_empty() {
+        return Ok(Some(DevicesFileChoice::Nothing));
+    }
+    // The rules for such names are those for the names of groups.
+    if validate(name, NameOf::VolumeGroup).is_err() {
+        return Err(Error::usage("Invalid devices file name."));
+    }
+    Ok(Some(DevicesFileChoice::Named(name.to_owned())))
+}
+
+#[cfg(test)]
+mod tests;
