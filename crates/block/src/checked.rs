@@ -78,33 +78,16 @@ impl<Q: Queue> Checked<Q> {
     /// Whether the queue inside may be asked this; if not, [`Checked::refusal`] says why.
     #[inline]
     fn is_proper(&self, request: &Request) -> bool {
-        let (range, info) = (request.range, &self.info);
-        range.end() <= info.size
-            && range.is_aligned(info.logical_block.into())
-            && request.buffer.len() as u64 == buffer_len(request)
-            && !(info.read_only && request.operation.is_write())
-            && !(is_durable(request) && self.latch.has_failed())
+        self.info.is_proper(request) && !(is_durable(request) && self.latch.has_failed())
     }
 
     #[cold]
     fn refusal(&self, request: &Request) -> Error {
-        let Info { name, size, .. } = &self.info;
         if is_durable(request) && self.latch.has_failed() {
             return self.flush_failed();
         }
-        if request.operation.is_write() && self.info.read_only {
-            return Error::new(Kind::ReadOnly, format!("{name} is read-only"));
-        }
-        let (range, block) = (request.range, self.info.logical_block);
-        let place = format!("{} bytes at byte {} of {name}", range.len(), range.start());
-        let what = if range.end() > *size {
-            format!("{place}, which has {size} bytes, lie outside")
-        } else if range.is_aligned(block.into()) {
-            format!("{place} come with {} in memory", request.buffer.len())
-        } else {
-            format!("{place} are not whole blocks of {block} bytes")
-        };
-        Error::new(Kind::InvalidRequest, what)
+        let admitted = self.info.admit(request);
+        admitted.expect_err("what is proper is not refused")
     }
 
     #[cold]
@@ -160,15 +143,6 @@ impl<Q: Queue> Checked<Q> {
         if asked.durable && completion.result.is_ok() && self.latch.has_failed() {
             completion.result = Err(self.flush_failed());
         }
-    }
-}
-
-/// How many bytes come with a request.
-#[inline]
-fn buffer_len(request: &Request) -> u64 {
-    match request.operation {
-        Operation::Read | Operation::Write => request.range.len(),
-        _ => 0,
     }
 }
 

@@ -5,6 +5,7 @@
 //! way to the kernel: all queues opened on it share its engine, and it is what the thread sleeps
 //! on. Nothing here knows what a volume is.
 
+mod admit;
 mod answers;
 mod blocking;
 mod buffer;
@@ -15,6 +16,7 @@ mod driver;
 mod engine;
 mod error;
 pub mod file;
+mod mailbox;
 pub mod memory;
 pub mod partition;
 mod range;
@@ -32,6 +34,7 @@ pub use device::{Device, Extent, ExtentKind, Info, Queue};
 pub use driver::{Driver, Interest, Readiness, Waker, Watch};
 pub use engine::EngineKind;
 pub use error::{Error, Kind, Result};
+pub use mailbox::{Mailbox, Outbox};
 pub use range::Range;
 pub use request::{Completion, Durability, Operation, Request, Unmap};
 pub use stream::{Holes, Piece, read_stream};

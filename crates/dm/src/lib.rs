@@ -5,7 +5,6 @@
 //! [`block::Device`]. What has state of its own is a [`machine::Machine`], which a [`home::Home`]
 //! runs. Nothing here knows where a layout comes from.
 
-mod admit;
 pub mod delay;
 mod error;
 pub mod explore;

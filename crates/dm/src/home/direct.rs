@@ -12,11 +12,12 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use block::{BufferPool, Completion, Device, Driver, Error, Operation, Queue, Range, Request};
+use block::{
+    BufferPool, Completion, Device, Driver, Error, Operation, Outbox, Queue, Range, Request,
+};
 
 use super::home_queue::gone;
-use super::messages::{Inbox, Message, Outbox};
-use crate::admit::admit;
+use super::messages::{Inbox, Message};
 use crate::gate::{Gate, Gateway, Pass};
 use crate::machine::{Face, Machine};
 use crate::map::{Ended, Legs, Map, Returned, Route};
@@ -53,7 +54,7 @@ impl<M: Machine> Behind<M> {
     /// Whether a face is there that takes a request, as the home would say.
     fn has(&self, face: usize, request: &Request) -> bool {
         let face = self.faces.get(face).and_then(Option::as_ref);
-        face.is_some_and(|face| admit(&face.info, request).is_ok())
+        face.is_some_and(|face| face.info.admit(request).is_ok())
     }
 }
 

@@ -70,7 +70,7 @@ impl<M: Machine> Home<M> {
         handler: NoticeHandler<M>,
     ) -> Result<Self> {
         let name = name.into();
-        let inbox = Arc::new(Inbox::new());
+        let inbox = Arc::new(Inbox::default());
         let gateway = Arc::new(Gateway::new(0, Behind::nothing()));
         let legs: Arc<[Arc<dyn Device>]> = legs.into();
         let (say, started) = sync_channel(1);

@@ -5,12 +5,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Queue, Request};
+use block::{Answers, Completion, Driver, Error, Info, Kind, Operation, Outbox, Queue, Request};
 
 use super::direct::Direct;
 use super::home_device::Handle;
-use super::messages::{Message, Outbox};
-use crate::admit::admit;
+use super::messages::Message;
 use crate::machine::Machine;
 
 /// How many requests of one queue are with the home at a time: enough to keep several fast disks
@@ -90,7 +89,7 @@ pub(super) fn gone(name: &str) -> Error {
 impl<M: Machine> Queue for HomeQueue<M> {
     fn submit(&mut self, request: Request) {
         let flush = request.operation == Operation::Flush;
-        match admit(&self.info, &request) {
+        match self.info.admit(&request) {
             Ok(()) if flush || !request.range.is_empty() => {
                 if let Err(request) = self.direct.submit(request) {
                     self.backlog.push_back(request);

@@ -11,10 +11,10 @@
 //!                 └─ outbox ◂
 //! ```
 //!
-//! `messages.rs` is the only thing shared: an inbox of the home and an outbox per queue, each a
-//! vector behind a lock that is held to push or to swap. A sender wakes a home that sleeps, the
-//! home wakes a queue whose outbox was empty; both once per batch. Each queue forwards at most
-//! [`DEPTH_MAX`] requests at a time, so the inbox is bounded by the number of queues.
+//! What is shared is a [`block::Mailbox`] of the home (`messages.rs`) and a [`block::Outbox`] per
+//! queue, each a vector behind a lock that is held to push or to swap. A sender wakes a home that
+//! sleeps, the home wakes a queue whose outbox was empty; both once per batch. Each queue forwards
+//! at most [`DEPTH_MAX`] requests at a time, so the inbox is bounded by the number of queues.
 //!
 //! Costs: two thread switches per request at depth 1, shared by all requests of a batch. A request
 //! for which nothing has to change does not take this way: where the machine's map allows it, its

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use block::{Buffer, Completion, Device, Driver, Info, Queue, Request};
+use block::{Buffer, Completion, Device, Driver, Info, Outbox, Queue, Request};
 
 use super::direct::Behind;
 use super::home_device::{Controller, NoticeHandler};
 use super::home_queue::gone;
-use super::messages::{Inbox, Message, Outbox};
-use crate::admit::admit;
+use super::messages::{Inbox, Message};
 use crate::gate::{Closed, Gateway};
 use crate::machine::{Event, EventOf, Face, Machine, Step, Steps};
 use crate::slab::Slab;
@@ -456,7 +455,7 @@ impl<M: Machine> Runner<M> {
         } = held;
         let tag = request.tag;
         // A face may have become smaller since the queue was opened.
-        if let Err(error) = admit(&face.info, &request) {
+        if let Err(error) = face.info.admit(&request) {
             return self.put(&from, tag, request.complete(Err(error)));
         }
         let key = self.tickets.insert(Ticket { from, tag });
@@ -521,7 +520,7 @@ impl<M: Machine> Runner<M> {
     }
 
     fn sleep(&mut self) {
-        if !self.inbox.fall_asleep() {
+        if !self.inbox.may_sleep() {
             return;
         }
         let now = self.origin.elapsed();

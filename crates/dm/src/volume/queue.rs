@@ -8,7 +8,6 @@ use block::{Answers, Completion, Driver, Error, Kind, Operation, Queue, Range, R
 use super::gather::Gather;
 use super::generation::{Generation, Leg};
 use super::swap::Shared;
-use crate::admit::{admit, is_proper};
 use crate::gate::{Gate, Pass};
 use crate::table::{Hint, Leaf, Run};
 
@@ -122,7 +121,7 @@ impl VolumeQueue {
     fn only_device(&mut self, request: &Request) -> Option<(usize, u64)> {
         let with_data = matches!(request.operation, Operation::Read | Operation::Write);
         let range = request.range;
-        if !with_data || range.is_empty() || !is_proper(&self.generation.info, request) {
+        if !with_data || range.is_empty() || !self.generation.info.is_proper(request) {
             return None;
         }
         let mapped = self.generation.table.lookup(range.start(), &mut self.hint);
@@ -134,7 +133,7 @@ impl VolumeQueue {
 
     /// Starts any request that may go to the devices.
     fn start(&mut self, request: Request) {
-        if let Err(error) = admit(&self.generation.info, &request) {
+        if let Err(error) = self.generation.info.admit(&request) {
             self.done.push(request.complete(Err(error)));
         } else {
             self.start_parts(request);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::inbox::{Inbox, ReconnectingQueue};
+use super::inbox::{Inbox, Message, ReconnectingQueue};
 use super::owner::Owner;
 use crate::client::address::Address;
 use crate::client::connect::{CONNECT_MAX, Connection, connect};
@@ -165,7 +165,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.inbox.close();
+        self.inbox.mailbox.send(&mut vec![Message::End]);
         // Nothing is in flight, so it does not take long.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

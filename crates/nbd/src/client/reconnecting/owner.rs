@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::inbox::{Inbox, Message, Outbox, Senders};
+use super::inbox::{Inbox, Message};
 use super::journal::{Content, Journal};
 use super::marks::Written;
 use crate::client::address::Address;
@@ -24,7 +24,8 @@ use crate::wire::constants::{
     FLAG_READ_ONLY, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES,
 };
 use block::{
-    Buffer, Completion, Driver, Durability, Error, Kind, Operation, Queue, Range, Request, Result,
+    Buffer, Completion, Driver, Durability, Error, Kind, Operation, Outbox, Queue, Range, Request,
+    Result,
 };
 
 /// How much the journal holds before a flush is made for its sake, in bytes.
@@ -69,6 +70,13 @@ enum Link {
     Over(Error),
 }
 
+/// Whether more requests may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Senders {
+    Open,
+    Gone,
+}
+
 /// Why an attempt did not lead to a connection.
 enum Failure {
     /// It may be tried again.
@@ -86,6 +94,7 @@ pub(super) struct Owner {
     agreed: Agreed,
     link: Link,
     messages: VecDeque<Message>,
+    senders: Senders,
     /// By the order in which they came.
     pending: BTreeMap<u64, Pending>,
     next: u64,
@@ -137,6 +146,7 @@ impl Owner {
             agreed,
             link: Link::Up(Box::new(queue)),
             messages: VecDeque::new(),
+            senders: Senders::Open,
             pending: BTreeMap::new(),
             next: 0,
             unsent: VecDeque::new(),
@@ -153,14 +163,14 @@ impl Owner {
         }
     }
 
-    /// Works until the inbox is closed.
+    /// Works until no queue is left.
     pub(super) fn run(mut self) {
         loop {
-            let senders = self.inbox.collect(&mut self.messages);
+            self.inbox.mailbox.receive(&mut self.messages);
             while let Some(message) = self.messages.pop_front() {
                 self.take(message);
             }
-            if senders == Senders::Closed && self.pending.is_empty() {
+            if self.senders == Senders::Gone && self.pending.is_empty() {
                 return;
             }
             let timeout = match &self.link {
@@ -172,13 +182,21 @@ impl Owner {
                     None
                 }
             };
+            let timeout = if self.inbox.mailbox.may_sleep() {
+                timeout
+            } else {
+                Some(Duration::ZERO)
+            };
             // A wait that fails is one that returns at once.
             let _ = self.driver.wait(&mut [], timeout);
         }
     }
 
     fn take(&mut self, message: Message) {
-        let Message { request, from } = message;
+        let Message::Request { request, from } = message else {
+            self.senders = Senders::Gone;
+            return;
+        };
         let order = self.next;
         self.next += 1;
         let pending = Pending {
@@ -585,11 +603,14 @@ fn answer(
 ) {
     let pending = pending.remove(&order).expect("a request is answered once");
     let unsent = pending.unsent.map(|request| request.buffer);
-    pending.from.put(Completion {
+    let first = pending.from.put(Completion {
         tag: pending.tag,
         result,
         buffer: buffer.or(unsent).unwrap_or_else(Buffer::empty),
     });
+    if first {
+        pending.from.notify();
+    }
 }
 
 /// The server kept silent for too long.
