@@ -6,17 +6,10 @@ use std::sync::Once;
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use block::Access;
+
 use crate::scratch;
 use crate::tool::{Tool, assert_root};
-
-/// What may be done through the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reading.
-    ReadOnly,
-    /// Reading and writing.
-    ReadWrite,
-}
 
 /// The kernel detaches a device only when the last one to hold it lets go.
 const DETACH_MAX: Duration = Duration::from_secs(30);

@@ -13,6 +13,16 @@
 
 use crate::{Completion, Driver, Range, Request, Result};
 
+/// What may be done with a device that is opened or handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It is read: writes are refused, and it is not written for reasons of its own either (no log,
+    /// no copies).
+    ReadOnly,
+    /// It is read and written, unless it or what it is made of is read-only.
+    ReadWrite,
+}
+
 /// What a device says about itself. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {

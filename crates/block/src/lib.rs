@@ -30,7 +30,7 @@ pub use answers::Answers;
 pub use blocking::BlockingDevice;
 pub use buffer::{BLOCK_ALIGN, Buffer, BufferPool};
 pub use checked::{Checked, FlushLatch};
-pub use device::{Device, Extent, ExtentKind, Info, Queue};
+pub use device::{Access, Device, Extent, ExtentKind, Info, Queue};
 pub use driver::{Driver, Interest, Readiness, Waker, Watch};
 pub use engine::EngineKind;
 pub use error::{Error, Kind, Result};

@@ -211,10 +211,7 @@ impl Builder<'_> {
         assert_eq!(legs.len(), mirror.images.len(), "each image is a leg");
         let mut config = MirrorConfig::new(self.name(lv), len, region, legs);
         config.copy_rate = self.copy_rate;
-        config.access = match self.access {
-            Access::ReadOnly => mirror::Access::ReadOnly,
-            Access::ReadWrite => mirror::Access::ReadWrite,
-        };
+        config.access = self.access;
         if self.group.model.lv(lv).flags.has(LvFlag::NotSynced) {
             config.sync = Sync::Assumed;
         }

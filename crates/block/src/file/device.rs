@@ -10,18 +10,9 @@ use super::probe::{Backing, Path, Probed, probe};
 use super::queue::FileQueue;
 use super::{extents, steps};
 use crate::{
-    BufferPool, Checked, Device, Driver, Error, Extent, FlushLatch, Info, Kind, Queue, Range,
-    Result,
+    Access, BufferPool, Checked, Device, Driver, Error, Extent, FlushLatch, Info, Kind, Queue,
+    Range, Result,
 };
-
-/// What may be done with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Reading only.
-    ReadOnly,
-    /// Reading and writing.
-    ReadWrite,
-}
 
 /// Whether the page cache stands between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -32,7 +32,8 @@ mod probe;
 mod queue;
 mod steps;
 
-pub use device::{Access, Caching, Claim, FileDevice, FileOptions};
+pub use crate::Access;
+pub use device::{Caching, Claim, FileDevice, FileOptions};
 pub use lock::{LockMode, LockOutcome, is_byte_locked, lock_byte, unlock_byte};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use block::Info;
+use block::{Access, Info};
 
 use super::log_image::LogImage;
 use crate::{Error, Kind, Result};
@@ -45,15 +45,6 @@ pub enum Content {
     Kept,
     /// Nothing: it is new, and everything is to be copied to it.
     Rebuild,
-}
-
-/// Whether a mirror is written, by requests or by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Nothing is written, the log included; so nothing is copied either.
-    ReadOnly,
-    /// Requests, the log and the copies are written.
-    ReadWrite,
 }
 
 /// Which image the mirror's description names as right, for those who read the description and not

@@ -53,8 +53,9 @@ mod resync;
 mod slots;
 mod state;
 
+pub use block::Access;
 pub use config::{
-    Access, Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
+    Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
 };
 pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
 use log_image::is_region_in_sync;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufferPool, Completion, Info, Kind, Request};
+use block::{Access, BufferPool, Completion, Info, Kind, Request};
 
 use super::clean::CLEAN_TIMER;
-use super::config::{Access, Content, LogPlace, MirrorConfig, Sync};
+use super::config::{Content, LogPlace, MirrorConfig, Sync};
 use super::control::{Control, Event, Notice, Status, Step, Steps};
 use super::explore::SeededFault;
 use super::health::{Drops, ImageState};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{Device, Info};
 
-use super::volume_device::Access;
+use super::Access;
 use crate::table::{Hint, Leaf, Table};
 
 /// A table, its devices, and what the volume says about itself with them.

@@ -22,8 +22,9 @@ mod queue;
 mod swap;
 mod volume_device;
 
+pub use block::Access;
 pub use swap::Suspension;
-pub use volume_device::{Access, Volume};
+pub use volume_device::Volume;
 
 #[cfg(test)]
 mod tests;

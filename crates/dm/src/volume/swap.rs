@@ -14,8 +14,8 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Access;
 use super::generation::Generation;
-use super::volume_device::Access;
 use crate::gate::{Closed, Gateway};
 use crate::table::Table;
 use crate::{Error, Kind, Result};

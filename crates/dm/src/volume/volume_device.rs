@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use block::{Device, Driver, Extent, Info, Queue, Range, Result};
+use block::{Access, Device, Driver, Extent, Info, Queue, Range, Result};
 
 use super::extents;
 use super::generation::Generation;
@@ -11,15 +11,6 @@ use super::queue::VolumeQueue;
 use super::swap::{Shared, Suspension};
 use crate::table::Table;
 use crate::{Error, Kind};
-
-/// Whether a volume takes writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Writes are refused.
-    ReadOnly,
-    /// Writes are taken, unless a device of the table is read-only.
-    ReadWrite,
-}
 
 /// A table served as a device. Clones share it.
 #[derive(Clone)]

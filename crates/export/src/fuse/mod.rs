@@ -24,8 +24,9 @@ mod protocol;
 mod session;
 mod worker;
 
+pub use block::Access;
 pub use mount::{Mount, remove_stale, require_device, require_unmounting};
-pub use session::{Access, Announcer, FuseFile, Options};
+pub use session::{Announcer, FuseFile, Options};
 
 #[cfg(test)]
 pub(crate) mod tests;

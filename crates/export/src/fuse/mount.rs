@@ -23,6 +23,7 @@ use rustix::net::{
 };
 
 use crate::fuse::Access;
+use crate::fuse::session::mode;
 
 /// The kernel's end.
 const DEVICE: &str = "/dev/fuse";
@@ -205,7 +206,7 @@ fn mount_as_root(path: &Path, access: Access) -> Result<OwnedFd> {
     let options = format!(
         "fd={},rootmode={:o},user_id=0,group_id=0,allow_other,default_permissions",
         device.as_raw_fd(),
-        libc::S_IFREG | access.mode()
+        libc::S_IFREG | mode(access)
     );
     let options = CString::new(options).expect("no NUL in numbers");
     mount("ashlar", path, "fuse.ashlar", flags, options.as_c_str()).map_err(|errno| {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 use std::thread::JoinHandle;
 
-use block::{Device, Driver, Error, Result, Waker};
+use block::{Access, Device, Driver, Error, Result, Waker};
 
 use crate::fuse::gate::Gate;
 use crate::fuse::mount::Mount;
@@ -16,22 +16,11 @@ use crate::fuse::worker::Worker;
 /// Threads beyond this bring nothing to one file.
 const THREADS_MAX: usize = 16;
 
-/// What may be done with the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Read only.
-    ReadOnly,
-    /// Read and written by its owner.
-    ReadWrite,
-}
-
-impl Access {
-    /// Permission bits of the file.
-    pub(crate) fn mode(self) -> u32 {
-        match self {
-            Self::ReadOnly => 0o400,
-            Self::ReadWrite => 0o600,
-        }
+/// Permission bits of the file: those of its owner.
+pub(crate) fn mode(access: Access) -> u32 {
+    match access {
+        Access::ReadOnly => 0o400,
+        Access::ReadWrite => 0o600,
     }
 }
 
@@ -92,7 +81,7 @@ impl Shared {
     pub(crate) fn attributes(&self) -> Attributes {
         Attributes {
             size: self.refresh_size(),
-            mode: self.access.mode(),
+            mode: mode(self.access),
             owner: self.owner,
             group: self.group,
             block_size: self.block.max(4096),

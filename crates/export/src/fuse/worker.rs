@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use block::{
-    Buffer, BufferPool, Completion, Driver, Durability, ExtentKind, Interest, Queue, Range,
+    Access, Buffer, BufferPool, Completion, Driver, Durability, ExtentKind, Interest, Queue, Range,
     Readiness, Result, Unmap, Waker,
 };
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ use crate::fuse::job::{Job, Next};
 use crate::fuse::protocol::{
     Operation, REQUEST_HEADER, Reply, TRANSFER_MAX, WRITE_BODY, decode, reply_header,
 };
-use crate::fuse::session::{Access, Shared};
+use crate::fuse::session::Shared;
 
 /// Requests taken from the kernel before the device is looked at.
 const BATCH: usize = 32;

@@ -7,21 +7,10 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::wire::constants::STRING_LEN_MAX;
-use block::Device;
-
-use block::{Error, Kind, Result};
+use block::{Access, Device, Error, Kind, Result};
 
 /// The most exports on one list: what one option's worth of patience lists.
 const EXPORT_COUNT_MAX: usize = 65_536;
-
-/// What clients may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Read only; writes are refused with `EPERM`.
-    ReadOnly,
-    /// Read and write, unless the device itself is read-only.
-    ReadWrite,
-}
 
 /// One device with the name that clients ask for.
 #[derive(Clone)]

@@ -34,7 +34,8 @@ mod slots;
 mod status;
 
 pub use accept::{Limits, Secrecy, Server};
-pub use exports::{Access, Export, Exports};
+pub use block::Access;
+pub use exports::{Export, Exports};
 pub use handshake::{Agreed, BlockStatus, Handshake, Progress, Tls};
 pub use listener::Listener;
 

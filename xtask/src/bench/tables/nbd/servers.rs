@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+pub(super) use block::Access;
 use tests::{Daemon, Made, Scratch, Tool};
 
 use super::super::super::run::{Bench, is_there};
@@ -21,20 +22,9 @@ pub(super) enum Caching {
     Direct,
 }
 
-/// What clients may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    /// Read.
-    ReadOnly,
-    /// Read and write.
-    ReadWrite,
-}
-
-impl Access {
-    /// The option that forbids writing, where it is forbidden.
-    fn read_only(self, option: &'static str) -> Option<&'static str> {
-        (self == Access::ReadOnly).then_some(option)
-    }
+/// The option that forbids writing, where it is forbidden.
+fn read_only(access: Access, option: &'static str) -> Option<&'static str> {
+    (access == Access::ReadOnly).then_some(option)
 }
 
 /// How the servers are started.
@@ -122,7 +112,7 @@ fn ours(bench: &Bench, made: &Made, access: Access) -> Server {
     let socket = files.join("socket");
     let tool = Tool::new(&bench.ashlar)
         .args(["serve", "made/data"])
-        .args(access.read_only("--readonly"))
+        .args(read_only(access, "--readonly"))
         .arg("--nbd")
         .arg(format!("unix:{}", socket.display()))
         .arg("--devices")
@@ -135,7 +125,7 @@ fn qemu_nbd(plain: &Path, mode: Mode) -> Server {
     let socket = files.join("socket");
     let mut tool = Tool::new("qemu-nbd")
         .args(["--persistent", "--shared=8", "--format=raw"])
-        .args(mode.access.read_only("--read-only"))
+        .args(read_only(mode.access, "--read-only"))
         .args(["-x", EXPORT, "-k"])
         .arg(&socket);
     if mode.caching == Caching::Direct {
@@ -149,7 +139,7 @@ fn nbdkit(name: &'static str, access: Access, plugin: &[&str], parts: &[PathBuf]
     let socket = files.join("socket");
     let tool = Tool::new("nbdkit")
         .arg("--foreground")
-        .args(access.read_only("--readonly"))
+        .args(read_only(access, "--readonly"))
         .arg("--unix")
         .arg(&socket);
     serving(name, EXPORT, tool.args(plugin).args(parts), files, &socket)
