@@ -20,6 +20,7 @@ mod defrag;
 mod demo;
 mod devices_file;
 mod durability;
+mod errors;
 mod filesystems;
 mod handover;
 mod image_use;

@@ -1,7 +1,5 @@
 //! What can go wrong while acting on devices, in the few kinds that a caller acts on.
 
-use std::fmt;
-
 /// The result of everything here that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -37,35 +35,7 @@ pub enum Kind {
     Space,
 }
 
-/// A failure: its kind, a sentence that names the object and the remedy, and the cause.
-#[derive(Debug)]
-pub struct Error {
-    kind: Kind,
-    context: Box<str>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
-}
-
-impl Error {
-    /// An error of `kind`; `context` names the object and the remedy, without a full stop.
-    pub fn new(kind: Kind, context: impl Into<String>) -> Self {
-        Self {
-            kind,
-            context: context.into().into_boxed_str(),
-            source: None,
-        }
-    }
-
-    /// The same error with what caused it.
-    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
-        self
-    }
-
-    /// What a caller may act on.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-}
+block::error_shape!(Kind, Box<dyn std::error::Error + Send + Sync>);
 
 /// Why there is no plan, or what the bytes on a disk are not.
 impl From<lvm2::Error> for Error {
@@ -77,23 +47,5 @@ impl From<lvm2::Error> for Error {
             _ => Kind::Damaged,
         };
         Self::new(kind, error.context)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{}: {source}", self.context),
-            None => f.write_str(&self.context),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.source {
-            Some(source) => Some(source.as_ref()),
-            None => None,
-        }
     }
 }

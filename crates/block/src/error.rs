@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+mod shape;
+
 /// The result of an operation on a device.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -31,24 +33,9 @@ pub enum Kind {
     TimedOut,
 }
 
-/// A failed operation: its kind, the object and what to do, and the cause if there was one.
-#[derive(Debug)]
-pub struct Error {
-    kind: Kind,
-    context: Box<str>,
-    source: Option<std::io::Error>,
-}
+crate::error_shape!(Kind, std::io::Error);
 
 impl Error {
-    /// An error of `kind`; `context` names the object and the remedy.
-    pub fn new(kind: Kind, context: impl Into<String>) -> Self {
-        Self {
-            kind,
-            context: context.into().into_boxed_str(),
-            source: None,
-        }
-    }
-
     /// An error that the kernel reported while doing what `context` says.
     pub fn io(context: impl Into<String>, source: std::io::Error) -> Self {
         let kind = match source.raw_os_error() {
@@ -62,11 +49,7 @@ impl Error {
             Some(libc::ETIMEDOUT) => Kind::TimedOut,
             _ => Kind::Io,
         };
-        Self {
-            kind,
-            context: context.into().into_boxed_str(),
-            source: Some(source),
-        }
+        Self::new(kind, context).because(source)
     }
 
     /// The same error, of another kind.
@@ -81,14 +64,9 @@ impl Error {
         self
     }
 
-    /// What a caller may act on.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
     /// The errno that describes this error to a kernel or a remote client.
     pub fn errno(&self) -> i32 {
-        if let Some(errno) = self.source.as_ref().and_then(std::io::Error::raw_os_error) {
+        if let Some(errno) = self.cause.as_ref().and_then(std::io::Error::raw_os_error) {
             return errno;
         }
         match self.kind {
@@ -107,26 +85,14 @@ impl Clone for Error {
     /// A copy for a second request that fails for the same reason; the cause becomes text and
     /// errno.
     fn clone(&self) -> Self {
-        let source = self
-            .source
-            .as_ref()
-            .map(|source| match source.raw_os_error() {
-                Some(errno) => std::io::Error::from_raw_os_error(errno),
-                None => std::io::Error::new(source.kind(), source.to_string()),
-            });
+        let copy = |cause: &std::io::Error| match cause.raw_os_error() {
+            Some(errno) => std::io::Error::from_raw_os_error(errno),
+            None => std::io::Error::new(cause.kind(), cause.to_string()),
+        };
         Self {
             kind: self.kind,
             context: self.context.clone(),
-            source,
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{}: {source}", self.context),
-            None => f.write_str(&self.context),
+            cause: self.cause.as_ref().map(copy),
         }
     }
 }
@@ -144,13 +110,5 @@ impl From<Error> for std::io::Error {
             Kind::Io | Kind::FlushFailed | Kind::Open => std::io::ErrorKind::Other,
         };
         Self::new(kind, error)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source
-            .as_ref()
-            .map(|source| source as &(dyn std::error::Error + 'static))
     }
 }

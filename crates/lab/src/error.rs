@@ -1,7 +1,5 @@
 //! What can go wrong with a description, a result or a trace, in the few kinds a caller acts on.
 
-use std::fmt;
-
 /// The result of what can fail so.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -18,50 +16,11 @@ pub enum Kind {
     Io,
 }
 
-/// A description that cannot be used: its kind, and where and why.
-#[derive(Debug)]
-pub struct Error {
-    kind: Kind,
-    context: Box<str>,
-    source: Option<std::io::Error>,
-}
+block::error_shape!(Kind, std::io::Error);
 
 impl Error {
-    /// An error of `kind`; `context` says what is wrong, where, and what to do.
-    pub fn new(kind: Kind, context: impl Into<String>) -> Self {
-        Self {
-            kind,
-            context: context.into().into_boxed_str(),
-            source: None,
-        }
-    }
-
     /// A file that could not be read.
     pub fn io(context: impl Into<String>, source: std::io::Error) -> Self {
-        Self {
-            kind: Kind::Io,
-            context: context.into().into_boxed_str(),
-            source: Some(source),
-        }
-    }
-
-    /// What a caller matches on.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{}: {source}", self.context),
-            None => f.write_str(&self.context),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        Self::new(Kind::Io, context).because(source)
     }
 }

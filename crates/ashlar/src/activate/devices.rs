@@ -1,7 +1,6 @@
 //! The physical volumes' devices, opened once each.
 
 use std::collections::HashMap;
-use std::error::Error as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -128,7 +127,7 @@ fn tell_of_reader(name: &str, files: &[OwnedFd]) -> Result<()> {
     let images: Vec<_> = files.iter().map(|file| (name, file)).collect();
     match lock_images(&images, ImageUse::Reading) {
         Ok(locks) => locks.keep_while_open(),
-        Err(error) if error.source().is_some() => {}
+        Err(error) if error.cause().is_some() => {}
         Err(error) => return Err(error),
     }
     Ok(())

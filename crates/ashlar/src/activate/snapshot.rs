@@ -6,7 +6,6 @@
 //! `origin.rs`. An origin into which a snapshot is being merged is seen through that snapshot, as
 //! the kernel shows it from the moment on at which the merge may begin.
 
-use std::error::Error as _;
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,7 +228,7 @@ impl Builder<'_> {
                 Err(error) => error,
             };
             // Where nobody can lock a file, nobody serves it.
-            if error.source().is_none() {
+            if error.cause().is_none() {
                 let name = self.name(lv);
                 let what = format!(
                     "{name} is not read here, since whoever serves its group may change it \

@@ -1,6 +1,5 @@
 //! The side of a command that finds an owner.
 
-use std::error::Error as _;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -239,7 +238,7 @@ impl Client {
 
     /// Why something could not be said: who is ending hears nothing any more.
     fn unsaid(&self, error: Error) -> Error {
-        let source = error.source().and_then(|source| source.downcast_ref());
+        let source = error.cause().and_then(|cause| cause.downcast_ref());
         let is_deaf = source.is_some_and(|source: &std::io::Error| {
             matches!(
                 source.kind(),

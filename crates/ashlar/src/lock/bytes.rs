@@ -9,7 +9,6 @@
 //! locks that other programs take on content.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -114,7 +113,7 @@ pub(crate) fn lock_owner<F: AsFd>(
     let end = Instant::now() + dying;
     loop {
         let error = match lock_pvs(files, LockByte::Owner, mode, limit) {
-            Err(error) if error.source().is_none() => error,
+            Err(error) if error.cause().is_none() => error,
             result => return result,
         };
         let is_seen = files.iter().any(|(_, file)| is_open_elsewhere(file));
