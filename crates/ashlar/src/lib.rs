@@ -27,7 +27,7 @@ pub mod scan;
 pub use {block, dm, lvm2, nbd};
 
 pub use error::{Error, Kind, Result};
-pub use library::{Group, Storage, Volume, WritableGroup, open};
+pub use library::{Group, Serving, Storage, Volume, WritableGroup, open};
 pub use replace::{Readers, replace_file};
 
 #[cfg(test)]

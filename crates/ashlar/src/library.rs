@@ -9,11 +9,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A volume can be handed out, too: `volume.serve(Listener::unix("/run/data")?)?`.
+//!
 //! What the program `ashlar` does goes through the same functions below: the scan, the activation,
 //! the owner of a live group, the commit. LVM2's configuration counts as it does there.
 //!
 //! Does not: ask anybody. A change that people would be asked about is refused.
 
+mod serving;
 mod volume;
 
 use std::collections::BTreeSet;
@@ -31,6 +34,7 @@ use crate::live::LiveGroup;
 use crate::scan::{FoundVg, Options as ScanOptions, Scan, Severity, scan};
 use crate::{Error, Kind, Result};
 
+pub use serving::Serving;
 pub use volume::Volume;
 
 /// Opens disks: paths of images and block devices, folders of images, `nbd://` addresses, as

@@ -1,10 +1,14 @@
 //! What a program sees that links this, on the golden disks.
 
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::time::Duration;
 
+use block::{BlockingDevice, Device};
 use lvm2::plan::logical::{NewVolume, create_volume};
 use lvm2::plan::size::SizeArgument;
 use lvm2::plan::{Change, GroupChange};
+use nbd::client::NbdDevice;
+use nbd::server::Listener;
 
 use super::open;
 use crate::Kind;
@@ -77,6 +81,51 @@ fn volumes_are_written() {
     let mut read = [0; 7];
     volume.read_at(&mut read, 5000).expect("reads");
     assert_eq!(&read, b"written");
+}
+
+/// A volume that is served is what it is without: clients read it, write it where it was opened so,
+/// and what they wrote is there for the next.
+#[test]
+fn volumes_are_served() {
+    let folder = Folder::golden_whole();
+    let group = open(at(&folder))
+        .expect("opens")
+        .group("vg0")
+        .expect("is there");
+    let socket = folder.path("socket");
+    let serve = |volume: super::Volume| {
+        let listener = Listener::unix(&socket).expect("listens");
+        let serving = volume.serve(listener).expect("serves");
+        let client = NbdDevice::open(serving.uri()).expect("connects");
+        (serving, client)
+    };
+    let limit = Duration::from_mins(1);
+
+    let mut whole = Vec::new();
+    let mut volume = group.volume("linear1").expect("opens");
+    volume.read_to_end(&mut whole).expect("reads");
+    let (serving, client) = serve(volume);
+    assert_eq!(client.info().size, whole.len() as u64);
+    assert!(client.info().read_only, "it was opened for reading");
+    let mut read = vec![0; whole.len()];
+    let mut blocking = BlockingDevice::open(&client).expect("opens");
+    blocking.read_at(&mut read, 0).expect("reads");
+    assert!(read == whole, "clients read the volume");
+    assert_eq!(serving.client_count(), 1);
+    drop((blocking, client));
+    serving.stop(limit).expect("ends well");
+
+    let owned = group.writable().expect("is free");
+    let (serving, client) = serve(owned.volume("linear1").expect("opens"));
+    let mut blocking = BlockingDevice::open(&client).expect("opens");
+    blocking.write_at(b"from a client", 8192).expect("writes");
+    drop((blocking, client));
+    serving.stop(limit).expect("ends well, and flushes");
+    drop(owned);
+    let mut volume = group.volume("linear1").expect("opens");
+    let mut read = [0; 13];
+    volume.read_at(&mut read, 8192).expect("reads");
+    assert_eq!(&read, b"from a client");
 }
 
 /// A change is committed, and what is opened afterwards knows it; one that makes no sense, and one

@@ -11,7 +11,8 @@ use crate::{Error, Kind, Result};
 /// A logical volume, used by one thread: it reads, writes and seeks like a file.
 ///
 /// What is written is durable after [`Write::flush`], or after [`Volume::close`]. Other threads use
-/// [`Volume::device`], whose queues are asked without blocking, and which an NBD server takes.
+/// [`Volume::device`], whose queues are asked without blocking; other programs use it through
+/// [`Volume::serve`].
 pub struct Volume {
     // Asked last of all, so dropped before the use that lets it.
     blocking: BlockingDevice,
