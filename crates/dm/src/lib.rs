@@ -7,6 +7,7 @@
 
 pub mod delay;
 mod error;
+#[cfg(any(test, feature = "explore"))]
 pub mod explore;
 mod gate;
 pub mod home;

@@ -200,6 +200,7 @@ fn fresh(disks: usize) -> Vec<Image> {
 }
 
 /// So many disks after some commands.
+#[cfg(any(test, feature = "explore"))]
 pub(super) fn prepared(host: &Host, disks: usize, setup: &[Command]) -> Result<Vec<Image>> {
     let mut images = fresh(disks);
     for (number, command) in setup.iter().enumerate() {

@@ -34,6 +34,7 @@ mod wait;
 
 pub(crate) use bytes::lock_owner;
 pub(crate) use record::is_same;
+#[cfg(any(test, feature = "explore"))]
 pub(crate) use wait::{Turns, with_turns};
 
 pub use bytes::{LockByte, PvLocks, lock_pvs};

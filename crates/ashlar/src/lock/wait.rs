@@ -8,7 +8,7 @@
 //!
 //! All of these locks are taken without blocking in the kernel, so that every wait has an end. A
 //! simulation that decides which of its threads goes on is asked instead of the clock, at each
-//! lock and at each pause: see [`with_turns`]. The locks themselves are the kernel's there, too.
+//! lock and at each pause (`with_turns`). The locks themselves are the kernel's there, too.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -36,6 +36,7 @@ pub(crate) trait Turns {
 }
 
 /// Does `work` with all waits of this thread, and each lock that it tries, in the hands of `turns`.
+#[cfg(any(test, feature = "explore"))]
 pub(crate) fn with_turns<R>(turns: Rc<dyn Turns>, work: impl FnOnce() -> R) -> R {
     let before = TURNS.replace(Some(turns));
     let result = work();

@@ -30,6 +30,7 @@ pub use found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
     FoundVg, Member, Presence, PvIndex, Restriction, Scan,
 };
+#[cfg(any(test, feature = "explore"))]
 pub(crate) use run::look_twice;
 pub use run::{Options, scan, scan_devices};
 pub use source::Source;

@@ -13,6 +13,8 @@ pub(crate) enum Sabotage {
     Skipped,
     /// A write is answered, and done some time later, before anybody asks for the same place.
     Early,
+    /// A read is done by this leg instead.
+    Elsewhere(usize),
 }
 
 /// Looks at each request to a leg, by its number, before it begins.

@@ -302,6 +302,13 @@ impl<M: Machine> World<M> {
                 self.pass(leg, request, (sort, None));
             }
             Some(Sabotage::Skipped) => self.feigned.push((leg, request.complete(Ok(())))),
+            Some(Sabotage::Elsewhere(other)) => {
+                assert_eq!(sort, Sort::Read, "only reads go elsewhere");
+                self.end_late(other, request.range);
+                let ticket = self.disks[other].begin(request);
+                let answer = self.disks[other].finish(ticket);
+                self.feigned.push((leg, answer));
+            }
             Some(Sabotage::Early) => {
                 assert_eq!(sort, Sort::Write, "only writes can be late");
                 let answer = Completion {

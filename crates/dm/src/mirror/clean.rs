@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::Mirror;
 use super::config::Primary;
 use super::control::{Step, Steps};
-use super::explore::SeededFault;
 use super::operation::{Cleaning, Gather, Operation};
 
 /// The timer of this module.
@@ -58,7 +57,7 @@ impl Mirror {
             promotes,
             gather: Gather::default(),
         };
-        if self.journal.log.is_none() || self.seeded_fault == Some(SeededFault::CleanWithoutFlush) {
+        if self.journal.log.is_none() {
             return self.cleaned(cleaning);
         }
         let id = self.operations.insert(Operation::Clean(cleaning));

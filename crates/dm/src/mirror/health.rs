@@ -18,7 +18,6 @@ use block::{Error, Request};
 
 use super::Mirror;
 use super::control::{Step, Steps};
-use super::explore::SeededFault;
 use super::journal::Waiter;
 use super::operation::{Gather, ImageSet, Operation};
 
@@ -152,9 +151,6 @@ impl Mirror {
             let error = error.clone();
             return self.recorded(id, Err(error), now, steps);
         }
-        if self.seeded_fault == Some(SeededFault::AnswerBeforeRecord) {
-            return self.recorded(id, Ok(()), now, steps);
-        }
         match &mut self.drops.round {
             _ if self.drops.wanted => self.drops.next.push(id),
             Some(round) => round.push(id),
@@ -227,11 +223,9 @@ impl Mirror {
     ) {
         if result.is_ok() && self.primary_is_out_of_sync() {
             self.persist_primary(steps);
-            if self.seeded_fault != Some(SeededFault::AnswerBeforeTold) {
-                return;
-            }
-            self.drops.persisting = None;
-        } else if result.is_ok() {
+            return;
+        }
+        if result.is_ok() {
             self.report_loss(steps);
         }
         self.end_drop_round(result, now, steps);

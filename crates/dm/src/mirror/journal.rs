@@ -11,7 +11,6 @@ use block::{Buffer, Durability, Error, Request};
 
 use super::Mirror;
 use super::control::{Step, Steps};
-use super::explore::SeededFault;
 use super::log_image::LogImage;
 use super::operation::Operation;
 
@@ -85,16 +84,12 @@ impl Mirror {
         let Some(log) = &mut self.journal.log else {
             return;
         };
-        let durability = match self.seeded_fault {
-            Some(SeededFault::LogNotFlushed) => Durability::Volatile,
-            _ => Durability::Fua,
-        };
         let mut running = 0;
         for (start, bytes) in log.take_changed() {
             let mut buffer = self.pool.get(bytes.len());
             buffer.copy_from_slice(bytes);
             let id = self.operations.insert(Operation::LogWrite) as u64;
-            let request = Request::write(id, start, durability, buffer);
+            let request = Request::write(id, start, Durability::Fua, buffer);
             running += 1;
             steps.push(Step::Sub { leg, request });
         }
@@ -158,11 +153,7 @@ impl Mirror {
             log.set(*region, false);
         }
         for region in regions {
-            if self.seeded_fault == Some(SeededFault::WriteBeforeMark) {
-                self.region_marked(*region, &Ok(()), now, steps);
-            } else {
-                self.journal.wait(Waiter::Region(*region));
-            }
+            self.journal.wait(Waiter::Region(*region));
         }
     }
 

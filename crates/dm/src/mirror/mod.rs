@@ -36,6 +36,7 @@ mod bits;
 mod clean;
 mod config;
 mod control;
+#[cfg(any(test, feature = "explore"))]
 pub mod explore;
 mod health;
 mod journal;
@@ -58,7 +59,6 @@ pub use config::{
     Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
 };
 pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
-use log_image::is_region_in_sync;
 pub use log_image::{in_sync_images, is_in_sync, log_length};
 pub use map::{Hold, MirrorMap};
 pub use primary::ImageOrder;

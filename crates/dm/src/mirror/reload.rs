@@ -18,7 +18,6 @@ use block::Info;
 
 use super::Mirror;
 use super::config::{LogPlace, MirrorConfig, MirrorImage, Primary, Sync};
-use super::explore::SeededFault;
 use super::map::MirrorMap;
 use super::reads::Reads;
 use super::state::Claim;
@@ -93,8 +92,7 @@ impl Mirror {
         }
         let grows = self.config.size > old;
         let is_cut = !old.is_multiple_of(self.config.region_size);
-        let believed = assumed || self.seeded_fault == Some(SeededFault::TailBelieved);
-        if grows && is_cut && !believed {
+        if grows && is_cut && !assumed {
             let last = before - 1;
             self.regions.set_in_sync(last, false);
             self.regions.drop_idle(last);
@@ -103,10 +101,7 @@ impl Mirror {
             }
         }
         if self.config.access == super::Access::ReadWrite {
-            self.claim = match self.seeded_fault {
-                Some(SeededFault::ResizedUnclaimed) => Claim::Held,
-                _ => Claim::Due,
-            };
+            self.claim = Claim::Due;
         } else if let Some(log) = &mut self.journal.log {
             log.take_changed();
         }

@@ -17,7 +17,6 @@ use block::{Completion, Durability, Operation as Asked, Range, Request};
 
 use super::Mirror;
 use super::control::{Step, Steps};
-use super::explore::SeededFault;
 use super::health::Verdict;
 use super::moving::Told;
 use super::operation::{Copying, Gather, ImageSet, Operation};
@@ -138,7 +137,7 @@ impl Mirror {
         copy.begun = now;
         let (piece, tried) = (copy.piece, copy.tried);
         let mut buffer = std::mem::take(&mut copy.buffer);
-        let Some(source) = self.source(piece, tried) else {
+        let Some(source) = self.choose(piece, tried) else {
             self.tell_stuck(piece, steps);
             self.copies.free_at = now.saturating_add(PAUSE);
             return self.end_copy(id, Recovered::GivenUp, now, steps);
@@ -149,19 +148,6 @@ impl Mirror {
         }
         let request = Request::read(id as u64, piece.start(), buffer);
         self.ask(source, request, steps);
-    }
-
-    /// The image to copy from.
-    fn source(&self, piece: Range, tried: ImageSet) -> Option<usize> {
-        if self.seeded_fault == Some(SeededFault::CopyFromOutdated) {
-            let out_of_sync =
-                |image: &usize| !self.images[*image].in_sync && !tried.contains(*image);
-            return self
-                .live_images()
-                .find(out_of_sync)
-                .or(self.choose(piece, tried));
-        }
-        self.choose(piece, tried)
     }
 
     pub(super) fn copy_answered(

@@ -8,7 +8,6 @@ use block::{Access, BufferPool, Completion, Info, Kind, Request};
 use super::clean::CLEAN_TIMER;
 use super::config::{Content, LogPlace, MirrorConfig, Sync};
 use super::control::{Control, Event, Notice, Status, Step, Steps};
-use super::explore::SeededFault;
 use super::health::{Drops, ImageState};
 use super::journal::{Journal, Waiter};
 use super::limits::Limits;
@@ -45,7 +44,6 @@ pub struct Mirror {
     pub(super) requests_in_flight: usize,
     pub(super) is_cleaning: bool,
     pub(super) clean_timer: bool,
-    pub(super) seeded_fault: Option<SeededFault>,
     pub(super) limits: Limits,
     pub(super) log_block: u32,
     loading: Vec<u8>,
@@ -122,7 +120,6 @@ impl Mirror {
             requests_in_flight: 0,
             is_cleaning: false,
             clean_timer: false,
-            seeded_fault: None,
             limits: Limits::default(),
             log_block,
             loading: Vec::new(),
@@ -263,8 +260,7 @@ impl Mirror {
                 }
             }
         }
-        let settled =
-            self.regions.all_in_sync() || self.seeded_fault == Some(SeededFault::RecordIgnored);
+        let settled = self.regions.all_in_sync();
         let known = |image: &super::MirrorImage| settled || record.contains(&image.id);
         let recorded = self
             .config

@@ -53,6 +53,7 @@ mod control;
 mod copies;
 mod entries;
 mod exceptions;
+#[cfg(any(test, feature = "explore"))]
 pub mod explore;
 mod invalid;
 mod kept;

@@ -1,6 +1,19 @@
 //! Mistakes that can be made on purpose, to see that they are found.
+//!
+//! Most break a rule of order between the machine and its disks, or between it and its description
+//! (`world.rs`); some make it believe what is not so (`run.rs`). Nothing of the machine knows about
+//! any of them.
 
-use crate::explore::Mischief;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use block::{Operation, Request};
+
+use crate::explore::{Mischief, Sabotage, Saboteur};
+
+/// Where the log has its record of images in sync, and where its bits begin.
+const RECORD_AT: u64 = 512;
+const BITS_AT: u64 = 1024;
 
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +61,33 @@ impl SeededFault {
         ("suspended-early", Self::SuspendedEarly),
     ];
 
+    /// What becomes of a request to a leg.
+    fn sabotage(self, leg: usize, request: &Request, activity: &Activity) -> Option<Sabotage> {
+        let is_log = activity.log == Some(leg);
+        let is_write = request.operation.is_write();
+        let start = request.range.start();
+        match self {
+            Self::LogNotFlushed if is_log && is_write => Some(Sabotage::Volatile),
+            Self::WriteBeforeMark if is_log && is_write && start >= BITS_AT => {
+                Some(Sabotage::Early)
+            }
+            Self::AnswerBeforeRecord if is_log && is_write && start == RECORD_AT => {
+                Some(Sabotage::Early)
+            }
+            Self::CleanWithoutFlush
+                if request.operation == Operation::Flush && activity.flushes.get() == 0 =>
+            {
+                Some(Sabotage::Skipped)
+            }
+            Self::CopyFromOutdated
+                if request.operation == Operation::Read && activity.reads.get() == 0 && !is_log =>
+            {
+                activity.outdated.get().map(Sabotage::Elsewhere)
+            }
+            _ => None,
+        }
+    }
+
     /// What is done wrong with requests that need no home.
     pub(super) fn mischief(self) -> Option<Mischief> {
         match self {
@@ -57,4 +97,25 @@ impl SeededFault {
             _ => None,
         }
     }
+}
+
+/// What goes on at the moment.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    /// The log's place among the legs.
+    pub(super) log: Option<usize>,
+    /// Flushes and reads of users.
+    pub(super) flushes: Cell<u32>,
+    pub(super) reads: Cell<u32>,
+    /// A leg that missed writes and is still asked.
+    pub(super) outdated: Cell<Option<usize>>,
+}
+
+/// Makes the mistake of a history, if it is one between the mirror and its disks.
+pub(super) fn saboteur(fault: Option<SeededFault>, activity: &Rc<Activity>) -> Saboteur {
+    let Some(fault) = fault else {
+        return Saboteur::none();
+    };
+    let activity = Rc::clone(activity);
+    Saboteur::new(move |leg, request| fault.sabotage(leg, request, &activity))
 }

@@ -10,7 +10,8 @@ use block::sim::Image;
 use super::shape::Shape;
 use super::world::Described;
 use crate::explore::{Model, SECTOR};
-use crate::mirror::{LogPlace, is_region_in_sync};
+use crate::mirror::LogPlace;
+use crate::mirror::log_image::is_region_in_sync;
 
 /// Fails where the kernel would read something that may not be there.
 pub(super) fn judge(

@@ -3,11 +3,12 @@
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Buffer, Completion, Durability, Operation, Range, Request, Unmap};
 
-use super::fault::SeededFault;
+use super::fault::{Activity, SeededFault};
 use super::shape::{SECTORS, Shape};
 use super::world::{Described, World};
 use crate::explore::{Content, Expected, Failure, Model, NEVER, SECTOR, Sort, encode};
 use crate::machine::{Event, Machine};
+use crate::mirror::state::Claim;
 use crate::mirror::{LogPlace, Mirror};
 
 /// Requests in flight at most.
@@ -128,7 +129,15 @@ impl Run {
         let mirror = shape.mirror(&described, &there, &infos)?;
         model.is_monotone = !described.assumed;
         let failures = failures(&mirror);
-        let mut world = World::start(mirror, disks, described);
+        let log = match shape.log {
+            LogPlace::Disk(leg) => Some(leg),
+            LogPlace::Core => None,
+        };
+        let activity = Activity {
+            log,
+            ..Activity::default()
+        };
+        let mut world = World::start(mirror, disks, described, (shape.fault, activity));
         world.runs.mischief = shape.fault.and_then(SeededFault::mischief);
         Ok(Self {
             shape,
@@ -154,7 +163,14 @@ impl Run {
             }
         }
         match self.world.runs.started.as_ref().expect("it was waited for") {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                if self.shape.fault == Some(SeededFault::RecordIgnored) {
+                    let legs = self.world.runs.machine.images.iter_mut();
+                    legs.filter(|leg| leg.is_live())
+                        .for_each(|leg| leg.in_sync = true);
+                }
+                Ok(true)
+            }
             Err(error) if self.whole.contains(&true) && !self.refuses() => {
                 Err(format!("it does not start, though a leg is whole: {error}"))
             }
@@ -340,8 +356,21 @@ impl Run {
     fn remember(&mut self, what: What, range: Range) -> u64 {
         self.next_tag += 1;
         let tag = self.next_tag;
+        self.count(&what, 1);
         self.open.push(Asked { tag, what, range });
         tag
+    }
+
+    /// Takes note that users ask for one more of these, or one less.
+    fn count(&self, what: &What, change: i32) {
+        let activity = &self.world.activity;
+        let count = match what {
+            What::Read(_) => &activity.reads,
+            What::Flush(_) => &activity.flushes,
+            What::Write(_) | What::Advice => return,
+        };
+        let now = count.get().checked_add_signed(change);
+        count.set(now.expect("what was answered was asked"));
     }
 
     /// Ends all that is in flight, and what the mirror does by itself.
@@ -413,10 +442,30 @@ impl Run {
         self.model.is_sticky &= !described.assumed;
         self.world.described = described;
         self.scribble(random);
+        let before = (
+            self.world.runs.machine.config.size,
+            self.world.runs.machine.regions.count(),
+        );
         self.world.tell(Event::Reload(config));
+        self.mistake_size(before);
         self.is_resized = true;
         self.resized += 1;
         Ok(())
+    }
+
+    /// Makes a mistake about a mirror that had another size, in bytes, and so many regions.
+    fn mistake_size(&mut self, (size, regions): (u64, u64)) {
+        let mirror = &mut self.world.runs.machine;
+        match self.shape.fault {
+            Some(SeededFault::ResizedUnclaimed) => mirror.claim = Claim::Held,
+            Some(SeededFault::TailBelieved) if mirror.config.size > size => {
+                mirror.regions.set_in_sync(regions - 1, true);
+                if let Some(log) = &mut mirror.journal.log {
+                    log.set(regions - 1, true);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Others write to what is not part of the mirror, on each leg something else.
@@ -483,6 +532,7 @@ impl Run {
                 return Err("a request is answered twice".into());
             };
             let asked = self.open.swap_remove(known);
+            self.count(&asked.what, -1);
             self.judge(&asked, &answer)?;
         }
         Ok(())

@@ -147,7 +147,6 @@ impl Shape {
     ) -> Result<Mirror, String> {
         let config = self.config(described, there);
         let mut mirror = Mirror::new(config, infos).map_err(|error| error.to_string())?;
-        mirror.seeded_fault = self.fault;
         mirror.limits = Limits {
             copy_piece: SECTOR,
             zeroed_regions: 1,

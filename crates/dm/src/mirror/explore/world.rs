@@ -3,10 +3,13 @@
 //! Whoever keeps the description writes it when the mirror wants another one, and says so later;
 //! other things may happen before and in between.
 
+use std::rc::Rc;
+
 use block::Request;
 use block::sim::{Disk, Random};
 
-use crate::explore::{self, Saboteur};
+use super::fault::{Activity, SeededFault, saboteur};
+use crate::explore;
 use crate::mirror::control::Event;
 use crate::mirror::{Control, ImageOrder, Mirror, Notice};
 
@@ -26,6 +29,10 @@ pub(super) struct World {
     pub(super) undescribable: bool,
     /// It was said to have failed.
     pub(super) undescribed: bool,
+    pub(super) activity: Rc<Activity>,
+    fault: Option<SeededFault>,
+    /// What was called written by mistake, and is written some time later.
+    late: Option<Described>,
 }
 
 /// What everybody knows of a mirror.
@@ -53,10 +60,19 @@ impl Described {
 
 impl World {
     /// `described` is what the mirror was made from: its legs are in that order.
-    pub(super) fn start(mirror: Mirror, disks: Vec<Disk>, described: Described) -> Self {
+    pub(super) fn start(
+        mirror: Mirror,
+        disks: Vec<Disk>,
+        described: Described,
+        (fault, activity): (Option<SeededFault>, Activity),
+    ) -> Self {
         let sizes = disks.iter().map(|disk| disk.info().size).collect();
+        let activity = Rc::new(activity);
         let mut world = Self {
-            runs: explore::World::start(mirror, (disks, sizes), Saboteur::none()),
+            runs: explore::World::start(mirror, (disks, sizes), saboteur(fault, &activity)),
+            activity,
+            fault,
+            late: None,
             started_as: described.clone(),
             described,
             wanted: None,
@@ -69,11 +85,22 @@ impl World {
     }
 
     pub(super) fn tell(&mut self, event: Event) {
+        self.observe();
         self.runs.tell(event);
         self.heed();
     }
 
+    /// Looks which leg a mistake would copy from.
+    fn observe(&self) {
+        let mut legs = self.runs.machine.images.iter();
+        let outdated = legs.find(|leg| leg.is_live() && !leg.in_sync);
+        self.activity
+            .outdated
+            .set(outdated.and_then(|leg| leg.device));
+    }
+
     pub(super) fn submit(&mut self, request: Request) {
+        self.observe();
         self.runs.submit(0, request);
         self.heed();
     }
@@ -84,10 +111,17 @@ impl World {
             match notice {
                 Notice::Persist(order) => {
                     assert!(self.wanted.is_none(), "one question at a time");
-                    self.wanted = Some(Described {
+                    let wanted = Described {
                         sectors: self.described.sectors,
                         ..self.started_as.reordered(&order)
-                    });
+                    };
+                    if self.fault == Some(SeededFault::AnswerBeforeTold) {
+                        self.late = Some(wanted);
+                        let control = Control::Persisted;
+                        self.tell(Event::Control { id: 0, control });
+                    } else {
+                        self.wanted = Some(wanted);
+                    }
                 }
                 // Asks for nothing.
                 Notice::Lost(_) | Notice::Copied | Notice::Stuck(_) => {}
@@ -102,6 +136,14 @@ impl World {
             self.describe(random);
             return true;
         }
+        if self.late.is_some()
+            && random.chance(1, 64)
+            && let Some(late) = self.late.take()
+        {
+            self.described.order = late.order;
+            self.described.assumed = late.assumed;
+        }
+        self.observe();
         let any = self.runs.step(random, patience);
         self.heed();
         any
