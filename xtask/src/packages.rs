@@ -1,8 +1,11 @@
 //! Checks what we depend on against `deny.toml`, without the network.
 //!
-//! Three questions, each about the lock file and what cargo knows of the packages in it: does every
+//! Three questions are about the lock file and what cargo knows of the packages in it: does every
 //! package come from the one registry, is none banned, does its licence leave users free. This is
 //! the part of cargo-deny that we need; it reads the same file, so that either can be run.
+//!
+//! A fourth one is about our own: the program that people run is built without what makes
+//! mistakes on purpose and without the kit of the tests.
 //!
 //! Does not look for security advisories, which would need a database that is fetched.
 
@@ -46,17 +49,24 @@ fn check() -> Result<(usize, Vec<String>), String> {
     };
     let policy = Policy::parse(&read("deny.toml")?)?;
     let (count, mut problems) = policy.check_lock(&read("Cargo.lock")?);
-    let arguments = [
-        "tree",
-        "--locked",
-        "--workspace",
-        "--prefix",
-        "none",
+    problems.extend(policy.check_licences(&tree(&["--workspace", "--format", "{p}|{l}"])?));
+    let program = tree(&[
+        "--package",
+        "ashlar-cli",
+        "--edges",
+        "normal",
         "--format",
-        "{p}|{l}",
-    ];
+        "{p}|{f}",
+    ])?;
+    problems.extend(check_program(&program));
+    Ok((count, problems))
+}
+
+/// What `cargo tree` says, a line for each package.
+fn tree(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("cargo")
         .current_dir(root())
+        .args(["tree", "--locked", "--prefix", "none"])
         .args(arguments)
         .output();
     let output = output.map_err(|error| format!("cargo tree cannot be run: {error}"))?;
@@ -64,8 +74,25 @@ fn check() -> Result<(usize, Vec<String>), String> {
         let why = String::from_utf8_lossy(&output.stderr);
         return Err(format!("cargo tree failed: {}", why.trim()));
     }
-    problems.extend(policy.check_licences(&String::from_utf8_lossy(&output.stdout)));
-    Ok((count, problems))
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What of `tree`, the packages of the program with their features, is only for tests.
+fn check_program(tree: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for line in tree.lines() {
+        let Some((package, features)) = line.split_once('|') else {
+            continue;
+        };
+        let name = package.split(' ').next().unwrap_or_default();
+        let mut features = features.split([',', ' ']);
+        if name == "ashlar-testkit" {
+            problems.push(format!("the program contains {name}, which is for tests"));
+        } else if name.starts_with("ashlar") && features.any(|feature| feature == "explore") {
+            problems.push(format!("the program contains the explorers of {name}"));
+        }
+    }
+    problems
 }
 
 impl Policy {

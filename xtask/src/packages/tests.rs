@@ -1,6 +1,6 @@
-//! Each of the three questions is answered "no" once.
+//! Each of the questions is answered "no" once.
 
-use super::Policy;
+use super::{Policy, check_program};
 
 const POLICY: &str = "[licenses]\nallow = [\n  \"MIT\", # why\n  \"A WITH B\",\n]\n\
     [bans]\ndeny = [{ crate = \"bad\" }]\n[sources]\nallow-registry = [\"https://here\"]\n";
@@ -36,6 +36,19 @@ fn a_licence_must_be_met() {
             .len(),
         1
     );
+}
+
+#[test]
+fn the_program_is_without_what_is_for_tests() {
+    // Proves: neither the kit nor an explorer of power cuts gets into the program unseen.
+    let good = "ashlar-cli v1|\nashlar-dm v1 (/x)| (*)\nother v1|explore\n";
+    assert_eq!(check_program(good), [""; 0]);
+    for bad in [
+        "ashlar-testkit v1|",
+        "ashlar-dm v1 (/x)|default,explore (*)",
+    ] {
+        assert_eq!(check_program(bad).len(), 1, "{bad}");
+    }
 }
 
 #[test]
