@@ -38,7 +38,7 @@ pub use library::{find, library};
 pub use predicted::{Comparison, Predicted, Summary, compare};
 pub use program::Running;
 pub use record::{Read, Record, Session, read};
-pub(crate) use record::{Values, quoted};
+pub(crate) use record::{Values, as_digits, line};
 pub use rule::{Evidence, Missing, Rule, interval, judge};
 pub use run::{Options, Pending, Progress, run, runs};
 pub(crate) use spec::hash;

@@ -10,7 +10,8 @@
 //! when a run was interrupted, and is then run again.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+
+use serde::{Serialize, Serializer};
 
 use crate::audit::json::{Node, Value};
 use crate::disk::drive::Spent;
@@ -22,7 +23,8 @@ use crate::stack::Outcome;
 pub(crate) type Values = BTreeMap<String, f64>;
 
 /// One run of one arm.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename = "run")]
 pub struct Record {
     /// The experiment.
     pub experiment: String,
@@ -33,13 +35,15 @@ pub struct Record {
     /// Its seed.
     pub seed: u64,
     /// The hash of the arm's description.
+    #[serde(serialize_with = "as_digits")]
     pub config: u64,
     /// What was seen, by name: `iops`, `megabytes`, `mean_us`, …
     pub values: BTreeMap<String, f64>,
 }
 
 /// What began to write to a file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(tag = "kind", rename = "session")]
 pub struct Session {
     /// The command line.
     pub command: String,
@@ -67,35 +71,14 @@ pub struct Read {
 impl Record {
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        let mut line = format!(
-            "{{\"kind\":\"run\",\"experiment\":{},\"arm\":{},\"replicate\":{},\"seed\":{},\
-             \"config\":\"{:016x}\",\"values\":{{",
-            quoted(&self.experiment),
-            quoted(&self.arm),
-            self.replicate,
-            self.seed,
-            self.config
-        );
-        for (index, (name, value)) in self.values.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            // Writing to memory does not fail.
-            let _ = write!(line, "{comma}{}:{value}", quoted(name));
-        }
-        line.push_str("}}\n");
-        line
+        line(self)
     }
 }
 
 impl Session {
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        format!(
-            "{{\"kind\":\"session\",\"command\":{},\"version\":{},\"machine\":{},\"seed\":{}}}\n",
-            quoted(&self.command),
-            quoted(&self.version),
-            quoted(&self.machine),
-            self.seed
-        )
+        line(self)
     }
 }
 
@@ -223,22 +206,15 @@ fn one(line: &str, measured: &mut Recorded) -> std::result::Result<Line, String>
     }
 }
 
-/// A JSON text.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+/// One line of a file of results, with its end.
+pub(crate) fn line(result: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(result).expect("texts and numbers can be written");
+    line.push('\n');
+    line
+}
+
+/// A hash as its 16 digits: as a number it would be too large for most who read JSON.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+pub(crate) fn as_digits<S: Serializer>(hash: &u64, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{hash:016x}"))
 }

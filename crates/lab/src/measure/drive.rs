@@ -10,17 +10,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use serde::Serialize;
+
 use super::machine::{file_system, machine};
-use super::record::texts;
 use crate::audit::audit;
 use crate::error::{Error, Kind, Result};
-use crate::experiment::quoted;
+use crate::experiment::line;
 
 /// Ticks of a second in `/proc/PID/stat`, the same on all machines that Linux runs on today.
 const TICKS: f64 = 100.0;
 
 /// A run of a real program.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(tag = "kind", rename = "driven")]
 pub struct Driven {
     /// The program and its words.
     pub command: String,
@@ -93,16 +95,7 @@ pub fn drive(folder: &Path, (program, words): (&str, &[String])) -> Result<Drive
 impl Driven {
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        format!(
-            "{{\"kind\":\"driven\",\"command\":{},\"elapsed_s\":{},\"cpu_s\":{},\"date\":{},\
-             \"about\":{},\"output\":{}}}\n",
-            quoted(&self.command),
-            self.elapsed_s,
-            self.cpu_s,
-            self.date,
-            texts(&self.about),
-            quoted(&self.output)
-        )
+        line(self)
     }
 }
 

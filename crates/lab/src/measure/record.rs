@@ -11,21 +11,24 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Serialize, Serializer};
+
 use super::drive::Driven;
 use super::spec::{Medium, Study};
 use crate::audit::json::{Node, Value};
-use crate::experiment::{Values, hash, quoted};
+use crate::experiment::{Values, as_digits, hash, line};
 
 /// A recording that comes with the program, for whoever has measured nothing: the lines of
 /// `ashlar lab measure`, less their histograms.
 const SHIPPED: &str = include_str!("../../experiments/measured.jsonl");
 
 /// Who measured, with what, where and when.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Measuring {
     /// The study.
     pub experiment: String,
     /// The hash of what it measures.
+    #[serde(serialize_with = "as_digits")]
     pub config: u64,
     /// The command line.
     pub command: String,
@@ -38,6 +41,7 @@ pub struct Measuring {
     /// Seconds since 1970 began.
     pub date: u64,
     /// Whether slices were too short to conclude anything.
+    #[serde(rename = "quick", serialize_with = "as_number")]
     pub is_quick: bool,
     /// The file systems of the images, and the engine.
     pub place: String,
@@ -48,11 +52,14 @@ pub struct Measuring {
 }
 
 /// One round: every subject once, the base twice.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename = "measured")]
 pub struct Block {
     /// Of its [`Measuring`].
+    #[serde(serialize_with = "as_digits")]
     pub id: u64,
     /// Where the images lay.
+    #[serde(serialize_with = "as_word")]
     pub medium: Medium,
     /// What was asked.
     pub load: String,
@@ -63,6 +70,7 @@ pub struct Block {
     /// What was seen, by subject.
     pub subjects: BTreeMap<String, Values>,
     /// The histograms of latencies as text, by subject; empty where they were left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency: BTreeMap<String, String>,
 }
 
@@ -94,24 +102,18 @@ impl Measuring {
 
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        format!(
-            "{{\"kind\":\"measuring\",\"id\":\"{:016x}\",\"experiment\":{},\
-             \"config\":\"{:016x}\",\"command\":{},\"version\":{},\"revision\":{},\
-             \"machine\":{},\"date\":{},\"quick\":{},\"place\":{},\
-             \"settings\":{},\"absent\":{}}}\n",
-            self.id(),
-            quoted(&self.experiment),
-            self.config,
-            quoted(&self.command),
-            quoted(&self.version),
-            quoted(&self.revision),
-            quoted(&self.machine),
-            self.date,
-            u8::from(self.is_quick),
-            quoted(&self.place),
-            texts(&self.settings),
-            texts(&self.absent),
-        )
+        #[derive(Serialize)]
+        #[serde(tag = "kind", rename = "measuring")]
+        struct Said<'a> {
+            #[serde(serialize_with = "as_digits")]
+            id: u64,
+            #[serde(flatten)]
+            measuring: &'a Measuring,
+        }
+        line(&Said {
+            id: self.id(),
+            measuring: self,
+        })
     }
 
     fn read(node: &Node) -> Result<Self, String> {
@@ -134,29 +136,7 @@ impl Measuring {
 impl Block {
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        let values = |values: &Values| {
-            let value = |(name, value): (&String, &f64)| format!("{}:{value}", quoted(name));
-            let values: Vec<String> = values.iter().map(value).collect();
-            format!("{{{}}}", values.join(","))
-        };
-        let subject =
-            |(name, found): (&String, &Values)| format!("{}:{}", quoted(name), values(found));
-        let subjects: Vec<String> = self.subjects.iter().map(subject).collect();
-        let latency = if self.latency.is_empty() {
-            String::new()
-        } else {
-            format!(",\"latency\":{}", texts(&self.latency))
-        };
-        format!(
-            "{{\"kind\":\"measured\",\"id\":\"{:016x}\",\"medium\":\"{}\",\"load\":{},\
-             \"round\":{},\"seed\":{},\"subjects\":{{{}}}{latency}}}\n",
-            self.id,
-            self.medium.word(),
-            quoted(&self.load),
-            self.round,
-            self.seed,
-            subjects.join(",")
-        )
+        line(self)
     }
 
     fn read(node: &Node) -> Result<Self, String> {
@@ -232,10 +212,14 @@ pub fn shipped() -> Recorded {
         .map_or_else(|_| Recorded::default(), |found| found.measured)
 }
 
-pub(super) fn texts(texts: &BTreeMap<String, String>) -> String {
-    let text = |(name, text): (&String, &String)| format!("{}:{}", quoted(name), quoted(text));
-    let texts: Vec<String> = texts.iter().map(text).collect();
-    format!("{{{}}}", texts.join(","))
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn as_number<S: Serializer>(is_so: &bool, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u8(u8::from(*is_so))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn as_word<S: Serializer>(medium: &Medium, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(medium.word())
 }
 
 fn driven(node: &Node) -> Result<Driven, String> {
