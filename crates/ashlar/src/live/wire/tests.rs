@@ -229,11 +229,17 @@ fn lines_are_as_documented() {
     let requests = [
         (
             run,
-            r#"{"ashlar":1,"request":"run","words":["lvreduce","-L-1g","vg0/\"\n\u0001é"],"folder":"/root"}"#,
+            concat!(
+                r#"{"ashlar":1,"request":"run","words":["lvreduce","#,
+                r#""-L-1g","vg0/\"\n\u0001é"],"folder":"/root"}"#
+            ),
         ),
         (
             export,
-            r#"{"ashlar":1,"request":"export","volumes":["data"],"read_only":false,"missing":"degraded","way":"nbd"}"#,
+            concat!(
+                r#"{"ashlar":1,"request":"export","volumes":["data"],"#,
+                r#""read_only":false,"missing":"degraded","way":"nbd"}"#
+            ),
         ),
         (
             Request::Answer(true),
@@ -252,11 +258,17 @@ fn lines_are_as_documented() {
         (Reply::End(5), r#"{"ashlar":1,"reply":"end","status":5}"#),
         (
             Reply::Exported(vec![volume()]),
-            r#"{"ashlar":1,"reply":"exported","volumes":[{"name":"vg0/data","size":18446744073709551615,"block":512,"read_only":true}]}"#,
+            concat!(
+                r#"{"ashlar":1,"reply":"exported","volumes":[{"name":"vg0/data","#,
+                r#""size":18446744073709551615,"block":512,"read_only":true}]}"#
+            ),
         ),
         (
             Reply::Changed { volume: volume() },
-            r#"{"ashlar":1,"reply":"changed","volume":{"name":"vg0/data","size":18446744073709551615,"block":512,"read_only":true}}"#,
+            concat!(
+                r#"{"ashlar":1,"reply":"changed","volume":{"name":"vg0/data","#,
+                r#""size":18446744073709551615,"block":512,"read_only":true}}"#
+            ),
         ),
         (
             Reply::Status {
@@ -275,8 +287,11 @@ fn lines_are_as_documented() {
 /// means degraded.
 #[test]
 fn unknown_members_are_passed_over() {
-    let line = br#"{"new":[{"a":1.5}],"ashlar":1,"way":"fuse","read_only":true,"volumes":[],"request":"export"}"#;
-    let Request::Export(export) = decode_request(line).expect("is understood") else {
+    let line = concat!(
+        r#"{"new":[{"a":1.5}],"ashlar":1,"way":"fuse","#,
+        r#""read_only":true,"volumes":[],"request":"export"}"#
+    );
+    let Request::Export(export) = decode_request(line.as_bytes()).expect("is understood") else {
         panic!("an export");
     };
     assert_eq!(export.missing, MissingPolicy::Degraded);
@@ -314,9 +329,8 @@ fn what_is_wrong_is_said() {
     }
     let mirror =
         r#"{"uuid":"00000000000000000000000000000000","in_sync":2,"regions":1,"images":[]}"#;
-    let line = format!(
-        r#"{{"ashlar":1,"reply":"status","volumes":[{{"name":"a","users":1,"mirrors":[{mirror}]}}]}}"#
-    );
+    let volume = format!(r#"{{"name":"a","users":1,"mirrors":[{mirror}]}}"#);
+    let line = format!(r#"{{"ashlar":1,"reply":"status","volumes":[{volume}]}}"#);
     let error = decode_reply(line.as_bytes()).expect_err("cannot be");
     assert!(error.to_string().contains("in sync"), "{error}");
 }
