@@ -8,12 +8,15 @@
 //!                      fields/      every field of pvs, vgs and lvs: name, heading, value
 //!                        ▼
 //!                      report/      columns, selection, order, layout, JSON
+//!
+//!   json.rs                           what else programs read
 //! ```
 //!
 //! A new property is one line in one table of `fields/`. `units.rs` prints sizes everywhere.
 
 pub(crate) mod fields;
 mod harmless;
+pub(crate) mod json;
 mod live;
 mod log;
 pub(crate) mod report;

@@ -13,7 +13,10 @@
 //! The time is the response under an open load, and of a closed one the time for each request, so
 //! that a shorter one means a higher throughput.
 
-use std::fmt::{self, Write};
+use std::fmt;
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use super::parameter::{Parameter, scaled};
 use super::predictor::{Model, Prediction};
@@ -274,30 +277,36 @@ impl Explanation {
             elasticities,
         }
     }
+}
 
-    /// The same as one JSON object, times in nanoseconds.
-    pub fn json(&self) -> String {
-        let mut text = String::from("{");
-        for (name, of) in [
-            ("per_second", self.per_second),
-            ("response_ns", self.response_ns),
-        ] {
-            let _ = write!(
-                text,
-                "\"{name}\":{{\"value\":{:.3},\"low\":{:.3},\"high\":{:.3}}},",
-                of.value, of.low, of.high
-            );
-        }
-        let lines = self.account.lines();
-        let lines = lines.map(|(name, time)| format!("\"{name}\":{time:.0}"));
-        let _ = write!(text, "\"account_ns\":{{{}}},", lines.join(","));
-        let list: Vec<String> = self
-            .elasticities
-            .iter()
-            .map(|(parameter, value)| format!("\"{parameter}\":{value:.3}"))
-            .collect();
-        let _ = write!(text, "\"elasticities\":{{{}}}}}", list.join(","));
-        text
+/// For programs; times in nanoseconds.
+impl Serialize for Explanation {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let thousandths = |value: f64| (value * 1e3).round() / 1e3;
+        let estimate = |of: Estimate| {
+            let ends = [("value", of.value), ("low", of.low), ("high", of.high)];
+            Members(ends.map(|(name, value)| (name, thousandths(value))).into())
+        };
+        let account = self.account.lines();
+        let account = account.map(|(name, time)| (name, time.round()));
+        let elasticities = self.elasticities.iter();
+        let elasticities =
+            elasticities.map(|(parameter, value)| (parameter.to_string(), thousandths(*value)));
+        let mut members = to.serialize_struct("Explanation", 4)?;
+        members.serialize_field("per_second", &estimate(self.per_second))?;
+        members.serialize_field("response_ns", &estimate(self.response_ns))?;
+        members.serialize_field("account_ns", &Members(account.into()))?;
+        members.serialize_field("elasticities", &Members(elasticities.collect()))?;
+        members.end()
+    }
+}
+
+/// Numbers by name, in their order.
+struct Members<N>(Vec<(N, f64)>);
+
+impl<N: Serialize> Serialize for Members<N> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 

@@ -6,13 +6,14 @@ use lab::filesystem::postmark::Outcome;
 use lab::predict::Estimate;
 use lab::predict::files::{FilePrediction, Files, emulate};
 use lab::workload::postmark::Short;
+use serde::Serialize;
 
 use super::command::{EMULATE, JSON, SEED};
-use super::shown::{heading, row, stack_json};
+use super::shown::{Stacked, heading, row, stacked};
 use super::stack::Stack;
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
-use crate::commands::lab::quoted;
+use crate::output::json::{Between, Thousandths, line};
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -139,29 +140,33 @@ fn lines(found: &FilePrediction, seen: Option<&Outcome>) -> Vec<Line> {
     all
 }
 
+/// All of it, for programs.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    stack: Stacked<'a>,
+    workload: &'a str,
+    memory: u64,
+    files: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    what: &'a str,
+    predicted: Between,
+    emulated: Option<Thousandths>,
+}
+
 fn json(word: &str, stack: &Stack, short: &Short, lines: &[Line]) -> String {
-    let rows: Vec<String> = lines
-        .iter()
-        .map(|line| {
-            let of = line.predicted;
-            let emulated = line
-                .emulated
-                .map_or_else(|| "null".to_owned(), |value| format!("{value:.3}"));
-            format!(
-                "{{\"what\":{},\"predicted\":{{\"value\":{:.3},\"low\":{:.3},\"high\":{:.3}}},\
-                 \"emulated\":{emulated}}}",
-                quoted(&line.name),
-                of.value,
-                of.low,
-                of.high
-            )
-        })
-        .collect();
-    format!(
-        "{{{},\"workload\":{},\"memory\":{},\"files\":[{}]}}\n",
-        stack_json(stack),
-        quoted(word),
-        short.memory,
-        rows.join(",")
-    )
+    let rows = lines.iter().map(|line| Row {
+        what: &line.name,
+        predicted: line.predicted.into(),
+        emulated: line.emulated.map(Thousandths),
+    });
+    line(&Explained {
+        stack: stacked(stack),
+        workload: word,
+        memory: short.memory,
+        files: rows.collect(),
+    })
 }

@@ -5,14 +5,15 @@ use std::fmt::Write;
 use lab::layout::{Disk, DiskKind};
 use lab::predict::{Estimate, Explanation, Parameter};
 use lab::workload::fio::{Job, Mix, Pattern};
+use serde::Serialize;
 
 use super::command::Told;
 use super::mapping::{size, told};
 use super::stack::Stack;
-use super::stores::Store;
+use super::stores::{OfStore, Store};
 use crate::args::Error;
 use crate::commands::Session;
-use crate::commands::lab::quoted;
+use crate::output::json::{Thousandths, line};
 
 /// The disks, the load, and each job.
 pub(super) fn print(
@@ -239,110 +240,135 @@ fn meant(parameter: Parameter) -> &'static str {
     }
 }
 
+/// All of it, for programs.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    stack: Stacked<'a>,
+    workload: &'a str,
+    jobs: Vec<OfJob<'a>>,
+}
+
+/// The volume and its disks.
+#[derive(Serialize)]
+pub(super) struct Stacked<'a> {
+    volume: &'a str,
+    bytes: u64,
+    segments: Vec<String>,
+    disks: Vec<OfDisk<'a>>,
+    snapshots: Vec<OfStore<'a>>,
+}
+
+#[derive(Serialize)]
+struct OfDisk<'a> {
+    pv: &'a str,
+    disk: &'a str,
+    assumed: bool,
+}
+
+#[derive(Serialize)]
+struct OfJob<'a> {
+    job: &'a str,
+    load: String,
+    predicted: Option<&'a Explanation>,
+    why_not: Option<&'a str>,
+    emulated: Option<Emulated>,
+    error: Option<f64>,
+    measured: Option<Measured>,
+    measured_error: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Emulated {
+    per_second: Thousandths,
+    response_ns: Thousandths,
+    requests: u64,
+}
+
+#[derive(Serialize)]
+struct Measured {
+    per_second: Thousandths,
+    response_ns: Thousandths,
+    requests: u64,
+    outstanding: Thousandths,
+    elapsed_ns: u64,
+    cut_ns: u64,
+    steady: bool,
+    p99_ns: u64,
+    cpu_ns: Thousandths,
+}
+
 /// One JSON object with its end.
 pub(super) fn json(stack: &Stack, text: &str, all: &[Told]) -> String {
-    let jobs: Vec<String> = all.iter().map(one).collect();
-    format!(
-        "{{{},\"workload\":{},\"jobs\":[{}]}}\n",
-        stack_json(stack),
-        quoted(text),
-        jobs.join(",")
-    )
+    line(&Explained {
+        stack: stacked(stack),
+        workload: text,
+        jobs: all.iter().map(one).collect(),
+    })
 }
 
-/// The volume and its disks, as members of an object.
-pub(super) fn stack_json(stack: &Stack) -> String {
+pub(super) fn stacked(stack: &Stack) -> Stacked<'_> {
     let layout = &stack.layout;
-    let list = |words: &[String]| words.join(",");
-    let segments: Vec<String> = told(&layout.volume, &stack.disks)
-        .iter()
-        .map(|line| quoted(line))
-        .collect();
-    let disks: Vec<String> = stack
-        .disks
-        .iter()
-        .zip(&layout.disks)
-        .map(|(name, disk)| {
-            format!(
-                "{{\"pv\":{},\"disk\":{},\"assumed\":{}}}",
-                quoted(name),
-                quoted(&disk.name),
-                stack.assumed.contains(name)
-            )
-        })
-        .collect();
-    let stores: Vec<String> = stack.stores.iter().map(Store::json).collect();
-    format!(
-        "\"volume\":{},\"bytes\":{},\"segments\":[{}],\"disks\":[{}],\"snapshots\":[{}]",
-        quoted(&layout.name),
-        layout.size(),
-        list(&segments),
-        list(&disks),
-        list(&stores),
-    )
+    let disks = stack.disks.iter().zip(&layout.disks);
+    let disks = disks.map(|(name, disk)| OfDisk {
+        pv: name,
+        disk: &disk.name,
+        assumed: stack.assumed.contains(name),
+    });
+    Stacked {
+        volume: &layout.name,
+        bytes: layout.size(),
+        segments: told(&layout.volume, &stack.disks),
+        disks: disks.collect(),
+        snapshots: stack.stores.iter().map(Store::told).collect(),
+    }
 }
 
-fn one(told: &Told) -> String {
-    let (predicted, why) = match &told.predicted {
-        Ok((told, _)) => (told.json(), "null".to_owned()),
-        Err(why) => ("null".to_owned(), quoted(why)),
-    };
-    let emulated = told.emulated.map_or_else(
-        || "null".to_owned(),
-        |found| {
-            format!(
-                "{{\"per_second\":{:.3},\"response_ns\":{:.3},\"requests\":{}}}",
-                found.per_second, found.response_ns, found.counted
-            )
-        },
-    );
-    let measured = told.measured.as_ref().map_or_else(
-        || "null".to_owned(),
-        |found| {
-            let sample = &found.sample;
-            format!(
-                "{{\"per_second\":{:.3},\"response_ns\":{:.3},\"requests\":{},\
-                 \"outstanding\":{:.3},\"elapsed_ns\":{},\"cut_ns\":{},\"steady\":{},\
-                 \"p99_ns\":{},\"cpu_ns\":{:.1}}}",
-                found.per_second,
-                found.response_ns,
-                sample.answers,
-                found.outstanding,
-                sample.elapsed_ns,
-                sample.cut_ns,
-                sample.is_steady,
-                sample.latency.quantile(0.99).unwrap_or(0),
-                sample.cpu_ns as f64 / sample.answers.max(1) as f64,
-            )
-        },
-    );
+fn one(told: &Told) -> OfJob<'_> {
+    let emulated = told.emulated.map(|found| Emulated {
+        per_second: Thousandths(found.per_second),
+        response_ns: Thousandths(found.response_ns),
+        requests: found.counted,
+    });
+    let measured = told.measured.as_ref().map(|found| {
+        let sample = &found.sample;
+        Measured {
+            per_second: Thousandths(found.per_second),
+            response_ns: Thousandths(found.response_ns),
+            requests: sample.answers,
+            outstanding: Thousandths(found.outstanding),
+            elapsed_ns: sample.elapsed_ns,
+            cut_ns: sample.cut_ns,
+            steady: sample.is_steady,
+            p99_ns: sample.latency.quantile(0.99).unwrap_or(0),
+            cpu_ns: Thousandths(sample.cpu_ns as f64 / sample.answers.max(1) as f64),
+        }
+    });
     let emulation = told
         .emulated
         .map(|found| (found.per_second, found.response_ns));
     let measurement = told.measured.as_ref();
     let measurement = measurement.map(|found| (found.per_second, found.response_ns));
-    format!(
-        "{{\"job\":{},\"load\":{},\"predicted\":{predicted},\"why_not\":{why},\
-         \"emulated\":{emulated},\"error\":{},\"measured\":{measured},\
-         \"measured_error\":{}}}",
-        quoted(&told.job.name),
-        quoted(&load(&told.job)),
-        error(told, emulation),
-        error(told, measurement),
-    )
+    OfJob {
+        job: &told.job.name,
+        load: load(&told.job),
+        predicted: told.predicted.as_ref().ok().map(|(told, _)| told),
+        why_not: told.predicted.as_ref().err().map(String::as_str),
+        emulated,
+        error: error(told, emulation),
+        measured,
+        measured_error: error(told, measurement),
+    }
 }
 
 /// By which share the prediction is off what was seen: requests per second and response time.
-fn error(told: &Told, seen: Option<(f64, f64)>) -> String {
-    match (&told.predicted, seen) {
-        (Ok((predicted, _)), Some((rate, response_ns))) => {
-            let (value, seen) = if told.open {
-                (predicted.response_ns.value, response_ns)
-            } else {
-                (predicted.per_second.value, rate)
-            };
-            format!("{:.4}", value / seen.max(1e-12) - 1.0)
-        }
-        _ => "null".to_owned(),
-    }
+fn error(told: &Told, seen: Option<(f64, f64)>) -> Option<f64> {
+    let (predicted, _) = told.predicted.as_ref().ok()?;
+    let (rate, response_ns) = seen?;
+    let (value, seen) = if told.open {
+        (predicted.response_ns.value, response_ns)
+    } else {
+        (predicted.per_second.value, rate)
+    };
+    Some(value / seen.max(1e-12) - 1.0)
 }

@@ -6,8 +6,8 @@ use ashlar::live::{SURVEY_MAX, SnapshotInUse, survey};
 use ashlar::scan::FoundVg;
 use lvm2::model::{LvId, Relations, SnapshotState};
 use lvm2::plan::logical::holds_all;
+use serde::Serialize;
 
-use crate::commands::lab::quoted;
 
 /// The store of a snapshot that is at work.
 pub(super) struct Store {
@@ -15,6 +15,17 @@ pub(super) struct Store {
     said: SnapshotInUse,
     /// Whether it has room for all that its origin can ask it to keep.
     holds_all: bool,
+}
+
+/// The same, for programs; sizes in bytes, the rate in bytes a second, the time in seconds.
+#[derive(Serialize)]
+pub(super) struct OfStore<'a> {
+    name: &'a str,
+    bytes: u64,
+    used: u64,
+    invalid: bool,
+    fill_rate: Option<u64>,
+    time_to_full: Option<u64>,
 }
 
 /// The stores of the snapshots of a volume, as far as somebody serves them.
@@ -59,20 +70,15 @@ impl Store {
     }
 
     /// For programs.
-    pub(super) fn json(&self) -> String {
-        let number = |number: Option<u64>| {
-            number.map_or_else(|| "null".to_owned(), |number| number.to_string())
-        };
+    pub(super) fn told(&self) -> OfStore<'_> {
         let time = self.said.time_to_full().filter(|_| !self.holds_all);
-        format!(
-            "{{\"name\":{},\"bytes\":{},\"used\":{},\"invalid\":{},\"fill_rate\":{},\
-             \"time_to_full\":{}}}",
-            quoted(&self.name),
-            self.said.size,
-            self.said.used,
-            self.said.is_invalid,
-            number(self.said.fill_rate),
-            number(time.map(|time| time.as_secs()))
-        )
+        OfStore {
+            name: &self.name,
+            bytes: self.said.size,
+            used: self.said.used,
+            invalid: self.said.is_invalid,
+            fill_rate: self.said.fill_rate,
+            time_to_full: time.map(|time| time.as_secs()),
+        }
     }
 }

@@ -1,17 +1,17 @@
 //! `lab advise`: which layout of given disks suits a load.
 
-use std::fmt::Write;
-
 use lab::advise::{Advice, Choice, Wish, advise, chart, page};
 use lab::disk::catalog;
 use lab::layout::Disk;
 use lab::settings::size;
 use lab::workload::fio::parse_on;
+use serde::Serialize;
 
-use super::command::{JSON, OUTPUT, SEED, failed, number, quoted};
+use super::command::{JSON, OUTPUT, SEED, failed, number};
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::Session;
 use crate::commands::explain::workload;
+use crate::output::json::{Between, Thousandths, line};
 
 /// `--workload`
 pub(super) const WORKLOAD: Flag = Flag::value(
@@ -99,7 +99,7 @@ pub(super) fn advised(
     }
     if arguments.has(&JSON) {
         for choice in &advice.choices {
-            session.print(&line(&advice, choice))?;
+            session.print(&line(&chosen(&advice, choice)))?;
         }
         return Ok(());
     }
@@ -226,38 +226,49 @@ fn table(advice: &Advice, rows: usize, session: &mut Session) -> Result<(), Erro
     Ok(())
 }
 
-/// A choice as JSON.
-fn line(advice: &Advice, choice: &Choice) -> String {
-    let (candidate, rate, time) = (&choice.candidate, choice.per_second, choice.response_ns);
-    let mut out = format!(
-        "{{\"layout\":{},\"shape\":{},\"disks\":{},\"command\":{},\"per_second\":{{\"value\":{:.3},\
-         \"low\":{:.3},\"high\":{:.3}}},\"megabytes\":{:.3},\"response_ns\":{{\"value\":{:.0},\
-         \"low\":{:.0},\"high\":{:.0}}},\"capacity\":{},\"survives\":{},\"tied\":{},\"front\":{}",
-        quoted(&candidate.name()),
-        quoted(candidate.shape.word()),
-        candidate.disks.len(),
-        quoted(&candidate.command()),
-        rate.value,
-        rate.low,
-        rate.high,
-        advice.megabytes(rate.value),
-        time.value,
-        time.low,
-        time.high,
-        candidate.capacity,
-        candidate.survives(),
-        choice.tied,
-        choice.front
-    );
-    // Writing to memory does not fail.
-    let _ = match (choice.emulated, choice.error()) {
-        (Some(found), Some(error)) => write!(
-            out,
-            ",\"emulated\":{{\"per_second\":{:.3},\"response_ns\":{:.0},\"error\":{error:.4}}}",
-            found.per_second, found.response_ns
-        ),
-        _ => write!(out, ",\"emulated\":null"),
-    };
-    out.push_str("}\n");
-    out
+/// A choice, for programs.
+#[derive(Serialize)]
+struct Chosen {
+    layout: String,
+    shape: &'static str,
+    disks: usize,
+    command: String,
+    per_second: Between,
+    megabytes: Thousandths,
+    response_ns: Between,
+    capacity: u64,
+    survives: bool,
+    tied: bool,
+    front: bool,
+    emulated: Option<Emulated>,
+}
+
+#[derive(Serialize)]
+struct Emulated {
+    per_second: Thousandths,
+    response_ns: Thousandths,
+    error: f64,
+}
+
+fn chosen(advice: &Advice, choice: &Choice) -> Chosen {
+    let candidate = &choice.candidate;
+    let emulated = choice.emulated.zip(choice.error());
+    Chosen {
+        layout: candidate.name(),
+        shape: candidate.shape.word(),
+        disks: candidate.disks.len(),
+        command: candidate.command(),
+        per_second: choice.per_second.into(),
+        megabytes: Thousandths(advice.megabytes(choice.per_second.value)),
+        response_ns: choice.response_ns.into(),
+        capacity: candidate.capacity,
+        survives: candidate.survives(),
+        tied: choice.tied,
+        front: choice.front,
+        emulated: emulated.map(|(found, error)| Emulated {
+            per_second: Thousandths(found.per_second),
+            response_ns: Thousandths(found.response_ns),
+            error,
+        }),
+    }
 }

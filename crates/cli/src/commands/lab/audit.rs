@@ -1,10 +1,23 @@
 //! `lab audit`: impossible numbers in published results.
 
 use lab::audit::{Weight, audit as audit_text};
+use serde::Serialize;
 
-use super::command::{JSON, quoted, text_of};
+use super::command::{JSON, text_of};
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
+use crate::output::json::line;
+
+#[derive(Serialize)]
+struct Found<'a> {
+    file: &'a str,
+    line: usize,
+    rule: &'a str,
+    weight: &'a str,
+    field: &'a str,
+    problem: &'a str,
+    consistent: &'a str,
+}
 
 pub(super) fn audit(
     files: &[String],
@@ -35,16 +48,15 @@ pub(super) fn audit(
                     Weight::Impossible => "impossible",
                     Weight::Weak => "weak",
                 };
-                session.print(&format!(
-                    "{{\"file\":{},\"line\":{},\"rule\":\"{}\",\"weight\":\"{weight}\",\
-                     \"field\":{},\"problem\":{},\"consistent\":{}}}\n",
-                    quoted(path),
-                    finding.line,
-                    finding.rule.name(),
-                    quoted(&finding.field),
-                    quoted(&finding.problem),
-                    quoted(&finding.consistent)
-                ))?;
+                session.print(&line(&Found {
+                    file: path,
+                    line: finding.line,
+                    rule: finding.rule.name(),
+                    weight,
+                    field: &finding.field,
+                    problem: &finding.problem,
+                    consistent: &finding.consistent,
+                }))?;
             } else {
                 session.line(&format!("{path}: {finding}"))?;
             }

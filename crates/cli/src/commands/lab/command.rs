@@ -4,8 +4,6 @@ use super::{advise, audit, calibrate, disk, drive, list, measure, record, report
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::{Session, open};
 
-pub(in crate::commands) use crate::output::report::quoted;
-
 pub(super) const SEED: Flag = Flag::value(
     "seed",
     "Number",

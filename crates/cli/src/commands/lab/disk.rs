@@ -6,10 +6,12 @@ use lab::disk::catalog;
 use lab::disk::file;
 use lab::disk::import::{Files, profile};
 use lab::disk::profile::Profile;
+use serde::Serialize;
 
-use super::command::{JSON, OUTPUT, failed, quoted};
+use super::command::{JSON, OUTPUT, failed};
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
+use crate::output::json::line;
 
 pub(super) fn disk(
     words: &[String],
@@ -60,15 +62,24 @@ fn bytes(profile: &Profile) -> Result<u64, Error> {
     Ok(profile.layout.clone().build().map_err(failed)?.blocks() * 512)
 }
 
+#[derive(Serialize)]
+struct Known<'a> {
+    disk: &'a str,
+    bytes: u64,
+    rpm: u32,
+    source: &'a str,
+}
+
 fn short(profile: &Profile, arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let size = bytes(profile)?;
     if arguments.has(&JSON) {
-        session.print(&format!(
-            "{{\"disk\":{},\"bytes\":{size},\"rpm\":{},\"source\":{}}}\n",
-            quoted(&profile.name),
-            profile.mechanics.rpm,
-            quoted(&profile.source)
-        ))?;
+        let known = Known {
+            disk: &profile.name,
+            bytes: size,
+            rpm: profile.mechanics.rpm,
+            source: &profile.source,
+        };
+        session.print(&line(&known))?;
         return Ok(());
     }
     session.line(&format!(

@@ -2,10 +2,28 @@
 
 use lab::experiment::library;
 use lab::measure::studies;
+use serde::Serialize;
 
-use super::command::{JSON, failed, quoted};
+use super::command::{JSON, failed};
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
+use crate::output::json::line;
+
+#[derive(Serialize)]
+struct OfExperiment<'a> {
+    experiment: &'a str,
+    title: &'a str,
+    runs: u64,
+    claims: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct OfStudy<'a> {
+    measured: &'a str,
+    title: &'a str,
+    rounds: u64,
+    claims: Vec<&'a str>,
+}
 
 pub(super) fn list(
     words: &[String],
@@ -22,13 +40,12 @@ pub(super) fn list(
         claims.dedup();
         let runs = experiment.arms.len() as u64 * experiment.replicates;
         if arguments.has(&JSON) {
-            let claims: Vec<String> = claims.iter().map(|claim| quoted(claim)).collect();
-            session.print(&format!(
-                "{{\"experiment\":{},\"title\":{},\"runs\":{runs},\"claims\":[{}]}}\n",
-                quoted(&experiment.name),
-                quoted(&experiment.title),
-                claims.join(",")
-            ))?;
+            session.print(&line(&OfExperiment {
+                experiment: &experiment.name,
+                title: &experiment.title,
+                runs,
+                claims,
+            }))?;
         } else {
             session.line(&format!("{:16} {}", experiment.name, experiment.title))?;
             let claims = claims.join(" ");
@@ -39,13 +56,12 @@ pub(super) fn list(
         let claims = study.claims();
         let rounds = study.rounds * (study.media.len() * study.loads.len()) as u64;
         if arguments.has(&JSON) {
-            let claims: Vec<String> = claims.iter().map(|claim| quoted(claim)).collect();
-            session.print(&format!(
-                "{{\"measured\":{},\"title\":{},\"rounds\":{rounds},\"claims\":[{}]}}\n",
-                quoted(&study.name),
-                quoted(&study.title),
-                claims.join(",")
-            ))?;
+            session.print(&line(&OfStudy {
+                measured: &study.name,
+                title: &study.title,
+                rounds,
+                claims,
+            }))?;
         } else {
             session.line(&format!("{:16} {}", study.name, study.title))?;
             let claims = claims.join(" ");

@@ -16,4 +16,4 @@ mod report;
 mod run;
 mod trace;
 
-pub(super) use command::{COMMAND, quoted};
+pub(super) use command::COMMAND;

@@ -1,10 +1,12 @@
 //! `lab report`: verdicts, and the page.
 
 use lab::experiment::{Row, library, read, rows};
+use serde::Serialize;
 
-use super::command::{JSON, OUTPUT, RESULTS, failed, quoted, text_of};
+use super::command::{JSON, OUTPUT, RESULTS, failed, text_of};
 use crate::args::{Arguments, Error};
 use crate::commands::Session;
+use crate::output::json::line;
 
 const PAGE: &str = "ashlar-lab.html";
 
@@ -29,7 +31,7 @@ pub(super) fn report(
     let rows = rows(&experiments, &results).map_err(failed)?;
     if arguments.has(&JSON) {
         for row in &rows {
-            session.print(&line(row))?;
+            session.print(&line(&claimed(row)))?;
         }
         if arguments.value(&OUTPUT).is_none() {
             return Ok(());
@@ -61,37 +63,45 @@ pub(super) fn report(
     Ok(())
 }
 
-/// A claim and its evidence as JSON.
-fn line(row: &Row) -> String {
-    let evidence: Vec<String> = row
-        .evidence
-        .iter()
-        .map(|one| {
-            let interval = one.interval.map_or_else(
-                || "null".to_owned(),
-                |found| format!("[{},{},{}]", found.low, found.estimate, found.high),
-            );
-            format!(
-                "{{\"experiment\":{},\"what\":{},\"arm\":{},\"base\":{},\"interval\":{interval},\
-                 \"replicates\":{}}}",
-                quoted(&one.experiment),
-                quoted(&one.rule.what),
-                quoted(&one.rule.other),
-                one.rule
-                    .base
-                    .as_deref()
-                    .map_or_else(|| "null".to_owned(), quoted),
-                one.count
-            )
-        })
-        .collect();
-    format!(
-        "{{\"claim\":{},\"seed\":{},\"text\":{},\"verdict\":{},\"reason\":{},\"evidence\":[{}]}}\n",
-        quoted(&row.claim.id),
-        quoted(&row.claim.seed),
-        quoted(&row.claim.text),
-        quoted(row.standing.word()),
-        quoted(&row.reason),
-        evidence.join(",")
-    )
+/// A claim and its evidence, for programs.
+#[derive(Serialize)]
+struct Claimed<'a> {
+    claim: &'a str,
+    seed: &'a str,
+    text: &'a str,
+    verdict: &'a str,
+    reason: &'a str,
+    evidence: Vec<Evidence<'a>>,
+}
+
+#[derive(Serialize)]
+struct Evidence<'a> {
+    experiment: &'a str,
+    what: &'a str,
+    arm: &'a str,
+    base: Option<&'a str>,
+    /// Its low end, the estimate, its high end.
+    interval: Option<[f64; 3]>,
+    replicates: usize,
+}
+
+fn claimed(row: &Row) -> Claimed<'_> {
+    let evidence = row.evidence.iter().map(|one| Evidence {
+        experiment: &one.experiment,
+        what: &one.rule.what,
+        arm: &one.rule.other,
+        base: one.rule.base.as_deref(),
+        interval: one
+            .interval
+            .map(|found| [found.low, found.estimate, found.high]),
+        replicates: one.count,
+    });
+    Claimed {
+        claim: &row.claim.id,
+        seed: &row.claim.seed,
+        text: &row.claim.text,
+        verdict: row.standing.word(),
+        reason: &row.reason,
+        evidence: evidence.collect(),
+    }
 }

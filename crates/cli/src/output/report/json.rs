@@ -135,8 +135,3 @@ impl Formatter for Spaced {
         out.write_all(if first { b"" } else { b", " })
     }
 }
-
-/// Text as a string of JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text can be written")
-}

@@ -27,7 +27,7 @@ mod value;
 pub(crate) use columns::{ColumnError, Columns};
 pub(crate) use engine::{Format, Headings, Quotes, Report, Shape};
 pub(crate) use field::{Field, FieldGroup, FieldKind};
-pub(crate) use json::{Cell, Dialect, print_rows, quoted, spaced};
+pub(crate) use json::{Cell, Dialect, print_rows, spaced};
 pub(crate) use layout::printable;
 pub(crate) use select::{Selection, SelectionError};
 pub(crate) use time::{Instant, Zone};

@@ -77,7 +77,8 @@ fn elasticities_are_shares() {
         text.contains("rotation") && !text.contains("loop"),
         "{text}"
     );
-    assert!(told.json().starts_with("{\"per_second\":{\"value\":"));
+    let json = serde_json::to_string(&told).unwrap();
+    assert!(json.starts_with("{\"per_second\":{\"value\":"), "{json}");
 }
 
 /// What lies above costs what it says, and a slow network sets the pace.
