@@ -8,12 +8,12 @@ use ashlar::{Kind, open};
 use tests::Scratch;
 
 /// The texts of an error and of all its sources.
-fn chain(error: &dyn Error) -> Vec<String> {
-    let links = std::iter::successors(Some(error), |error| error.source());
+fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    let links = std::iter::successors(Some(error), |error| (*error).source());
     links.map(ToString::to_string).collect()
 }
 
-fn assert_nothing_twice(error: &dyn Error) {
+fn assert_nothing_twice(error: &(dyn Error + 'static)) {
     let texts = chain(error);
     for (at, text) in texts.iter().enumerate() {
         for other in &texts[at + 1..] {
@@ -53,7 +53,7 @@ fn no_link_of_a_chain_repeats_another() {
     }
     let wrapped = io::Error::from(lowest());
     assert_nothing_twice(&wrapped);
-    let of_lab = lab::Error::io("a.toml", io::Error::from(io::ErrorKind::NotFound));
+    let of_lab = ::lab::error::Error::io("a.toml", io::Error::from(io::ErrorKind::NotFound));
     assert_nothing_twice(&of_lab);
     let of_bytes = lvm2::Error::new(lvm2::Kind::Label, "sector 1: no label");
     assert_nothing_twice(&ashlar::Error::from(of_bytes));
@@ -75,11 +75,12 @@ fn what_a_cause_leaves_out_comes_behind_it() {
 fn real_failures_say_nothing_twice() {
     // Proves: the same of what the library says of disks that are not there or hold nothing.
     let scratch = Scratch::new("errors");
-    let missing = scratch.path("missing.img");
-    let empty = scratch.path("empty.img");
+    let missing = scratch.join("missing.img");
+    let empty = scratch.join("empty.img");
     std::fs::write(&empty, vec![0; 1 << 20]).expect("is written");
     for path in [missing, empty] {
-        let opened = open([&path]).and_then(|host| host.group("vg0").map(|_| ()));
+        let name = path.to_str().expect("a name of letters");
+        let opened = open([name]).and_then(|host| host.group("vg0").map(|_| ()));
         assert_nothing_twice(&opened.expect_err("there is no group"));
     }
 }

@@ -70,7 +70,11 @@ pub struct SnapshotInUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_rate: Option<u64>,
     /// Whether its owner told people that it is full soon, at that rate.
-    #[serde(default, rename = "full_soon", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        rename = "full_soon",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub is_full_soon: bool,
 }
 

@@ -8,7 +8,6 @@ use lvm2::model::{LvId, Relations, SnapshotState};
 use lvm2::plan::logical::holds_all;
 use serde::Serialize;
 
-
 /// The store of a snapshot that is at work.
 pub(super) struct Store {
     name: String,
