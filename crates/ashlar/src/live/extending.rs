@@ -46,7 +46,7 @@ impl GroupUpdater {
         while let Some(shared) = self.shared.upgrade() {
             let group = LiveGroup::of(shared);
             // The origin may tell so while it is being opened.
-            drop(group.settled());
+            drop(group.job());
             let Some(now) = group.store(filled.store) else {
                 return;
             };
@@ -137,7 +137,9 @@ impl LiveGroup {
     /// Tells people that a store will be full soon, unless it has room for all.
     fn tell_of(&self, store: &SnapshotInUse) {
         let owner = self.owner();
-        let Ok(group) = owner.group() else { return };
+        let Ok(group) = owner.facts.group() else {
+            return;
+        };
         let vg = &group.model;
         let Some(lv) = vg.lv_by_uuid(&store.lv) else {
             return;

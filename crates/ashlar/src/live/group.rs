@@ -1,18 +1,22 @@
 //! A live group as the process that owns it uses it: from several threads.
 //!
-//! Lock order: `turn` (one change at a time), then `owner`; callbacks are called under neither.
-//! What is asked for reports waits for neither.
+//! Order: `turn` (one change at a time), then the bench (one job at a time, `bench`), then `owner`,
+//! which nobody has for longer than a moment; callbacks are called under none of them. What is asked
+//! for reports waits for none.
 
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use block::Device;
 use dm::table::Layout;
 use dm::volume::Volume;
 use lvm2::model::VolumeGroup;
 use lvm2::plan::Change;
 use lvm2::{Bytes, Uuid};
 
+use super::bench::Job;
 use super::filling::Fillings;
+use super::itself::permit_disk;
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
 use super::shelf::{Shelf, Taken};
@@ -22,14 +26,15 @@ use crate::activate::MissingPolicy;
 use crate::apply::{HostDisks, Ownership};
 use crate::commit::Hooks;
 use crate::host::{Host, Location};
+use crate::lock::OwnedGroup;
 use crate::scan::Scan;
 use crate::{Error, Kind, Result};
 
 /// How long a change waits for the one before it.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
 pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
-/// How often to look whether tables have been exchanged, which takes as long as a commit.
-const SETTLED_RETRY: Duration = Duration::from_millis(1);
+/// How long a change waits for a volume that is being opened, or whatever else is at work.
+const JOB_MAX: Duration = Duration::from_secs(30);
 
 /// What is told to users of a volume after each change of the group.
 pub type Watch = dyn FnMut(&Volume, &str) + Send;
@@ -46,6 +51,7 @@ pub struct LiveGroup {
 
 pub(super) struct Shared {
     uuid: Uuid,
+    owned: OwnedGroup,
     pub(super) owner: Shelf,
     turn: Arc<Mutex<()>>,
     watches: Mutex<Vec<Watching>>,
@@ -81,7 +87,7 @@ pub struct Use {
 /// What a commit calls: tables are exchanged, and users told.
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
-    exchanges: Option<Exchanges>,
+    exchanges: Option<Exchanges<'a>>,
     /// Stores of the change that are not merged yet.
     deferred: Vec<Uuid>,
     is_published: bool,
@@ -113,15 +119,18 @@ impl LiveGroup {
         let mut owner = Owner::take(host, disks, name)?;
         let turn = Arc::new(Mutex::default());
         let shared = Arc::new_cyclic(|shared| {
-            owner.updater = Some(Arc::new(GroupUpdater {
+            let bench = owner.bench.as_mut().expect("nobody works yet");
+            let owned = bench.owned.clone();
+            bench.updater = Some(Arc::new(GroupUpdater {
                 host: host.clone(),
                 disks: disks.clone(),
-                owned: owner.owned.clone(),
+                owned: owned.clone(),
                 turn: Arc::clone(&turn),
                 shared: shared.clone(),
             }));
             Shared {
-                uuid: owner.uuid,
+                uuid: owner.facts.uuid,
+                owned,
                 owner: Shelf::new(owner),
                 turn,
                 watches: Mutex::default(),
@@ -155,7 +164,7 @@ impl LiveGroup {
 
     /// What this process owns: for commands that it runs.
     pub fn ownership(&self) -> Ownership {
-        Ownership::Ours(self.owner().owned.clone())
+        Ownership::Ours(self.shared.owned.clone())
     }
 
     /// The group's name, as it is now or was before the change that is under way.
@@ -166,15 +175,12 @@ impl LiveGroup {
     /// Opens the volume called `name`, without its group: for writing, unless its own permission
     /// is read-only.
     pub fn open(&self, name: &str, missing: MissingPolicy) -> Result<Use> {
-        let mut owner = self.settled();
-        let place = owner.open(name, missing)?;
-        assert!(place < owner.active.len(), "it is active now");
-        let active = &owner.active[place];
+        let active = self.enter(name, missing)?;
         Ok(Use {
-            volume: active.volume.clone(),
-            name: owner.name_of(active.lv).unwrap_or_default(),
-            layout: Arc::clone(&active.layout),
-            gaps: active.gaps.clone(),
+            name: self.owner().facts.name_of(active.lv).unwrap_or_default(),
+            volume: active.volume,
+            layout: active.layout,
+            gaps: active.gaps,
             group: self.clone(),
             lv: active.lv,
             number: None,
@@ -185,7 +191,8 @@ impl LiveGroup {
     /// Lets nobody but the one who uses it now use the volume called `name`, until what this gives
     /// is dropped.
     pub fn keep_alone(&self, name: &str) -> Result<Alone> {
-        self.owner().keep_alone(name)
+        // While tables are exchanged, whoever did so must not find somebody alone all at once.
+        self.job().owner().keep_alone(name)
     }
 
     /// Waits for its turn to change the group; what it gives is for the change.
@@ -229,16 +236,26 @@ impl LiveGroup {
         }
     }
 
-    /// The owner when no tables are being exchanged. Not for whoever exchanges them.
-    pub(super) fn settled(&self) -> Taken<'_> {
-        loop {
-            let owner = self.owner();
-            if !owner.is_changing {
-                return owner;
-            }
-            drop(owner);
-            std::thread::sleep(SETTLED_RETRY);
-        }
+    /// Waits until nobody else does what may take long.
+    pub(super) fn job(&self) -> Job<'_> {
+        self.shared.owner.job()
+    }
+
+    /// The same, for a change, which keeps others up.
+    fn job_of_change(&self) -> Result<Job<'_>> {
+        self.shared.owner.job_within(JOB_MAX).ok_or_else(|| {
+            let what = format!(
+                "a volume of {} is being opened or given back, and a disk keeps it; wait for that, \
+                 and try again",
+                self.name()
+            );
+            Error::new(Kind::Locked, what)
+        })
+    }
+
+    /// What is held.
+    pub(super) fn owned(&self) -> &OwnedGroup {
+        &self.shared.owned
     }
 
     /// What is known without waiting for the owner.
@@ -260,8 +277,9 @@ impl LiveGroup {
             .collect();
         for (lv, watch) in watches {
             let owner = self.owner();
-            let active = owner.active.iter().find(|active| active.lv == lv);
-            let (Some(active), Some(name)) = (active, owner.name_of(lv)) else {
+            let mut all = owner.facts.active.iter();
+            let active = all.find(|active| active.lv == lv);
+            let (Some(active), Some(name)) = (active, owner.facts.name_of(lv)) else {
                 continue;
             };
             let volume = active.volume.clone();
@@ -274,8 +292,9 @@ impl LiveGroup {
 
 impl Use {
     /// From now on `watch` hears of each change: the volume, which may have another size, and its
-    /// name.
+    /// name. Of one since it was opened it hears at once.
     pub fn watch(&mut self, watch: Box<Watch>) {
+        let watch = Arc::new(Mutex::new(watch));
         let mut watches = self.group.watches();
         assert!(self.number.is_none(), "a use is watched once");
         let number = watches.iter().map(|watching| watching.number + 1).max();
@@ -285,9 +304,16 @@ impl Use {
         watches.push(Watching {
             number,
             lv: self.lv,
-            watch: Arc::new(Mutex::new(watch)),
+            watch: Arc::clone(&watch),
         });
+        drop(watches);
         self.number = Some(number);
+        let name = self.group.owner().facts.name_of(self.lv);
+        let name = name.unwrap_or_else(|| self.name.clone());
+        if name != self.name || self.volume.info().size != self.layout.size() {
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            watch(&self.volume, &name);
+        }
     }
 
     /// Ends the use; with the last one of the volume, what was written is made durable. An error
@@ -304,7 +330,7 @@ impl Use {
             let mut watches = self.group.watches();
             watches.retain(|watching| watching.number != number);
         }
-        self.group.settled().close(self.lv)
+        self.group.leave(self.lv)
     }
 }
 
@@ -318,22 +344,23 @@ impl Drop for Use {
 impl Hooks for LiveHooks<'_> {
     fn in_use(&self) -> Vec<Uuid> {
         let owner = self.group.owner();
-        owner.active.iter().map(|active| active.lv).collect()
+        owner.facts.active.iter().map(|active| active.lv).collect()
     }
 
     fn store_used(&self, store: Uuid) -> Option<Bytes> {
-        let owner = self.group.owner();
-        let mut nodes = owner.active.iter().flat_map(|active| &active.standing_on);
+        let nodes: Vec<_> = self.group.owner().facts.nodes().collect();
+        // Under no lock: it may be slow to say so.
+        let mut nodes = nodes.iter();
         nodes.find_map(|node| Some(Bytes(node.snapshot(store)?.used)))
     }
 
     fn permit(&mut self, change: &Change) -> Result<()> {
         self.deferred.clone_from(&change.deferred);
-        self.group.owner().permit(change)
+        self.group.owner().facts.permit(change)
     }
 
     fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
-        self.group.owner().permit_disk(scan, name, location)
+        permit_disk(&self.group.name(), scan, name, location)
     }
 
     fn suspend(&mut self, vg: &VolumeGroup) -> Result<()> {
@@ -344,21 +371,21 @@ impl Hooks for LiveHooks<'_> {
             self.exchanges.is_none(),
             "a commit ends before the next one begins"
         );
-        let exchanges = self.group.owner().suspend(vg, &self.deferred)?;
-        self.exchanges = Some(exchanges);
+        let job = self.group.job_of_change()?;
+        self.exchanges = Some(job.suspend(vg, &self.deferred)?);
         Ok(())
     }
 
     fn publish(&mut self) {
         if let Some(exchanges) = self.exchanges.take() {
-            self.group.owner().publish(exchanges);
+            exchanges.publish();
             self.is_published = true;
         }
     }
 
     fn resume(&mut self) {
         if let Some(exchanges) = self.exchanges.take() {
-            self.group.owner().resume(exchanges);
+            exchanges.resume();
         }
     }
 }
@@ -377,7 +404,7 @@ impl LiveHooks<'_> {
             return Ok(());
         }
         assert!(self.exchanges.is_none(), "what was suspended goes on");
-        let refreshed = self.group.owner().refresh();
+        let refreshed = self.group.job_of_change().and_then(|mut job| job.refresh());
         self.group.tell();
         self.group.go_on();
         refreshed

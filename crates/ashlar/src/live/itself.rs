@@ -13,7 +13,6 @@ use std::path::Path;
 
 use dm::table::DEPTH_MAX;
 
-use super::owner::Owner;
 use super::runtime::attached_at;
 use crate::below::loop_file;
 use crate::host::{Location, Place};
@@ -23,42 +22,40 @@ use crate::{Error, Kind, Result};
 /// What `/proc/net/unix` says of a socket on which somebody listens.
 const LISTENS: &str = "00010000";
 
-impl Owner {
-    /// Fails where a disk of `scan` is a volume of this group, or of a group that stands on one.
-    pub(super) fn permit_disk(&self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
-        let Some(volume) = self.own_volume(scan, location, 0) else {
-            return Ok(());
-        };
-        let what = format!(
-            "{name} is made of {volume}, a volume of the same group, which cannot stand on itself; \
-             use another disk"
-        );
-        Err(Error::new(Kind::Refused, what))
-    }
+/// Fails where a disk of `scan` is a volume of this `group`, or of a group that stands on one.
+pub(super) fn permit_disk(group: &str, scan: &Scan, name: &str, location: &Location) -> Result<()> {
+    let Some(volume) = own_volume(group, scan, location, 0) else {
+        return Ok(());
+    };
+    let what = format!(
+        "{name} is made of {volume}, a volume of the same group, which cannot stand on itself; \
+         use another disk"
+    );
+    Err(Error::new(Kind::Refused, what))
+}
 
-    /// The volume of this group that is at `location`, or somewhere below it.
-    fn own_volume(&self, scan: &Scan, location: &Location, depth: u32) -> Option<String> {
-        let volume = match &location.place {
-            Place::File(path) => {
-                let file = loop_file(path).or_else(|| path.canonicalize().ok())?;
-                attached_at(&file)
-            }
-            Place::Nbd(remote) => {
-                let socket = remote.address.socket();
-                let is_ours = socket.is_some_and(is_listened_to_here);
-                is_ours.then(|| remote.address.export().to_owned())
-            }
-        };
-        let volume = volume.filter(|_| depth < DEPTH_MAX)?;
-        let group = volume.split('/').next().unwrap_or_default();
-        if self.group().is_ok_and(|own| own.name == group) {
-            return Some(volume);
+/// The volume of this group that is at `location`, or somewhere below it.
+fn own_volume(own: &str, scan: &Scan, location: &Location, depth: u32) -> Option<String> {
+    let volume = match &location.place {
+        Place::File(path) => {
+            let file = loop_file(path).or_else(|| path.canonicalize().ok())?;
+            attached_at(&file)
         }
-        let members = scan.groups_named(group).flat_map(|group| &group.members);
-        let found = members.filter_map(|member| member.presence.found());
-        let mut devices = found.map(|pv| scan.device(scan.pv(pv).device));
-        devices.find_map(|device| self.own_volume(scan, &device.location, depth + 1))
+        Place::Nbd(remote) => {
+            let socket = remote.address.socket();
+            let is_ours = socket.is_some_and(is_listened_to_here);
+            is_ours.then(|| remote.address.export().to_owned())
+        }
+    };
+    let volume = volume.filter(|_| depth < DEPTH_MAX)?;
+    let group = volume.split('/').next().unwrap_or_default();
+    if own == group {
+        return Some(volume);
     }
+    let members = scan.groups_named(group).flat_map(|group| &group.members);
+    let found = members.filter_map(|member| member.presence.found());
+    let mut devices = found.map(|pv| scan.device(scan.pv(pv).device));
+    devices.find_map(|device| own_volume(own, scan, &device.location, depth + 1))
 }
 
 /// Whether this process listens on the unix socket at `path`, or was given one that does.

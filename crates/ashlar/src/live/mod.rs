@@ -21,13 +21,14 @@
 //! holds, which the next one replaces; the kernel drops its locks, and what was not flushed was
 //! never promised.
 //!
-//! `owner` knows the group, `itself` that it does not stand on a volume of its own, `swap`
-//! exchanges tables, `order` writes down that one lost a copy, `extending` gives stores of
+//! `owner` knows the group, `bench` is what is worked with and `shelf` where both are, `itself`
+//! knows that the group does not stand on a volume of its own, `opening` brings volumes into use,
+//! `swap` exchanges tables, `order` writes down that one lost a copy, `extending` gives stores of
 //! snapshots room, as `filling` foresees, `group` lets threads share them; `wire` is what is said,
 //! `server` and `connection` the owner's side of it, `client` the others', `survey` theirs who only
-//! report, `status` what they hear and `shelf` where it is kept for them, `runtime` where they
-//! meet.
+//! report, `status` what they hear, `runtime` where they meet.
 
+mod bench;
 mod client;
 mod connection;
 mod console;
@@ -36,6 +37,7 @@ mod filling;
 mod group;
 mod itself;
 mod moving;
+mod opening;
 mod order;
 mod owner;
 mod runtime;

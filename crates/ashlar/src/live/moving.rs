@@ -17,9 +17,10 @@ use dm::volume::Access;
 use lvm2::plan::physical::{abort_move, moves, piece_moved};
 use lvm2::{Extents, Uuid};
 
+use super::bench::{End, Job};
 use super::group::LiveGroup;
 use super::order::GroupUpdater;
-use super::owner::{Active, Owner};
+use super::owner::{Active, Facts};
 use crate::activate::{Activator, MissingPolicy, Options};
 use crate::apply::Planned;
 use crate::{Error, Result};
@@ -34,7 +35,7 @@ impl LiveGroup {
     /// when people can be told of what fails.
     pub fn go_on(&self) {
         self.watch_stores();
-        let failed = self.settled().begin_moves();
+        let failed = self.job().begin_moves();
         for error in failed {
             self.tell_people(&format!(
                 "WARNING: what is being moved stands still: {error}"
@@ -43,19 +44,22 @@ impl LiveGroup {
     }
 }
 
-impl Owner {
+impl Job<'_> {
     /// Goes on with the moves that are under way; those that cannot, and why.
     fn begin_moves(&mut self) -> Vec<Error> {
-        let Ok(group) = self.group() else {
+        let facts = self.facts();
+        let Ok(group) = facts.group() else {
             return Vec::new();
         };
-        let all = moves(&group.model);
         let mut failed = Vec::new();
-        for one in all {
-            if self.active.iter().any(|active| active.lv == one.uuid) {
+        for one in moves(&group.model) {
+            if facts.active.iter().any(|active| active.lv == one.uuid) {
                 continue;
             }
-            failed.extend(self.begin_move(one.uuid).err());
+            match self.begin_move(one.uuid) {
+                Ok(active) => self.owner().facts.add(active),
+                Err(error) => failed.push(error),
+            }
             if one.running.is_none()
                 && let Some(updater) = &self.updater
             {
@@ -66,41 +70,38 @@ impl Owner {
         failed
     }
 
-    fn begin_move(&mut self, uuid: Uuid) -> Result<()> {
-        let is_active = self.active.iter().any(|active| active.lv == uuid);
+    fn begin_move(&mut self, uuid: Uuid) -> Result<Active> {
+        let facts = self.facts();
+        let is_active = facts.active.iter().any(|active| active.lv == uuid);
         assert!(!is_active, "a move begins once");
-        let nodes = self.nodes()?;
+        let nodes = self.nodes(facts.nodes())?;
         let options = Options {
             access: Access::ReadWrite,
             missing: MissingPolicy::Partial,
         };
         let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&self.scan, &self.host, devices).among(nodes);
+        let activator = Activator::over(&facts.scan, &self.host, devices).among(nodes);
         let activator = activator.of_parts(true);
         let mut activator = activator.with_updater(self.updater.clone());
-        let group = self.scan.group(self.uuid).expect("it was found above");
+        let group = facts.group().expect("it was found above");
         let lv = group.model.lv_by_uuid(&uuid).expect("it was found above");
         let activated = activator.activate(group, lv, options);
-        (self.devices, _) = activator.into_parts();
-        let activated = activated?;
-        let mut active = Active::new(uuid, options, activated);
+        let (devices, _) = activator.into_parts();
+        self.devices = devices;
+        let mut active = Active::new(uuid, options, activated?);
         active.is_move = true;
-        self.active.push(active);
-        Ok(())
+        Ok(active)
     }
+}
 
+impl Facts {
     /// Lets go of what is moved, or moved no more.
-    pub(super) fn end_moves(&mut self) {
+    pub(super) fn end_moves(&mut self) -> (Vec<Active>, Vec<End>) {
         let Ok(group) = self.group() else {
-            return;
+            return (Vec::new(), Vec::new());
         };
         let model = Arc::clone(&group.model);
-        let is_over =
-            |active: &mut Active| active.is_move && model.lv_by_uuid(&active.lv).is_none();
-        let over: Vec<Active> = self.active.extract_if(.., is_over).collect();
-        for active in &over {
-            self.leave(active);
-        }
+        self.remove(|active| active.is_move && model.lv_by_uuid(&active.lv).is_none())
     }
 }
 

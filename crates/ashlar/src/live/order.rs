@@ -133,9 +133,8 @@ impl GroupUpdater {
             return;
         };
         if done.is_ok() {
-            let mut owner = shared.owner.take();
             // What it cannot find out now, the next change does.
-            let _ = owner.refresh();
+            let _ = shared.owner.job().refresh();
         }
         self.tell(&match done {
             Ok(()) => format!(

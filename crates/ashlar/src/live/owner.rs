@@ -1,60 +1,48 @@
 //! What the process that owns a group knows of it.
+//!
+//! All of it is in memory, and whoever reads or writes it does so for a moment: what may take long
+//! is a job (`bench`), which writes down here what came of it.
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 use block::file::LockMode;
 use block::{BlockingDevice, Device};
 use dm::table::Layout;
-use dm::volume::{Access, Volume};
+use dm::volume::Volume;
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 
-use crate::activate::{
-    Activated, Activator, MetadataUpdater, MissingPolicy, Node, Nodes, Options, PvDevices, decide,
-};
-use crate::apply::{Disks, HostDisks, replaced};
+use super::bench::{Bench, End, WAIT};
+use crate::activate::{Activated, MissingPolicy, Node, Options, decide};
+use crate::apply::{Disks, HostDisks};
 use crate::host::{Host, Location};
-use crate::lock::{
-    FileId, ImageLocks, ImageUse, OwnedGroup, PvLocks, StockLock, StockName, lock_images,
-    lock_owner, lock_stock,
-};
+use crate::lock::{StockName, lock_stock};
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
 
-/// How long a command that changes metadata is waited for.
-const WAIT: Duration = Duration::from_secs(5);
-/// How long the last requests of a killed owner may be on their way to a busy disk.
-const DYING_MAX: Duration = Duration::from_secs(20);
-/// How often to look whether what was in use has ended.
-const LEAVING_RETRY: Duration = Duration::from_millis(2);
 /// How often to begin anew because somebody changed the group before it was held.
 const TRIES_MAX: usize = 5;
 
 /// A group whose volumes this process may write.
 pub(super) struct Owner {
-    pub(super) host: Host,
-    pub(super) disks: HostDisks,
-    pub(super) scan: Scan,
+    pub(super) facts: Facts,
+    /// Where what is held lies.
+    pub(super) places: Arc<[Location]>,
+    /// What jobs work with; `None`: one is at work. The last to go.
+    pub(super) bench: Option<Bench>,
+}
+
+/// The group, and what is used of it. To copy it is cheap; a copy keeps what is in use running.
+#[derive(Clone)]
+pub(super) struct Facts {
     pub(super) uuid: Uuid,
-    pub(super) devices: PvDevices,
+    /// What was found last.
+    pub(super) scan: Arc<Scan>,
     pub(super) active: Vec<Active>,
-    /// Whether tables are being exchanged. Meanwhile no volume is opened, and none is closed: what
-    /// is suspended would be waited for.
-    pub(super) is_changing: bool,
-    /// Devices with a state that nobody uses any more and that write what they know last: each says
-    /// whether it has ended.
-    leaving: Vec<Box<dyn Fn() -> bool + Send>>,
-    /// What is held, for commands that run here.
-    pub(super) owned: OwnedGroup,
-    /// Who writes down that a mirror lost a copy.
-    pub(super) updater: Option<Arc<dyn MetadataUpdater>>,
-    held: Vec<HeldPv>,
-    /// Keeps stock's commands that change the group out. The last to go.
-    stock: Option<StockLock>,
 }
 
 /// A volume that is in use.
+#[derive(Clone)]
 pub(super) struct Active {
     pub(super) lv: Uuid,
     pub(super) volume: Volume,
@@ -64,7 +52,7 @@ pub(super) struct Active {
     pub(super) standing_on: Vec<Node>,
     /// What is missing of it.
     pub(super) gaps: Vec<String>,
-    /// How many use it.
+    /// How many use it; none any more while what they wrote is made durable.
     pub(super) users: usize,
     /// The owner itself uses it, until what it moves is moved.
     pub(super) is_move: bool,
@@ -76,14 +64,6 @@ pub(super) struct Active {
 /// moves what is in its file system.
 #[derive(Debug)]
 pub struct Alone(#[expect(dead_code, reason = "it is there, or it is not")] Arc<()>);
-
-/// A physical volume that is held.
-struct HeldPv {
-    uuid: Uuid,
-    location: Location,
-    /// Shared by those that lie in one file: it is locked once.
-    lock: Arc<(ImageLocks, PvLocks)>,
-}
 
 impl Active {
     /// One that has one user.
@@ -102,7 +82,7 @@ impl Active {
     }
 
     /// Makes durable what was written to it, if it may be written. Of a snapshot that is invalid
-    /// nothing is kept, so that is no failure.
+    /// nothing is kept, so that is no failure. Takes as long as its disks do.
     pub(super) fn flush(&self) -> Result<()> {
         let flushed = flush(&self.volume);
         if flushed.is_err() && self.is_invalid() {
@@ -138,26 +118,20 @@ impl Owner {
                 LockMode::Shared,
                 WAIT,
             )?;
-            let mut owner = Self {
-                host: host.clone(),
-                disks: disks.clone(),
-                uuid: group.uuid,
-                scan: before.clone(),
-                devices: PvDevices::default(),
-                active: Vec::new(),
-                is_changing: false,
-                leaving: Vec::new(),
-                owned: OwnedGroup::new(group.uuid),
-                updater: None,
-                held: Vec::new(),
-                stock: None,
-            };
-            owner.hold_members()?;
-            owner.hold_stock()?;
+            let mut bench = Bench::new(host, disks, group.uuid);
+            bench.hold(&before)?;
             let scan = disks.scan(host)?;
             if is_same(&before, group, &scan, scan.find_group(name)?) {
-                owner.scan = scan;
-                return Ok(owner);
+                let facts = Facts {
+                    uuid: group.uuid,
+                    scan: Arc::new(scan),
+                    active: Vec::new(),
+                };
+                return Ok(Self {
+                    facts,
+                    places: bench.places(),
+                    bench: Some(bench),
+                });
             }
             before = scan;
         }
@@ -165,212 +139,56 @@ impl Owner {
         Err(Error::new(Kind::Locked, what))
     }
 
-    /// Opens and locks the members that are there and not held yet, and lets go of others.
-    fn hold_members(&mut self) -> Result<()> {
-        let Some(group) = self.scan.group(self.uuid) else {
-            return Ok(());
-        };
-        let members = group.members.iter();
-        let mut found: Vec<_> = members
-            .filter_map(|member| member.presence.found())
-            .collect();
-        found.sort_by_key(|index| self.scan.pv(*index).uuid);
-        let is_found = |uuid| found.iter().any(|index| self.scan.pv(*index).uuid == uuid);
-        for held in self.held.extract_if(.., |held| !is_found(held.uuid)) {
-            self.devices.forget(&held.location);
-            self.owned.release(held.uuid);
-        }
-        for index in found {
-            let pv = self.scan.pv(index);
-            if self.held.iter().any(|held| held.uuid == pv.uuid) {
-                continue;
-            }
-            let device = self.scan.device(pv.device);
-            self.devices.get(&self.scan, index, Access::ReadWrite)?;
-            let place = &device.location.place;
-            let files = self.devices.files(place);
-            let files: Vec<_> = files.map(|file| (device.name.as_str(), file)).collect();
-            let same = |held: &&HeldPv| !files.is_empty() && held.location.place == *place;
-            let lock = if let Some(held) = self.held.iter().find(same) {
-                Arc::clone(&held.lock)
-            } else {
-                let owner = lock_owner(&files, LockMode::Exclusive, (WAIT, DYING_MAX))?;
-                Arc::new((lock_images(&files, ImageUse::Writing)?, owner))
-            };
-            for (.., file) in &files {
-                let id = FileId::of(file).map_err(|error| {
-                    Error::new(Kind::Device, format!("cannot examine {}", device.name))
-                        .because(error)
-                })?;
-                self.owned.hold(pv.uuid, id);
-            }
-            assert!(
-                self.held.iter().all(|held| held.uuid != pv.uuid),
-                "each is held once"
-            );
-            self.held.push(HeldPv {
-                uuid: pv.uuid,
-                location: device.location.clone(),
-                lock,
-            });
-        }
-        self.check();
-        Ok(())
-    }
-
-    /// The invariants: each volume is active once and has users, each physical volume is held once,
-    /// and what is held and has files is known to the commands of this process.
-    pub(super) fn check(&self) {
-        for (place, active) in self.active.iter().enumerate() {
-            assert!(active.users > 0, "what is active has users");
-            let mut before = self.active[..place].iter();
-            assert!(
-                before.all(|other| other.lv != active.lv),
-                "each is active once"
-            );
-        }
-        for (place, held) in self.held.iter().enumerate() {
-            let mut before = self.held[..place].iter();
-            assert!(
-                before.all(|other| other.uuid != held.uuid),
-                "each is held once"
-            );
-            let has_files = self.devices.files(&held.location.place).next().is_some();
-            assert!(
-                !has_files || self.owned.holds_pv(held.uuid),
-                "what is held is known"
-            );
-        }
-    }
-
-    /// Looks at the disks again after a change, and holds what belongs to the group now.
-    pub(super) fn refresh(&mut self) -> Result<()> {
-        self.scan = self.disks.scan(&self.host)?;
-        self.hold_members()?;
-        self.hold_stock()
-    }
-
-    /// Keeps stock's commands that change the group out for as long as it is served, where stock
-    /// can reach its disks: those that are block devices. Images are known to nobody else, and
-    /// other groups on this machine may have the same name.
-    fn hold_stock(&mut self) -> Result<()> {
-        let Some(group) = self.scan.group(self.uuid) else {
-            return Ok(());
-        };
-        let name = group.name.clone();
-        if !self.owned.is_on_disks() {
-            self.owned.set_stock(None);
-            self.stock = None;
-        } else if !self.owned.holds_stock(&name) {
-            let dir = self.host.config.locking_dir();
-            let wanted = StockName::Group(name.clone());
-            self.stock = lock_stock(&dir, &wanted, LockMode::Shared, WAIT)?;
-            self.owned
-                .set_stock(self.stock.as_ref().map(|_| name.as_str()));
-        }
-        Ok(())
-    }
-
-    /// The group as it was found last.
-    pub(super) fn group(&self) -> Result<&FoundVg> {
-        self.scan.group(self.uuid).ok_or_else(|| {
-            let what = format!("the volume group {} is gone", self.uuid);
-            Error::new(Kind::NotFound, what)
-        })
-    }
-
-    /// Opens the volume called `name`, without its group, for one more user. It is open for
-    /// writing, unless its own permission is read-only. Gives its place in `active`.
-    pub(super) fn open(&mut self, name: &str, missing: MissingPolicy) -> Result<usize> {
-        self.require_in_place()?;
-        let group = self.group()?;
+    /// One more user of the volume called `name`, without its group, if it is in use already.
+    pub(super) fn share(&mut self, name: &str, missing: MissingPolicy) -> Result<Option<&Active>> {
+        let group = self.facts.group()?;
         let lv = group.find_lv(name)?;
-        let volume = group.model.lv(lv);
-        let uuid = volume.uuid;
-        let access = if volume.is_writable() {
-            Access::ReadWrite
-        } else {
-            Access::ReadOnly
+        let uuid = group.model.lv(lv).uuid;
+        let mut all = self.facts.active.iter();
+        let Some(place) = all.position(|active| active.lv == uuid) else {
+            return Ok(None);
         };
-        if let Some(place) = self.active.iter().position(|active| active.lv == uuid) {
-            let active = &self.active[place];
-            // What the owner uses by itself others may not.
-            decide(&group.model, &group.name, lv, access)?;
-            if active.is_kept_alone() {
-                return Err(kept_alone(&format!("{}/{name}", self.group()?.name)));
-            }
-            if let [gap, ..] = &active.gaps[..]
-                && missing < active.options.missing
-            {
-                let what = format!(
-                    "{gap}. It is served like that with --activationmode {}, which is more than \
-                     {} allows",
-                    active.options.missing.word(),
-                    missing.word()
-                );
-                return Err(Error::new(Kind::Missing, what));
-            }
-            self.active[place].users += 1;
-            return Ok(place);
+        let active = &self.facts.active[place];
+        // What the owner uses by itself others may not.
+        decide(&group.model, &group.name, lv, active.options.access)?;
+        if active.is_kept_alone() {
+            return Err(kept_alone(&format!("{}/{name}", group.name)));
         }
-        let options = Options { access, missing };
-        let nodes = self.nodes()?;
-        let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&self.scan, &self.host, devices).among(nodes);
-        let mut activator = activator.with_updater(self.updater.clone());
-        let group = self.scan.group(self.uuid).expect("it was found above");
-        let activated = activator.activate(group, lv, options);
-        (self.devices, _) = activator.into_parts();
-        let activated = activated?;
-        assert!(
-            self.active.iter().all(|active| active.lv != uuid),
-            "it was looked for above"
-        );
-        self.active.push(Active::new(uuid, options, activated));
-        self.check();
-        Ok(self.active.len() - 1)
+        if let [gap, ..] = &active.gaps[..]
+            && missing < active.options.missing
+        {
+            let what = format!(
+                "{gap}. It is served like that with --activationmode {}, which is more than {} \
+                 allows",
+                active.options.missing.word(),
+                missing.word()
+            );
+            return Err(Error::new(Kind::Missing, what));
+        }
+        let active = &mut self.facts.active[place];
+        active.users += 1;
+        Ok(Some(active))
     }
 
-    /// The devices with a state of their own that run. Those that are about to end are waited for:
-    /// a second one beside them would not know what they write.
-    pub(super) fn nodes(&mut self) -> Result<Nodes> {
-        let end = Instant::now() + DYING_MAX;
-        self.leaving.retain(|has_ended| !has_ended());
-        while !self.leaving.is_empty() {
-            if Instant::now() >= end {
-                let what = "a volume that was in use until now writes what it knows last; wait \
-                            for that, and try again";
-                return Err(Error::new(Kind::Locked, what));
-            }
-            std::thread::sleep(LEAVING_RETRY);
-            self.leaving.retain(|has_ended| !has_ended());
-        }
-        let nodes = self.active.iter().flat_map(|active| &active.standing_on);
-        Ok(Nodes::new(nodes.cloned()))
-    }
-
-    /// Takes note of what ends with `active`.
-    pub(super) fn leave(&mut self, active: &Active) {
-        assert!(
-            self.active.iter().all(|other| other.lv != active.lv),
-            "it is active no more"
-        );
-        for node in &active.standing_on {
-            let mut others = self.active.iter().flat_map(|other| &other.standing_on);
-            if others.all(|other| other.id != node.id) {
-                self.leaving.push(node.end());
-            }
-        }
+    /// One user less of a volume. Gives it to the last one, who makes durable what was written and
+    /// then takes it away ([`super::bench::Job::remove_unused`]).
+    pub(super) fn leave(&mut self, lv: Uuid) -> Option<Active> {
+        let mut active = self.facts.active.iter_mut();
+        let active = active.find(|active| active.lv == lv)?;
+        assert!(active.users > 0, "what is active has users");
+        active.users -= 1;
+        (active.users == 0).then(|| active.clone())
     }
 
     /// Keeps all but the one user of the volume called `name`, without its group, away from it.
     pub(super) fn keep_alone(&mut self, name: &str) -> Result<Alone> {
-        let group = self.group()?;
+        let group = self.facts.group()?;
         let whole = format!("{}/{name}", group.name);
         let uuid = group.model.lv_by_name(name);
         let uuid = uuid.map(|lv| group.model.lv(lv).uuid);
-        let active = self.active.iter_mut();
-        let Some(active) = active.into_iter().find(|active| Some(active.lv) == uuid) else {
+        let mut active = self.facts.active.iter_mut();
+        let is_it = |active: &&mut Active| Some(active.lv) == uuid && active.users > 0;
+        let Some(active) = active.find(is_it) else {
             let what = format!("Logical volume {whole} is not in use");
             return Err(Error::new(Kind::NotFound, what));
         };
@@ -388,40 +206,55 @@ impl Owner {
         active.alone = Arc::downgrade(&alone);
         Ok(Alone(alone))
     }
+}
 
-    /// Fails where a path of what is held leads to another file by now: who asks for a volume
-    /// means what is there.
-    fn require_in_place(&self) -> Result<()> {
-        for held in &self.held {
-            let found = held.location.path().and_then(|path| FileId::at(path).ok());
-            if found.is_some_and(|found| !self.owned.holds_file(found)) {
-                return Err(replaced(&held.location.to_string()));
-            }
+impl Facts {
+    /// The invariant: each volume is active once.
+    pub(super) fn check(&self) {
+        for (place, active) in self.active.iter().enumerate() {
+            let mut before = self.active[..place].iter();
+            let is_once = before.all(|other| other.lv != active.lv);
+            assert!(is_once, "each is active once");
         }
-        Ok(())
     }
 
-    /// One user less of a volume: it goes with its last one, when what was written is durable.
-    pub(super) fn close(&mut self, lv: Uuid) -> Result<()> {
-        let Some(place) = self.active.iter().position(|active| active.lv == lv) else {
-            return Ok(());
-        };
-        let active = &mut self.active[place];
-        assert!(active.users > 0, "what is active has users");
-        active.users -= 1;
-        if active.users > 0 {
-            return Ok(());
-        }
-        // Mirrors that go away mark their regions clean.
-        let active = self.active.swap_remove(place);
+    /// A volume is in use from now on.
+    pub(super) fn add(&mut self, active: Active) {
+        self.active.push(active);
         self.check();
-        self.leave(&active);
-        active.flush()
+    }
+
+    /// The group as it was found last.
+    pub(super) fn group(&self) -> Result<&FoundVg> {
+        self.scan.group(self.uuid).ok_or_else(|| {
+            let what = format!("the volume group {} is gone", self.uuid);
+            Error::new(Kind::NotFound, what)
+        })
     }
 
     /// The name that a volume has now: `vg0/data`.
     pub(super) fn name_of(&self, lv: Uuid) -> Option<String> {
         name_of(&self.group().ok()?.model, lv)
+    }
+
+    /// The devices with a state of their own that run.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Node> {
+        let nodes = self.active.iter().flat_map(|active| &active.standing_on);
+        nodes.cloned()
+    }
+
+    /// Takes out the volumes that are used no more. Gives them, whose end may take long, and what
+    /// ends with them.
+    pub(super) fn remove(
+        &mut self,
+        is_over: impl FnMut(&mut Active) -> bool,
+    ) -> (Vec<Active>, Vec<End>) {
+        let over: Vec<Active> = self.active.extract_if(.., is_over).collect();
+        let left = || self.active.iter().flat_map(|other| &other.standing_on);
+        let ending = over.iter().flat_map(|active| &active.standing_on);
+        let ending = ending.filter(|node| left().all(|other| other.id != node.id));
+        let ends = ending.map(Node::end).collect();
+        (over, ends)
     }
 }
 

@@ -1,8 +1,11 @@
-//! The owner, for one at a time; whoever had it leaves behind what others may know meanwhile.
+//! The owner, for one at a time and for a moment; whoever had it leaves behind what others may know
+//! meanwhile. The bench lies beside it, and is away for as long as a job takes.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::bench::{Bench, Job};
 use super::owner::Owner;
 use super::status::Known;
 
@@ -10,9 +13,11 @@ use super::status::Known;
 pub(super) struct Shelf {
     owner: Mutex<Owner>,
     known: Mutex<Known>,
+    /// Whoever waits for the bench is told that it is back.
+    returned: Condvar,
 }
 
-/// The owner, until this is dropped.
+/// The owner, until this is dropped. Nobody does with it what may take long.
 pub(super) struct Taken<'a> {
     owner: MutexGuard<'a, Owner>,
     known: &'a Mutex<Known>,
@@ -21,15 +26,17 @@ pub(super) struct Taken<'a> {
 impl Shelf {
     pub(super) fn new(owner: Owner) -> Self {
         let known = Mutex::new(owner.known());
-        let owner = Mutex::new(owner);
-        Self { owner, known }
+        Self {
+            owner: Mutex::new(owner),
+            known,
+            returned: Condvar::new(),
+        }
     }
 
-    /// Waits until nobody else has the owner.
+    /// The owner, which others have for moments only.
     pub(super) fn take(&self) -> Taken<'_> {
-        let owner = self.owner.lock();
         Taken {
-            owner: owner.unwrap_or_else(PoisonError::into_inner),
+            owner: self.locked(),
             known: &self.known,
         }
     }
@@ -38,6 +45,48 @@ impl Shelf {
     pub(super) fn known(&self) -> Known {
         let known = self.known.lock();
         known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits for the end of the job that is under way, however long that takes.
+    pub(super) fn job(&self) -> Job<'_> {
+        let mut owner = self.locked();
+        loop {
+            if let Some(bench) = owner.bench.take() {
+                return Job::new(self, bench);
+            }
+            let waited = self.returned.wait(owner);
+            owner = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The same; `None`: it did not end within `limit`.
+    pub(super) fn job_within(&self, limit: Duration) -> Option<Job<'_>> {
+        let end = Instant::now() + limit;
+        let mut owner = self.locked();
+        loop {
+            if let Some(bench) = owner.bench.take() {
+                return Some(Job::new(self, bench));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.returned.wait_timeout(owner, left);
+            owner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The end of a job.
+    pub(super) fn put_back(&self, bench: Bench) {
+        let mut owner = self.locked();
+        assert!(owner.bench.is_none(), "there is one");
+        owner.bench = Some(bench);
+        drop(owner);
+        self.returned.notify_one();
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Owner> {
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

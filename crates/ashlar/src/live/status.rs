@@ -206,16 +206,19 @@ impl Owner {
     /// What others may know meanwhile.
     pub(super) fn known(&self) -> Known {
         let named = |uuid: Uuid| {
-            let name = self.name_of(uuid).unwrap_or_default();
+            let facts = &self.facts;
+            let name = facts.name_of(uuid).unwrap_or_default();
             if let Some((_, name)) = name.split_once('/') {
                 return name.to_owned();
             }
             // What is moved lies on physical volumes.
-            let mut pvs = self.scan.physical_volumes.iter();
+            let mut pvs = facts.scan.physical_volumes.iter();
             let pv = pvs.find(|pv| pv.uuid == uuid);
-            pv.map_or(String::new(), |pv| self.scan.device(pv.device).name.clone())
+            pv.map_or(String::new(), |pv| {
+                facts.scan.device(pv.device).name.clone()
+            })
         };
-        let volumes = self.active.iter().map(|active| {
+        let volumes = self.facts.active.iter().map(|active| {
             let asked = active.standing_on.iter().map(|node| {
                 let (images, home) = match &node.machine {
                     Running::Mirror { images, home } => (images, home),
@@ -243,7 +246,7 @@ impl Owner {
                 }
             });
             let volume = VolumeStatus {
-                name: self.name_of(active.lv).unwrap_or_default(),
+                name: self.facts.name_of(active.lv).unwrap_or_default(),
                 uuid: Some(active.lv),
                 users: active.users as u64,
                 mirrors: Vec::new(),
@@ -251,9 +254,9 @@ impl Owner {
             };
             (volume, asked.collect())
         });
-        let group = self.group();
+        let group = self.facts.group();
         Known {
-            name: group.map_or_else(|_| self.uuid.to_string(), |group| group.name.clone()),
+            name: group.map_or_else(|_| self.facts.uuid.to_string(), |group| group.name.clone()),
             served: volumes.collect(),
         }
     }
@@ -265,7 +268,7 @@ impl Owner {
         if piece.kind != NodeKind::Move {
             return None;
         }
-        let all = moves(&self.group().ok()?.model);
+        let all = moves(&self.facts.group().ok()?.model);
         let one = all.iter().find(|one| one.uuid == piece.lv)?;
         let moved = Moved {
             all: one.extents.0,
@@ -303,7 +306,10 @@ impl Asked {
                 let Some(said) = mirror.status(left) else {
                     return;
                 };
-                assert_eq!(said.images.len(), status.images.len(), "one for each image");
+                if said.images.len() != status.images.len() {
+                    // It has become another one since.
+                    return;
+                }
                 assert!(
                     said.in_sync <= said.regions,
                     "no more is in sync than there is"

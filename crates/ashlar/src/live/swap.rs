@@ -17,7 +17,8 @@ use lvm2::Uuid;
 use lvm2::model::{LvId, PvFlag, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
-use super::owner::Owner;
+use super::bench::Job;
+use super::owner::{Active, Facts};
 use super::stack::Version;
 use crate::activate::{Activator, Fate, Node, NodeId, Nodes, decide};
 use crate::apply::Disks;
@@ -38,15 +39,17 @@ pub(super) struct Exchange {
     suspension: Option<Suspension>,
 }
 
-/// All of them, and the group as it is about to be.
-pub(super) struct Exchanges {
-    scan: Scan,
-    group: FoundVg,
+/// All of them, and the group as it is about to be. However this ends, nothing stays suspended.
+pub(super) struct Exchanges<'a> {
+    // In the order in which they go.
     nodes: Nodes,
     list: Vec<Exchange>,
+    scan: Scan,
+    group: FoundVg,
+    job: Job<'a>,
 }
 
-impl Owner {
+impl Facts {
     /// Fails where the change would take away what is in use.
     pub(super) fn permit(&self, change: &Change) -> Result<()> {
         let group = self.group()?;
@@ -167,29 +170,44 @@ impl Owner {
         Ok(())
     }
 
+    /// The volumes on which those in use stand before and afterwards, and that stay what they are.
+    fn staying(&self, vg: &VolumeGroup, before: &Version<'_>, after: &Version<'_>) -> Vec<Uuid> {
+        let used = self.active.iter().filter_map(|active| {
+            let lv = vg.lv_by_uuid(&active.lv)?;
+            Some(after.stack(lv))
+        });
+        let stays = |lv: LvId| {
+            let uuid = vg.lv(lv).uuid;
+            (before.has_same(&uuid, after) == Some(true)).then_some(uuid)
+        };
+        used.flatten().filter_map(stays).collect()
+    }
+}
+
+impl<'a> Job<'a> {
     /// Makes the new tables and holds what must be held, as the group becomes `vg`. What is
-    /// `deferred` is not merged as long as its origin is in use.
-    pub(super) fn suspend(&mut self, vg: &VolumeGroup, deferred: &[Uuid]) -> Result<Exchanges> {
+    /// `deferred` is not merged as long as its origin is in use. Meanwhile no
+    /// other volume is opened, and none is taken away: the job goes on until the exchange is over.
+    pub(super) fn suspend(mut self, vg: &VolumeGroup, deferred: &[Uuid]) -> Result<Exchanges<'a>> {
+        let facts = self.facts();
         // Somebody may have opened a volume since the change was permitted.
-        let group = self.group()?;
+        let group = facts.group()?;
         let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
-        self.permit_version(group, vg, &refuse)?;
+        facts.permit_version(group, vg, &refuse)?;
         let scan = self.disks.scan(&self.host)?;
-        let old = Arc::clone(&self.group()?.model);
         let new = found_as(&scan, vg);
-        let (before, after) = (Version::of(&old), Version::of(vg));
+        let (before, after) = (Version::of(&group.model), Version::of(vg));
         let mut changed = Vec::new();
-        for (place, active) in self.active.iter().enumerate() {
+        for active in &facts.active {
             if let Some(lv) = vg.lv_by_uuid(&active.lv)
                 && before.has_same(&active.lv, &after) == Some(false)
             {
-                changed.push((place, lv));
+                changed.push((active, lv));
             }
         }
         // Nothing may be written behind the back of a mirror that begins or ends.
         let mut suspensions = Vec::new();
-        for (place, lv) in &changed {
-            let active = &self.active[*place];
+        for (active, lv) in &changed {
             let stands_on_some = !active.standing_on.is_empty() || after.has_state(*lv);
             if !stands_on_some {
                 suspensions.push(None);
@@ -202,10 +220,9 @@ impl Owner {
             suspensions.push(Some(drained(&active.volume)?));
         }
         assert_eq!(suspensions.len(), changed.len(), "there is one for each");
-        assert!(!self.is_changing, "one change at a time");
-        let mut nodes = self.nodes()?;
+        let mut nodes = self.nodes(facts.nodes())?;
         nodes.deferring = deferred.to_vec();
-        let stays = self.staying(vg, &before, &after);
+        let stays = facts.staying(vg, &before, &after);
         // Only whoever copied a piece knows that the copy is whole.
         let moved = before.moved(&after);
         if moved.iter().any(|piece| !nodes.runs(*piece)) {
@@ -223,108 +240,45 @@ impl Owner {
         let suspended = nodes.suspend(fate, DRAIN_MAX);
         suspended.map_err(|error| busy(&new.name, error))?;
         let mut list = Vec::new();
-        for ((place, lv), suspension) in changed.into_iter().zip(suspensions) {
+        for ((active, lv), suspension) in changed.into_iter().zip(suspensions) {
             let exchange;
-            (exchange, nodes) = self.exchange(place, &scan, (&new, lv), nodes);
+            (exchange, nodes) = self.exchange(active, &scan, (&new, lv), nodes);
             let exchange = exchange.and_then(|exchange| exchange.held(suspension));
             list.push(exchange.inspect_err(|_| nodes.resume())?);
         }
-        self.is_changing = true;
         Ok(Exchanges {
-            scan,
-            group: new,
             nodes,
             list,
+            scan,
+            group: new,
+            job: self,
         })
     }
 
-    /// The volumes on which those in use stand before and afterwards, and that stay what they are.
-    fn staying(&self, vg: &VolumeGroup, before: &Version<'_>, after: &Version<'_>) -> Vec<Uuid> {
-        let used = self.active.iter().filter_map(|active| {
-            let lv = vg.lv_by_uuid(&active.lv)?;
-            Some(after.stack(lv))
-        });
-        let stays = |lv: LvId| {
-            let uuid = vg.lv(lv).uuid;
-            (before.has_same(&uuid, after) == Some(true)).then_some(uuid)
-        };
-        used.flatten().filter_map(stays).collect()
-    }
-
-    /// The new table of the volume at `place`, which becomes `lv`, over `nodes`.
+    /// The new table of the volume that is `active`, which becomes `lv`, over `nodes`.
     fn exchange(
         &mut self,
-        place: usize,
+        active: &Active,
         scan: &Scan,
         (group, lv): (&FoundVg, LvId),
         nodes: Nodes,
     ) -> (Result<Exchange>, Nodes) {
-        let active = &self.active[place];
-        let (volume, uuid) = (active.volume.clone(), active.lv);
         let devices = std::mem::take(&mut self.devices);
         let activator = Activator::over(scan, &self.host, devices).among(nodes);
         let activator = activator.of_parts(active.is_move);
         let mut activator = activator.with_updater(self.updater.clone());
         let compiled = activator.compile(group, lv, active.options);
-        let nodes;
-        (self.devices, nodes) = activator.into_parts();
+        let (devices, nodes) = activator.into_parts();
+        self.devices = devices;
         let exchange = compiled.map(|compiled| Exchange {
-            lv: uuid,
-            volume,
+            lv: active.lv,
+            volume: active.volume.clone(),
             table: compiled.table,
             layout: compiled.layout,
             standing_on: compiled.standing_on,
             suspension: None,
         });
         (exchange, nodes)
-    }
-
-    /// The new tables count, and the group is as it was told to become.
-    pub(super) fn publish(&mut self, exchanges: Exchanges) {
-        assert!(self.is_changing, "what is published was suspended");
-        assert_eq!(
-            exchanges.group.uuid, self.uuid,
-            "it is our group that changed"
-        );
-        exchanges.check();
-        self.is_changing = false;
-        self.scan = exchanges.scan;
-        let mut groups = self.scan.groups.iter_mut();
-        if let Some(group) = groups.find(|group| group.uuid == exchanges.group.uuid) {
-            let restrictions = std::mem::take(&mut group.restrictions);
-            *group = FoundVg {
-                restrictions,
-                ..exchanges.group
-            };
-        }
-        exchanges.nodes.publish();
-        for exchange in exchanges.list {
-            let published = match exchange.suspension {
-                Some(suspension) => suspension.publish(exchange.table),
-                None => exchange.volume.grow(exchange.table),
-            };
-            // A queue that was opened meanwhile asks nothing while requests are held.
-            published.expect("a table that was prepared fits");
-            let active = self.active.iter_mut();
-            for active in active.filter(|active| active.lv == exchange.lv) {
-                active.standing_on.clone_from(&exchange.standing_on);
-                active.layout = Arc::clone(&exchange.layout);
-            }
-            // Mirrors that go have written all they had to, and end with their last user.
-        }
-        self.check();
-        self.end_moves();
-    }
-}
-
-impl Exchanges {
-    /// The invariant: each volume changes once.
-    fn check(&self) {
-        for (place, exchange) in self.list.iter().enumerate() {
-            let mut before = self.list[..place].iter();
-            let is_once = before.all(|other| other.lv != exchange.lv);
-            assert!(is_once, "a volume changes once");
-        }
     }
 }
 
@@ -340,12 +294,67 @@ impl Exchange {
     }
 }
 
-impl Owner {
+impl Exchanges<'_> {
+    /// The invariant: each volume changes once.
+    fn check(&self) {
+        for (place, exchange) in self.list.iter().enumerate() {
+            let mut before = self.list[..place].iter();
+            let is_once = before.all(|other| other.lv != exchange.lv);
+            assert!(is_once, "a volume changes once");
+        }
+    }
+
+    /// The new tables count, and the group is as it was told to become.
+    pub(super) fn publish(self) {
+        self.check();
+        let Self {
+            nodes,
+            list,
+            mut scan,
+            group: new,
+            mut job,
+        } = self;
+        let mut groups = scan.groups.iter_mut();
+        if let Some(group) = groups.find(|group| group.uuid == new.uuid) {
+            let restrictions = std::mem::take(&mut group.restrictions);
+            *group = FoundVg {
+                restrictions,
+                ..new
+            };
+        }
+        nodes.publish();
+        let mut made = Vec::new();
+        for exchange in list {
+            let published = match exchange.suspension {
+                Some(suspension) => suspension.publish(exchange.table),
+                None => exchange.volume.grow(exchange.table),
+            };
+            // A queue that was opened meanwhile asks nothing while requests are held.
+            published.expect("a table that was prepared fits");
+            made.push((exchange.lv, exchange.layout, exchange.standing_on));
+        }
+        let mut before = Vec::new();
+        let mut owner = job.owner();
+        owner.facts.scan = Arc::new(scan);
+        for (lv, layout, standing_on) in made {
+            let mut all = owner.facts.active.iter_mut();
+            if let Some(active) = all.find(|active| active.lv == lv) {
+                active.layout = layout;
+                before.push(std::mem::replace(&mut active.standing_on, standing_on));
+            }
+        }
+        let (over, ends) = owner.facts.end_moves();
+        owner.facts.check();
+        drop(owner);
+        job.leave(ends);
+        // Mirrors that go have written all they had to, and end with their last user: here, under no
+        // lock.
+        drop((before, over));
+    }
+
     /// The old tables go on.
-    pub(super) fn resume(&mut self, mut exchanges: Exchanges) {
-        assert!(self.is_changing, "what goes on was suspended");
-        self.is_changing = false;
-        exchanges.nodes.resume();
+    pub(super) fn resume(mut self) {
+        self.nodes.resume();
     }
 }
 

@@ -109,7 +109,7 @@ fn exchanges_are_waited_for() {
     let group = LiveGroup::take(&host, &disks(&folder), "vg0").expect("is free");
     let missing = MissingPolicy::default();
     let used = group.open("origin", missing).expect("is served");
-    let before = (*group.owner().group().expect("it is there").model).clone();
+    let before = (*group.owner().facts.group().expect("it is there").model).clone();
     let without = |name: &str| {
         let mut vg = before.clone();
         let lv = vg.lv_by_name(name).expect("it is there");
