@@ -45,8 +45,16 @@ pub struct HostDisks {
     pub options: Options,
 }
 
+#[cfg(test)]
+std::thread_local! {
+    /// How often this thread looked at disks.
+    pub(crate) static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 impl Disks for HostDisks {
     fn scan(&self, host: &Host) -> Result<Scan> {
+        #[cfg(test)]
+        LOOKS.set(LOOKS.get() + 1);
         scan(host, &self.source, &self.options)
     }
 

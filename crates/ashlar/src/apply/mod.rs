@@ -50,6 +50,8 @@ mod unfinished;
 
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};
+#[cfg(test)]
+pub(crate) use disks::LOOKS;
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
     area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,

@@ -53,7 +53,7 @@ impl Prompt for Recorder {
 impl Session<'_> {
     /// Says what a change would do.
     pub fn preview(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Preview> {
-        let scan = self.disks.scan(self.host)?;
+        let scan = self.look()?;
         let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
         let mut questions: Vec<String> = Vec::new();
         questions.extend(

@@ -56,6 +56,9 @@ pub struct Session<'a> {
     pub prompt: &'a mut dyn Prompt,
     /// Who is told when tables change.
     pub hooks: Option<&'a mut dyn Hooks>,
+    /// What was found already, by whoever has kept others from changing the groups since: the first
+    /// plan is made from it.
+    pub looked: Option<Scan>,
     /// The devices file, where the command keeps it; then it holds the global lock, too.
     pub listing: Option<&'a mut Listing>,
     /// Which flushes are made.
@@ -112,6 +115,7 @@ impl<'a> Session<'a> {
             disks,
             prompt,
             hooks: None,
+            looked: None,
             listing: None,
             flush_policy: FlushPolicy::Strict,
             uuids: None,
@@ -143,7 +147,7 @@ impl<'a> Session<'a> {
         let _stock = self.stock_locks(request)?;
         let mut asked = BTreeSet::new();
         for _ in 0..TRIES_MAX {
-            let scan = self.disks.scan(self.host)?;
+            let scan = self.look()?;
             if unended == Unended::Stop
                 && let Some(left) = find_unfinished(&scan, request)?
             {
@@ -151,7 +155,7 @@ impl<'a> Session<'a> {
             }
             let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
             if let Some(hooks) = &mut self.hooks {
-                hooks.permit(&planned.change)?;
+                hooks.permit(&scan, &planned.change)?;
             }
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
@@ -186,6 +190,12 @@ impl<'a> Session<'a> {
             return Ok(Attempt::done(planned));
         }
         Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
+    }
+
+    /// What is on the disks.
+    pub(super) fn look(&mut self) -> Result<Scan> {
+        let looked = self.looked.take();
+        looked.map_or_else(|| self.disks.scan(self.host), Ok)
     }
 
     /// The groups that are changed, and the plan, if all of that may be done.

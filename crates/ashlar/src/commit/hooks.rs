@@ -8,6 +8,15 @@ use crate::Result;
 use crate::host::Location;
 use crate::scan::Scan;
 
+/// How far a commit came, from which there is no way back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It is durable on all areas.
+    All,
+    /// It may be on some only: nobody knows what is on the others.
+    Some,
+}
+
 /// Called by a commit at the moments that matter to whoever serves volumes of the group.
 pub trait Hooks {
     /// The volumes that are in use.
@@ -21,9 +30,10 @@ pub trait Hooks {
         None
     }
 
-    /// A change was planned, and nothing asked or written. An error ends it.
-    fn permit(&mut self, change: &Change) -> Result<()> {
-        let _ = change;
+    /// A change was planned from what `scan` found, and nothing asked or written. An error ends it.
+    /// If it is made after all, the disks of its groups hold what they held in that look.
+    fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
+        let _ = (scan, change);
         Ok(())
     }
 
@@ -40,7 +50,7 @@ pub trait Hooks {
     fn suspend(&mut self, vg: &VolumeGroup) -> Result<()>;
 
     /// The commit is done: load the new tables and go on.
-    fn publish(&mut self);
+    fn publish(&mut self, reach: Reach);
 
     /// The commit failed before any header was submitted: go on with the old tables.
     fn resume(&mut self);
@@ -55,7 +65,7 @@ impl Hooks for NoHooks {
         Ok(())
     }
 
-    fn publish(&mut self) {}
+    fn publish(&mut self, _reach: Reach) {}
 
     fn resume(&mut self) {}
 }

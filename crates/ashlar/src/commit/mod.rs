@@ -39,7 +39,7 @@ mod write;
 pub use areas::{clear, erase};
 pub use disk::{Disk, Expected, Server, Wanted, claim};
 pub use flush_policy::{FlushPoint, FlushPolicy, Trust};
-pub use hooks::{Hooks, NoHooks};
+pub use hooks::{Hooks, NoHooks, Reach};
 pub(crate) use labels::label_sectors;
 pub use labels::{edit_labels, initialise, remove_label};
 pub use open_pv::{Held, OpenArea, OpenPv, adopt};

@@ -8,7 +8,7 @@ use lvm2::text::{Style, parse};
 
 use super::areas::{Failure, flush_all, list, write_header};
 use super::flush_policy::{FlushPoint, FlushPolicy};
-use super::hooks::Hooks;
+use super::hooks::{Hooks, Reach};
 use super::open_pv::{Held, OpenArea, OpenPv};
 use crate::{Error, Kind, Result, log};
 
@@ -43,7 +43,7 @@ pub fn write_group(
         if is_nowhere {
             hooks.resume();
         } else {
-            hooks.publish();
+            hooks.publish(Reach::Some);
         }
         return Err(error);
     }
@@ -56,7 +56,7 @@ pub fn write_group(
         places.iter().all(is_held),
         "what is committed is known to be there"
     );
-    hooks.publish();
+    hooks.publish(Reach::All);
     log::verbose(|| {
         let names = list(pvs, places.iter().map(|place| place.pv), |_| true);
         format!(

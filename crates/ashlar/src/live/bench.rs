@@ -56,6 +56,8 @@ pub(super) struct Bench {
     /// whether it has ended.
     leaving: Vec<End>,
     held: Vec<HeldPv>,
+    /// Whether all is held that was found last.
+    is_settled: bool,
     /// Keeps stock's commands that change the group out. The last to go.
     stock: Option<StockLock>,
 }
@@ -88,6 +90,7 @@ impl Bench {
             devices: PvDevices::default(),
             leaving: Vec::new(),
             held: Vec::new(),
+            is_settled: false,
             stock: None,
         }
     }
@@ -95,8 +98,16 @@ impl Bench {
     /// Opens and locks the members that `scan` found and that are not held yet, and lets go of
     /// others; keeps stock out.
     pub(super) fn hold(&mut self, scan: &Scan) -> Result<()> {
+        self.is_settled = false;
         self.hold_members(scan)?;
-        self.hold_stock(scan)
+        self.hold_stock(scan)?;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// Whether all is held that was found last. Otherwise it is tried again after each change.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_settled
     }
 
     fn hold_members(&mut self, scan: &Scan) -> Result<()> {

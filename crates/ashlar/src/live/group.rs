@@ -7,7 +7,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use block::Device;
 use dm::table::Layout;
 use dm::volume::Volume;
 use lvm2::model::VolumeGroup;
@@ -17,6 +16,7 @@ use lvm2::{Bytes, Uuid};
 use super::bench::Job;
 use super::filling::Fillings;
 use super::itself::permit_disk;
+use super::look::Look;
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
 use super::shelf::{Shelf, Taken};
@@ -24,7 +24,7 @@ use super::status::Known;
 use super::swap::Exchanges;
 use crate::activate::MissingPolicy;
 use crate::apply::{HostDisks, Ownership};
-use crate::commit::Hooks;
+use crate::commit::{Hooks, Reach};
 use crate::host::{Host, Location};
 use crate::lock::OwnedGroup;
 use crate::scan::Scan;
@@ -34,7 +34,7 @@ use crate::{Error, Kind, Result};
 pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
 pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
 /// How long a change waits for a volume that is being opened, or whatever else is at work.
-const JOB_MAX: Duration = Duration::from_secs(30);
+pub(super) const JOB_MAX: Duration = Duration::from_secs(30);
 
 /// What is told to users of a volume after each change of the group.
 pub type Watch = dyn FnMut(&Volume, &str) + Send;
@@ -87,10 +87,13 @@ pub struct Use {
 /// What a commit calls: tables are exchanged, and users told.
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
+    /// What the change was planned from.
+    planned: Option<Scan>,
     exchanges: Option<Exchanges<'a>>,
     /// Stores of the change that are not merged yet.
     deferred: Vec<Uuid>,
-    is_published: bool,
+    /// What the commits that are published need; `None`: there is none.
+    published: Option<Look>,
     _turn: MutexGuard<'a, ()>,
 }
 
@@ -216,9 +219,10 @@ impl LiveGroup {
             };
             return Ok(LiveHooks {
                 group: self,
+                planned: None,
                 exchanges: None,
                 deferred: Vec::new(),
-                is_published: false,
+                published: None,
                 _turn: turn,
             });
         }
@@ -292,9 +296,8 @@ impl LiveGroup {
 
 impl Use {
     /// From now on `watch` hears of each change: the volume, which may have another size, and its
-    /// name. Of one since it was opened it hears at once.
+    /// name.
     pub fn watch(&mut self, watch: Box<Watch>) {
-        let watch = Arc::new(Mutex::new(watch));
         let mut watches = self.group.watches();
         assert!(self.number.is_none(), "a use is watched once");
         let number = watches.iter().map(|watching| watching.number + 1).max();
@@ -304,15 +307,13 @@ impl Use {
         watches.push(Watching {
             number,
             lv: self.lv,
-            watch: Arc::clone(&watch),
+            watch: Arc::new(Mutex::new(watch)),
         });
         drop(watches);
         self.number = Some(number);
-        let name = self.group.owner().facts.name_of(self.lv);
-        let name = name.unwrap_or_else(|| self.name.clone());
-        if name != self.name || self.volume.info().size != self.layout.size() {
-            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-            watch(&self.volume, &name);
+        // Who came while the group was changed has its old name.
+        if let Some(name) = self.group.owner().facts.name_of(self.lv) {
+            self.name = name;
         }
     }
 
@@ -354,7 +355,8 @@ impl Hooks for LiveHooks<'_> {
         nodes.find_map(|node| Some(Bytes(node.snapshot(store)?.used)))
     }
 
-    fn permit(&mut self, change: &Change) -> Result<()> {
+    fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
+        self.planned = Some(scan.clone());
         self.deferred.clone_from(&change.deferred);
         self.group.owner().facts.permit(change)
     }
@@ -372,14 +374,19 @@ impl Hooks for LiveHooks<'_> {
             "a commit ends before the next one begins"
         );
         let job = self.group.job_of_change()?;
-        self.exchanges = Some(job.suspend(vg, &self.deferred)?);
+        let planned = self.planned.as_ref();
+        self.exchanges = Some(job.suspend(vg, planned, &self.deferred)?);
         Ok(())
     }
 
-    fn publish(&mut self) {
+    fn publish(&mut self, reach: Reach) {
         if let Some(exchanges) = self.exchanges.take() {
-            exchanges.publish();
-            self.is_published = true;
+            let look = match reach {
+                Reach::All => exchanges.publish(),
+                Reach::Some => exchanges.publish().and(Look::Again),
+            };
+            let before = self.published.unwrap_or(Look::Enough);
+            self.published = Some(before.and(look));
         }
     }
 
@@ -400,13 +407,19 @@ impl Drop for LiveHooks<'_> {
 impl LiveHooks<'_> {
     /// The end of a change: what belongs to the group now is held, and users are told.
     pub fn finish(self) -> Result<()> {
-        if !self.is_published {
+        let Some(look) = self.published else {
             return Ok(());
-        }
+        };
         assert!(self.exchanges.is_none(), "what was suspended goes on");
-        let refreshed = self.group.job_of_change().and_then(|mut job| job.refresh());
+        let settled = match look {
+            Look::Enough => Ok(()),
+            Look::Again => {
+                let job = self.group.job_of_change();
+                job.and_then(|mut job| job.refresh())
+            }
+        };
         self.group.tell();
         self.group.go_on();
-        refreshed
+        settled
     }
 }

@@ -18,10 +18,10 @@ use lvm2::model::{LvId, PvFlag, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::bench::Job;
+use super::look::Look;
 use super::owner::{Active, Facts};
 use super::stack::Version;
 use crate::activate::{Activator, Fate, Node, NodeId, Nodes, decide};
-use crate::apply::Disks;
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -44,8 +44,9 @@ pub(super) struct Exchanges<'a> {
     // In the order in which they go.
     nodes: Nodes,
     list: Vec<Exchange>,
-    scan: Scan,
+    scan: Arc<Scan>,
     group: FoundVg,
+    look: Look,
     job: Job<'a>,
 }
 
@@ -185,16 +186,22 @@ impl Facts {
 }
 
 impl<'a> Job<'a> {
-    /// Makes the new tables and holds what must be held, as the group becomes `vg`. What is
-    /// `deferred` is not merged as long as its origin is in use. Meanwhile no
-    /// other volume is opened, and none is taken away: the job goes on until the exchange is over.
-    pub(super) fn suspend(mut self, vg: &VolumeGroup, deferred: &[Uuid]) -> Result<Exchanges<'a>> {
+    /// Makes the new tables and holds what must be held, as the group becomes `vg`, by a change that
+    /// was planned from `planned`. What is `deferred` is not merged as long as its origin is
+    /// in use. Meanwhile no other volume is opened, and none is taken away: the
+    /// job goes on until the exchange is over.
+    pub(super) fn suspend(
+        mut self,
+        vg: &VolumeGroup,
+        planned: Option<&Scan>,
+        deferred: &[Uuid],
+    ) -> Result<Exchanges<'a>> {
         let facts = self.facts();
         // Somebody may have opened a volume since the change was permitted.
         let group = facts.group()?;
         let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
         facts.permit_version(group, vg, &refuse)?;
-        let scan = self.disks.scan(&self.host)?;
+        let (scan, look) = self.look(&facts, planned, vg)?;
         let new = found_as(&scan, vg);
         let (before, after) = (Version::of(&group.model), Version::of(vg));
         let mut changed = Vec::new();
@@ -251,6 +258,7 @@ impl<'a> Job<'a> {
             list,
             scan,
             group: new,
+            look,
             job: self,
         })
     }
@@ -304,17 +312,19 @@ impl Exchanges<'_> {
         }
     }
 
-    /// The new tables count, and the group is as it was told to become.
-    pub(super) fn publish(self) {
+    /// The new tables count, and the group is as it was told to become. Says whether that has to be
+    /// looked at.
+    pub(super) fn publish(self) -> Look {
         self.check();
         let Self {
             nodes,
             list,
             mut scan,
             group: new,
+            look,
             mut job,
         } = self;
-        let mut groups = scan.groups.iter_mut();
+        let mut groups = Arc::make_mut(&mut scan).groups.iter_mut();
         if let Some(group) = groups.find(|group| group.uuid == new.uuid) {
             let restrictions = std::mem::take(&mut group.restrictions);
             *group = FoundVg {
@@ -335,7 +345,7 @@ impl Exchanges<'_> {
         }
         let mut before = Vec::new();
         let mut owner = job.owner();
-        owner.facts.scan = Arc::new(scan);
+        owner.facts.scan = scan;
         for (lv, layout, standing_on) in made {
             let mut all = owner.facts.active.iter_mut();
             if let Some(active) = all.find(|active| active.lv == lv) {
@@ -350,6 +360,7 @@ impl Exchanges<'_> {
         // Mirrors that go have written all they had to, and end with their last user: here, under no
         // lock.
         drop((before, over));
+        if job.is_settled() { look } else { Look::Again }
     }
 
     /// The old tables go on.

@@ -9,7 +9,7 @@ use super::{LiveGroup, LiveHooks, MirrorStatus};
 use crate::Kind;
 use crate::activate::MissingPolicy;
 use crate::apply::HostDisks;
-use crate::commit::Hooks;
+use crate::commit::{Hooks, Reach};
 use crate::host::{DeviceSource, DeviceSpec, Host};
 use crate::scan;
 use crate::tests::fixture::Folder;
@@ -125,7 +125,7 @@ fn exchanges_are_waited_for() {
     let ends: [fn(LiveHooks<'_>); 3] = [
         |mut hooks| hooks.resume(),
         |hooks| drop(hooks),
-        |mut hooks| hooks.publish(),
+        |mut hooks| hooks.publish(Reach::All),
     ];
     for end in ends {
         let mut hooks = group.hooks().expect("its turn");
@@ -142,4 +142,43 @@ fn exchanges_are_waited_for() {
         });
     }
     used.close().expect("ends");
+}
+
+/// Whatever a job waits for, who asks, and who comes to what is in use already or leaves others
+/// there, does not wait for it; who needs one does, and the last user's bytes are durable before.
+#[test]
+fn a_job_holds_nobody_up() {
+    let (folder, host) = (Folder::golden_whole(), Host::without_config());
+    let group = LiveGroup::take(&host, &disks(&folder), "vg0").expect("is free");
+    let missing = MissingPolicy::default();
+    let used = group.open("linear1", missing).expect("is served");
+    let job = group.job();
+    std::thread::scope(|scope| {
+        let (said, heard) = std::sync::mpsc::channel();
+        let group = group.clone();
+        scope.spawn(move || {
+            let other = group.open("linear1", missing).expect("is shared");
+            assert_eq!(group.status()[0].users, 2);
+            other.close().expect("somebody else is there");
+            assert_eq!(group.name(), "vg0");
+            let hooks = group.hooks().expect("its turn");
+            assert_eq!(hooks.in_use().len(), 1);
+            assert_eq!(hooks.store_used(group.uuid()), None);
+            drop(hooks);
+            said.send("asked").expect("is heard");
+            group.open("linear2", missing).expect("is served");
+            said.send("opened").expect("is heard");
+            used.close().expect("flushes");
+            assert!(group.status().is_empty());
+            said.send("closed").expect("is heard");
+        });
+        let limit = Duration::from_secs(5);
+        assert_eq!(heard.recv_timeout(limit), Ok("asked"));
+        heard
+            .recv_timeout(Duration::from_millis(100))
+            .expect_err("it has to wait");
+        drop(job);
+        assert_eq!(heard.recv_timeout(limit), Ok("opened"));
+        assert_eq!(heard.recv_timeout(limit), Ok("closed"));
+    });
 }

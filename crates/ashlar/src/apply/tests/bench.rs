@@ -12,7 +12,7 @@ use crate::apply::{
     HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, find_device, find_pv,
     free_member, plan_device, require_no_member,
 };
-use crate::commit::Hooks;
+use crate::commit::{Hooks, Reach};
 use crate::host::{Config, Host, Location};
 use crate::scan::{Options, Scan};
 use crate::tests::fixture::Folder;
@@ -184,7 +184,7 @@ impl Hooks for Served {
         self.in_use.clone()
     }
 
-    fn permit(&mut self, _change: &Change) -> Result<()> {
+    fn permit(&mut self, _scan: &Scan, _change: &Change) -> Result<()> {
         let permitted = (!self.is_firm).then_some(());
         permitted.ok_or_else(not_permitted)
     }
@@ -202,7 +202,7 @@ impl Hooks for Served {
         Ok(())
     }
 
-    fn publish(&mut self) {}
+    fn publish(&mut self, _reach: Reach) {}
 
     fn resume(&mut self) {}
 }

@@ -10,7 +10,7 @@ use lvm2::ondisk::{AreaUse, Label, PvUse};
 use lvm2::plan::{AreaChange, HeaderEdit};
 
 use super::super::{
-    FlushPoint, FlushPolicy, Held, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
+    FlushPoint, FlushPolicy, Held, Hooks, NoHooks, OpenPv, Reach, adopt, clear, edit_labels, erase,
     initialise, remove_label, write_group,
 };
 use super::disks::{self, Areas, blank, committed, group, newest, next, open, open_devices, uuid};
@@ -302,7 +302,7 @@ impl Hooks for Suspended {
         }
     }
 
-    fn publish(&mut self) {
+    fn publish(&mut self, _reach: Reach) {
         self.0.push("publish");
     }
 
