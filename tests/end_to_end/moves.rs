@@ -258,6 +258,45 @@ fn moves_are_aborted() {
 }
 
 #[test]
+fn one_refusal_keeps_no_other_group() {
+    // Proves: `--abort` without a physical volume ends the moves of all groups that may be changed,
+    // and says of the others why not, and fails.
+    let group = Group::new("refused", 2, 64 * MIB);
+    let other = ["disks/x0.img", "disks/x1.img"].map(|name| group.join(name));
+    for image in &other {
+        let file = fs::File::create(image).expect("a file");
+        file.set_len(64 * MIB).expect("a size");
+    }
+    group.ashlar().arg("pvcreate").args(&other).succeed();
+    // It comes first, in the order of the names.
+    let create = group.ashlar().args(["vgcreate", "another"]);
+    create.args(&other).succeed();
+    for (name, disk) in [("vg0", group.disk(0)), ("another", other[0].clone())] {
+        let create = group
+            .ashlar()
+            .args(["lvcreate", "-y", "-L", "32M", "-n", "data"]);
+        create.arg(name).arg(&disk).succeed();
+        let slowly = "ashlar { pvmove_piece_mib = 4 copy_mib_per_second = 1 }";
+        let begin = group.ashlar().args(["--config", slowly, "pvmove"]);
+        let mut moving = Daemon::start(begin.arg(&disk), || {
+            let lvs = group
+                .ashlar()
+                .args(["lvs", "-a", "--noheadings", "-o", "lv_name"]);
+            lvs.arg(name).run().text().contains("pvmove0")
+        });
+        moving.signal(rustix::process::Signal::TERM);
+        moving.ended(LIMIT);
+    }
+    let away = ["vgchange", "-y", "--systemid", "elsewhere", "another"];
+    group.ashlar().args(away).succeed();
+    let aborted = group.ashlar().args(["pvmove", "--abort"]).exit(5);
+    let complaints = aborted.complaints();
+    assert!(complaints.contains("with system ID elsewhere"), "{aborted}");
+    assert!(aborted.text().contains("vg0/pvmove0: aborted"), "{aborted}");
+    assert!(!report(&group, "lvs", "lv_name,lv_attr").contains('I'));
+}
+
+#[test]
 fn moves_go_on_in_the_background() {
     // Proves: `-b` returns while it moves, and no process is left when all is moved.
     let group = group("background");

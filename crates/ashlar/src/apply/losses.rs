@@ -18,7 +18,7 @@ use lvm2::model::{LvId, Relations, Role, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, Message, display_size};
 use lvm2::{Bytes, Sectors, Uuid};
 
-use super::request::{Agreement, FileSystems, Question, Request};
+use super::request::{Agreement, FileSystems, Ownership, Question, Request};
 use crate::activate::{Activator, Options};
 use crate::filesystem::{Content, End, FileSystem};
 use crate::host::Host;
@@ -179,7 +179,7 @@ pub(super) fn require_whole_file_systems(
     for loss in losses {
         let Some(left) = loss.left else { continue };
         let size = left.to_bytes().unwrap_or(Bytes(u64::MAX));
-        let found = content(loss, scan, host).map_err(|error| {
+        let found = content(loss, request, scan, host).map_err(|error| {
             let what = format!(
                 "{} is not reduced: whether a file system in it would be cut cannot be read; \
                  --fs ignore reduces it all the same",
@@ -195,13 +195,26 @@ pub(super) fn require_whole_file_systems(
 }
 
 /// The file systems in a volume, as it is now.
-fn content(loss: &Loss<'_>, scan: &Scan, host: &Host) -> Result<Vec<FileSystem>> {
-    Ok(read_volume(scan, host, loss.group, loss.lv)?.found)
+fn content(
+    loss: &Loss<'_>,
+    request: &Request,
+    scan: &Scan,
+    host: &Host,
+) -> Result<Vec<FileSystem>> {
+    let found = read_volume(scan, host, &request.ownership, (loss.group, loss.lv))?;
+    Ok(found.found)
 }
 
-/// What is in a volume, as it is now.
-pub fn read_volume(scan: &Scan, host: &Host, group: &FoundVg, lv: LvId) -> Result<Content> {
-    let mut activator = Activator::new(scan, host);
+/// What is in a volume, as it is now. Whoever owns the group may look at one that is being moved,
+/// too: nobody else changes where it is.
+pub fn read_volume(
+    scan: &Scan,
+    host: &Host,
+    ownership: &Ownership,
+    (group, lv): (&FoundVg, LvId),
+) -> Result<Content> {
+    let is_ours = ownership.is_of(group.uuid);
+    let mut activator = Activator::new(scan, host).among_ours(is_ours);
     let active = activator.activate(group, lv, Options::default())?;
     read_content(&active.volume).map_err(|error| {
         let what = format!("cannot read {}/{}", group.name, group.model.lv(lv).name());

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dm::volume::Access;
-use lvm2::plan::physical::{abort_move, moves, piece_moved};
+use lvm2::plan::physical::{Move, abort_move, moves, piece_moved};
 use lvm2::{Extents, Uuid};
 
 use super::bench::{End, Job};
@@ -27,14 +27,20 @@ use crate::{Error, Result};
 
 /// The words that a version's text has for who made it.
 const MOVED: &str = "extents were moved";
-/// How long to wait before it is written down that a piece is moved, where that failed.
+/// How long to wait before it is written down that a piece is moved, where that failed; each time
+/// twice as long, up to an hour: a target that is lost comes back when somebody brings it.
 const RETRY: Duration = Duration::from_secs(30);
+const RETRY_MAX: Duration = Duration::from_hours(1);
 
 impl LiveGroup {
     /// What was begun in the group goes on: extents are moved, and stores looked at. To be called
     /// when people can be told of what fails.
     pub fn go_on(&self) {
         self.watch_stores();
+        // Most groups have none, and need not wait for their turn.
+        if self.owner().facts.resting_moves().is_empty() {
+            return;
+        }
         let failed = self.job().begin_moves();
         for error in failed {
             self.tell_people(&format!(
@@ -48,14 +54,8 @@ impl Job<'_> {
     /// Goes on with the moves that are under way; those that cannot, and why.
     fn begin_moves(&mut self) -> Vec<Error> {
         let facts = self.facts();
-        let Ok(group) = facts.group() else {
-            return Vec::new();
-        };
         let mut failed = Vec::new();
-        for one in moves(&group.model) {
-            if facts.active.iter().any(|active| active.lv == one.uuid) {
-                continue;
-            }
+        for one in facts.resting_moves() {
             match self.begin_move(one.uuid) {
                 Ok(active) => self.owner().facts.add(active),
                 Err(error) => failed.push(error),
@@ -95,6 +95,15 @@ impl Job<'_> {
 }
 
 impl Facts {
+    /// The moves that were begun and that nobody goes on with.
+    fn resting_moves(&self) -> Vec<Move> {
+        let mut all = self
+            .group()
+            .map_or_else(|_| Vec::new(), |group| moves(&group.model));
+        all.retain(|one| self.active.iter().all(|active| active.lv != one.uuid));
+        all
+    }
+
     /// Lets go of what is moved, or moved no more.
     pub(super) fn end_moves(&mut self) -> (Vec<Active>, Vec<End>) {
         let Ok(group) = self.group() else {
@@ -106,22 +115,30 @@ impl Facts {
 }
 
 impl GroupUpdater {
-    /// Writes down that a piece is moved, until that is done or somebody else has changed it.
+    /// Writes down that a piece is moved, until that is done or somebody else has changed it. Where
+    /// it cannot be, people are told once, and of another reason again.
     pub(super) fn follow(self: Arc<Self>, piece: (Uuid, Extents), name: &str) {
-        let mut was_told = false;
+        let (mut told, mut pause) = (String::new(), RETRY);
         while let Some(shared) = self.shared.upgrade() {
             let group = LiveGroup::of(shared);
             match self.piece_moved(&group, piece) {
                 Ok(()) => return,
-                Err(error) if !std::mem::replace(&mut was_told, true) => self.tell(&format!(
-                    "WARNING: a piece of {name} is copied, and that cannot be written down, which \
-                     is tried again: {}",
-                    super::order::one_line(&error)
-                )),
-                Err(_) => {}
+                Err(error) => {
+                    let why = super::order::one_line(&error);
+                    if why != told {
+                        self.tell(&format!(
+                            "WARNING: {name} STANDS STILL: a piece of it is copied, and that \
+                             cannot be written down: {why}. Nothing is lost, and what is not moved \
+                             is where it was. It is tried again, less and less often; end it \
+                             (pvmove --abort) if the disk that it moves to does not come back."
+                        ));
+                        told = why;
+                    }
+                }
             }
             drop(group);
-            std::thread::sleep(RETRY);
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(RETRY_MAX);
         }
     }
 
@@ -144,3 +161,6 @@ impl GroupUpdater {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

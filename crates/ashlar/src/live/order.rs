@@ -23,7 +23,7 @@ use lvm2::plan::logical::{end_merge, has_first_image, order_images};
 use lvm2::plan::{Author, pieces};
 use lvm2::{Bytes, Extents, Uuid};
 
-use super::group::{LiveGroup, Shared, TURN_MAX, TURN_RETRY};
+use super::group::{JOB_MAX, LiveGroup, Shared, TURN_MAX, TURN_RETRY};
 use crate::activate::{Filled, MetadataUpdater, Wanted};
 use crate::apply::{Disks, HostDisks, Ownership, Planned, Quiet, Request, Session, Tolerated};
 use crate::host::Host;
@@ -133,8 +133,10 @@ impl GroupUpdater {
             return;
         };
         if done.is_ok() {
-            // What it cannot find out now, the next change does.
-            let _ = shared.owner.job().refresh();
+            // What it cannot find out now, the next change does. Another mirror that is being
+            // started may wait for the turn that this has.
+            let job = shared.owner.job_within(JOB_MAX);
+            let _ = job.map(|mut job| job.refresh());
         }
         self.tell(&match done {
             Ok(()) => format!(

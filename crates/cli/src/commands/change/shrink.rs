@@ -212,7 +212,8 @@ pub(super) fn look(
             smaller.keep(&name, why);
             continue;
         }
-        let content = read_volume(scan, work.host(), group, lv).map_err(|error| failed(&error))?;
+        let content = read_volume(scan, work.host(), &work.ownership(), (group, lv));
+        let content = content.map_err(|error| failed(&error))?;
         let sectors = volume.extents().to_sectors(vg.extent_size);
         let size = sectors
             .and_then(Sectors::to_bytes)

@@ -181,7 +181,8 @@ fn read(work: &Work<'_>, scan: &Scan, group: &str, lv: &str) -> Result<Content, 
     let group = scan.find_group(group).map_err(|error| failed(&error))?;
     let id = group.model.lv_by_name(lv);
     let id = id.ok_or_else(|| Error::failed(format!("{lv} is gone.")))?;
-    read_volume(scan, work.host(), group, id).map_err(|error| failed(&error))
+    let found = read_volume(scan, work.host(), &work.ownership(), (group, id));
+    found.map_err(|error| failed(&error))
 }
 
 /// Changes the size of a volume and of the file system in it.

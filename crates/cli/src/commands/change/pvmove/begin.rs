@@ -11,7 +11,7 @@ use lvm2::{Extents, Sectors, Uuid};
 use super::super::volumes::{places, policy};
 use super::super::work::{Finder, Work, failed, planned};
 use super::command::{ABORT, ATOMIC, NAME};
-use crate::args::{Arguments, Error};
+use crate::args::{Arguments, Error, Kind as ErrorKind};
 
 /// Begins a move, or aborts those that are under way.
 pub(in crate::commands::change) fn handler(
@@ -123,12 +123,19 @@ fn abort_all(work: &mut Work<'_>, scan: &Scan) -> Result<(), Error> {
         .iter()
         .filter(|group| !moves(&group.model).is_empty());
     for group in all {
-        abort(work, &group.name, |_, group| {
+        let aborted = abort(work, &group.name, |_, group| {
             moves(&group.model)
                 .into_iter()
                 .map(|one| one.uuid)
                 .collect()
-        })?;
+        });
+        match aborted {
+            Ok(()) => {}
+            // Another process does all of it.
+            Err(error) if matches!(error.kind(), ErrorKind::Reported) => return Err(error),
+            // What keeps one group keeps no other.
+            Err(error) => work.fail_later(&error.to_string()),
+        }
     }
     Ok(())
 }
