@@ -1,6 +1,7 @@
 //! Waits until what is being moved is moved, and moves it where nobody else does.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ashlar::apply::HostDisks;
@@ -23,8 +24,10 @@ use crate::live::{LocalGroup, Owned, own};
 
 /// Tells a process that it only follows.
 const FOLLOWER_VARIABLE: &str = "ASHLAR_PVMOVE_FOLLOWS";
-/// How often to look.
+/// How often to ask the owner.
 const PERIOD: Duration = Duration::from_millis(250);
+/// How often to look at the disks while the owner says nothing of a move, at last.
+const LOOK_MAX: Duration = Duration::from_secs(5);
 
 /// For how long an owner may say nothing of a move: between two pieces it does so.
 const SILENCE_MAX: Duration = Duration::from_secs(90);
@@ -123,6 +126,10 @@ struct Following {
     said: Option<Instant>,
     /// When the owner said last that it copies.
     copied: Instant,
+    /// The group as it was found last, when that was, and how long to believe it while the owner
+    /// says nothing of a move.
+    found: Option<(Arc<VolumeGroup>, Instant)>,
+    patience: Duration,
     is_quiet: bool,
 }
 
@@ -153,6 +160,8 @@ impl Following {
             interval,
             said: None,
             copied: Instant::now(),
+            found: None,
+            patience: Duration::ZERO,
             is_quiet: is_quiet || is_follower(),
         };
         following.take(vg, all);
@@ -166,6 +175,7 @@ impl Following {
         self.sources = all.iter().flat_map(|one| sources(vg, one)).collect();
         self.bar = is_shown.then(|| Bar::new(total * self.extent));
         self.all = all;
+        self.found = None;
         self.copied = Instant::now();
     }
 
@@ -243,16 +253,12 @@ impl Following {
         let Some(statuses) = statuses else {
             return Ok(Looked::Unowned);
         };
-        let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
-        let Some(vg) = scan.group(self.group).map(|found| &*found.model) else {
-            let what = format!("The volume group {} is gone", group.name);
-            return Err(Error::failed(what));
-        };
-        let left = moves(vg);
+        let vg = self.vg(disks, group, &statuses)?;
+        let left = moves(&vg);
         let ours = |one: &&Move| self.all.iter().any(|all| all.uuid == one.uuid);
         let left: Vec<&Move> = left.iter().filter(ours).collect();
         if left.is_empty() {
-            return self.outcome(vg, &group.name).map(|()| Looked::Over);
+            return self.outcome(&vg, &group.name).map(|()| Looked::Over);
         }
         self.show(&left, &statuses, session)?;
         if let Some(error) = stands_still(&left, &statuses, &group.name) {
@@ -269,6 +275,37 @@ impl Following {
             return Err(Error::failed(what));
         }
         Ok(Looked::Moving)
+    }
+
+    /// The group. While the owner says of all moves how far they are, nothing else has changed that
+    /// matters here; otherwise the disks are looked at, less and less often.
+    fn vg(
+        &mut self,
+        disks: &Disks,
+        group: &FoundVg,
+        statuses: &[VolumeStatus],
+    ) -> Result<Arc<VolumeGroup>, Error> {
+        if let Some((vg, found)) = &self.found {
+            let ours = |one: &&Move| self.all.iter().any(|all| all.uuid == one.uuid);
+            let left = moves(vg);
+            if left.iter().filter(ours).all(|one| is_copied(one, statuses)) {
+                self.patience = Duration::ZERO;
+                return Ok(Arc::clone(vg));
+            }
+            if found.elapsed() < self.patience {
+                return Ok(Arc::clone(vg));
+            }
+            self.patience = (2 * self.patience).clamp(PERIOD, LOOK_MAX);
+        }
+        let failed = |error: ashlar::Error| Error::failed(error.to_string());
+        let scan = scan(&disks.host, &disks.source, &Options::default()).map_err(failed)?;
+        let Some(found) = scan.group(self.group) else {
+            let what = format!("The volume group {} is gone", group.name);
+            return Err(Error::failed(what));
+        };
+        let vg = Arc::clone(&found.model);
+        self.found = Some((Arc::clone(&vg), Instant::now()));
+        Ok(vg)
     }
 
     /// Says what becomes of a move that is not over.
