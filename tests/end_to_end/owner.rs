@@ -269,6 +269,39 @@ fn a_served_volume_is_extended_and_shared() {
     );
 }
 
+/// A command runs as a whole where the first group has its owner that its operands name, whatever
+/// comes before it: nothing is done before it is known where.
+#[test]
+fn a_command_runs_in_one_process() {
+    let world = World::new();
+    let image = world.golden.folder().join("free.img");
+    let file = fs::File::create(&image).expect("a file");
+    file.set_len(32 << 20).expect("a size");
+    let image = image.display().to_string();
+    for words in [
+        &["vgcreate", "free", &image][..],
+        &["lvcreate", "-y", "-L4m", "-n", "data", "free"],
+    ] {
+        world.ashlar().args(words).succeed();
+    }
+    let served = world.serve("s", &["vg0/linear1"]);
+    let remove = world.ashlar().args(["lvremove", "-y"]);
+    let removed = remove.args(["free/data", "vg0/stripe3"]).succeed();
+    let said = removed.text();
+    for volume in ["\"data\"", "\"stripe3\""] {
+        assert_eq!(said.matches(volume).count(), 1, "{removed}");
+    }
+    served.daemon.stop();
+    let left = world
+        .ashlar()
+        .args(["lvs", "--noheadings", "-o", "lv_name"]);
+    let left = left.succeed().text();
+    assert!(
+        !left.contains("data") && !left.contains("stripe3"),
+        "{left}"
+    );
+}
+
 /// Attached nodes, the second of them served by the first one's process, grow with their volumes;
 /// the second goes away by itself, and the first one's process stays for it.
 #[test]

@@ -35,6 +35,7 @@ mod lvrename;
 mod lvresize;
 mod merging;
 mod new_snapshot;
+mod place;
 pub(super) mod plan;
 mod pvchange;
 mod pvcreate;

@@ -40,6 +40,33 @@ const HANDLERS: &[(&Command, Handler)] = &[
     (&lvconvert::COMMAND, lvconvert::handler),
 ];
 
+/// Those whose groups are among their operands, by name.
+const PLACED_BY_OPERANDS: &[&Command] = &[
+    &vgextend::COMMAND,
+    &vgreduce::COMMAND,
+    &vgremove::COMMAND,
+    &vgrename::COMMAND,
+    &vgsplit::SPLIT,
+    &vgsplit::MERGE,
+    &vgexport::EXPORT,
+    &vgcfgrestore::COMMAND,
+    &undo::COMMAND,
+    &lvcreate::COMMAND,
+    &lvresize::EXTEND,
+    &lvresize::REDUCE,
+    &lvresize::RESIZE,
+    &lvremove::COMMAND,
+    &lvrename::COMMAND,
+    &lvconvert::COMMAND,
+];
+
+/// Whether the operands of the command called `name` say which groups it changes.
+pub(super) fn is_placed_by_operands(name: &str) -> bool {
+    PLACED_BY_OPERANDS
+        .iter()
+        .any(|command| command.name == name)
+}
+
 /// The commands, for the table of all.
 pub(in crate::commands) const COMMANDS: &[&Command] = &commands();
 

@@ -5,6 +5,7 @@
 //! `-qq` (no) has answered them. A command that could do only a part says so with
 //! [`Work::fail_later`] and goes on; its exit status is then 5.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use ashlar::apply::{
@@ -54,6 +55,10 @@ pub(crate) struct Work<'a> {
     source: DeviceSource,
     /// The devices file, where the command keeps it.
     listing: Option<Listing>,
+    /// What an owner found last, which keeps others from changing its group while the command runs.
+    looked: RefCell<Option<Scan>>,
+    /// What was found to see whose the groups are.
+    placed: Option<Scan>,
     /// The process that the whole command has to run in.
     delegated: Option<Client>,
 }
@@ -122,6 +127,8 @@ impl<'a> Work<'a> {
             shown: Vec::new(),
             is_failed: false,
             changes: 0,
+            looked: RefCell::default(),
+            placed: None,
             delegated: None,
         };
         if test == TestMode::On && purpose == Purpose::Change {
@@ -178,9 +185,23 @@ impl<'a> Work<'a> {
         &self.host
     }
 
-    /// What is on the disks now. Plans are made from a later look, under locks.
+    /// What is on the disks now. Plans are made from a later look, under locks; by an owner, which
+    /// has its locks and its turn all the while, from this one.
     pub(super) fn scan(&self) -> Result<Scan, Error> {
-        self.disks.scan(&self.host).map_err(|error| failed(&error))
+        if let Some(scan) = &*self.looked.borrow() {
+            return Ok(scan.clone());
+        }
+        let scan = self.disks.scan(&self.host);
+        let scan = scan.map_err(|error| failed(&error))?;
+        if self.caller.hooks.is_some() {
+            self.looked.replace(Some(scan.clone()));
+        }
+        Ok(scan)
+    }
+
+    /// Keeps what was found, for whoever asks next whose the groups are.
+    pub(super) fn note_found(&mut self, scan: Scan) {
+        self.placed = Some(scan);
     }
 
     fn agreement(&self) -> Agreement {
@@ -229,6 +250,7 @@ impl<'a> Work<'a> {
         };
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
         session.listing = self.listing.as_mut();
+        session.looked = self.looked.take();
         if let Some(hooks) = &mut self.caller.hooks {
             session.hooks = Some(&mut **hooks);
         }
@@ -259,6 +281,7 @@ impl<'a> Work<'a> {
             options: self.options,
         };
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
+        session.looked = self.looked.borrow().clone();
         let shown = session.preview(request, &mut plan);
         shown.map_err(|error| named_in(request, &error))
     }
@@ -282,7 +305,10 @@ impl<'a> Work<'a> {
         if matches!(self.caller.ownership, Ownership::Ours(_)) || !ashlar::live::any_owner() {
             return Ok(());
         }
-        let scan = self.scan()?;
+        let scan = match self.placed.take() {
+            Some(scan) => scan,
+            None => self.scan()?,
+        };
         for name in &request.groups {
             let Ok(group) = scan.find_group(name) else {
                 continue;
