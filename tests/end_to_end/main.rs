@@ -59,3 +59,4 @@ mod streams;
 mod survive;
 mod traces;
 mod volumes;
+mod waiting;
