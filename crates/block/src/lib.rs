@@ -37,4 +37,4 @@ pub use error::{Error, Kind, Result};
 pub use mailbox::{Mailbox, Outbox};
 pub use range::Range;
 pub use request::{Completion, Durability, Operation, Request, Unmap};
-pub use stream::{Holes, Piece, read_stream};
+pub use stream::{Holes, Piece, read_ranges, read_stream};

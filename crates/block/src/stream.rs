@@ -1,7 +1,8 @@
-//! A whole range of a device, in order, into a sink.
+//! Ranges of a device, in order, into a sink.
 //!
-//! Several pieces are read ahead of the sink, and what the device knows to be zeros is not read
-//! but said. A sink sees no gaps: each piece begins where the one before ended.
+//! Several pieces are read ahead of the sink, also across the gap between two ranges, and what the
+//! device knows to be zeros is not read but said. Within a range a sink sees no gaps: each piece
+//! begins where the one before ended.
 //!
 //! Costs: up to [`DEPTH`] pieces of memory. The device is asked for its extents as the stream gets
 //! there, so what changes behind its back may be seen or not.
@@ -90,12 +91,32 @@ pub fn read_stream<E: From<Error>>(
     holes: Holes,
     sink: impl FnMut(u64, Piece<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let plan = Plan::new(device, range, holes)?;
-    follow(device, &mut Stream { plan, sink })
+    read_ranges(device, &[range], holes, sink)
+}
+
+/// The same for several ranges, whole logical blocks each, one after the other.
+pub fn read_ranges<E: From<Error>>(
+    device: &dyn Device,
+    ranges: &[Range],
+    holes: Holes,
+    sink: impl FnMut(u64, Piece<'_>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut course = Stream {
+        device,
+        plan: Plan::new(device, Range::EMPTY, holes)?,
+        ranges: ranges.iter(),
+        holes,
+        sink,
+    };
+    follow(device, &mut course)
 }
 
 struct Stream<'a, S> {
+    device: &'a dyn Device,
+    /// Of the range that is being read.
     plan: Plan<'a>,
+    ranges: std::slice::Iter<'a, Range>,
+    holes: Holes,
     sink: S,
 }
 
@@ -107,7 +128,15 @@ where
     type Error = E;
 
     fn next_part(&mut self) -> std::result::Result<Option<Part>, E> {
-        Ok(self.plan.next_part()?)
+        loop {
+            if let Some(part) = self.plan.next_part()? {
+                return Ok(Some(part));
+            }
+            let Some(range) = self.ranges.next() else {
+                return Ok(None);
+            };
+            self.plan = Plan::new(self.device, *range, self.holes)?;
+        }
     }
 
     fn take(&mut self, range: Range, got: Got<'_>) -> std::result::Result<(), E> {

@@ -1,6 +1,6 @@
 //! Streams deliver everything once, in order, and skip holes.
 
-use super::{Holes, Piece, read_stream};
+use super::{Holes, Piece, read_ranges, read_stream};
 use crate::memory::MemoryDevice;
 use crate::{Device, Driver, Error, Extent, ExtentKind, Info, Kind, Queue, Range, Result};
 
@@ -92,4 +92,36 @@ fn errors_end_a_stream() {
     let beyond = Range::new(0, (5 << 20) + 512);
     let error = read_stream(&device, beyond, Holes::Read, |_, _| Err(stop())).unwrap_err();
     assert_eq!(error.kind(), Kind::InvalidRequest);
+}
+
+#[test]
+fn ranges_come_one_after_the_other() {
+    // Ranges are delivered in their order, each whole and nothing between them.
+    let (device, bytes) = holey();
+    let block = 512;
+    let ranges = [
+        Range::new(block, 3 * block),
+        Range::new(300_032, 1 << 20),
+        Range::new(4 << 20, block),
+    ];
+    for holes in [Holes::Skip, Holes::Read] {
+        let mut got: Vec<(u64, Vec<u8>)> = Vec::new();
+        let read = read_ranges::<Error>(&device, &ranges, holes, |start, piece| {
+            let content = match piece {
+                Piece::Data(bytes) => bytes.to_vec(),
+                Piece::Zeroes(count) => vec![0; count as usize],
+            };
+            match got.last_mut() {
+                Some((at, known)) if *at + known.len() as u64 == start => known.extend(content),
+                _ => got.push((start, content)),
+            }
+            Ok(())
+        });
+        read.expect("it is read");
+        let wanted = ranges.map(|range| {
+            let span = range.start() as usize..range.end() as usize;
+            (range.start(), bytes[span].to_vec())
+        });
+        assert!(got == wanted, "{holes:?}");
+    }
 }
