@@ -21,6 +21,7 @@
 
 mod access;
 mod activator;
+mod changed;
 mod devices;
 mod facts;
 mod layout;
@@ -35,12 +36,12 @@ mod snapshot;
 pub use access::decide;
 pub(crate) use access::{shared_stack, together};
 pub use activator::{Activated, Activator, MissingPolicy, Options};
+pub use changed::{Changed, Moment, Permanence, compared};
 pub(crate) use devices::PvDevices;
 pub use facts::{MirrorFacts, current_images, mirror_facts};
 pub(crate) use moving::is_moved;
 pub(crate) use nodes::{Fate, Node, NodeId, NodeKind, Nodes, Running};
 pub(crate) use order::{Filled, MetadataUpdater, Wanted};
-pub use snapshot::Difference;
 
 #[cfg(test)]
 mod tests;

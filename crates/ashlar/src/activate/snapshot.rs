@@ -48,23 +48,23 @@ impl Parts {
 }
 
 /// Where a snapshot may differ from its origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+#[derive(Debug)]
+pub(super) struct Difference {
     /// The origin's UUID.
-    pub origin: Uuid,
+    pub(super) origin: Uuid,
     /// Its name: `vg0/data`.
-    pub origin_name: String,
+    pub(super) origin_name: String,
     /// Bytes of the snapshot, and of its origin when it was taken.
-    pub size: u64,
+    pub(super) size: u64,
     /// What was kept is kept in pieces of so many bytes; 0 where nothing was kept yet.
-    pub chunk: u64,
+    pub(super) chunk: u64,
     /// The bytes that may differ, in order, none beside the one before; all others are the same.
-    pub changed: Vec<Range>,
+    pub(super) changed: Vec<Range>,
 }
 
 impl Activator<'_> {
     /// Where a snapshot may differ from its origin. Reads the store, and neither of the two.
-    pub fn difference(&mut self, group: &FoundVg, lv: LvId) -> Result<Difference> {
+    pub(super) fn difference(&mut self, group: &FoundVg, lv: LvId) -> Result<Difference> {
         let model = &group.model;
         let snapshot = Relations::of(model).snapshot_of_cow(model, lv);
         let snapshot = snapshot.ok_or_else(|| {

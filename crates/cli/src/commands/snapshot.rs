@@ -2,12 +2,10 @@
 //!
 //! `diff` lists where a snapshot, or two of one origin, may differ: what a backup has to read.
 
-use ashlar::activate::{Activator, Difference};
-use block::Range;
+use ashlar::activate::{Activator, Changed};
 use serde::Serialize;
 
 use super::Session;
-use super::session::Disks;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const JSON: Flag = Flag::switch("json", "Print one JSON object; all numbers are bytes.");
@@ -22,7 +20,8 @@ pub(super) const COMMAND: Command = Command {
         one origin, those in which they may differ from each other. All other bytes are the same, \
         so that a backup which has one of them needs to read no more of the other. Only the stores \
         of the snapshots are read; an origin or a snapshot that the kernel has active is refused, \
-        since it changes meanwhile.",
+        since it changes meanwhile. ashlar send carries these bytes elsewhere, and NBD clients of \
+        ashlar serve are told of them as ashlar:changed.",
     flags: &[&[JSON], flags::COMMON],
     examples: &[
         Example {
@@ -48,31 +47,30 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
     };
     let disks = session.disks(arguments)?;
-    let one = difference(&disks, first)?;
-    let found = match second {
-        None => one,
+    let failed = |error: ashlar::Error| Error::failed(error.to_string());
+    let mut activator = Activator::new(&disks.scan, &disks.host);
+    let (group, since) = disks.scan.find_volume(first).map_err(failed)?;
+    let of = match second {
+        None => Activator::origin_of(group, since).map_err(failed)?,
         Some(second) => {
-            let other = difference(&disks, second)?;
-            if one.origin != other.origin {
+            let (other, of) = disks.scan.find_volume(second).map_err(failed)?;
+            if other.uuid != group.uuid {
                 return Err(Error::failed(format!(
-                    "{first} is a snapshot of {}, and {second} one of {}: nothing is known of \
-                     where they differ",
-                    one.origin_name, other.origin_name
+                    "{first} and {second} are in two groups: nothing is known of where they differ"
                 )));
             }
-            if one.size != other.size {
-                return Err(Error::failed(format!(
-                    "{first} has {} bytes, and {second} {}: {} has grown in between",
-                    one.size, other.size, one.origin_name
-                )));
-            }
-            Difference {
-                changed: united(&one.changed, &other.changed),
-                chunk: one.chunk.max(other.chunk),
-                ..one
-            }
+            of
         }
     };
+    let found = activator.changed(group, since, of).map_err(failed)?;
+    if let Some(second) = second
+        && found.since_size != found.size
+    {
+        return Err(Error::failed(format!(
+            "{first} has {} bytes, and {second} {}: {} has grown in between",
+            found.since_size, found.size, found.origin_name
+        )));
+    }
     let other = second.unwrap_or(&found.origin_name);
     if arguments.has(&JSON) {
         json(session, (first, other), &found)
@@ -81,41 +79,17 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
 }
 
-fn difference(disks: &Disks, name: &str) -> Result<Difference, Error> {
-    let failed = |error: ashlar::Error| Error::failed(error.to_string());
-    let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
-    let mut activator = Activator::new(&disks.scan, &disks.host);
-    activator.difference(group, lv).map_err(failed)
-}
-
-/// The bytes that are in one list or the other, each of which is in order.
-fn united(one: &[Range], other: &[Range]) -> Vec<Range> {
-    let mut all = [one, other].concat();
-    all.sort_by_key(|range| range.start());
-    let mut united: Vec<Range> = Vec::new();
-    for range in all {
-        match united.last_mut() {
-            Some(last) if range.start() <= last.end() => {
-                let end = last.end().max(range.end());
-                *last = Range::new(last.start(), end - last.start());
-            }
-            _ => united.push(range),
-        }
-    }
-    united
-}
-
-fn table(session: &mut Session, found: &Difference) -> Result<(), Error> {
+fn table(session: &mut Session, found: &Changed) -> Result<(), Error> {
     session.line(&format!("{:>20} {:>20}", "Start", "Length"))?;
-    for range in &found.changed {
+    for range in &found.ranges {
         session.line(&format!("{:>20} {:>20}", range.start(), range.len()))?;
     }
     Ok(())
 }
 
-fn json(session: &mut Session, names: (&str, &str), found: &Difference) -> Result<(), Error> {
+fn json(session: &mut Session, names: (&str, &str), found: &Changed) -> Result<(), Error> {
     #[derive(Serialize)]
-    struct Changed {
+    struct Part {
         start: u64,
         length: u64,
     }
@@ -125,22 +99,19 @@ fn json(session: &mut Session, names: (&str, &str), found: &Difference) -> Resul
         other: &'a str,
         size: u64,
         chunk: u64,
-        changed: Vec<Changed>,
+        changed: Vec<Part>,
     }
-    let changed = found.changed.iter().map(|range| Changed {
+    let changed = found.ranges.iter().map(|range| Part {
         start: range.start(),
         length: range.len(),
     });
     let difference = Difference {
         volume: names.0,
         other: names.1,
-        size: found.size,
+        size: found.since_size,
         chunk: found.chunk,
         changed: changed.collect(),
     };
     session.line(&serde_json::to_string(&difference).expect("texts and numbers can be written"))?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;
