@@ -22,6 +22,7 @@ pub mod lock;
 pub mod log;
 mod replace;
 pub mod scan;
+pub mod stream;
 
 /// What the interfaces here are made of, in the versions that fit.
 pub use {block, dm, lvm2, nbd};
