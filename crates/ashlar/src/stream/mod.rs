@@ -16,21 +16,27 @@
 //!
 //! Promises: what [`Reader`] hands out was sent so, record for record; nothing is missing where it
 //! says that the end is reached; any bytes are understood or refused, in one record's memory.
+//! Whether a stream may be taken is for [`Note::permit`] to say, which knows what came before.
 //!
 //! Does not: hide, sign or compress; a pipe through ssh, age or zstd does. The digest tells
 //! accidents, not somebody who makes a stream of his own.
 //!
 //! `header.rs` is the head, `frame.rs` what begins each record, `chain.rs` the digest; `writer.rs`
-//! makes streams, `reader.rs` takes them. `docs/format.md` has the bytes.
+//! makes streams, `reader.rs` takes them; `token.rs` says where to go on, `note.rs` what was
+//! received. `docs/format.md` has the bytes.
 
 mod chain;
 mod frame;
 mod header;
+mod note;
 mod reader;
+mod token;
 mod writer;
 
 pub use chain::Chain;
 pub use frame::{MAGIC, RECORD_MAX};
 pub use header::{Header, NAME_MAX};
+pub use note::{Held, Note, TEXT_MAX, Verdict};
 pub use reader::{Reader, Record};
+pub use token::Token;
 pub use writer::Writer;
