@@ -40,3 +40,6 @@ pub use note::{Held, Note, TEXT_MAX, Verdict};
 pub use reader::{Reader, Record};
 pub use token::Token;
 pub use writer::Writer;
+
+#[cfg(test)]
+mod tests;
