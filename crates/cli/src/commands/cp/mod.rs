@@ -12,7 +12,7 @@
 //!   command  the options and the checks
 //! ```
 //!
-//! `cat` uses the same.
+//! `cat` and `receive` use the same.
 //!
 //! A word that could mean both a volume and a file is refused. A volume that is written is held
 //! alone meanwhile; a file that carries a physical volume is never a target.
@@ -29,6 +29,7 @@ mod volume;
 
 pub(super) use bar::Bar;
 pub(super) use command::COMMAND;
+pub(super) use place::Place;
 pub(super) use signals::Signals;
-pub(super) use target::Target;
+pub(super) use target::{Start, Target};
 pub(super) use volume::{Job, Outcome, RETRIES};

@@ -9,7 +9,7 @@ use crate::args::Error;
 
 /// What an operand means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(in crate::commands) enum Place<'a> {
     /// The logical volume with this name.
     Volume(&'a str),
     /// A file, or a device that is no volume of the scan.
@@ -18,7 +18,7 @@ pub(super) enum Place<'a> {
 
 impl<'a> Place<'a> {
     /// The place that `word` means. A word that could mean two things is an error.
-    pub(super) fn of(word: &'a str, scan: &Scan) -> Result<Self, Error> {
+    pub(in crate::commands) fn of(word: &'a str, scan: &Scan) -> Result<Self, Error> {
         let path = Path::new(word);
         if is_path(word) {
             return Ok(Self::File(path));

@@ -1,7 +1,7 @@
 //! Where a copy goes: a file that gets holes, a disk, or a volume that is told of zeros.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
@@ -57,10 +57,10 @@ enum Blank {
 
 /// Whether a copy is made anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
+pub(in crate::commands) enum Start {
     /// What was there is lost.
     Anew,
-    /// What is there is a part of the copy.
+    /// What is there is a part of the copy, which may be longer.
     GoOn,
 }
 
@@ -68,28 +68,63 @@ impl Target {
     /// A file of `size` bytes, which is made anew, or a disk, of which the beginning is written.
     /// Nobody else may use it, and it may be no physical volume: it is as it was then.
     pub(super) fn file(path: &Path, size: u64, start: Start, host: &Host) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| {
-            Error::failed(format!("Could not open {} for writing", path.display())).because(error)
-        };
+        let mut target = Self::held(path, host)?;
+        target.prepare(size, start)?;
+        Ok(target)
+    }
+
+    /// A file or a disk as it is, to be prepared. Nobody else may use it, and it may be no physical
+    /// volume.
+    pub(in crate::commands) fn held(path: &Path, host: &Host) -> Result<Self, Error> {
         let held = HeldTarget::open(path).map_err(|error| Error::failed(error.to_string()))?;
         require_no_disk(path, host)?;
-        let blank = if held.is_disk() {
-            Blank::Unknown
-        } else if start == Start::GoOn {
-            Blank::Holes
-        } else {
-            // Only now is what was there lost.
-            let cut = held.file().set_len(0);
-            cut.and_then(|()| held.file().set_len(size))
-                .map_err(failed)?;
-            Blank::Zeros
-        };
         Ok(Self::File(FileTarget {
+            blank: if held.is_disk() {
+                Blank::Unknown
+            } else {
+                Blank::Holes
+            },
             held,
             path: path.to_owned(),
-            blank,
             zeroes: vec![0; HOLE],
         }))
+    }
+
+    /// Makes a file that is made anew `size` zeros, and one that is not so long at least.
+    pub(in crate::commands) fn prepare(&mut self, size: u64, start: Start) -> Result<(), Error> {
+        let Self::File(target) = self else {
+            return Ok(());
+        };
+        if target.held.is_disk() {
+            return Ok(());
+        }
+        let failed = |error: std::io::Error| {
+            let path = target.path.display();
+            Error::failed(format!("Could not open {path} for writing")).because(error)
+        };
+        let file = target.held.file();
+        if start == Start::Anew {
+            // Only now is what was there lost.
+            let cut = file.set_len(0);
+            cut.and_then(|()| file.set_len(size)).map_err(failed)?;
+            target.blank = Blank::Zeros;
+        } else if file.metadata().map_err(failed)?.len() < size {
+            file.set_len(size).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// How many bytes there is room for; `None`: a file becomes as long as it has to.
+    pub(in crate::commands) fn room(&self) -> Result<Option<u64>, Error> {
+        Ok(match self {
+            Self::Volume(volume) => Some(volume.io.info().size),
+            Self::File(target) if target.held.is_disk() => {
+                let mut file = target.held.file();
+                let end = file.seek(SeekFrom::End(0));
+                Some(end.map_err(|error| target.failed(error))?)
+            }
+            Self::File(_) | Self::Stream(..) => None,
+        })
     }
 
     /// What takes one byte after the other, if `path` is such; `-` is standard output.
@@ -121,7 +156,7 @@ impl Target {
     }
 
     /// A volume that people know as `name`.
-    pub(super) fn volume(volume: &Volume, name: &str) -> Result<Self, Error> {
+    pub(in crate::commands) fn volume(volume: &Volume, name: &str) -> Result<Self, Error> {
         Ok(Self::Volume(VolumeTarget {
             io: BlockingDevice::open(volume as &dyn Device)?,
             name: name.to_owned(),
@@ -129,7 +164,7 @@ impl Target {
     }
 
     /// Stores bytes.
-    pub(super) fn write(&mut self, start: u64, bytes: &[u8]) -> Result<(), Error> {
+    pub(in crate::commands) fn write(&mut self, start: u64, bytes: &[u8]) -> Result<(), Error> {
         match self {
             Self::File(file) => file.write(start, bytes),
             Self::Volume(volume) => volume.write(start, bytes),
@@ -138,7 +173,11 @@ impl Target {
     }
 
     /// Makes `count` bytes zero.
-    pub(super) fn write_zeroes(&mut self, start: u64, count: u64) -> Result<(), Error> {
+    pub(in crate::commands) fn write_zeroes(
+        &mut self,
+        start: u64,
+        count: u64,
+    ) -> Result<(), Error> {
         match self {
             Self::File(file) => file.write_zeroes(start, count),
             Self::Volume(volume) => volume.write_zeroes(start, count),
@@ -156,6 +195,26 @@ impl Target {
         }
     }
 
+    /// Fills `into` with what the target holds from byte `start`.
+    pub(in crate::commands) fn read(&mut self, start: u64, into: &mut [u8]) -> Result<(), Error> {
+        match self {
+            Self::File(file) => file
+                .held
+                .file()
+                .read_exact_at(into, start)
+                .map_err(|error| {
+                    Error::failed(format!("Could not read {}", file.path.display())).because(error)
+                }),
+            Self::Volume(volume) => volume.io.read_at(into, start).map_err(|error| {
+                Error::failed(format!("Could not read {}", volume.name)).because(error)
+            }),
+            Self::Stream(_, path) => {
+                let path = path.display();
+                Err(Error::failed(format!("{path} gives nothing back")))
+            }
+        }
+    }
+
     /// Makes `count` bytes zero that could not be read, unless a file has nothing there anyway.
     pub(super) fn blank(&mut self, start: u64, count: u64) -> Result<(), Error> {
         match self {
@@ -165,7 +224,7 @@ impl Target {
     }
 
     /// Makes all of it durable.
-    pub(super) fn sync(&mut self) -> Result<(), Error> {
+    pub(in crate::commands) fn sync(&mut self) -> Result<(), Error> {
         match self {
             Self::File(file) => file
                 .held
