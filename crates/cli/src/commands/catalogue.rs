@@ -2,8 +2,8 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, run, serve, snapshot, stop, vgcfgbackup, vgdisplay, vgs,
-    vgscan,
+    owners, pvck, pvdisplay, pvs, pvscan, run, send, serve, snapshot, stop, vgcfgbackup,
+    vgdisplay, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -29,6 +29,7 @@ const USING: &[&Command] = &[
     &change::plan::COMMAND,
     &cat::COMMAND,
     &cp::COMMAND,
+    &send::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
     &run::COMMAND,
@@ -89,7 +90,7 @@ const TASKS: &[(&str, &[&str])] = &[
     (
         "Use volumes",
         &[
-            "cat", "cp", "run", "attach", "detach", "serve", "owners", "stop",
+            "cat", "cp", "send", "run", "attach", "detach", "serve", "owners", "stop",
         ],
     ),
     (

@@ -36,6 +36,7 @@ mod rows;
 mod run;
 mod segments;
 mod selected;
+mod send;
 mod serve;
 mod session;
 mod shell;
