@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, run, send, serve, snapshot, stop, vgcfgbackup,
+    owners, pvck, pvdisplay, pvs, pvscan, receive, run, send, serve, snapshot, stop, vgcfgbackup,
     vgdisplay, vgs, vgscan,
 };
 use crate::args::{Command, Task};
@@ -30,6 +30,7 @@ const USING: &[&Command] = &[
     &cat::COMMAND,
     &cp::COMMAND,
     &send::COMMAND,
+    &receive::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
     &run::COMMAND,
@@ -90,7 +91,7 @@ const TASKS: &[(&str, &[&str])] = &[
     (
         "Use volumes",
         &[
-            "cat", "cp", "send", "run", "attach", "detach", "serve", "owners", "stop",
+            "cat", "cp", "send", "receive", "run", "attach", "detach", "serve", "owners", "stop",
         ],
     ),
     (

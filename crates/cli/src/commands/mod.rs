@@ -31,6 +31,7 @@ mod pvck;
 mod pvdisplay;
 mod pvs;
 mod pvscan;
+mod receive;
 mod report;
 mod rows;
 mod run;
