@@ -10,7 +10,6 @@ use crate::wire::{ReplyStyle, RequestStyle};
 use block::{Info, Range};
 
 use super::Agreed;
-use super::handshake::BlockStatus;
 
 /// A refused request: the protocol's code, and words for people.
 pub(super) type Refusal = (u32, &'static str);
@@ -41,7 +40,7 @@ pub(super) fn check(agreed: &Agreed, size: u64, header: &RequestHeader) -> Resul
             return Err((ENOTSUP, "this export does not discard"));
         }
         CMD_WRITE_ZEROES => fast_zero(info, header)?,
-        CMD_BLOCK_STATUS if agreed.block_status == BlockStatus::NotAgreed => {
+        CMD_BLOCK_STATUS if agreed.contexts.is_empty() => {
             return Err((EINVAL, "no metadata context was chosen"));
         }
         CMD_BLOCK_STATUS if range.is_empty() => {

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::contexts::{self, NamedContext};
 use crate::wire::constants::STRING_LEN_MAX;
 use block::{Access, Device, Error, Kind, Result};
 
@@ -31,10 +32,18 @@ impl fmt::Debug for Export {
     }
 }
 
+/// An export on the list.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    pub(super) export: Arc<Export>,
+    /// Beside `base:allocation`.
+    pub(super) contexts: Arc<[NamedContext]>,
+}
+
 /// The exports of a server, in the order in which they were added. Clones share the list.
 #[derive(Debug, Clone, Default)]
 pub struct Exports {
-    list: Arc<RwLock<Vec<Arc<Export>>>>,
+    list: Arc<RwLock<Vec<Listed>>>,
 }
 
 impl Exports {
@@ -45,6 +54,12 @@ impl Exports {
 
     /// Adds an export.
     pub fn add(&self, export: Export) -> Result<()> {
+        self.add_with(export, Vec::new())
+    }
+
+    /// Adds an export of which clients may ask more than `base:allocation`.
+    pub fn add_with(&self, export: Export, contexts: Vec<NamedContext>) -> Result<()> {
+        contexts::check(&contexts)?;
         for text in [&export.name, &export.description] {
             if text.len() > STRING_LEN_MAX || text.contains('\0') {
                 let what = format!(
@@ -57,7 +72,7 @@ impl Exports {
             return Err(Error::new(Kind::Invalid, "an NBD export needs a name"));
         }
         let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
-        if list.iter().any(|other| other.name == export.name) {
+        if list.iter().any(|other| other.export.name == export.name) {
             let what = format!("the NBD export {:?} exists already", export.name);
             return Err(Error::new(Kind::Open, what));
         }
@@ -65,33 +80,44 @@ impl Exports {
             let what = format!("an NBD server serves at most {EXPORT_COUNT_MAX} exports");
             return Err(Error::new(Kind::Open, what));
         }
-        list.push(Arc::new(export));
+        list.push(Listed {
+            export: Arc::new(export),
+            contexts: contexts.into(),
+        });
         Ok(())
     }
 
     /// Takes an export off the list. Connections that use it go on.
     pub fn remove(&self, name: &str) -> Option<Arc<Export>> {
         let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
-        let index = list.iter().position(|export| export.name == name)?;
-        Some(list.remove(index))
+        let index = list.iter().position(|listed| listed.export.name == name)?;
+        Some(list.remove(index).export)
     }
 
     /// The export of this name. The empty name is the only export there is, if there is one: with
     /// several, a client that does not choose might write to the wrong one.
     pub fn find(&self, name: &str) -> Option<Arc<Export>> {
+        self.find_listed(name).map(|listed| listed.export)
+    }
+
+    /// The same, with its contexts.
+    pub(super) fn find_listed(&self, name: &str) -> Option<Listed> {
         let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
         match (name, list.as_slice()) {
-            ("", [only]) => Some(Arc::clone(only)),
-            _ => list.iter().find(|export| export.name == name).cloned(),
+            ("", [only]) => Some(only.clone()),
+            _ => list
+                .iter()
+                .find(|listed| listed.export.name == name)
+                .cloned(),
         }
     }
 
     /// All exports.
     pub fn list(&self) -> Vec<Arc<Export>> {
-        self.list
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
+        list.iter()
+            .map(|listed| Arc::clone(&listed.export))
+            .collect()
     }
 }
 

@@ -12,14 +12,13 @@
 use std::sync::Arc;
 
 use crate::wire::constants::{
-    BASE_ALLOCATION, FLAG_CAN_MULTI_CONN, FLAG_FIXED_NEWSTYLE, FLAG_HAS_FLAGS, FLAG_NO_ZEROES,
-    FLAG_READ_ONLY, FLAG_ROTATIONAL, FLAG_SEND_CACHE, FLAG_SEND_DF, FLAG_SEND_FAST_ZERO,
-    FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES, INFO_DESCRIPTION,
-    INFO_NAME, OPT_ABORT, OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST,
-    OPT_LIST_META_CONTEXT, OPT_SET_META_CONTEXT, OPT_STARTTLS, OPT_STRUCTURED_REPLY,
-    OPTION_LEN_MAX, PAYLOAD_LEN_MAX, REP_ACK, REP_ERR_EXT_HEADER_REQD, REP_ERR_INVALID,
-    REP_ERR_POLICY, REP_ERR_TLS_REQD, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO,
-    REP_META_CONTEXT, REP_SERVER,
+    FLAG_CAN_MULTI_CONN, FLAG_FIXED_NEWSTYLE, FLAG_HAS_FLAGS, FLAG_NO_ZEROES, FLAG_READ_ONLY,
+    FLAG_ROTATIONAL, FLAG_SEND_CACHE, FLAG_SEND_DF, FLAG_SEND_FAST_ZERO, FLAG_SEND_FLUSH,
+    FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES, INFO_DESCRIPTION, INFO_NAME, OPT_ABORT,
+    OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST, OPT_LIST_META_CONTEXT,
+    OPT_SET_META_CONTEXT, OPT_STARTTLS, OPT_STRUCTURED_REPLY, OPTION_LEN_MAX, PAYLOAD_LEN_MAX,
+    REP_ACK, REP_ERR_EXT_HEADER_REQD, REP_ERR_INVALID, REP_ERR_POLICY, REP_ERR_TLS_REQD,
+    REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT, REP_SERVER,
 };
 use crate::wire::{
     ExportInfo, InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply, ReplyStyle,
@@ -27,11 +26,11 @@ use crate::wire::{
 };
 use block::Info;
 
+use super::contexts::{self, Chosen};
+use super::exports::Listed;
 use super::{Access, Export, Exports};
 use block::{Error, Kind, Result};
 
-/// The number of the one metadata context, in `SET_META_CONTEXT` and in block status.
-pub(super) const CONTEXT_ID: u32 = 1;
 /// Zeros behind the answer to `EXPORT_NAME`, for clients that did not ask to be spared.
 const OLD_PADDING: usize = 124;
 /// Options in one handshake: everybody needs less than ten.
@@ -48,17 +47,8 @@ pub struct Agreed {
     pub requests: RequestStyle,
     /// The form of replies.
     pub replies: ReplyStyle,
-    /// Whether block status may be asked for.
-    pub block_status: BlockStatus,
-}
-
-/// Whether a client has set up block status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockStatus {
-    /// `base:allocation` was chosen.
-    Agreed,
-    /// It was not; asking is an error.
-    NotAgreed,
+    /// What block status tells; where it is empty, asking is an error.
+    pub contexts: Vec<Chosen>,
 }
 
 /// What a handshake says about TLS.
@@ -95,8 +85,8 @@ pub struct Handshake {
     /// `None` until the client has sent its flags.
     client_flags: Option<u16>,
     replies: ReplyStyle,
-    /// The export name for which `base:allocation` was chosen.
-    context_for: Option<String>,
+    /// The export name for which contexts were chosen, and these.
+    chosen: Option<(String, Vec<Chosen>)>,
     option_count: u32,
 }
 
@@ -109,7 +99,7 @@ impl Handshake {
             tls,
             client_flags: None,
             replies: ReplyStyle::Simple,
-            context_for: None,
+            chosen: None,
             option_count: 0,
         }
     }
@@ -119,7 +109,7 @@ impl Handshake {
     pub fn secured(&mut self) {
         self.tls = Tls::On;
         self.replies = ReplyStyle::Simple;
-        self.context_for = None;
+        self.chosen = None;
     }
 
     /// Understands the next message of `input`, appends answers to `out` (which are to be sent
@@ -247,10 +237,10 @@ impl Handshake {
                 return Progress::More;
             }
         };
-        let Some(export) = self.find(request.name, answer) else {
+        let Some(listed) = self.find(request.name, answer) else {
             return Progress::More;
         };
-        let agreed = self.agree(export, request.name);
+        let agreed = self.agree(listed.export, request.name);
         let flags = transmission_flags(&agreed);
         let size = agreed.info.size;
         answer.with(REP_INFO, &ExportInfo::Export { size, flags }.encode());
@@ -287,7 +277,7 @@ impl Handshake {
 
     fn meta_context(&mut self, option: u32, data: &[u8], answer: &mut Answer<'_>) {
         if option == OPT_SET_META_CONTEXT {
-            self.context_for = None;
+            self.chosen = None;
         }
         if self.replies == ReplyStyle::Simple {
             return answer.refuse(REP_ERR_INVALID, "ask for structured replies first");
@@ -296,26 +286,35 @@ impl Handshake {
             Ok(request) => request,
             Err(error) => return answer.refuse(REP_ERR_INVALID, &error.to_string()),
         };
-        if self.find(request.name, answer).is_none() {
+        let Some(listed) = self.find(request.name, answer) else {
             return;
-        }
-        let named = request.queries.contains(&BASE_ALLOCATION);
-        let name = BASE_ALLOCATION;
-        if option == OPT_SET_META_CONTEXT {
-            if named {
-                self.context_for = Some(request.name.to_owned());
-                let id = CONTEXT_ID;
-                answer.with(REP_META_CONTEXT, &MetaContext { id, name }.encode());
+        };
+        let queries = &request.queries;
+        let mut chosen = Vec::new();
+        for (name, context) in contexts::all(&listed.contexts) {
+            let is_named = queries.contains(&name);
+            if option == OPT_SET_META_CONTEXT {
+                if is_named {
+                    let id = context.id;
+                    answer.with(REP_META_CONTEXT, &MetaContext { id, name }.encode());
+                    chosen.push(context);
+                }
+                continue;
             }
-        } else if named || request.queries.is_empty() || request.queries.contains(&"base:") {
-            answer.with(REP_META_CONTEXT, &MetaContext { id: 0, name }.encode());
+            let namespace = name.find(':').map_or(name, |at| &name[..=at]);
+            if is_named || queries.is_empty() || queries.contains(&namespace) {
+                answer.with(REP_META_CONTEXT, &MetaContext { id: 0, name }.encode());
+            }
+        }
+        if !chosen.is_empty() {
+            self.chosen = Some((request.name.to_owned(), chosen));
         }
         answer.done();
     }
 
     /// The export, or a refusal that says what there is.
-    fn find(&self, name: &str, answer: &mut Answer<'_>) -> Option<Arc<Export>> {
-        let found = self.exports.find(name);
+    fn find(&self, name: &str, answer: &mut Answer<'_>) -> Option<Listed> {
+        let found = self.exports.find_listed(name);
         if found.is_none() {
             let what = if name.is_empty() {
                 "this server has no default export: name one".to_owned()
@@ -340,10 +339,9 @@ impl Handshake {
                 RequestStyle::Compact
             },
             replies: self.replies,
-            block_status: if self.context_for.as_deref() == Some(name) {
-                BlockStatus::Agreed
-            } else {
-                BlockStatus::NotAgreed
+            contexts: match &self.chosen {
+                Some((export, chosen)) if export == name => chosen.clone(),
+                _ => Vec::new(),
             },
         }
     }

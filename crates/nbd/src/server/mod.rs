@@ -13,17 +13,20 @@
 //!
 //! Spoken: fixed newstyle with all its options, TLS among them (on a thread and a socket pair of
 //! its own, so that the plain path does not know of it), structured replies, extended headers,
-//! block status (`base:allocation`), several exports, any number of connections per export (a
-//! flush covers all of them, as [`block::Device`] promises). Offsets and lengths of writes are
-//! multiples of the device's logical block, which is announced; reads may be anything.
+//! block status (`base:allocation`, and contexts that an export offers), several exports, any
+//! number of connections per export (a flush covers all of them, as [`block::Device`] promises).
+//! Offsets and lengths of writes are multiples of the device's logical block, which is announced;
+//! reads may be anything.
 //!
-//! `exports.rs` says what is served, `listener.rs` where, `accept.rs` owns the threads;
-//! `handshake.rs` is a state machine without I/O, `session.rs` the data path, `replies.rs` its way
-//! back, `check.rs` its rules for requests, `status.rs` the one thing that may block.
+//! `exports.rs` says what is served, `contexts.rs` what is told of its bytes, `listener.rs` where,
+//! `accept.rs` owns the threads; `handshake.rs` is a state machine without I/O, `session.rs` the
+//! data path, `replies.rs` its way back, `check.rs` its rules for requests, `status.rs` the one
+//! thing that may block.
 
 mod accept;
 mod check;
 mod connection;
+mod contexts;
 mod exports;
 mod handshake;
 mod listener;
@@ -35,8 +38,9 @@ mod status;
 
 pub use accept::{Limits, Secrecy, Server};
 pub use block::Access;
+pub use contexts::{Chosen, Context, NamedContext};
 pub use exports::{Export, Exports};
-pub use handshake::{Agreed, BlockStatus, Handshake, Progress, Tls};
+pub use handshake::{Agreed, Handshake, Progress, Tls};
 pub use listener::Listener;
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::os::fd::BorrowedFd;
 
-use crate::wire::constants::{CMD_READ, EIO, STATE_HOLE, STATE_ZERO};
+use crate::wire::constants::{CMD_READ, EIO};
 use crate::wire::{
-    Extents, HeadBytes, Outbox, ReplyStyle, RequestHeader, StatusExtent, Wait, error_code,
+    ChunkPlace, Extents, HeadBytes, Outbox, ReplyStyle, RequestHeader, StatusExtent, Wait,
+    error_code,
 };
-use block::{Buffer, Error, Extent, ExtentKind, Result};
+use block::{Buffer, Error, Result};
 
-use super::handshake::CONTEXT_ID;
+use super::status::Told;
 
 /// Words in an error reply, in bytes.
 const MESSAGE_LEN_MAX: usize = 512;
@@ -88,28 +89,37 @@ impl Replies {
         self.push(head, Buffer::copy_of(message.as_bytes()));
     }
 
-    /// What the range of a request is made of.
-    pub(super) fn describe(&mut self, header: &RequestHeader, extents: &[Extent]) {
-        let mut rest = header.len;
-        let mut listed = Vec::with_capacity(extents.len());
-        for extent in extents {
-            let len = extent.len.min(rest);
-            rest -= len;
-            if len > 0 {
-                let status = match extent.kind {
-                    ExtentKind::Data => 0,
-                    ExtentKind::Hole => STATE_HOLE | STATE_ZERO,
-                    ExtentKind::Zero => STATE_ZERO,
-                };
-                listed.push(StatusExtent { len, status });
-            }
-        }
-        if listed.is_empty() {
+    /// What each context says about the range of a request: a chunk for each.
+    pub(super) fn describe(&mut self, header: &RequestHeader, told: &[Told]) {
+        let cut = |extents: &[StatusExtent]| {
+            let mut rest = header.len;
+            let cut = extents.iter().map_while(|extent| {
+                let len = extent.len.min(rest);
+                rest -= len;
+                (len > 0).then_some(StatusExtent { len, ..*extent })
+            });
+            cut.collect::<Vec<_>>()
+        };
+        let listed: Vec<Told> = told.iter().map(|(id, list)| (*id, cut(list))).collect();
+        if listed.iter().any(|(_, extents)| extents.is_empty()) {
             return self.refuse(header, EIO, "the device knows nothing about the range");
         }
-        let payload = Extents::encode(self.style, CONTEXT_ID, &listed);
-        let head = HeadBytes::block_status(self.style, header.cookie, header.offset, &payload);
-        self.push(head, Buffer::copy_of(payload.as_slice()));
+        let last = listed.len() - 1;
+        for (number, (context, extents)) in listed.iter().enumerate() {
+            let payload = Extents::encode(self.style, *context, extents);
+            let place = if number == last {
+                ChunkPlace::Last
+            } else {
+                ChunkPlace::MoreFollow
+            };
+            let head = HeadBytes::block_status(
+                (self.style, place),
+                header.cookie,
+                header.offset,
+                &payload,
+            );
+            self.push(head, Buffer::copy_of(payload.as_slice()));
+        }
     }
 
     fn push(&mut self, head: HeadBytes, payload: Buffer) {

@@ -35,8 +35,8 @@ use crate::wire::constants::{
 };
 use crate::wire::{Expect, Inbox, Received, RequestHeader, RequestStyle, Wait};
 use block::{
-    BLOCK_ALIGN, Buffer, BufferPool, Completion, Driver, Durability, Extent, Interest, Operation,
-    Queue, Range, Readiness, Request, Unmap,
+    BLOCK_ALIGN, Buffer, BufferPool, Completion, Driver, Durability, Interest, Operation, Queue,
+    Range, Readiness, Request, Unmap,
 };
 
 use super::check::{Refusal, check};
@@ -305,7 +305,7 @@ impl<'a> Session<'a> {
             CMD_READ => BufferPool::footprint(self.whole_blocks(header.offset, len).1),
             CMD_WRITE => BufferPool::footprint(len as usize),
             CMD_CACHE => CACHE_PIECE as usize,
-            CMD_BLOCK_STATUS => status::ANSWER_MAX,
+            CMD_BLOCK_STATUS => status::ANSWER_MAX * self.agreed.contexts.len(),
             _ => BLOCK_ALIGN,
         }
     }
@@ -459,14 +459,16 @@ impl<'a> Session<'a> {
 
     fn ask_status(&mut self, header: RequestHeader, range: Range) -> Result<()> {
         let (wanted, charge) = if header.flags & CMD_FLAG_REQ_ONE == 0 {
-            (Wanted::Many, status::ANSWER_MAX)
+            let charge = status::ANSWER_MAX * self.agreed.contexts.len();
+            (Wanted::Many, charge)
         } else {
             (Wanted::One, 0)
         };
         let tag = self.keep(header, charge, Stage::Last);
         if self.status.is_none() {
             let device = self.agreed.export.device.clone();
-            self.status = Some(StatusWorker::start(device, self.driver.waker())?);
+            let (contexts, waker) = (self.agreed.contexts.clone(), self.driver.waker());
+            self.status = Some(StatusWorker::start(device, contexts, waker)?);
         }
         if let Some(status) = &mut self.status {
             status.ask(tag, range, wanted);
@@ -500,8 +502,8 @@ impl<'a> Session<'a> {
         if let Some(status) = self.status.as_mut().filter(|status| status.waiting() > 0) {
             status.take(&mut self.status_done)?;
             let mut answers = std::mem::take(&mut self.status_done);
-            for (tag, answer) in answers.drain(..) {
-                self.complete_status(tag, answer);
+            for answer in answers.drain(..) {
+                self.complete_status(answer);
             }
             self.status_done = answers;
         }
@@ -545,10 +547,10 @@ impl<'a> Session<'a> {
         false
     }
 
-    fn complete_status(&mut self, tag: u64, answer: Result<Vec<Extent>>) {
+    fn complete_status(&mut self, (tag, answer): status::Answer) {
         let header = self.slots.remove(tag).header;
         match answer {
-            Ok(extents) => self.replies.describe(&header, &extents),
+            Ok(told) => self.replies.describe(&header, &told),
             Err(error) => self.replies.fail(&header, &error),
         }
     }

@@ -8,15 +8,17 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use block::{Device, Extent, Range, Waker};
+use crate::wire::StatusExtent;
+use block::{Device, Range, Waker};
 
+use super::contexts::Chosen;
 use block::{Error, Kind, Result};
 
 /// Extents in one reply: 64 KiB of them in extended form.
 const EXTENT_COUNT_MAX: usize = 4096;
 
-/// What the longest answer takes in memory, in bytes.
-pub(super) const ANSWER_MAX: usize = EXTENT_COUNT_MAX * size_of::<Extent>();
+/// What the longest answer of one context takes in memory, in bytes.
+pub(super) const ANSWER_MAX: usize = EXTENT_COUNT_MAX * size_of::<StatusExtent>();
 
 /// How many extents a client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,11 @@ pub(super) enum Wanted {
     Many,
 }
 
-/// An answer: the request's tag, and the extents from the start of its range.
-pub(super) type Answer = (u64, Result<Vec<Extent>>);
+/// What a context says: its number, and the extents from the start of the range.
+pub(super) type Told = (u32, Vec<StatusExtent>);
+
+/// An answer: the request's tag, and what each context says.
+pub(super) type Answer = (u64, Result<Vec<Told>>);
 
 /// The thread that asks, and its answers.
 pub(super) struct StatusWorker {
@@ -39,8 +44,12 @@ pub(super) struct StatusWorker {
 }
 
 impl StatusWorker {
-    /// Starts the thread; `waker` is used after each answer.
-    pub(super) fn start(device: Arc<dyn Device>, waker: Waker) -> Result<Self> {
+    /// Starts the thread, which asks these contexts; `waker` is used after each answer.
+    pub(super) fn start(
+        device: Arc<dyn Device>,
+        contexts: Vec<Chosen>,
+        waker: Waker,
+    ) -> Result<Self> {
         let (questions, queue) = channel::<(u64, Range, Wanted)>();
         let answers = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&answers);
@@ -50,7 +59,11 @@ impl StatusWorker {
                     Wanted::One => 1,
                     Wanted::Many => EXTENT_COUNT_MAX,
                 };
-                let answer = device.extents(range, count_max);
+                let told = contexts.iter().map(|context| {
+                    let extents = context.extents(&*device, range, count_max)?;
+                    Ok((context.id, extents))
+                });
+                let answer = told.collect::<Result<Vec<Told>>>();
                 let mut answers = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 answers.push((tag, answer));
                 drop(answers);

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 
 use crate::wire::constants::{
     BASE_ALLOCATION, CMD_BLOCK_STATUS, CMD_CACHE, CMD_DISC, CMD_FLAG_FAST_ZERO, CMD_FLAG_FUA,
-    CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN, CMD_FLUSH, CMD_READ, CMD_TRIM, CMD_WRITE,
-    CMD_WRITE_ZEROES, EINVAL, ENOMEM, ENOSPC, ENOTSUP, EPERM, FLAG_READ_ONLY, OPT_ABORT,
-    OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST, OPT_SET_META_CONTEXT,
-    OPT_STARTTLS, OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_INVALID, REP_ERR_POLICY, REP_ERR_TOO_BIG,
-    REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT, REP_SERVER,
-    REPLY_TYPE_BLOCK_STATUS_EXT, REPLY_TYPE_ERROR, REPLY_TYPE_NONE, REPLY_TYPE_OFFSET_DATA,
+    CMD_FLAG_NO_HOLE, CMD_FLAG_PAYLOAD_LEN, CMD_FLAG_REQ_ONE, CMD_FLUSH, CMD_READ, CMD_TRIM,
+    CMD_WRITE, CMD_WRITE_ZEROES, EINVAL, EIO, ENOMEM, ENOSPC, ENOTSUP, EPERM, FLAG_READ_ONLY,
+    OPT_ABORT, OPT_EXPORT_NAME, OPT_EXTENDED_HEADERS, OPT_GO, OPT_INFO, OPT_LIST,
+    OPT_SET_META_CONTEXT, OPT_STARTTLS, OPT_STRUCTURED_REPLY, REP_ACK, REP_ERR_INVALID,
+    REP_ERR_POLICY, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_ERR_UNSUP, REP_INFO, REP_META_CONTEXT,
+    REP_SERVER, REPLY_TYPE_BLOCK_STATUS_EXT, REPLY_TYPE_ERROR, REPLY_TYPE_NONE,
+    REPLY_TYPE_OFFSET_DATA,
 };
 use crate::wire::{
     ExportInfo, InfoRequest, MetaRequest, OptionHeader, OptionReply, ReplyHeader, ReplyStyle,
-    RequestHeader, RequestStyle, decode_extents,
+    RequestHeader, RequestStyle, StatusExtent, decode_extents,
 };
 use block::memory::MemoryDevice;
 use block::{Device, Driver, Extent, Info, Queue, Range};
@@ -26,7 +27,10 @@ use proptest::prelude::{any, prop, proptest};
 use rustix::net::{AddressFamily, SocketType, bind, connect, getsockname, socket};
 
 use super::status::ANSWER_MAX;
-use super::{Access, Export, Exports, Handshake, Limits, Listener, Progress, Server, Tls};
+use super::{
+    Access, Context, Export, Exports, Handshake, Limits, Listener, NamedContext, Progress, Server,
+    Tls,
+};
 
 const SIZE: u64 = 8 << 20;
 
@@ -365,6 +369,72 @@ fn block_status_covers_the_range() {
     assert_eq!(kind, REPLY_TYPE_BLOCK_STATUS_EXT);
     let (_, extents) = decode_extents(kind, &payload).unwrap();
     assert_eq!(extents.iter().map(|extent| extent.len).sum::<u64>(), 4096);
+}
+
+/// Says that the first block of a range is marked, and of byte 4096 nothing.
+struct Marks;
+
+impl Context for Marks {
+    fn extents(&self, range: Range, count_max: usize) -> block::Result<Vec<StatusExtent>> {
+        if range.start() == 4096 {
+            return Err(block::Error::new(block::Kind::Io, "on purpose"));
+        }
+        let marked = StatusExtent {
+            len: 512,
+            status: 1,
+        };
+        let rest = StatusExtent {
+            len: range.len() - 512,
+            status: 0,
+        };
+        Ok([marked, rest].into_iter().take(count_max).collect())
+    }
+}
+
+/// Block status has a chunk for each context that was chosen, whatever form replies have; with
+/// `REQ_ONE` each has one extent; where one of them fails, the request does.
+#[test]
+fn each_context_that_was_chosen_is_answered() {
+    for style in [ReplyStyle::Structured, ReplyStyle::Extended] {
+        let exports = Exports::new();
+        let marks = NamedContext {
+            name: "x:marks".to_owned(),
+            context: Arc::new(Marks),
+        };
+        let export = export("a", Access::ReadWrite);
+        exports.add_with(export, vec![marks]).unwrap();
+        let server = Server::with_limits(exports, limits()).unwrap();
+        let mut client = Client::connect(&server);
+        client.option(OPT_STRUCTURED_REPLY, b"");
+        if style == ReplyStyle::Extended {
+            client.option(OPT_EXTENDED_HEADERS, b"");
+            client.requests = RequestStyle::Extended;
+        }
+        client.replies = style;
+        let meta = MetaRequest {
+            name: "",
+            queries: vec!["x:marks", BASE_ALLOCATION],
+        };
+        let chosen = client.option(OPT_SET_META_CONTEXT, &meta.encode());
+        assert_eq!(chosen.len(), 3, "two contexts and the end");
+        client.go("");
+        for flags in [0, CMD_FLAG_REQ_ONE] {
+            client.send(CMD_BLOCK_STATUS, flags, 6, 512, 8192, b"");
+            let told = [(); 2].map(|()| {
+                let (cookie, kind, code, payload) = client.reply(0);
+                assert_eq!((cookie, code), (6, 0));
+                decode_extents(kind, &payload).unwrap()
+            });
+            let [(base, _), (other, extents)] = &told;
+            assert_eq!((*base, *other), (1, 2));
+            let lengths: Vec<u64> = extents.iter().map(|extent| extent.len).collect();
+            let wanted = if flags == 0 { &[512, 7680][..] } else { &[512] };
+            assert_eq!(lengths, wanted);
+            assert_eq!(extents[0].status, 1);
+        }
+        assert_eq!(client.code(CMD_BLOCK_STATUS, 0, 4096, 512), EIO);
+        assert_eq!(client.code(CMD_READ, 0, 0, 512), 0);
+    }
 }
 
 #[test]

@@ -32,8 +32,8 @@ pub use handshake::{
     decode_greeting, decode_listed, encode_greeting, encode_listed,
 };
 pub use reply::{
-    Extents, HeadBytes, ReplyHeader, ReplyStyle, StatusExtent, decode_error, decode_extents,
-    error_code, error_from_code,
+    ChunkPlace, Extents, HeadBytes, ReplyHeader, ReplyStyle, StatusExtent, decode_error,
+    decode_extents, error_code, error_from_code,
 };
 pub use request::{RequestHeader, RequestStyle};
 pub use stream::{Expect, Inbox, Outbox, Received, Rest, Wait};

@@ -28,6 +28,15 @@ pub enum ReplyStyle {
     Extended,
 }
 
+/// Whether a chunk ends its reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkPlace {
+    /// It does.
+    Last,
+    /// There are more.
+    MoreFollow,
+}
+
 /// The bytes in front of a message's payload.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadBytes {
@@ -72,14 +81,24 @@ impl HeadBytes {
         head
     }
 
-    /// Block status; the `payload` of [`Extents`] follows. Not for simple replies.
-    pub fn block_status(style: ReplyStyle, cookie: u64, offset: u64, payload: &Extents) -> Self {
+    /// Block status of one context; the `payload` of [`Extents`] follows. Not for simple replies.
+    pub fn block_status(
+        (style, place): (ReplyStyle, ChunkPlace),
+        cookie: u64,
+        offset: u64,
+        payload: &Extents,
+    ) -> Self {
         let kind = match style {
             ReplyStyle::Extended => REPLY_TYPE_BLOCK_STATUS_EXT,
             ReplyStyle::Structured => REPLY_TYPE_BLOCK_STATUS,
             ReplyStyle::Simple => unreachable!("block status needs structured replies"),
         };
-        Self::chunk(style, kind, cookie, offset, payload.bytes.len() as u64)
+        let mut head = Self::chunk(style, kind, cookie, offset, payload.bytes.len() as u64);
+        if place == ChunkPlace::MoreFollow {
+            // The flags stand behind the magic number.
+            head.bytes[4..6].copy_from_slice(&0_u16.to_be_bytes());
+        }
+        head
     }
 
     /// A request; a write's data follows.

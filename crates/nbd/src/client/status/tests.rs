@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use super::{Agreed, Connection, extents, merge};
 use crate::wire::constants::{STATE_HOLE, STATE_ZERO};
-use crate::wire::{Extents, HeadBytes, ReplyStyle, RequestStyle, Sizes, StatusExtent};
+use crate::wire::{ChunkPlace, Extents, HeadBytes, ReplyStyle, RequestStyle, Sizes, StatusExtent};
 use block::{ExtentKind, Kind, Range, Result};
 
 /// The number of `base:allocation` in these tests.
@@ -41,7 +41,7 @@ fn ask(style: ReplyStyle, replies: &[u8]) -> Result<Vec<(u64, ExtentKind)>> {
 fn chunk(style: ReplyStyle, context: u32, status: u64) -> Vec<u8> {
     let said = [StatusExtent { len: 8192, status }];
     let payload = Extents::encode(style, context, &said);
-    let head = HeadBytes::block_status(style, 1, 0, &payload);
+    let head = HeadBytes::block_status((style, ChunkPlace::Last), 1, 0, &payload);
     [head.as_slice(), payload.as_slice()].concat()
 }
 

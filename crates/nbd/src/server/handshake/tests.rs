@@ -10,14 +10,15 @@ use crate::wire::constants::{
     REP_ERR_INVALID, REP_ERR_TOO_BIG, REP_ERR_UNKNOWN, REP_META_CONTEXT,
 };
 use crate::wire::{InfoRequest, MetaContext, MetaRequest, OptionHeader, OptionReply};
-use crate::wire::{ReplyStyle, RequestStyle};
-use block::Info;
+use crate::wire::{ReplyStyle, RequestStyle, StatusExtent};
 use block::memory::MemoryDevice;
+use block::{Info, Range, Result};
 
 use super::{
-    Access, Agreed, BlockStatus, CONTEXT_ID, Export, Exports, Handshake, OPTION_COUNT_MAX,
-    Progress, Tls, request_sizes, transmission_flags,
+    Access, Agreed, Export, Exports, Handshake, OPTION_COUNT_MAX, Progress, Tls, request_sizes,
+    transmission_flags,
 };
+use crate::server::contexts::{ALLOCATION_ID, Context, NamedContext};
 
 fn exports(names: &[&str]) -> Exports {
     let exports = Exports::new();
@@ -94,7 +95,7 @@ fn flags_say_what_may_be_done() {
             info,
             requests: RequestStyle::Compact,
             replies,
-            block_status: BlockStatus::NotAgreed,
+            contexts: Vec::new(),
         };
         let flags = transmission_flags(&agreed);
         assert_eq!(flags, always | more, "{agreed:?}");
@@ -156,7 +157,7 @@ fn contexts_are_listed_and_set() {
         let data = MetaRequest { name: "a", queries }.encode();
         for (option, is_there, id) in [
             (OPT_LIST_META_CONTEXT, listed, 0),
-            (OPT_SET_META_CONTEXT, set, CONTEXT_ID),
+            (OPT_SET_META_CONTEXT, set, ALLOCATION_ID),
         ] {
             let (answers, _) = ask(&mut handshake, option, &data);
             let name = BASE_ALLOCATION;
@@ -168,6 +169,73 @@ fn contexts_are_listed_and_set() {
     }
 }
 
+struct Nothing;
+
+impl Context for Nothing {
+    fn extents(&self, _: Range, _: usize) -> Result<Vec<StatusExtent>> {
+        unreachable!("nobody asks")
+    }
+}
+
+/// Contexts that an export offers are listed and set beside the one that all have, each under a
+/// number of its own; names that are none, doubled or of the base are not offered.
+#[test]
+fn exports_offer_contexts() {
+    let named = |name: &str| NamedContext {
+        name: name.to_owned(),
+        context: Arc::new(Nothing),
+    };
+    let export = |name: &str| Export {
+        name: name.to_owned(),
+        description: String::new(),
+        access: Access::ReadOnly,
+        device: Arc::new(MemoryDevice::new("small", 4096)),
+    };
+    let exports = Exports::new();
+    for names in [
+        &["leaf"][..],
+        &["base:other"],
+        &["a:b", "a:b"],
+        &["a:\0"],
+        &[
+            "a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9",
+        ],
+    ] {
+        let contexts = names.iter().map(|name| named(name)).collect();
+        assert!(
+            exports.add_with(export("a"), contexts).is_err(),
+            "{names:?}"
+        );
+    }
+    let contexts = vec![named("x:one"), named("y:two")];
+    exports.add_with(export("a"), contexts).expect("names");
+    let mut handshake = Handshake::begin(exports, Tls::Off, &mut Vec::new());
+    let flags = handshake.advance(&1_u32.to_be_bytes(), &mut Vec::new());
+    flags.expect("known flags");
+    kinds(&mut handshake, OPT_STRUCTURED_REPLY, b"");
+    let mut told = |option, queries: &[&'static str]| {
+        let queries = queries.to_vec();
+        let data = MetaRequest { name: "a", queries }.encode();
+        let (answers, _) = ask(&mut handshake, option, &data);
+        let contexts = answers.iter().filter(|(kind, _)| *kind == REP_META_CONTEXT);
+        let read = contexts.map(|(_, data)| {
+            let context = MetaContext::decode(data).expect("a context");
+            (context.id, context.name.to_owned())
+        });
+        read.collect::<Vec<_>>()
+    };
+    let pair = |id: u32, name: &str| (id, name.to_owned());
+    assert_eq!(told(OPT_LIST_META_CONTEXT, &[]).len(), 3);
+    let listed = told(OPT_LIST_META_CONTEXT, &["y:"]);
+    assert_eq!(listed, [pair(0, "y:two")]);
+    let set = told(OPT_SET_META_CONTEXT, &["y:two", BASE_ALLOCATION, "z:"]);
+    let wanted = [
+        pair(ALLOCATION_ID, BASE_ALLOCATION),
+        pair(ALLOCATION_ID + 2, "y:two"),
+    ];
+    assert_eq!(set, wanted);
+}
+
 /// Block status is agreed on for the export that was named, and by the last word.
 #[test]
 fn block_status_is_for_one_export() {
@@ -177,10 +245,10 @@ fn block_status_is_for_one_export() {
     };
     let chosen = vec![BASE_ALLOCATION];
     for (second, name, wanted) in [
-        (None, "a", BlockStatus::Agreed),
-        (None, "b", BlockStatus::NotAgreed),
-        (Some(("a", vec![])), "a", BlockStatus::NotAgreed),
-        (Some(("none", chosen.clone())), "a", BlockStatus::NotAgreed),
+        (None, "a", 1),
+        (None, "b", 0),
+        (Some(("a", vec![])), "a", 0),
+        (Some(("none", chosen.clone())), "a", 0),
     ] {
         let mut handshake = begin(&["a", "b"]);
         let before = set(&mut handshake, "a", chosen.clone());
@@ -199,7 +267,7 @@ fn block_status_is_for_one_export() {
         let Ok(Progress::Transmit(agreed)) = progress else {
             panic!("it is there")
         };
-        assert_eq!(agreed.block_status, wanted);
+        assert_eq!(agreed.contexts.len(), wanted);
         assert_eq!(agreed.replies, ReplyStyle::Structured);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use block::{Device, Driver, Extent, ExtentKind, Info, Kind, Queue, Range, Result};
 
 use super::{EXTENT_COUNT_MAX, StatusWorker, Wanted};
+use crate::server::contexts;
 
 /// Tells how many extents were asked for; byte 512 is its end.
 #[derive(Default)]
@@ -37,7 +38,8 @@ impl Device for Counting {
 fn start() -> (Driver, Arc<Counting>, StatusWorker) {
     let driver = Driver::new().expect("a driver");
     let device = Arc::new(Counting::default());
-    let worker = StatusWorker::start(Arc::clone(&device) as _, driver.waker());
+    let contexts = contexts::all(&[]).map(|(_, chosen)| chosen).collect();
+    let worker = StatusWorker::start(Arc::clone(&device) as _, contexts, driver.waker());
     (driver, device, worker.expect("a thread"))
 }
 
@@ -59,7 +61,7 @@ fn questions_wait_for_their_answers() {
         assert_eq!(worker.waiting(), 3 - done.len());
     }
     let answers = done.into_iter().skip(1);
-    let found = answers.map(|(tag, extents)| (tag, extents.expect("it knows")[0].len));
+    let found = answers.map(|(tag, told)| (tag, told.expect("it knows")[0].1[0].len));
     let found: Vec<(u64, u64)> = found.collect();
     assert_eq!(found, [(1, 1), (2, EXTENT_COUNT_MAX as u64)]);
     worker.take(&mut Vec::new()).expect("nothing is missing");
