@@ -78,8 +78,8 @@ pub struct Use {
     pub layout: Arc<Layout>,
     /// What is missing of it, one sentence each.
     pub gaps: Vec<String>,
-    group: LiveGroup,
-    lv: Uuid,
+    pub(super) group: LiveGroup,
+    pub(super) lv: Uuid,
     number: Option<u64>,
     is_open: bool,
 }
