@@ -6,13 +6,16 @@
 //! ```
 //!
 //! `service` is what an owner does for others, `owned` decides whose a group is, `exports` puts
-//! volumes on a list of NBD exports, `forward` takes a command to the owner of its group.
+//! volumes on a list of NBD exports, `changed` tells clients what differs, `forward`
+//! takes a command to the owner of its group.
 
+mod changed;
 mod exports;
 mod forward;
 mod owned;
 mod service;
 
+pub(crate) use changed::{live, still};
 pub(crate) use exports::add_export;
 pub(crate) use forward::{Forwarded, forward};
 pub(crate) use owned::{LocalGroup, Owned, own};

@@ -93,7 +93,8 @@ fn serve_nbd(wanted: &Export, files: Vec<OwnedFd>, mut uses: Vec<Use>) -> Result
     };
     let exports = Exports::new();
     for used in &mut uses {
-        add_export(&exports, used, access).map_err(failed)?;
+        let context = super::live(used, None);
+        add_export(&exports, used, access, context).map_err(failed)?;
     }
     let server = Server::new(exports).map_err(failed)?;
     for file in files {

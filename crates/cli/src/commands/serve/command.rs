@@ -13,7 +13,7 @@ use nbd::server::{Listener, Secrecy};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::offer::Offer;
+use super::offer::{Offer, SINCE};
 use super::secrecy::{TLS, VERIFY_PEER, secrecy, warn_of_port};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::interrupt::Beginning;
@@ -56,9 +56,14 @@ pub(in crate::commands) const COMMAND: Command = Command {
         read-only is only read. While a group is served for writing, this process owns it: \
         commands that change the group run in it, so that a volume can grow while it is used; \
         a second serve or attach adds its volumes to it; and the group's disks cannot be \
-        activated elsewhere on this machine.",
+        activated elsewhere on this machine.\n\n\
+        Of a snapshot, clients may ask by block status where it may differ from its origin, and \
+        with --since of an origin or a snapshot, where it may differ from that other snapshot: the \
+        metadata context ashlar:changed, with 1 for bytes that may differ and 0 for the same. A \
+        backup reads only the former. While the origin is written an answer is of its moment: it \
+        has all writes in it that were answered before.",
     flags: &[
-        &[NBD, READ_ONLY, RUN, TLS, VERIFY_PEER],
+        &[NBD, READ_ONLY, RUN, SINCE, TLS, VERIFY_PEER],
         open::FLAGS,
         flags::COMMON,
     ],
@@ -70,6 +75,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
         Example {
             line: "ashlar --devices disks/ serve vg0/root --run 'qemu-img info $uri'",
             does: "serves a volume for as long as qemu-img needs it",
+        },
+        Example {
+            line: "ashlar serve -r --since vg0/monday vg0/tuesday --run 'nbdinfo \
+                   --map=ashlar:changed $uri'",
+            does: "lists what has changed from one snapshot to the next",
         },
         Example {
             line: "nbdcopy -- [ ashlar --devices disks/ serve vg0/root ] root.img",

@@ -2,27 +2,39 @@
 
 use std::sync::Arc;
 
-use ashlar::activate::MissingPolicy;
+use ashlar::activate::{Activator, MissingPolicy, compared};
 use ashlar::apply::HostDisks;
 use ashlar::live::wire::{Export as WireExport, Way};
 use ashlar::live::{Client, Use};
 use ashlar::scan::{self, FoundVg};
 use dm::volume::Access as VolumeAccess;
 use lvm2::Uuid;
-use nbd::server::{Access, Export, Exports, Listener, Secrecy};
+use lvm2::model::LvId;
+use nbd::server::{Access, Export, Exports, Listener, NamedContext, Secrecy};
 
 use super::serving::Serving;
-use crate::args::{Arguments, Error};
+use crate::args::{Arguments, Error, Flag};
 use crate::commands::Session;
 use crate::commands::open::{Opener, unwritable};
 use crate::commands::session::Disks;
-use crate::live::{LocalGroup, Owned, add_export, own};
+use crate::live::{LocalGroup, Owned, add_export, live, own, still};
+
+/// `--since`
+pub(super) const SINCE: Flag = Flag::value(
+    "since",
+    "VG/SNAPSHOT",
+    "Tell clients that ask for the metadata context ashlar:changed where volumes may differ from \
+     this snapshot: its origin, and other snapshots of that.",
+);
 
 /// Opens volumes, here or in the process that owns their group.
 pub(super) struct Gathering<'a> {
     disks: &'a Disks,
     access: VolumeAccess,
     missing: MissingPolicy,
+    /// The snapshot that others are compared with, and whether one was.
+    since: Option<&'a str>,
+    is_compared: bool,
     reader: Opener<'a>,
     exports: Exports,
     uses: Vec<Use>,
@@ -51,13 +63,15 @@ impl Offer {
     /// One of volumes of `disks`, of which there are none yet.
     pub(super) fn gather<'a>(
         disks: &'a Disks,
-        arguments: &Arguments,
+        arguments: &'a Arguments,
         access: VolumeAccess,
     ) -> Result<Gathering<'a>, Error> {
         Ok(Gathering {
             disks,
             access,
             missing: Opener::options(arguments, access)?.missing,
+            since: arguments.value(&SINCE),
+            is_compared: false,
             reader: Opener::new(disks, arguments, VolumeAccess::ReadOnly)?,
             exports: Exports::new(),
             uses: Vec::new(),
@@ -136,9 +150,19 @@ impl Gathering<'_> {
                 access: Access::ReadOnly,
                 device: Arc::new(opened.volume),
             };
-            return Ok(self.exports.add(export)?);
+            let context = self.still(group, lv, session)?;
+            return Ok(self
+                .exports
+                .add_with(export, context.into_iter().collect())?);
         };
         let local = match &self.owned[place].1 {
+            Owned::Remote(_) if self.since.is_some() => {
+                return Err(Error::failed(format!(
+                    "Another process serves {} already, and compares its snapshots with their \
+                     origins only; end it and serve all of them with --since",
+                    group.name
+                )));
+            }
             Owned::Remote(_) => {
                 self.remote.push(short);
                 return Ok(());
@@ -150,9 +174,45 @@ impl Gathering<'_> {
         for gap in &used.gaps {
             session.tell(&format!("WARNING: {gap}."));
         }
-        add_export(&self.exports, &mut used, Access::ReadWrite)?;
+        let since = self.since_in(group)?;
+        let context = live(&used, since.map(|lv| group.model.lv(lv).uuid));
+        self.is_compared |= since.is_some_and(|since| {
+            let pair = compared(&group.model, lv, Some(since));
+            pair.is_some_and(|(one, _)| one == since)
+        });
+        add_export(&self.exports, &mut used, Access::ReadWrite, context)?;
         self.uses.push(used);
         Ok(())
+    }
+
+    /// The snapshot that others are compared with, if it is one of this group.
+    fn since_in(&self, group: &FoundVg) -> Result<Option<LvId>, Error> {
+        let Some(name) = self.since else {
+            return Ok(None);
+        };
+        let found = self.disks.scan.find_volume(name);
+        let (other, lv) = found.map_err(|error| failed(&error))?;
+        Ok((other.uuid == group.uuid).then_some(lv))
+    }
+
+    /// What clients may ask of a volume that is only read. What it is compared with is held, too.
+    fn still(
+        &mut self,
+        group: &FoundVg,
+        lv: LvId,
+        session: &mut Session,
+    ) -> Result<Option<NamedContext>, Error> {
+        let wanted = self.since_in(group)?;
+        let Some((since, of)) = compared(&group.model, lv, wanted) else {
+            return Ok(None);
+        };
+        self.is_compared |= wanted == Some(since);
+        let name = format!("{}/{}", group.name, group.model.lv(since).name());
+        let held = self.reader.open(&name, session)?.volume;
+        let mut activator = Activator::new(&self.disks.scan, &self.disks.host);
+        let changed = activator.changed(group, since, of);
+        let changed = changed.map_err(|error| failed(&error))?;
+        Ok(Some(still(changed.to_read(), vec![held])))
     }
 
     /// Takes the group called `name`, if volumes are to be written, or finds the process that has
@@ -195,6 +255,11 @@ impl Gathering<'_> {
     pub(super) fn finish(self) -> Result<Offer, Error> {
         if self.exports.list().is_empty() && self.remote.is_empty() {
             return Err(Error::failed("There is no volume that can be served"));
+        }
+        if let Some(since) = self.since.filter(|_| !self.is_compared) {
+            return Err(Error::failed(format!(
+                "Nothing that is served is the origin of {since}, or another snapshot of it"
+            )));
         }
         let mut groups = Vec::new();
         let mut others = Vec::new();
