@@ -51,6 +51,7 @@ mod rings;
 mod run;
 mod salvage;
 mod scripts;
+mod send;
 mod sequence;
 mod shrinking;
 mod shrunk;
