@@ -102,7 +102,7 @@ fn every_recipe_is_run() {
             count += 1;
         }
     }
-    assert_eq!(count, 9);
+    assert_eq!(count, 10);
 }
 
 #[test]
