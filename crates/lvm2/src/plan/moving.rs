@@ -10,8 +10,17 @@ use super::draft::refused;
 use crate::model::{Area, LvFlag, LvId, Segment, VolumeGroup};
 use crate::{Extents, Result, Uuid};
 
-/// An area on the volume of a move: whose it is, where it is in that, and where it begins.
-type Stand = (Uuid, Extents, usize, Extents);
+/// An area on the volume of a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stand {
+    /// Whose it is, and where it is in that.
+    user: Uuid,
+    segment: Extents,
+    area: usize,
+    /// Where it begins on the volume of the move, and how long it is.
+    start: Extents,
+    length: Extents,
+}
 
 /// Refuses a change that leaves a move of `old` under way and what stands on it not as it was.
 pub(super) fn require_undisturbed(old: &VolumeGroup, new: &VolumeGroup) -> Result<()> {
@@ -20,9 +29,9 @@ pub(super) fn require_undisturbed(old: &VolumeGroup, new: &VolumeGroup) -> Resul
             continue;
         };
         let (was, is) = (stands(old, id), stands(new, same));
-        if let Some((user, ..)) = was.difference(&is).chain(is.difference(&was)).next() {
+        if let Some(stand) = was.difference(&is).chain(is.difference(&was)).next() {
             let user = old
-                .lv_by_uuid(user)
+                .lv_by_uuid(&stand.user)
                 .map_or("a volume", |id| old.lv(id).name());
             return Err(refused(format!(
                 "Extents of {user} are being moved in volume group {}: wait for the end of the \
@@ -38,7 +47,14 @@ fn stands(vg: &VolumeGroup, mover: LvId) -> BTreeSet<Stand> {
     let mut found = BTreeSet::new();
     for (_, lv) in vg.lvs() {
         for segment in &lv.segments {
-            found.extend(on(segment, mover).map(|(area, at)| (lv.uuid, segment.start, area, at)));
+            let length = segment.area_length().unwrap_or(segment.length);
+            found.extend(on(segment, mover).map(|(area, start)| Stand {
+                user: lv.uuid,
+                segment: segment.start,
+                area,
+                start,
+                length,
+            }));
         }
     }
     found

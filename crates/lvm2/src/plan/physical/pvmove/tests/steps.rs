@@ -369,6 +369,8 @@ fn nobody_takes_what_is_being_moved() {
         why.starts_with("Extents of m_mimage_0 are being moved"),
         "{why}"
     );
+    let why = refusal(resize(&vg, "m", "3", None));
+    assert!(why.starts_with("Extents of m"), "a part of a piece: {why}");
     let locked = [
         resize(&vg, "a", "20", None),
         by_author(|author| rename_volume(&vg, "a", "c", author)),
