@@ -34,6 +34,7 @@ use crate::plan::logical::{
     Along, ImageStates, Redundancy, degrade_raid, pvs_below, redundancy, repair_mirror,
     require_useful,
 };
+use crate::plan::physical::{Move, moves};
 
 /// What happens to volumes that lost extents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +142,7 @@ pub fn remove_missing(
         )));
     }
     if partial != PartialVolumes::Keep {
+        require_no_move(vg, &gone)?;
         reduce_redundancy(&mut draft, &gone, states)?;
     }
     if partial == PartialVolumes::Remove {
@@ -160,6 +162,25 @@ pub fn remove_missing(
     }
     keep_areas(&mut draft, areas)?;
     draft.finish(author)
+}
+
+/// Refuses to reduce volumes while extents of theirs come from or go to what is gone.
+fn require_no_move(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Result<()> {
+    let is_gone = |one: &Move| {
+        one.sources
+            .iter()
+            .chain(&one.targets)
+            .any(|pv| gone.contains(pv))
+    };
+    match moves(vg).into_iter().find(is_gone) {
+        None => Ok(()),
+        Some(one) => Err(refused(format!(
+            "{}/{} moves extents from or to a physical volume that is missing: end that first \
+             (pvmove --abort), which leaves what is moved on its target and the rest where it was, \
+             and then run this again",
+            vg.name, one.name
+        ))),
+    }
 }
 
 /// What is said where volumes stand on physical volumes that the group misses; `None` where none

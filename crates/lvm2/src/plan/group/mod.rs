@@ -8,6 +8,7 @@ mod extend;
 mod extent_size;
 mod merge;
 mod missing;
+mod moved;
 mod reduce;
 mod remove;
 mod rename;

@@ -1,11 +1,14 @@
 //! `vgcfgrestore`: a group as a backup file describes it; only mirrors keep the order of their
-//! copies, since the backup cannot know which ones were lost.
+//! copies, since the backup cannot know which ones were lost. Where extents have moved since, it is
+//! refused unless somebody insists: the contents are where they moved to.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::moved::moved_since;
 use crate::model::{SegmentType, VolumeGroup};
 use crate::ondisk::PvUse;
 use crate::plan::author::Author;
@@ -15,7 +18,7 @@ use crate::plan::logical::keep_orders;
 use crate::plan::unfinished::unmark;
 use crate::{Result, Uuid};
 
-/// Whether volumes whose contents have their own idea of the group may be set back.
+/// Whether volumes may be set back whose contents are elsewhere, or have their own idea of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insistence {
     /// Such a group is refused.
@@ -61,6 +64,15 @@ pub fn restore_group(
             lv.name()
         )));
     }
+    let mut messages = Vec::new();
+    if let Some(what) = current.and_then(|current| left_behind(backup, current)) {
+        if insistence == Insistence::None {
+            return Err(refused(format!(
+                "{what} Move them back first (pvmove), or use option --force to lose that"
+            )));
+        }
+        messages.push(Message::warning(format!("WARNING: {what}")));
+    }
     let mut vg = backup.clone();
     unmark(&mut vg);
     if let Some(current) = current {
@@ -85,13 +97,32 @@ pub fn restore_group(
         Some(current) => (volume_changes(current, &vg), freed(current, &vg)),
         None => (Vec::new(), Vec::new()),
     };
+    messages.push(Message::note(format!("Restored volume group {}.", vg.name)));
     Ok(Change {
         headers,
         volumes,
         freed,
         released,
-        messages: vec![Message::note(format!("Restored volume group {}.", vg.name))],
+        messages,
         groups: vec![GroupChange::Commit(vg)],
         ..Change::default()
+    })
+}
+
+/// What going back does to volumes whose extents have moved.
+fn left_behind(backup: &VolumeGroup, current: &VolumeGroup) -> Option<String> {
+    let moved = moved_since(backup, current);
+    let all = moved
+        .iter()
+        .map(|one| format!("{} of {}", one.extents.0, one.name));
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "Extents have moved since that backup of volume group {} was made ({}): restored, \
+             these volumes show what was left where they lay, or what is there now, and what was \
+             written to them since is lost.",
+            backup.name,
+            all.join(", ")
+        )
     })
 }

@@ -1,5 +1,6 @@
 //! Tests: moves that begin, go on, end and are aborted, whatever is moved.
 
+mod back;
 mod random;
 mod siblings;
 mod steps;
