@@ -1,13 +1,14 @@
 //! Regions that rest become clean: the images are flushed, then their log bits are set.
 //!
 //! The flush is what makes the bit true: until then a write may be durable on one image and lost on
-//! another. A region that is written while the flush runs stays dirty. When nothing is out of sync
-//! any more and an image that had been out of sync is flushed too, it is in sync from then on.
+//! another. A region that is written while the flush runs stays dirty.
+//!
+//! When no region is out of sync any more, an image that was is in sync with the next flush of all
+//! images, which begins at once: from then on it may take the place of another one.
 
 use std::time::Duration;
 
 use super::Mirror;
-use super::config::Primary;
 use super::control::{Step, Steps};
 use super::operation::{Cleaning, Gather, Operation};
 
@@ -19,7 +20,14 @@ const ACTIVE_MAX: usize = 4096;
 impl Mirror {
     /// Sees to it that resting regions become clean in time.
     pub(super) fn pump_clean(&mut self, now: Duration, steps: &mut Steps) {
-        if self.is_cleaning || !self.regions.has_resting() || self.journal.failure().is_some() {
+        if self.is_cleaning || self.journal.failure().is_some() {
+            return;
+        }
+        if self.promotes() {
+            let rest = self.config.clean_after;
+            self.clean(now.saturating_sub(rest), now, steps);
+        }
+        if self.is_cleaning || !self.regions.has_resting() {
             return;
         }
         if self.regions.active_count() > ACTIVE_MAX {
@@ -31,6 +39,12 @@ impl Mirror {
             let key = CLEAN_TIMER;
             steps.push(Step::Timer { at, key });
         }
+    }
+
+    /// Whether an image only has to be durable to be in sync.
+    fn promotes(&self) -> bool {
+        let some_out_of_sync = self.images.iter().any(|image| !image.in_sync);
+        some_out_of_sync && !self.is_move() && self.regions.all_in_sync() && self.all_live()
     }
 
     pub(super) fn clean_timer_fired(&mut self, now: Duration, steps: &mut Steps) {
@@ -45,9 +59,7 @@ impl Mirror {
     /// Begins to clean what has rested since `before`.
     pub(super) fn clean(&mut self, before: Duration, now: Duration, steps: &mut Steps) {
         let regions = self.regions.resting(before, now);
-        let some_out_of_sync = self.images.iter().any(|image| !image.in_sync)
-            && self.config.primary != Primary::Source;
-        let promotes = some_out_of_sync && self.regions.all_in_sync() && self.all_live();
+        let promotes = self.promotes();
         let idle = regions.is_empty() && !promotes;
         if idle || self.journal.failure().is_some() {
             return;
@@ -57,7 +69,9 @@ impl Mirror {
             promotes,
             gather: Gather::default(),
         };
-        if self.journal.log.is_none() {
+        // Without a log nothing is said of regions, but an image that counts must be durable.
+        let is_said = self.journal.log.is_some() || promotes;
+        if !is_said {
             return self.cleaned(cleaning);
         }
         let id = self.operations.insert(Operation::Clean(cleaning));

@@ -8,7 +8,7 @@ use super::{KIB, header};
 use crate::machine::Machine;
 use crate::map::{Ended, Map};
 use crate::mirror::control::{Event, Step, Steps};
-use crate::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Notice, Reads};
+use crate::mirror::{ImageHealth, LogPlace, Mirror, MirrorConfig, MirrorImage, Notice, Reads};
 
 mod moving;
 
@@ -345,4 +345,50 @@ fn regions_stay_dirty_under_writes_that_need_no_home() {
     }
     assert_eq!(hand.mirror.status().dirty, 0);
     assert!(route(4).is_err(), "it is clean");
+}
+
+/// A copy counts as soon as it is durable on both images, and no earlier: without waiting for a
+/// time, and without a log.
+#[test]
+fn copies_count_when_they_are_durable() {
+    for log in [LogPlace::Core, LogPlace::Disk(LOG)] {
+        let mut hand = Hand::start(2 * REGION, REGION, log);
+        let mut flushed = Vec::new();
+        while hand.mirror.health().images[1] == ImageHealth::OutOfSync {
+            let (leg, request) = hand.asked.first().expect("nothing waits for a time");
+            match request.operation {
+                Operation::Flush if *leg != LOG => flushed.push(*leg),
+                Operation::Write if *leg != LOG => flushed.clear(),
+                _ => {}
+            }
+            hand.answer(0);
+        }
+        assert_eq!(flushed, [0, 1], "{log:?}");
+        assert_eq!(hand.now, Duration::ZERO);
+    }
+}
+
+/// What is copied when a mirror of this size starts over a log that has a one for each of so many
+/// regions.
+fn copied(size: u64, known: u64) -> Vec<u64> {
+    let mut hand = Hand::start(size, REGION, LogPlace::Disk(LOG));
+    while let Some(at) = hand.asked.iter().position(|(leg, _)| *leg == LOG) {
+        let request = &mut hand.asked[at].1;
+        if request.operation == Operation::Read {
+            request.buffer[..1536].copy_from_slice(&header(known, &[0xff; 8]));
+        }
+        hand.answer(at);
+    }
+    let starts = hand.asked.iter().map(|(_, request)| request.range.start());
+    starts.map(|start| start / REGION).collect()
+}
+
+/// A last region that the mirror does not fill has a bit like the others, as it has for the kernel;
+/// it is copied where the mirror has grown since, and its bit speaks of less than there is.
+#[test]
+fn a_part_of_a_region_has_a_bit() {
+    assert_eq!(copied(4 * REGION, 4), [0; 0]);
+    assert_eq!(copied(4 * REGION - 512, 4), [0; 0]);
+    assert_eq!(copied(5 * REGION - 512, 4), [3, 4]);
+    assert_eq!(copied(3 * REGION - 512, 4), [0; 0], "it has become smaller");
 }
