@@ -192,6 +192,7 @@ impl<'a> Activator<'a> {
         permit(group, lv, access, self.host)?;
         let compiled = self.compile(group, lv, options)?;
         require_whole(group, lv, &compiled.standing_on)?;
+        compiled.standing_on.iter().for_each(Node::go);
         let name = compiled.layout.name().to_owned();
         log::verbose(|| {
             let how = match options.access {

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use dm::home::NoticeHandler;
-use dm::mirror::{Access, Mirror as Machine, MirrorConfig, Notice, Primary, Sync};
+use dm::mirror::{Access, CopyStart, Mirror as Machine, MirrorConfig, Notice, Primary, Sync};
 use lvm2::model::{Area, LvFlag, LvId, Mirror, Segment, SegmentType};
 
 use super::layout::Builder;
@@ -84,6 +84,8 @@ impl Builder<'_> {
     /// Makes a mirror of `config` the move of a piece.
     pub(super) fn as_move(config: &mut MirrorConfig) {
         config.primary = Primary::Source;
+        // Its target may be anybody's until the metadata say whose it is.
+        config.copy_start = CopyStart::WhenTold;
         config.sync = Sync::AsLogged;
         // Its volumes may be served read-only; it is copied all the same.
         config.access = Access::ReadWrite;

@@ -133,6 +133,19 @@ impl Node {
         }
     }
 
+    /// The metadata say what it is and stands on: what moves may copy to its own from now on.
+    pub(super) fn go(&self) {
+        self.below.iter().for_each(Self::copy);
+        self.copy();
+    }
+
+    fn copy(&self) {
+        if let (NodeKind::Move, Running::Mirror { home, .. }) = (self.id.kind, &self.machine) {
+            // One that has ended copies nothing.
+            let _ = home.control(Control::Copy, PREPARE_MAX);
+        }
+    }
+
     fn suspend(&self, limit: Duration) -> dm::Result<()> {
         match &self.machine {
             Running::Mirror { home, .. } => home.suspend(limit),
@@ -312,6 +325,7 @@ impl Nodes {
             prepared.happen();
             node.resume();
         }
+        self.running.iter().for_each(Node::go);
     }
 
     /// Nothing was changed: what was suspended goes on as it was.

@@ -63,6 +63,16 @@ pub enum Primary {
     Source,
 }
 
+/// When copying begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CopyStart {
+    /// With the mirror.
+    #[default]
+    AtOnce,
+    /// With [`super::Control::Copy`]: until then the copies may be somebody else's.
+    WhenTold,
+}
+
 /// One copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MirrorImage {
@@ -116,6 +126,8 @@ pub struct MirrorConfig {
     pub access: Access,
     /// How long a region rests before its log bit is set again.
     pub clean_after: Duration,
+    /// When copying begins.
+    pub copy_start: CopyStart,
     /// Bytes per second that copying may take; `None`: no limit.
     pub copy_rate: Option<u64>,
 }
@@ -138,6 +150,7 @@ impl MirrorConfig {
             primary: Primary::Unrecorded,
             access: Access::ReadWrite,
             clean_after: CLEAN_AFTER,
+            copy_start: CopyStart::AtOnce,
             copy_rate: None,
         }
     }

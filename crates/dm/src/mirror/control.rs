@@ -5,6 +5,7 @@ use std::time::Duration;
 use block::Range;
 
 use super::Mirror;
+use super::config::CopyStart;
 use super::health::ImageState;
 use super::primary::ImageOrder;
 use crate::machine;
@@ -14,6 +15,8 @@ use crate::machine;
 pub enum Control {
     /// Copying takes so many bytes in a second; 0 for no limit.
     Rate(u64),
+    /// Copying begins, where it waits for that.
+    Copy,
     /// The images are described in the order that was asked for last, durably.
     Persisted,
     /// They cannot be, and why.
@@ -149,6 +152,10 @@ impl Mirror {
         match control {
             Control::Rate(rate) => {
                 self.config.copy_rate = Some(rate).filter(|rate| *rate > 0);
+                Ok(())
+            }
+            Control::Copy => {
+                self.config.copy_start = CopyStart::AtOnce;
                 Ok(())
             }
             Control::Persisted => self.primary_persisted(Ok(()), now, steps),

@@ -56,7 +56,7 @@ mod state;
 
 pub use block::Access;
 pub use config::{
-    Content, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
+    Content, CopyStart, IMAGES_MAX, LogPlace, MirrorConfig, MirrorImage, Primary, REGIONS_MAX, Sync,
 };
 pub use control::{Control, ImageHealth, LogHealth, Notice, Status};
 pub use log_image::{in_sync_images, is_in_sync, log_length};

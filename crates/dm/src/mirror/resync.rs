@@ -16,6 +16,7 @@ use std::time::Duration;
 use block::{Completion, Durability, Operation as Asked, Range, Request};
 
 use super::Mirror;
+use super::config::CopyStart;
 use super::control::{Step, Steps};
 use super::health::Verdict;
 use super::moving::Told;
@@ -51,7 +52,8 @@ pub(super) struct Copies {
 
 impl Mirror {
     fn may_copy(&self) -> bool {
-        self.is_running() && self.all_live() && self.journal.failure().is_none()
+        let is_wanted = self.config.copy_start == CopyStart::AtOnce;
+        is_wanted && self.is_running() && self.all_live() && self.journal.failure().is_none()
     }
 
     /// Begins copies, as many as may run.

@@ -5,7 +5,7 @@ use block::Operation;
 use super::{Hand, REGION};
 use crate::machine::Machine;
 use crate::mirror::control::Event;
-use crate::mirror::{Control, ImageHealth, LogPlace, Notice, Primary};
+use crate::mirror::{Control, CopyStart, ImageHealth, LogPlace, Notice, Primary};
 
 const SOURCE: usize = 0;
 const TARGET: usize = 1;
@@ -38,6 +38,26 @@ fn finish(hand: &mut Hand) {
 fn only(hand: &Hand, leg: usize) -> usize {
     let mut places = (0..hand.asked.len()).filter(|at| hand.asked[*at].0 == leg);
     places.next().expect("it is asked")
+}
+
+/// Where the extents are not set aside yet nothing is asked of them, until the order comes.
+#[test]
+fn nothing_is_copied_before_it_may_be() {
+    let mut hand = Hand::start_with(2 * REGION, REGION, |config| {
+        config.primary = Primary::Source;
+        config.copy_start = CopyStart::WhenTold;
+    });
+    assert!(hand.asked.is_empty());
+    hand.read(1, 0);
+    assert_eq!(hand.legs(), [SOURCE]);
+    hand.answer(0);
+    let control = Control::Copy;
+    hand.tell(Event::Control { id: 1, control });
+    assert_eq!(hand.obeyed, [true]);
+    while !hand.asked.is_empty() {
+        hand.answer(0);
+    }
+    assert_eq!(hand.told, [Notice::Copied]);
 }
 
 /// The copy counts when it is durable, and not before.
