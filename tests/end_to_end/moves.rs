@@ -298,10 +298,13 @@ fn one_refusal_keeps_no_other_group() {
 
 #[test]
 fn moves_go_on_in_the_background() {
-    // Proves: `-b` returns while it moves, and no process is left when all is moved.
+    // Proves: `-b` returns while it moves, and names the file in which the process that goes on
+    // would complain; no process is left when all is moved.
     let group = group("background");
     let before = contents(&group);
-    pvmove(&group, 0).arg("-b").succeed();
+    let said = pvmove(&group, 0).arg("-b").succeed().complaints();
+    let log = group.join("run/log");
+    assert!(said.contains(path(&log)), "{said}");
     assert!(used(&group, 0) > 0, "it has only begun");
     let owners = group.ashlar().arg("owners").succeed().text();
     assert!(owners.contains("vg0"), "{owners}");
@@ -313,6 +316,22 @@ fn moves_go_on_in_the_background() {
     }
     check(&group);
     assert!(contents(&group) == before);
+    assert_eq!(fs::read_to_string(&log).expect("a log"), "");
+}
+
+#[test]
+fn the_background_complains_in_a_file() {
+    // Proves: what the process that goes on has to say can be read afterwards: here that its move
+    // was aborted.
+    let group = group("complaints");
+    pvmove(&group, 0).arg("-b").succeed();
+    group.ashlar().args(["pvmove", "--abort"]).succeed();
+    let log = group.join("run/log");
+    let end = Instant::now() + LIMIT;
+    while !fs::read_to_string(&log).is_ok_and(|text| text.contains("was aborted")) {
+        assert!(Instant::now() < end, "it says so");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn folder_is_empty(folder: &PathBuf) -> bool {

@@ -23,7 +23,8 @@ pub(super) const ABORT: Flag = Flag::switch(
 );
 pub(super) const BACKGROUND: Flag = Flag::switch(
     "background",
-    "Do not wait for the end: the process that serves the group goes on, or one that is started.",
+    "Do not wait for the end: the process that serves the group goes on, or one that is started, \
+     which notes down what it warns of in a file that is named.",
 )
 .short('b');
 pub(super) const INTERVAL: Flag = Flag::value(

@@ -15,7 +15,7 @@ use super::begin::plain;
 use super::command::BACKGROUND;
 use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
-use crate::commands::background::{leave_terminal, run_again};
+use crate::commands::background::{leave_terminal, log_path, run_again};
 use crate::commands::change::active::require_usable;
 use crate::commands::change::arguments::INTERVAL_DEFAULT;
 use crate::commands::cp::{Bar, Signals};
@@ -65,7 +65,7 @@ pub(super) fn follow(
             continue;
         }
         if arguments.has(&BACKGROUND) && !is_follower() {
-            start_follower(group)?;
+            start_follower(group, session)?;
             continue;
         }
         let mut following = Following::new(group, all, interval, arguments.has(&flags::QUIET));
@@ -104,12 +104,18 @@ pub(in crate::commands::change) fn follow_group(
 }
 
 /// Runs this command line again in the background, unless somebody owns the group.
-fn start_follower(group: &FoundVg) -> Result<(), Error> {
+fn start_follower(group: &FoundVg, session: &mut Session) -> Result<(), Error> {
     let client = Client::find(group.uuid).map_err(|error| Error::failed(error.to_string()))?;
     if client.is_some() {
         return Ok(());
     }
-    run_again(FOLLOWER_VARIABLE, "Cannot go on in the background").map(drop)
+    run_again(FOLLOWER_VARIABLE, "Cannot go on in the background")?;
+    session.tell(&format!(
+        "{} is moved in the background; what is wrong there is said in {}.",
+        group.name,
+        log_path()?.display()
+    ));
+    Ok(())
 }
 
 /// Moves of one group that are waited for.
