@@ -1,15 +1,15 @@
 //! File systems whose snapshots are made, extended, removed and merged by a server that is killed.
 
 use std::fs;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tests::verifier::Random;
-use tests::{Daemon, Group, LIMIT, Mounted, Tool};
+use tests::{Group, LIMIT, Tool};
 
 use super::snapshots::assert_in_order;
-use super::{DISKS, LIFE_MAX_MS, NOTICE_MAX, kills, seed, verifier};
+use super::writers::{Work, Writers};
+use super::{DISKS, LIFE_MAX_MS, NOTICE_MAX, kills, seed};
 
 /// Size of the file system's volume.
 const SIZE_MIB: u64 = 48;
@@ -22,14 +22,6 @@ const COMMAND_MS_MAX: u64 = 120;
 /// Snapshots at a time.
 const SNAPSHOTS_MAX: usize = 2;
 
-/// A writer's folder, and what it promised.
-#[derive(Debug, Clone)]
-struct Work {
-    folder: String,
-    journal: PathBuf,
-    seed: u64,
-}
-
 /// A snapshot, and what was promised when it was made.
 #[derive(Debug)]
 struct Taken {
@@ -38,14 +30,11 @@ struct Taken {
 }
 
 struct Bench {
-    group: Group,
+    writers: Writers,
     random: Random,
-    seed: u64,
-    made: u64,
     snapshots: Vec<Taken>,
     /// What the file system holds of earlier writers.
     works: Vec<Work>,
-    kept: u64,
     merges: u64,
     /// Of these, cut off.
     cut: u64,
@@ -53,7 +42,7 @@ struct Bench {
 
 impl Bench {
     fn run(&self, line: &str) -> Tool {
-        self.group.ashlar().args(line.split(' '))
+        self.writers.group.ashlar().args(line.split(' '))
     }
 
     fn has(&self, snapshot: &str) -> bool {
@@ -64,55 +53,18 @@ impl Bench {
         names.any(|name| name.trim_matches(['[', ']']) == snapshot)
     }
 
-    /// A writer in a folder of its own, which has begun.
-    fn writer(&mut self, mounted: &Mounted) -> (Daemon, Work) {
-        self.made += 1;
-        let folder = self.made.to_string();
-        let work = Work {
-            journal: self.group.join(format!("journal{folder}")),
-            seed: self.seed + self.made,
-            folder,
-        };
-        let folder = mounted.path().join(&work.folder);
-        Tool::new("mkdir").arg(&folder).succeed();
-        let writer = verifier("write").arg(&folder).arg(&work.journal);
-        let writer = writer.args([&work.seed.to_string(), "1000000000"]);
-        let has_begun = || fs::metadata(&work.journal).is_ok_and(|file| file.len() > 0);
-        (Daemon::start(writer, has_begun), work)
-    }
-
-    /// Requires that what was promised is there.
-    fn check(&mut self, mounted: &Mounted, works: &[Work]) {
-        for work in works {
-            let check = verifier("check").arg(mounted.path().join(&work.folder));
-            let check = check.arg(&work.journal).arg(work.seed.to_string());
-            let found: u64 = check.succeed().text().trim().parse().expect("a number");
-            self.kept += found;
-        }
-    }
-
-    /// Mounts a volume, which replays its log, checks what it holds and leaves it clean.
-    fn check_on(&mut self, volume: &str, works: &[Work]) {
-        let node = self.group.attach(volume);
-        let mounted = self.group.mount(&node);
-        self.check(&mounted, works);
-        mounted.unmount();
-        Tool::new("e2fsck").arg("-fn").arg(&node).succeed();
-        self.group.detach(volume);
-    }
-
     /// A writer goes on while a command runs, and both lose their server.
     fn kill(&mut self, command: &Command) {
-        let node = self.group.attach("data");
-        let mounted = self.group.mount(&node);
-        let ballast = vec![self.made as u8; BALLAST];
+        let node = self.writers.group.attach("data");
+        let mounted = self.writers.group.mount(&node);
+        let ballast = vec![self.writers.made as u8; BALLAST];
         fs::write(mounted.path().join("ballast"), ballast).expect("there is space for it");
-        let (mut writer, work) = self.writer(&mounted);
+        let (mut writer, work) = self.writers.begin(&mounted);
         thread::sleep(Duration::from_millis(self.random.below(LIFE_MAX_MS)));
         let begun = fs::read_to_string(&work.journal).expect("a journal");
         let delay = Duration::from_millis(self.random.below(COMMAND_MS_MAX));
         let line = command.line();
-        let group = &self.group;
+        let group = &self.writers.group;
         let finished = thread::scope(|scope| {
             let tool = group.ashlar().args(line.split(' '));
             let command = scope.spawn(|| tool.run());
@@ -124,7 +76,7 @@ impl Bench {
         let gone = Some(3);
         assert_eq!(writer.ended(NOTICE_MAX), gone, "its server was killed");
         mounted.unmount();
-        assert_in_order(&self.group, DISKS);
+        assert_in_order(&self.writers.group, DISKS);
         let is_done = finished.code == Some(0);
         match command {
             Command::Make(name) if self.has(name) => {
@@ -151,7 +103,7 @@ impl Bench {
         let tried = since.split_inclusive('\n');
         let tried = tried.filter(|line| line.starts_with("try") && line.ends_with('\n'));
         let text = done.to_owned() + &tried.collect::<String>();
-        let journal = self.group.join(format!("promised{}", work.folder));
+        let journal = self.writers.group.join(format!("promised{}", work.folder));
         fs::write(&journal, text).expect("there is space for it");
         Work {
             journal,
@@ -159,27 +111,12 @@ impl Bench {
         }
     }
 
-    /// Makes room: what is old goes, and is no longer asked for where it went.
-    fn forget(&mut self) {
-        if self.works.len() <= 2 {
-            return;
-        }
-        let node = self.group.attach("data");
-        let mounted = self.group.mount(&node);
-        for work in self.works.drain(..1) {
-            let old = mounted.path().join(work.folder);
-            Tool::new("rm").arg("-r").arg(old).succeed();
-        }
-        mounted.unmount();
-        self.group.detach("data");
-    }
-
     /// Everything is there, in the file system and in each snapshot.
     fn judge(&mut self) {
         let works = self.works.clone();
-        self.check_on("data", &works);
+        self.writers.check_on("data", &works);
         for (name, works) in self.taken() {
-            self.check_on(&name, &works);
+            self.writers.check_on(&name, &works);
         }
     }
 
@@ -196,7 +133,7 @@ impl Bench {
             (Some(taken), _) if self.snapshots.len() >= SNAPSHOTS_MAX => {
                 Command::Remove(taken.name.clone())
             }
-            _ => Command::Make(format!("snap{}", self.made)),
+            _ => Command::Make(format!("snap{}", self.writers.made)),
         }
     }
 
@@ -207,28 +144,28 @@ impl Bench {
             .succeed();
         self.works.clone_from(&taken.works);
         self.merges += 1;
-        let node = self.group.attach("data");
-        let mounted = self.group.mount(&node);
-        self.check(&mounted, &taken.works);
-        let (mut writer, work) = self.writer(&mounted);
+        let node = self.writers.group.attach("data");
+        let mounted = self.writers.group.mount(&node);
+        self.writers.check(&mounted, &taken.works);
+        let (mut writer, work) = self.writers.begin(&mounted);
         thread::sleep(Duration::from_millis(self.random.below(COMMAND_MS_MAX)));
-        self.group.kill("data");
+        self.writers.group.kill("data");
         assert_eq!(writer.ended(NOTICE_MAX), Some(3), "its server was killed");
         mounted.unmount();
-        assert_in_order(&self.group, DISKS);
+        assert_in_order(&self.writers.group, DISKS);
         let was_cut = self.has(&taken.name);
         self.cut += u64::from(was_cut);
         println!("round {round}: {} merged, cut: {was_cut}", taken.name);
         self.works.push(work);
         let works = self.works.clone();
-        self.check_on("data", &works);
-        self.group.attach("data");
+        self.writers.check_on("data", &works);
+        self.writers.group.attach("data");
         let end = Instant::now() + LIMIT;
         while self.has(&taken.name) {
             assert!(Instant::now() < end, "the merge is never over");
             thread::sleep(Duration::from_millis(20));
         }
-        self.group.detach("data");
+        self.writers.group.detach("data");
     }
 }
 
@@ -265,13 +202,10 @@ fn files_in_snapshots_survive_kills() {
         .succeed();
     group.detach("data");
     let mut bench = Bench {
-        group,
+        writers: Writers::new(group, seed),
         random: Random::new(seed),
-        seed,
-        made: 0,
         snapshots: Vec::new(),
         works: Vec::new(),
-        kept: 0,
         merges: 0,
         cut: 0,
     };
@@ -283,11 +217,10 @@ fn files_in_snapshots_survive_kills() {
             bench.kill(&command);
         }
         bench.judge();
-        bench.forget();
+        bench.writers.forget("data", &mut bench.works);
     }
-    let Bench {
-        kept, merges, cut, ..
-    } = &bench;
+    let Bench { merges, cut, .. } = &bench;
+    let kept = bench.writers.kept;
     println!(
         "{} kills, {merges} merges, {cut} cut off, {kept} steps with fsync kept",
         kills()
