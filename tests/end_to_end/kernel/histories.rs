@@ -7,16 +7,18 @@
 //! ```
 //!
 //! Each step is a write at a random place, a flush, or a command: volumes of all layouts are made,
-//! get snapshots, change their sizes and names, are merged, split off, joined and removed. A model
+//! get snapshots, change their sizes and names, are merged, split off, joined and removed, and their
+//! extents move. A model
 //! knows what every volume holds and how full every store is. Who takes the disks first reads
 //! everything; both must find what the model says, and `lvs` of both must say the same.
 //!
-//! It is one boot: the machine waits while it is not its turn. `ASHLAR_HISTORY_SEED` chooses
+//! The machine waits while it is not its turn; it boots again where its power is cut in a move. `ASHLAR_HISTORY_SEED` chooses
 //! another history, `ASHLAR_HISTORY_HANDOVERS` how often the disks go from one side to the other
 //! and `ASHLAR_HISTORY_STEPS` how many steps each side takes between: 24 and 30 are the long run.
 
 mod chooser;
 mod model;
+mod moves;
 mod ours;
 mod rows;
 mod step;
@@ -84,24 +86,34 @@ impl History {
         // What is merged is not what it was a moment later.
         let is_still = self.model.merging().is_empty();
         let before = is_still.then(|| self.judge(side));
-        let cut = self.chooser.random.chance(1, 2);
-        let cut = cut.then(|| self.chooser.cut(&self.model)).flatten();
+        let cut = match self.chooser.random.below(4) {
+            0 => self.chooser.cut(&self.model),
+            1 | 2 => self.chooser.cut_move(&self.model, side == Side::Ours),
+            _ => None,
+        };
         if let Some(step) = &cut {
             self.step(side, step);
         }
         println!("     {side:?} gives");
-        let other = match side {
+        let ending = self.chooser.ending();
+        let (gives, takes, other) = match side {
             Side::Stock => {
-                self.stock.give();
-                self.ours.take(&mut self.model);
-                Side::Ours
+                let gives = self.stock.give();
+                let takes = self.ours.rest();
+                self.ours.take(&mut self.model, ending);
+                (gives, takes, Side::Ours)
             }
             Side::Ours => {
                 self.ours.give();
-                self.stock.take(&mut self.model);
-                Side::Stock
+                let gives = Some(self.ours.rest());
+                let takes = self.stock.rest();
+                self.stock.take(&mut self.model, ending);
+                (gives, takes, Side::Stock)
             }
         };
+        if let Some(gives) = gives {
+            assert_eq!(gives, takes, "at rest, of {side:?}, and of {other:?}");
+        }
         let after = self.judge(other);
         if let Some(before) = before.filter(|_| cut.is_none()) {
             for (before, after) in before.values().zip(after.values()) {
@@ -149,7 +161,7 @@ impl History {
 
 #[test]
 fn stock_and_ashlar_take_turns() {
-    // Proves, in one boot: whatever stock LVM2 and the kernel did to a group, Ashlar finds it as it
+    // Proves: whatever stock LVM2 and the kernel did to a group, Ashlar finds it as it
     // is, goes on with it, and the other way round.
     let seed = setting("ASHLAR_HISTORY_SEED", 1);
     let handovers = setting("ASHLAR_HISTORY_HANDOVERS", HANDOVERS);
@@ -162,17 +174,21 @@ fn stock_and_ashlar_take_turns() {
         .collect();
     let scratch = Scratch::new("histories");
     let disks = images(&scratch, "disk", DISKS, DISK_MIB);
-    let kernel = Kernel::new("histories")
-        .disks(&disks)
-        .file("noise", &noise)
-        .limit(Duration::from_secs(600 + handovers * 120));
+    let (images, file) = (disks.clone(), noise.clone());
+    let kernel = move || {
+        Kernel::new("histories")
+            .disks(&images)
+            .file("noise", &file)
+            .program("flock")
+            .limit(Duration::from_secs(600 + handovers * 120))
+    };
     let ours = Ours::on(disks);
     ours.create("-s 1m");
     let mut history = History {
         chooser: Chooser { random },
         model: Model::default(),
         noise,
-        stock: Stock::boot(kernel),
+        stock: Stock::new(kernel),
         ours,
         steps,
         done: 0,

@@ -39,17 +39,18 @@ impl Chooser {
     pub(super) fn next(&mut self, model: &mut Model) -> Vec<Step> {
         loop {
             // Without volumes there is little to choose from.
-            let kinds = if model.volumes.len() < 3 { 10 } else { 40 };
-            let chosen = match 39 - self.random.below(kinds) {
-                0..=3 => self.merge(model),
-                4..=5 => self.remove(model),
-                6..=9 => self.resize(model),
-                10..=11 => self.split(model),
-                12 => self.join(model),
-                13..=14 => self.rename(model),
-                15..=16 => self.flush(model),
-                17..=29 => self.write(model),
-                30..=35 => self.snapshot(model),
+            let kinds = if model.volumes.len() < 3 { 10 } else { 46 };
+            let chosen = match 45 - self.random.below(kinds) {
+                0..=5 => self.moves(model),
+                6..=9 => self.merge(model),
+                10..=11 => self.remove(model),
+                12..=15 => self.resize(model),
+                16..=17 => self.split(model),
+                18 => self.join(model),
+                19..=20 => self.rename(model),
+                21..=22 => self.flush(model),
+                23..=35 => self.write(model),
+                36..=41 => self.snapshot(model),
                 _ => self.create(model),
             };
             if let Some(steps) = chosen {
@@ -78,12 +79,12 @@ impl Chooser {
         }
     }
 
-    fn one<T: Clone>(&mut self, of: &[T]) -> Option<T> {
+    pub(super) fn one<T: Clone>(&mut self, of: &[T]) -> Option<T> {
         (!of.is_empty()).then(|| of[self.random.index(of.len())].clone())
     }
 
     /// Volumes that are no snapshots, and into which nothing is merged.
-    fn plain(&mut self, model: &Model) -> Option<String> {
+    pub(super) fn plain(&mut self, model: &Model) -> Option<String> {
         let names = model.volumes.iter().filter(|(name, volume)| {
             volume.snapshot.is_none() && *name != ANCHOR && !model.is_merged_into(name)
         });
@@ -121,7 +122,7 @@ impl Chooser {
         Piece { at, len, noise }
     }
 
-    fn write(&mut self, model: &Model) -> Option<Vec<Step>> {
+    pub(super) fn write(&mut self, model: &Model) -> Option<Vec<Step>> {
         let mut volumes = model.readable();
         if self.random.chance(1, 2) {
             // Most happens where snapshots must be kept.
@@ -152,7 +153,7 @@ impl Chooser {
         })
     }
 
-    fn flush(&mut self, model: &Model) -> Option<Vec<Step>> {
+    pub(super) fn flush(&mut self, model: &Model) -> Option<Vec<Step>> {
         let volume = self.one(&model.readable())?;
         Some(vec![Step::Flush { volume }])
     }

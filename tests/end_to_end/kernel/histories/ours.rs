@@ -1,5 +1,7 @@
 //! Ashlar on the same disks: commands with nothing served, and beside servers that are written.
 
+mod moves;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,7 +15,8 @@ use tests::{Daemon, LIMIT, Scratch, Tool};
 use super::super::group::Group;
 use super::chooser::ANCHOR;
 use super::model::Model;
-use super::rows::{FIELDS, OPTIONS, Rows, assert_as_modelled, rows};
+use super::moves::Ending;
+use super::rows::{FIELDS, OPTIONS, RESTING, Rows, assert_as_modelled, resting, rows};
 use super::step::{Merge, Piece, Step, VG};
 
 /// What a server says when a merge that had begun is over.
@@ -98,12 +101,19 @@ impl Ours {
         }
     }
 
-    /// Takes the disks, reads all as it is, and then ends what is being merged.
-    pub(super) fn take(&mut self, model: &mut Model) {
+    /// What `lvs` says while nobody uses anything.
+    pub(super) fn rest(&self) -> Rows {
+        let report = self.tool(&format!("lvs -a {OPTIONS} -o {RESTING} {VG}"));
+        resting(&report.succeed().text())
+    }
+
+    /// Takes the disks, reads all as it is, and then ends what is being merged or moved.
+    pub(super) fn take(&mut self, model: &mut Model, ending: Ending) {
         // With nothing served the origin is what it will be.
         model.begin_merges();
         self.read(model);
         self.end_merges(model);
+        self.settle(ending);
     }
 
     /// All volumes hold what they should.
@@ -171,6 +181,8 @@ impl Ours {
                 origin,
             } if self.serves(origin) => self.wait_for_merge(snapshot),
             Step::Flush { volume } => self.write(volume, &[], noise),
+            Step::Move(step) => self.move_extents(step),
+            Step::Settle(ending) => self.settle(*ending),
             Step::Rename { from, to } => {
                 if let Some(server) = self.served.remove(from) {
                     self.served.insert(to.clone(), server);

@@ -6,10 +6,17 @@ use super::model::{Model, State};
 
 pub(super) const FIELDS: &str =
     "lv_name,lv_attr,lv_size,origin,chunk_size,data_percent,snap_percent";
+/// What is asked of volumes that nobody uses, and of their parts.
+pub(super) const RESTING: &str =
+    "lv_name,lv_attr,lv_size,origin,move_pv,copy_percent,segtype,seg_start,seg_size";
 /// How both are asked.
 pub(super) const OPTIONS: &str = "--noheadings --nosuffix --units b --separator @";
 /// The place of an attribute that says whether a volume is open.
 const OPEN: usize = 5;
+/// The place of an attribute that says how a volume is.
+const STATE: usize = 4;
+/// The place of the disk that extents leave.
+const MOVE_PV: usize = 4;
 
 /// One line, field by field.
 pub(super) type Row = Vec<String>;
@@ -25,6 +32,19 @@ pub(super) fn rows(text: &str) -> Rows {
         // Nobody has any open, or a server has all.
         row[1].replace_range(OPEN..=OPEN, "?");
         rows.insert(row[0].clone(), row);
+    }
+    rows
+}
+
+/// Reads a report of segments; devices have other names on the other side.
+pub(super) fn resting(text: &str) -> Rows {
+    let mut rows = Rows::new();
+    for line in text.lines().filter(|line| line.contains('@')) {
+        let mut row: Row = line.trim().split('@').map(str::to_owned).collect();
+        // We look into stores that nobody has open.
+        row[1].replace_range(STATE..=STATE, "?");
+        row[MOVE_PV] = row[MOVE_PV].is_empty().to_string();
+        rows.insert(format!("{} {}", row[0], row[MOVE_PV + 3]), row);
     }
     rows
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::model::{Layout, MIB, Model, State, Volume};
+use super::moves::{Ending, Move};
 
 /// The group.
 pub(super) const VG: &str = "hand";
@@ -61,6 +62,10 @@ pub(super) enum Step {
         from: String,
         to: String,
     },
+    /// Extents of volumes get another place.
+    Move(Move),
+    /// What moves is moved, or goes no further.
+    Settle(Ending),
 }
 
 /// Bytes of the noise, or zeros.
@@ -112,7 +117,9 @@ impl Step {
     /// The command of LVM that it is, but for writes.
     pub(super) fn command(&self) -> Option<String> {
         Some(match self {
-            Self::Write { .. } | Self::Flush { .. } => return None,
+            Self::Write { .. } | Self::Flush { .. } | Self::Move(_) | Self::Settle(_) => {
+                return None;
+            }
             Self::Create {
                 name, layout, mib, ..
             } => {
@@ -186,7 +193,7 @@ impl Step {
     /// Applies it to the model. `size` is that of a store, as its side has it.
     pub(super) fn apply(&self, model: &mut Model, noise: &[u8], size: Option<u64>) {
         match self {
-            Self::Write { .. } | Self::Flush { .. } => {}
+            Self::Write { .. } | Self::Flush { .. } | Self::Move(_) | Self::Settle(_) => {}
             Self::Create {
                 name, mib, layout, ..
             } => {
@@ -259,6 +266,8 @@ impl fmt::Display for Step {
             Self::Write { volume, cache, .. } => write!(f, "write {volume} {cache:?}")?,
             Self::Flush { volume } => write!(f, "flush {volume}")?,
             Self::Merge { how, .. } => write!(f, " {how:?}")?,
+            Self::Move(step) => write!(f, "{step}")?,
+            Self::Settle(ending) => write!(f, "settle: {ending:?}")?,
             _ => {}
         }
         let pieces = self.writes().map_or(&[][..], |(_, pieces, _)| pieces);

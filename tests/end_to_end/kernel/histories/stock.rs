@@ -1,12 +1,15 @@
 //! Stock LVM2 on the stock kernel, in a machine that listens.
 
+mod moves;
+
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use tests::{Dialogue, Kernel, Outcome, sha256};
 
 use super::model::Model;
-use super::rows::{FIELDS, OPTIONS, Rows, assert_as_modelled, rows};
+use super::moves::Ending;
+use super::rows::{FIELDS, OPTIONS, RESTING, Rows, assert_as_modelled, resting, rows};
 use super::step::{Cache, Merge, Piece, Step, VG};
 
 /// Modules that must be there, and merges that are looked at each second.
@@ -16,9 +19,13 @@ const PREPARE: &str = "
 ";
 
 /// Nothing of an image is remembered that somebody else wrote since.
+const FORGET: &str = "echo 3 >/proc/sys/vm/drop_caches\n";
+
+/// Of what is being moved nothing is, before it was looked at.
 const TAKE: &str = "
-    echo 3 >/proc/sys/vm/drop_caches
-    vgck hand && vgchange -ay hand || exit
+    poll=y
+    lvs -a --noheadings -o name hand | grep -q pvmove && poll=n
+    vgck hand && vgchange -ay --poll $poll hand || exit
 ";
 
 /// Waits until nothing is merged any more.
@@ -42,41 +49,67 @@ const GIVE: &str = "
     fi
 ";
 
+/// A script that ends where something fails.
+const START: &str = "set -e\n";
+
 /// The machine.
 pub(super) struct Stock {
-    machine: Dialogue,
+    kernel: Box<dyn Fn() -> Kernel>,
+    /// None: its power was cut.
+    machine: Option<Dialogue>,
     /// How long it took to boot, and to do all that it was told.
     pub(super) boot: Duration,
     pub(super) time: Duration,
 }
 
 impl Stock {
-    pub(super) fn boot(kernel: Kernel) -> Self {
-        let start = Instant::now();
-        let mut machine = kernel.listen();
-        machine.succeed(PREPARE);
+    /// A machine that is booted when it is needed first.
+    pub(super) fn new(kernel: impl Fn() -> Kernel + 'static) -> Self {
         Self {
-            machine,
-            boot: start.elapsed(),
+            kernel: Box::new(kernel),
+            machine: None,
+            boot: Duration::ZERO,
             time: Duration::ZERO,
         }
     }
 
+    fn machine(&mut self) -> &mut Dialogue {
+        if self.machine.is_none() {
+            let start = Instant::now();
+            let mut machine = (self.kernel)().listen();
+            machine.succeed(PREPARE);
+            self.boot += start.elapsed();
+            self.machine = Some(machine);
+        }
+        self.machine.as_mut().expect("it is booted")
+    }
+
     fn run(&mut self, script: &str) -> Outcome {
-        let outcome = self.machine.succeed(script);
+        let outcome = self.machine().succeed(script);
         self.time += outcome.time;
         outcome
     }
 
-    /// Takes the disks, and ends what is being merged.
-    pub(super) fn take(&mut self, model: &mut Model) {
-        self.run(&format!("{TAKE}{MERGED}"));
+    /// What `lvs` says while nothing is active.
+    pub(super) fn rest(&mut self) -> Rows {
+        let outcome = self.run(&format!("{FORGET}lvs -a {OPTIONS} -o {RESTING} {VG}\n"));
+        resting(&outcome.output)
+    }
+
+    /// Takes the disks, looks at what is being moved, and ends that and what is being merged.
+    pub(super) fn take(&mut self, model: &mut Model, ending: Ending) {
+        let is_merging = !model.merging().is_empty();
+        self.run(&format!("{FORGET}{TAKE}{MERGED}"));
         model.end_merges();
+        if !is_merging {
+            self.read(model);
+        }
+        self.settle(ending);
     }
 
     /// All volumes hold what they should.
-    pub(super) fn judge(&mut self, model: &Model) -> Rows {
-        let mut script = String::from("set -e\n");
+    fn read(&mut self, model: &Model) {
+        let mut script = String::from(START);
         for name in model.readable() {
             writeln!(script, "collect {name} /dev/{VG}/{name}").expect("a string takes all");
         }
@@ -87,13 +120,18 @@ impl Stock {
             )
             .expect("a string takes all");
         }
-        let report = format!("lvs {OPTIONS} -o {FIELDS} {VG}\n");
-        let outcome = self.run(&(script + &report));
+        let outcome = self.run(&script);
         for name in model.readable() {
             let expected = sha256(&model.volume(&name).bytes);
             let found = &outcome.collected[&name];
             assert_eq!(found.sha256, expected, "stock reads {name}");
         }
+    }
+
+    /// All volumes hold what they should; what `lvs` says.
+    pub(super) fn judge(&mut self, model: &Model) -> Rows {
+        self.read(model);
+        let outcome = self.run(&format!("lvs {OPTIONS} -o {FIELDS} {VG}\n"));
         let rows = rows(&outcome.output);
         assert_as_modelled(&rows, model, "stock");
         rows
@@ -101,7 +139,12 @@ impl Stock {
 
     /// Takes a step; the size of a store that it decides.
     pub(super) fn step(&mut self, step: &Step, model: &Model) -> Option<u64> {
-        let mut script = String::from("set -e\n");
+        match step {
+            Step::Move(step) => self.move_extents(step),
+            Step::Settle(ending) => self.settle(*ending),
+            _ => {}
+        }
+        let mut script = String::from(START);
         if let Some(command) = step.command() {
             script += &Self::around(step, &command, model);
         }
@@ -121,6 +164,9 @@ impl Stock {
         if let Some(name) = &sized {
             writeln!(script, "lvs {OPTIONS} -o lv_size {VG}/{name} | tail -n 1")
                 .expect("a string takes all");
+        }
+        if script == START {
+            return None;
         }
         let outcome = self.run(&script);
         sized.map(|_| size(&outcome))
@@ -151,8 +197,10 @@ impl Stock {
     }
 
     /// Lets go of the disks.
-    pub(super) fn give(&mut self) {
+    pub(super) fn give(&mut self) -> Option<Rows> {
+        self.machine.as_ref()?;
         self.run(GIVE);
+        Some(self.rest())
     }
 }
 
