@@ -1,46 +1,62 @@
 //! Owned memory for requests: aligned, pooled, and divisible without copying.
 //!
-//! A [`Buffer`] is the only owner of a run of bytes inside a *block* of memory. It can be cut in
+//! A [`Buffer`] is the owner of a run of bytes inside a *block* of memory. It can be cut in
 //! two ([`Buffer::split_off`]) when a request is divided among devices, and joined again
-//! ([`Buffer::unsplit`]) when the parts come back. A block goes back to its [`BufferPool`] when
-//! its last buffer is dropped, on whatever thread that is, so a steady state allocates nothing.
+//! ([`Buffer::unsplit`]) when the parts come back. What is written to several devices is lent
+//! ([`Buffer::share`]): all of them read the same bytes. Whoever writes to bytes of a block of
+//! which anything is lent gets a copy of his own first, so nobody sees what another one writes.
+//! A block goes back to its [`BufferPool`] when its last buffer is dropped, on whatever thread
+//! that is, so a steady state allocates nothing.
 //!
 //! Blocks are aligned to 4096 bytes, as direct I/O wants. They are zeroed when allocated, not when
 //! reused: a read fills its whole buffer or fails, and a failed read's buffer is not handed on.
+
+mod pool;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pool::Shared;
+
+pub use pool::BufferPool;
 
 /// Blocks begin on multiples of this, in bytes.
 pub const BLOCK_ALIGN: usize = 4096;
-/// The smallest block, as a power of two: 4 KiB.
-const CLASS_MIN: u32 = 12;
-/// The largest pooled block, as a power of two: 64 MiB, which the largest NBD request of 32 MiB
-/// needs where it is not aligned.
-const CLASS_MAX: u32 = 26;
-const CLASSES: usize = (CLASS_MAX - CLASS_MIN + 1) as usize;
 
 /// The head of a block; the memory follows in an allocation of its own.
 struct Block {
     owners: AtomicUsize,
+    /// How many of these are shares.
+    shares: AtomicUsize,
     memory: NonNull<u8>,
     capacity: usize,
     pool: Option<Arc<Shared>>,
 }
 
-/// A run of bytes that nobody else reads or writes.
+/// A run of bytes that nobody else writes, and nobody else reads unless it is lent to him.
 pub struct Buffer {
     block: Option<NonNull<Block>>,
     start: usize,
     len: usize,
+    holding: Holding,
 }
 
-// SAFETY: a buffer is the only owner of its bytes; the block's head is only touched through its
-// atomic counter, and by the last owner.
+/// How a buffer has its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    /// They are its own.
+    Owned,
+    /// They are lent by another one, or were.
+    Shared,
+}
+
+// SAFETY: bytes that one buffer owns may be read through shares of it, and are written only while
+// there are none; the block's head is only touched through its atomic counters, and by the last
+// owner.
 unsafe impl Send for Buffer {}
 // SAFETY: a shared buffer only lends its bytes for reading.
 unsafe impl Sync for Buffer {}
@@ -52,6 +68,7 @@ impl Buffer {
             block: None,
             start: 0,
             len: 0,
+            holding: Holding::Owned,
         }
     }
 
@@ -64,6 +81,7 @@ impl Buffer {
             block: Some(Block::allocate(len, None)),
             start: 0,
             len,
+            holding: Holding::Owned,
         }
     }
 
@@ -72,6 +90,34 @@ impl Buffer {
         let mut buffer = Self::zeroed(bytes.len());
         buffer.copy_from_slice(bytes);
         buffer
+    }
+
+    /// The same bytes once more, to be read. They stay what they are as long as this one lives: a
+    /// buffer that is written to meanwhile, be it this one, becomes a copy first. Copies and
+    /// allocates nothing.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        self.part(self.start, self.len, Holding::Shared)
+    }
+
+    /// Another buffer of the same block.
+    fn part(&self, start: usize, len: usize, holding: Holding) -> Self {
+        let Some(block) = self.block else {
+            return Self::empty();
+        };
+        // SAFETY: this buffer keeps the block alive.
+        let head = unsafe { block.as_ref() };
+        head.owners.fetch_add(1, Ordering::Relaxed);
+        if holding == Holding::Shared {
+            // Who could write these bytes meanwhile would need this buffer for that.
+            head.shares.fetch_add(1, Ordering::Relaxed);
+        }
+        Self {
+            block: Some(block),
+            start,
+            len,
+            holding,
+        }
     }
 
     /// Keeps the first `at` bytes and returns the rest. Copies and allocates nothing.
@@ -84,21 +130,10 @@ impl Buffer {
         if at == self.len {
             return Self::empty();
         }
-        let Some(block) = self.block else {
-            return Self::empty();
-        };
         if at == 0 {
             return std::mem::take(self);
         }
-        // SAFETY: this buffer keeps the block alive.
-        unsafe { block.as_ref() }
-            .owners
-            .fetch_add(1, Ordering::Relaxed);
-        let rest = Self {
-            block: Some(block),
-            start: self.start + at,
-            len: self.len - at,
-        };
+        let rest = self.part(self.start + at, self.len - at, self.holding);
         debug_assert_eq!(
             rest.start + rest.len,
             self.start + self.len,
@@ -122,7 +157,9 @@ impl Buffer {
             return;
         }
         let adjacent = self.block == rest.block && self.start + self.len == rest.start;
-        assert!(adjacent, "only parts of one buffer are joined");
+        // Else the same bytes could be owned twice.
+        let alike = self.holding == rest.holding;
+        assert!(adjacent && alike, "only parts of one buffer are joined");
         self.len += rest.len;
         if cfg!(debug_assertions) {
             self.check();
@@ -144,6 +181,11 @@ impl Buffer {
         assert!(
             block.owners.load(Ordering::Relaxed) > 0,
             "memory in use has owners"
+        );
+        let is_share = self.holding == Holding::Shared;
+        assert!(
+            !is_share || block.shares.load(Ordering::Relaxed) > 0,
+            "shares are counted"
         );
     }
 
@@ -171,7 +213,9 @@ impl Deref for Buffer {
     fn deref(&self) -> &[u8] {
         match self.block {
             // SAFETY: start + len lies within the block, which lives as long as this buffer, and
-            // no other buffer covers these bytes.
+            // nobody writes these bytes: another buffer that covers them is a share of this one,
+            // or this is one of it, or both are of a third, and `deref_mut` leaves a block of which
+            // there are shares.
             Some(block) => unsafe {
                 std::slice::from_raw_parts(block.as_ref().memory.as_ptr().add(self.start), self.len)
             },
@@ -182,8 +226,16 @@ impl Deref for Buffer {
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: this buffer keeps the block alive.
+        let shares =
+            |block: NonNull<Block>| unsafe { block.as_ref() }.shares.load(Ordering::Acquire);
+        if self.block.is_some_and(|block| shares(block) > 0) {
+            *self = Self::copy_of(self);
+        }
         match self.block {
-            // SAFETY: as in `deref`; `&mut self` makes the access exclusive.
+            // SAFETY: as in `deref`. There are no shares, and whoever was one has read what he
+            // wanted before that was seen; so no other buffer covers these bytes, and `&mut self`
+            // keeps this one from being lent.
             Some(block) => unsafe {
                 let memory = block.as_ref().memory.as_ptr().add(self.start);
                 std::slice::from_raw_parts_mut(memory, self.len)
@@ -199,11 +251,11 @@ impl Drop for Buffer {
             return;
         };
         // SAFETY: this buffer keeps the block alive until the counter is decremented.
-        if unsafe { block.as_ref() }
-            .owners
-            .fetch_sub(1, Ordering::Release)
-            == 1
-        {
+        let head = unsafe { block.as_ref() };
+        if self.holding == Holding::Shared {
+            head.shares.fetch_sub(1, Ordering::Release);
+        }
+        if head.owners.fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
             Block::retire(block);
         }
@@ -233,6 +285,7 @@ impl Block {
         };
         let block = Self {
             owners: AtomicUsize::new(1),
+            shares: AtomicUsize::new(0),
             memory,
             capacity,
             pool,
@@ -261,195 +314,6 @@ impl Block {
         let block = unsafe { Box::from_raw(block.as_ptr()) };
         // SAFETY: the memory was allocated with this layout and belongs to the block.
         unsafe { dealloc(block.memory.as_ptr(), Self::layout(block.capacity)) };
-    }
-}
-
-/// Blocks that wait to be used again. Clones share them.
-#[derive(Clone)]
-pub struct BufferPool {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    idle_max_bytes: usize,
-    idle: Mutex<Idle>,
-}
-
-struct Idle {
-    bytes: usize,
-    /// Bytes of blocks that have owners.
-    used: usize,
-    /// What all blocks together should not exceed: idle ones go where they would.
-    whole_max: usize,
-    classes: [Vec<NonNull<Block>>; CLASSES],
-}
-
-// SAFETY: idle blocks have no owner; whoever holds the lock may touch them.
-unsafe impl Send for Idle {}
-
-impl BufferPool {
-    /// A pool that keeps at most `idle_max_bytes` of memory that nobody uses.
-    pub fn new(idle_max_bytes: usize) -> Self {
-        let idle = Idle {
-            bytes: 0,
-            used: 0,
-            whole_max: usize::MAX,
-            classes: std::array::from_fn(|_| Vec::new()),
-        };
-        Self {
-            shared: Arc::new(Shared {
-                idle_max_bytes,
-                idle: Mutex::new(idle),
-            }),
-        }
-    }
-
-    /// From now on keeps idle memory only as far as it makes no more than `whole_max` bytes with
-    /// that which is in use.
-    pub fn limit(&self, whole_max: usize) {
-        let mut idle = self.shared.idle();
-        idle.whole_max = whole_max;
-        idle.make_room(0);
-    }
-
-    /// How many bytes of memory a buffer of `len` bytes takes.
-    pub fn footprint(len: usize) -> usize {
-        match len {
-            0 => 0,
-            _ => class_of(len).map_or(len, capacity_of),
-        }
-    }
-
-    /// A buffer of `len` bytes. What they hold is left over from an earlier use, or zeros.
-    pub fn get(&self, len: usize) -> Buffer {
-        if len == 0 {
-            return Buffer::empty();
-        }
-        let Some(class) = class_of(len) else {
-            return Buffer::zeroed(len);
-        };
-        debug_assert!(
-            capacity_of(class) >= len,
-            "a class is as large as what it holds"
-        );
-        let reused = self.shared.take(class);
-        let block = if let Some(mut block) = reused {
-            // SAFETY: an idle block has no other reference.
-            let head = unsafe { block.as_mut() };
-            debug_assert_eq!(
-                head.owners.load(Ordering::Relaxed),
-                0,
-                "nobody has idle memory"
-            );
-            debug_assert_eq!(head.capacity, capacity_of(class), "it lies in its class");
-            debug_assert!(head.pool.is_none(), "idle memory does not hold its pool");
-            head.owners.store(1, Ordering::Relaxed);
-            head.pool = Some(Arc::clone(&self.shared));
-            block
-        } else {
-            Block::allocate(capacity_of(class), Some(Arc::clone(&self.shared)))
-        };
-        Buffer {
-            block: Some(block),
-            start: 0,
-            len,
-        }
-    }
-}
-
-/// The class of the smallest pooled block that holds `len` bytes.
-fn class_of(len: usize) -> Option<usize> {
-    let power = len.next_power_of_two().trailing_zeros().max(CLASS_MIN);
-    (power <= CLASS_MAX).then_some((power - CLASS_MIN) as usize)
-}
-
-/// The size of the blocks of a class, in bytes.
-fn capacity_of(class: usize) -> usize {
-    1 << (class as u32 + CLASS_MIN)
-}
-
-impl Idle {
-    /// The invariant: what is idle is counted, class by class.
-    fn check(&self) {
-        let bytes = |(class, blocks): (usize, &Vec<_>)| capacity_of(class) * blocks.len();
-        let idle = self.classes.iter().enumerate().map(bytes);
-        debug_assert_eq!(self.bytes, idle.sum::<usize>(), "idle memory is counted");
-    }
-
-    /// Frees idle blocks, the largest first, until one of `capacity` bytes fits in beside the rest,
-    /// or none is left.
-    fn make_room(&mut self, capacity: usize) {
-        for class in (0..CLASSES).rev() {
-            while self.bytes + self.used + capacity > self.whole_max
-                && let Some(block) = self.classes[class].pop()
-            {
-                debug_assert!(self.bytes >= capacity_of(class), "idle memory is counted");
-                self.bytes -= capacity_of(class);
-                Block::free(block);
-            }
-        }
-    }
-}
-
-impl Shared {
-    fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a block of this class as used; gives an idle one if there is any.
-    fn take(&self, class: usize) -> Option<NonNull<Block>> {
-        let mut idle = self.idle();
-        let block = idle.classes[class].pop();
-        match block {
-            Some(_) => idle.bytes -= capacity_of(class),
-            None => idle.make_room(capacity_of(class)),
-        }
-        idle.used += capacity_of(class);
-        idle.check();
-        block
-    }
-
-    /// Whether the block was kept.
-    fn keep(&self, block: NonNull<Block>) -> bool {
-        // SAFETY: the caller holds the only reference to a live block.
-        let capacity = unsafe { block.as_ref() }.capacity;
-        let class = class_of(capacity).expect("a block of a pool has its class");
-        let mut idle = self.idle();
-        debug_assert_eq!(capacity, capacity_of(class), "it fills its class");
-        debug_assert!(idle.used >= capacity, "memory in use is counted");
-        idle.used -= capacity;
-        let is_too_much = idle.bytes + capacity > self.idle_max_bytes
-            || idle.bytes + idle.used + capacity > idle.whole_max;
-        if is_too_much {
-            return false;
-        }
-        idle.bytes += capacity;
-        idle.classes[class].push(block);
-        debug_assert!(
-            idle.bytes <= self.idle_max_bytes,
-            "no more is kept than is allowed"
-        );
-        idle.check();
-        true
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for block in idle.classes.iter_mut().flat_map(std::mem::take) {
-            Block::free(block);
-        }
-    }
-}
-
-impl fmt::Debug for BufferPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "BufferPool(idle at most {} bytes)",
-            self.shared.idle_max_bytes
-        )
     }
 }
 

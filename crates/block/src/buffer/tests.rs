@@ -19,6 +19,57 @@ fn parts_join_to_the_whole() {
 }
 
 #[test]
+fn what_is_lent_stays() {
+    // Who has a share sees the bytes as they were, whichever of the two is written to; parts of a
+    // share are shares; and an owner of whom nothing is lent any more writes in place.
+    let mut owner = Buffer::copy_of(&[1; 64]);
+    let address = owner.as_ptr();
+    let mut share = owner.share();
+    let rest = share.split_off(32);
+    assert_eq!((share.as_ptr(), rest.len()), (address, 32));
+    share[0] = 2;
+    assert_ne!(
+        share.as_ptr(),
+        address,
+        "a share is copied when it is written to"
+    );
+    owner[40] = 3;
+    assert_ne!(
+        owner.as_ptr(),
+        address,
+        "and so is its owner, as long as there is one"
+    );
+    assert_eq!((owner[0], rest[8]), (1, 1));
+    let address = owner.as_ptr();
+    drop(rest);
+    drop(owner.share());
+    owner[0] = 4;
+    assert_eq!(owner.as_ptr(), address);
+}
+
+#[test]
+fn the_last_share_gives_its_block_back() {
+    // A block of a pool is used again when its last share is gone, on any thread, and not before.
+    let pool = BufferPool::new(1 << 20);
+    let owner = pool.get(4096);
+    let (address, share) = (owner.as_ptr(), owner.share());
+    drop(owner);
+    assert_ne!(pool.get(4096).as_ptr(), address);
+    std::thread::spawn(move || drop(share)).join().unwrap();
+    let again: Vec<_> = (0..2).map(|_| pool.get(4096)).collect();
+    assert!(again.iter().any(|buffer| buffer.as_ptr() == address));
+}
+
+#[test]
+#[should_panic(expected = "only parts of one buffer are joined")]
+fn a_share_does_not_join_its_owner() {
+    // Else two buffers would own the same bytes.
+    let mut first = Buffer::copy_of(&[1; 64]);
+    let rest = first.split_off(32);
+    first.unsplit(rest.share());
+}
+
+#[test]
 fn a_pool_hands_out_the_same_block() {
     // A block comes back to its pool when its last part is dropped, on any thread.
     let pool = BufferPool::new(1 << 20);
@@ -41,7 +92,7 @@ fn a_pool_keeps_no_more_than_it_may() {
     let pool = BufferPool::new(4096);
     let buffers: Vec<_> = (0..10).map(|_| pool.get(4096)).collect();
     drop(buffers);
-    assert_eq!(pool.shared.idle.lock().unwrap().bytes, 4096);
+    assert_eq!(pool.idle_bytes(), 4096);
     let last = pool.get(1);
     drop(pool);
     assert_eq!(last.len(), 1);
@@ -52,7 +103,7 @@ fn a_pool_with_a_limit_keeps_room_for_what_is_used() {
     // Idle memory goes where it would make more than the limit with that which is in use, whether
     // more is used, less is idle, or the limit is lowered.
     let pool = BufferPool::new(1 << 20);
-    let idle = || pool.shared.idle.lock().unwrap().bytes;
+    let idle = || pool.idle_bytes();
     drop([pool.get(8192), pool.get(4096)]);
     assert_eq!(idle(), 12288);
     pool.limit(16384);

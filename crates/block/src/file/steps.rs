@@ -196,10 +196,16 @@ impl Task {
         match self.step {
             Step::Transfer => {
                 let buffer = self.bounce.as_mut().unwrap_or(&mut self.request.buffer);
-                let memory = &mut buffer[self.done as usize..];
+                let (from, len) = (self.done as usize, buffer.len() - self.done as usize);
+                let memory = if matches!(action, Action::Read) {
+                    buffer[from..].as_mut_ptr()
+                } else {
+                    // What is written may be lent to others, and is only read.
+                    buffer[from..].as_ptr().cast_mut()
+                };
                 // SAFETY: the task owns the buffer, touches it only when it was answered, and
-                // lives until then; so does the file.
-                unsafe { Call::transfer(fd, action, offset, memory.as_mut_ptr(), memory.len()) }
+                // lives until then; so does the file. The kernel writes to it for a read only.
+                unsafe { Call::transfer(fd, action, offset, memory, len) }
             }
             Step::Fill => {
                 let len = left.min(FILL_PIECE as u64) as usize;
