@@ -12,9 +12,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use block::{
-    BufferPool, Completion, Device, Driver, Error, Operation, Outbox, Queue, Range, Request,
-};
+use block::{Completion, Device, Driver, Error, Operation, Outbox, Queue, Range, Request};
 
 use super::home_queue::gone;
 use super::messages::{Inbox, Message};
@@ -22,9 +20,6 @@ use crate::gate::{Gate, Gateway, Pass};
 use crate::machine::{Face, Machine};
 use crate::map::{Ended, Legs, Map, Returned, Route};
 use crate::slab::Slab;
-
-/// Memory for copies of what is written that a queue keeps when nobody uses it, in bytes.
-const POOL_MAX: usize = 4 << 20;
 
 pub(super) type HoldOf<M> = <<M as Machine>::Map as Map>::Hold;
 
@@ -74,7 +69,6 @@ pub(super) struct Direct<M: Machine> {
     /// Requests that are with legs, by the tag that these know them by.
     asks: Slab<Ask<HoldOf<M>>>,
     in_flight: usize,
-    pool: BufferPool,
     answers: Vec<Completion>,
 }
 
@@ -119,7 +113,6 @@ impl<M: Machine> Direct<M> {
             legs: Vec::new(),
             asks: Slab::default(),
             in_flight: 0,
-            pool: BufferPool::new(POOL_MAX),
             answers: Vec::new(),
         };
         direct.forget_legs();
@@ -210,8 +203,6 @@ impl<M: Machine> Direct<M> {
         let tag = self.asks.insert(ask) as u64;
         self.in_flight += 1;
         for leg in legs.iter().skip(1) {
-            let mut copy = self.pool.get(buffer.len());
-            copy.copy_from_slice(&buffer);
             self.give(
                 leg,
                 Request {
@@ -219,7 +210,7 @@ impl<M: Machine> Direct<M> {
                     operation,
                     range,
                     durability,
-                    buffer: copy,
+                    buffer: buffer.share(),
                 },
             );
         }

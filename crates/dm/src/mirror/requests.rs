@@ -303,9 +303,7 @@ impl Mirror {
             buffer,
         };
         for image in others {
-            let mut copy = self.pool.get(buffer.len());
-            copy.copy_from_slice(&buffer);
-            self.ask(*image, ask(copy), steps);
+            self.ask(*image, ask(buffer.share()), steps);
         }
         self.ask(*first, ask(buffer), steps);
     }

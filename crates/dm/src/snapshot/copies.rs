@@ -108,13 +108,13 @@ impl Origin {
                     let (start, end) = (copy.range.start(), copy.range.end().max(range.end()));
                     copy.range = Range::new(start, end - start);
                     copy.targets.push(target);
-                    copy.weight = copy.range.len() * (1 + copy.targets.len() as u64);
+                    copy.weight = copy.range.len();
                 }
                 _ => copies.push(Copy {
                     range,
                     targets: vec![target],
                     out: 1,
-                    weight: 2 * range.len(),
+                    weight: range.len(),
                 }),
             }
         }
@@ -172,7 +172,7 @@ impl Origin {
     }
 
     /// Chunks become exceptions by being written with `bytes`, which are all of them.
-    pub(super) fn fill(&mut self, target: Target, bytes: &[u8], steps: &mut Steps) {
+    pub(super) fn fill(&mut self, target: Target, bytes: &Buffer, steps: &mut Steps) {
         let range = self.member(target.member).bytes(target.old, target.count);
         assert_eq!(range.len(), bytes.len() as u64, "whole chunks are filled");
         let id = self.copies.insert(Copy {
@@ -190,7 +190,7 @@ impl Origin {
     }
 
     /// Writes what a target keeps of `bytes`, which are those of the whole copy.
-    fn store(&mut self, id: usize, place: usize, bytes: &[u8], steps: &mut Steps) {
+    fn store(&mut self, id: usize, place: usize, bytes: &Buffer, steps: &mut Steps) {
         let copy = self.copies.get_mut(id);
         let (start, target) = (copy.range.start(), &mut copy.targets[place]);
         let (index, old, count) = (target.member, target.old, target.count);
@@ -207,9 +207,8 @@ impl Origin {
         let mut writes: Vec<(u64, Buffer)> = Vec::new();
         for run in &runs {
             let part = member.bytes(run.old, run.count);
-            let mut buffer = self.pool.get(part.len() as usize);
-            let at = (part.start() - start) as usize;
-            buffer.copy_from_slice(&bytes[at..][..part.len() as usize]);
+            let mut buffer = bytes.share().split_off((part.start() - start) as usize);
+            buffer.truncate(part.len() as usize);
             writes.push((run.new * chunk, buffer));
         }
         target.runs = runs;

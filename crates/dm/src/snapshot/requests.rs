@@ -197,13 +197,16 @@ impl Origin {
         let serving = self.requests.get_mut(id);
         assert!(serving.piece.contains(bytes), "all of them is written");
         serving.filled.push(bytes);
-        let mut data = self.pool.get(bytes.len() as usize);
-        if serving.request.operation == Operation::Write {
+        let data = if serving.request.operation == Operation::Write {
             let at = (bytes.start() - serving.piece.start()) as usize;
-            data.copy_from_slice(&serving.rest[at..][..bytes.len() as usize]);
+            let mut data = serving.rest.share().split_off(at);
+            data.truncate(bytes.len() as usize);
+            data
         } else {
-            data.fill(0);
-        }
+            let mut zeros = self.pool.get(bytes.len() as usize);
+            zeros.fill(0);
+            zeros
+        };
         self.fill(target, &data, steps);
     }
 

@@ -301,7 +301,7 @@ fn frayed_areas_are_mended() {
 #[test]
 fn copies_wait_for_memory() {
     let mut hand = begun(1);
-    hand.origin.limits.copied = 4 * CHUNK;
+    hand.origin.limits.copied = 2 * CHUNK;
     for sector in [10, 20, 30, 40] {
         hand.write(0, sector, 1, 9);
     }
