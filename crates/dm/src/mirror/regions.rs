@@ -354,6 +354,12 @@ impl Regions {
         None
     }
 
+    /// Whether somebody waits until a region that is being copied is not any more.
+    pub(super) fn is_awaited(&self, region: u64) -> bool {
+        let entry = self.active.get(&region);
+        entry.is_some_and(|entry| !entry.waiters.is_empty())
+    }
+
     /// Ends a copy, done or not; who waited for that.
     pub(super) fn end_recovery(
         &mut self,

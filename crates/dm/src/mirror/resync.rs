@@ -7,10 +7,13 @@
 //!
 //! While others ask something only one region is copied at a time; and, where extents are moved,
 //! after each piece nothing is for as long as the piece took: what others ask waits for one piece
-//! at most, and disks are theirs half of the time. (A mirror that is not in sync lacks redundancy,
+//! at most, and disks are theirs half of the time. Such a piece is short, so that it takes hardly
+//! longer than what others ask; it is longer where the disks take their time for anything. A region
+//! that somebody waits for is copied at once. (A mirror that is not in sync lacks redundancy,
 //! so it hurries.) `copy_rate` limits how fast it goes in any case. Nothing is copied while an
 //! image is lost or missing: no region could be in sync.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use block::{Completion, Durability, Operation as Asked, Range, Request};
@@ -32,6 +35,12 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for a region that nobody writes to.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
+/// Where others are to hardly notice, a piece has so many bytes at least, and is a multiple of it;
+const SHORT_MIN: u64 = 8 << 10;
+/// and at most as many as come to this rate, in bytes per second, for the time of the last one:
+/// little of that was for its bytes then, with any disk.
+const SHORT_RATE: u64 = 8 << 20;
+
 /// For how long after a request others are taken to ask more.
 const OTHERS: Duration = Duration::from_millis(50);
 
@@ -44,8 +53,10 @@ pub(super) struct Copies {
     /// Nothing is copied before.
     free_at: Duration,
     timer: bool,
-    /// Copies that wait for their next piece.
-    paused: Vec<usize>,
+    /// Copies that wait for their next piece, in order.
+    paused: VecDeque<usize>,
+    /// How long the last short piece took.
+    took: Duration,
     /// What was said of a move.
     pub(super) told: Told,
 }
@@ -72,10 +83,13 @@ impl Mirror {
         if self.copies.free_at > now {
             return self.arm_copy_timer(self.copies.free_at, steps);
         }
-        for id in std::mem::take(&mut self.copies.paused) {
+        let most = self.copies_max(now);
+        while self.copies.in_flight - self.copies.paused.len() < most
+            && let Some(id) = self.copies.paused.pop_front()
+        {
             self.read_piece(id, now, steps);
         }
-        while self.copies.in_flight < self.copies_max(now) && self.copies.free_at <= now {
+        while self.copies.in_flight < most && self.copies.free_at <= now {
             let Some(region) = self.regions.begin_recovery() else {
                 if self.copies.in_flight == 0 {
                     self.arm_copy_timer(now.saturating_add(BUSY_PAUSE), steps);
@@ -114,10 +128,12 @@ impl Mirror {
     fn begin_copy(&mut self, region: u64, now: Duration, steps: &mut Steps) {
         let start = region * self.config.region_size;
         let end = (start + self.config.region_size).min(self.config.size);
+        let yields = self.yields(region, now);
+        let len = self.piece_len(yields);
         let id = self.operations.insert(Operation::Copy(Copying {
             region,
             end,
-            piece: Range::new(start, self.limits.copy_piece.min(end - start)),
+            piece: Range::new(start, len.min(end - start)),
             tried: ImageSet::default(),
             source: 0,
             begun: now,
@@ -126,6 +142,22 @@ impl Mirror {
         }));
         self.copies.in_flight += 1;
         self.read_piece(id, now, steps);
+    }
+
+    /// Whether what others ask comes before the copying of a region.
+    fn yields(&mut self, region: u64, now: Duration) -> bool {
+        self.is_move() && self.is_shared(now) && !self.regions.is_awaited(region)
+    }
+
+    /// Bytes that are copied at a time.
+    fn piece_len(&self, yields: bool) -> u64 {
+        if !yields {
+            return self.limits.copy_piece;
+        }
+        let bytes = self.copies.took.as_nanos() * u128::from(SHORT_RATE) / 1_000_000_000;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let whole = bytes - bytes % SHORT_MIN;
+        whole.max(SHORT_MIN).min(self.limits.copy_piece)
     }
 
     fn read_piece(&mut self, id: usize, now: Duration, steps: &mut Steps) {
@@ -220,20 +252,23 @@ impl Mirror {
     }
 
     fn piece_copied(&mut self, id: usize, now: Duration, steps: &mut Steps) {
-        let yields = self.is_move() && self.is_shared(now);
-        let copy = self.operations.copy(id);
+        let region = self.operations.copy(id).region;
+        let yields = self.yields(region, now);
         if yields {
-            let took = now.saturating_sub(copy.begun);
+            let took = now.saturating_sub(self.operations.copy(id).begun);
+            self.copies.took = took;
             self.copies.free_at = self.copies.free_at.max(now.saturating_add(took));
         }
+        let len = self.piece_len(yields);
+        let copy = self.operations.copy(id);
         let at = copy.piece.end();
         if at == copy.end {
             return self.end_copy(id, Recovered::Copied, now, steps);
         }
-        copy.piece = Range::new(at, self.limits.copy_piece.min(copy.end - at));
+        copy.piece = Range::new(at, len.min(copy.end - at));
         copy.tried = ImageSet::default();
         if self.copies.free_at > now {
-            self.copies.paused.push(id);
+            self.copies.paused.push_back(id);
         } else {
             self.read_piece(id, now, steps);
         }

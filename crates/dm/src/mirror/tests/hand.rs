@@ -247,7 +247,7 @@ fn copies_go_on_behind_long_writes() {
     assert!(hand.done.is_empty(), "the write goes on");
 }
 
-/// While others ask something, what is moved leaves them half of the time.
+/// While others ask something, what is moved leaves them half of the time, in short pieces.
 #[test]
 fn copies_leave_time_to_others() {
     let long = Duration::from_millis(10);
@@ -269,7 +269,16 @@ fn copies_leave_time_to_others() {
     hand.answer(0);
     hand.wait();
     assert_eq!(hand.legs(), [0], "the next piece");
+    // 10 ms at 8 MiB/s, whole pieces of 8 KiB.
+    assert_eq!(hand.asked[0].1.range.len(), 80 * KIB);
     hand.now += 10 * long;
+    hand.answer(0);
+    hand.answer(0);
+    assert_eq!(
+        hand.asked[0].1.range.len(),
+        176 * KIB,
+        "others have stopped"
+    );
     hand.answer(0);
     hand.answer(0);
     assert!(hand.asked.is_empty(), "it was the last one");
@@ -279,6 +288,34 @@ fn copies_leave_time_to_others() {
     alone.answer(0);
     alone.answer(0);
     assert_eq!(alone.legs(), [0], "nobody else wants anything");
+}
+
+/// What is moved does not rest where somebody waits for the region.
+#[test]
+fn copies_hurry_for_who_waits() {
+    let mut hand = Hand::start_with(512 * KIB, 512 * KIB, |config| {
+        config.primary = crate::mirror::Primary::Source;
+    });
+    hand.read(1, 0);
+    // It is not answered, so others are there all the time.
+    hand.asked.pop().expect("it is asked");
+    hand.now += Duration::from_millis(10);
+    hand.answer(0);
+    hand.answer(0);
+    hand.write(2, 0);
+    assert!(hand.asked.is_empty(), "the next piece waits, and the write");
+    hand.wait();
+    assert_eq!(hand.asked[0].1.range.len(), 80 * KIB, "as it was before");
+    hand.answer(0);
+    hand.answer(0);
+    assert_eq!(
+        hand.asked[0].1.range.len(),
+        176 * KIB,
+        "no rest, no short piece"
+    );
+    hand.answer(0);
+    hand.answer(0);
+    assert_eq!(hand.legs(), [0, 1], "the write goes on");
 }
 
 /// Copying makes room for requests that the home does not hear of.
