@@ -11,5 +11,6 @@ mod lvcreate;
 mod nbd;
 mod reports;
 mod start;
+mod states;
 
 pub(super) use list::TABLES;

@@ -7,3 +7,4 @@ mod cases;
 mod servers;
 
 pub(super) use cases::{TABLE, WRITE_TABLE};
+pub(super) use servers::{Server, serving};

@@ -35,10 +35,10 @@ pub(super) struct Mode {
 }
 
 /// A running server.
-pub(super) struct Server {
+pub(in super::super) struct Server {
     pub(super) name: &'static str,
     /// Where its export is.
-    pub(super) uri: String,
+    pub(in super::super) uri: String,
     daemon: Daemon,
     _files: Scratch,
 }
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Processor time that it has used, in seconds.
-    pub(super) fn processor_seconds(&self) -> Result<f64, String> {
+    pub(in super::super) fn processor_seconds(&self) -> Result<f64, String> {
         let path = format!("/proc/{}/stat", self.daemon.pid());
         let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
         // The name may hold spaces; the numbers begin behind its bracket, with field 3.
@@ -177,7 +177,13 @@ fn nbd_server(plain: &Path, access: Access) -> Server {
     serving("nbd-server", EXPORT, tool, files, &socket)
 }
 
-fn serving(name: &'static str, export: &str, tool: Tool, files: Scratch, socket: &Path) -> Server {
+pub(in super::super) fn serving(
+    name: &'static str,
+    export: &str,
+    tool: Tool,
+    files: Scratch,
+    socket: &Path,
+) -> Server {
     let daemon = Daemon::start(tool, || UnixStream::connect(socket).is_ok());
     let uri = format!("nbd+unix:///{export}?socket={}", socket.display());
     Server {

@@ -1,0 +1,26 @@
+//! The two tables.
+
+use super::super::super::contest::Row;
+use super::super::super::run::{Bench, Table};
+use super::{doors, library, overlays, timed};
+
+pub(in super::super) const TABLE: Table = Table {
+    name: "states",
+    about: "mirrors, origins and snapshots with a linear volume on the same files",
+    peers: &[],
+    run,
+};
+
+pub(in super::super) const OVERLAY_TABLE: Table = Table {
+    name: "overlays",
+    about: "a snapshot with qcow2 over a file and nbdkit's cow, 4 KiB over NBD",
+    peers: &["qemu-storage-daemon", "qemu-img", "nbdkit"],
+    run: overlays::run,
+};
+
+fn run(bench: &Bench) -> Result<Vec<Row>, String> {
+    let mut rows = timed::rows(bench)?;
+    rows.extend(library::rows(bench)?);
+    rows.extend(doors::rows(bench)?);
+    Ok(rows)
+}
