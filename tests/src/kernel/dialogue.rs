@@ -130,6 +130,28 @@ impl Dialogue {
     /// # Panics
     /// When it does not end in time, or the machine is gone.
     pub fn run(&mut self, script: &str) -> Outcome {
+        let start = self.tell(script);
+        self.hear(start, SCRIPT_TIME_MAX)
+    }
+
+    /// Runs a script, and cuts the power behind it.
+    ///
+    /// # Panics
+    /// When the machine is still there after that.
+    pub fn crash(mut self, script: &str) {
+        let start = self.tell(&format!("{script}\ncrash"));
+        let left = || SCRIPT_TIME_MAX.saturating_sub(start.elapsed());
+        loop {
+            match self.lines.recv_timeout(left()) {
+                Ok(line) => assert!(!line.starts_with("=== exit"), "it goes on: {line}"),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(why) => self.lost(why),
+            }
+        }
+    }
+
+    /// Tells the machine to run a script; when.
+    fn tell(&mut self, script: &str) -> Instant {
         assert!(script.len() <= SCRIPT_MAX, "a script of this length");
         let mut letter = script.as_bytes().to_vec();
         letter.resize(SCRIPT_MAX, b'\n');
@@ -141,7 +163,7 @@ impl Dialogue {
         let line = format!("{}\n", script.len());
         let told = self.input.write_all(line.as_bytes());
         told.unwrap_or_else(|error| panic!("the machine is gone: {error}"));
-        self.hear(start, SCRIPT_TIME_MAX)
+        start
     }
 
     /// What it says until a script ends.

@@ -56,9 +56,8 @@ impl Stock {
                 self.run(&format!("set -e\n{wait}{STOP}"));
             }
             Cut::Power => {
-                let outcome = self.machine().run(&(wait + "crash"));
-                assert_eq!(outcome.code, None, "{outcome}");
-                self.machine = None;
+                let machine = self.machine.take().expect("it is up");
+                machine.crash(&wait);
             }
         }
     }
