@@ -103,7 +103,7 @@ impl World {
     }
 
     fn socket(&self, volume: &str) -> PathBuf {
-        self.scratch.join(&volume.replace('/', "-"))
+        self.scratch.join(volume.replace('/', "-"))
     }
 
     fn be(&self, slowness: Slowness) {

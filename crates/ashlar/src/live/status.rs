@@ -362,8 +362,8 @@ impl Merging {
         }
     }
 
-    /// What lines leave out. By reference: serde asks so.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
+    /// What lines leave out.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
     fn is_no(&self) -> bool {
         *self == Self::No
     }

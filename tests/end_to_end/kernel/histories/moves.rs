@@ -159,7 +159,7 @@ impl Move {
         if let Some((first, count)) = self.range {
             let first = run.start + first % run.len;
             let last = (first + count % RANGE_MAX).min(run.start + run.len - 1);
-            source += &format!(":{first}-{last}");
+            source = format!("{source}:{first}-{last}");
         }
         let named = self.volume.as_ref();
         let mut words = named.map_or(String::new(), |name| format!("-n {name} "));

@@ -129,7 +129,7 @@ fn a_store_says_how_it_fills() {
         "{text}"
     );
     one.fill_rate = Some(1024);
-    assert_eq!(one.time_to_full(), Some(Duration::from_secs(76_800)));
+    assert_eq!(one.time_to_full(), Some(Duration::from_mins(1280)));
     assert!(
         one.filling().ends_with("about 21 hours"),
         "{}",
