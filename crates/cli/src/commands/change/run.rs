@@ -62,15 +62,14 @@ pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> 
         let mut terminal = Terminal;
         let caller = Caller::at(&mut terminal);
         let mut work = Work::new(arguments, caller, Purpose::Change)?;
-        let client = match work.place(command.name, arguments)? {
-            Some(client) => client,
-            None => {
-                let outcome = work.perform(handler, arguments, command.name);
-                let Some(client) = work.delegated() else {
-                    return outcome;
-                };
-                client
-            }
+        let client = if let Some(client) = work.place(command.name, arguments)? {
+            client
+        } else {
+            let outcome = work.perform(handler, arguments, command.name);
+            let Some(client) = work.delegated() else {
+                return outcome;
+            };
+            client
         };
         if forward(client, session.command(), arguments)? == Forwarded::Done {
             return Ok(());

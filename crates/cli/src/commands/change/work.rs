@@ -281,7 +281,7 @@ impl<'a> Work<'a> {
             options: self.options,
         };
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
-        session.looked = self.looked.borrow().clone();
+        session.looked.clone_from(&self.looked.borrow());
         let shown = session.preview(request, &mut plan);
         shown.map_err(|error| named_in(request, &error))
     }
