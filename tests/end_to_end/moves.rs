@@ -230,6 +230,9 @@ fn moves_are_aborted() {
         let mut moving = at_work(&group, arguments);
         if !arguments.is_empty() {
             thread::sleep(Duration::from_millis(500));
+            let lvs = group.ashlar().args(["lvs", "-a", "-o", "move_pv", "vg0"]);
+            let disks = lvs.succeed().text();
+            assert!(disks.contains(path(&group.disk(0))), "{disks}");
         }
         let aborted = group.ashlar().args(["pvmove", "--abort"]).succeed();
         assert!(aborted.text().contains("aborted"), "{aborted}");

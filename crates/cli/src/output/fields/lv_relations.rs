@@ -176,26 +176,27 @@ pub(super) fn mirror_log_uuid(row: &Row<'_>, _: &Style) -> Value {
     uuid(related(row, find_log))
 }
 
-/// The first disk that a move takes from.
-fn moved_from(volume: &LogicalVolume) -> Option<lvm2::model::PvId> {
+/// The first disk that a move takes from; one of all or nothing stands on volumes.
+fn moved_from(vg: &VolumeGroup, volume: &LogicalVolume) -> Option<lvm2::model::PvId> {
     if !volume.flags.has(LvFlag::Pvmove) {
         return None;
     }
-    volume
-        .segments
-        .iter()
-        .find_map(|segment| match segment.areas().first() {
-            Some(Area::Pv { pv, .. }) if matches!(segment.kind, SegmentType::Mirror(_)) => {
-                Some(*pv)
-            }
-            _ => None,
-        })
+    let mut pieces = volume.segments.iter();
+    let piece = pieces.find(|piece| matches!(piece.kind, SegmentType::Mirror(_)))?;
+    let first = match *piece.areas().first()? {
+        Area::Lv { lv, .. } => *vg.lv(lv).segments.first()?.areas().first()?,
+        area @ Area::Pv { .. } => area,
+    };
+    match first {
+        Area::Pv { pv, .. } => Some(pv),
+        Area::Lv { .. } => None,
+    }
 }
 
 pub(super) fn move_pv(row: &Row<'_>, _: &Style) -> Value {
     let found = row
         .volume()
-        .and_then(|(group, _, lv)| Some((group, moved_from(lv)?)));
+        .and_then(|(group, _, lv)| Some((group, moved_from(&group.vg, lv)?)));
     Value::text(
         found
             .map(|(group, pv)| row.view.pv_name(group, pv).to_owned())
@@ -206,7 +207,7 @@ pub(super) fn move_pv(row: &Row<'_>, _: &Style) -> Value {
 pub(super) fn move_pv_uuid(row: &Row<'_>, _: &Style) -> Value {
     let found = row
         .volume()
-        .and_then(|(group, _, lv)| Some((group, moved_from(lv)?)));
+        .and_then(|(group, _, lv)| Some((group, moved_from(&group.vg, lv)?)));
     Value::text(
         found
             .map(|(group, pv)| group.vg.pv(pv).uuid.to_string())
