@@ -5,8 +5,8 @@
 //!                 ◀─ what it prints, until leave_terminal: it is ready
 //! ```
 //!
-//! What such a process warns of is in the file `log` of the runtime folder, of all of them one behind
-//! the other. It begins anew with a process that finds it longer than [`LOG_MAX`].
+//! What such processes warn of is in the file `log` of the runtime folder, one behind the other. It
+//! begins anew with a process that finds it longer than [`LOG_MAX`].
 
 use std::fs::File;
 use std::io::Read;

@@ -140,7 +140,7 @@ impl LogImage {
         if !claimed {
             log.record_images(&[]);
         }
-        // The last one that it knows may not have been whole: behind its end there is something new.
+        // The last one that it knows may not have been whole: behind its end is something new.
         let whole = if known < regions {
             known.saturating_sub(1)
         } else {

@@ -46,7 +46,8 @@ pub(super) const COMMAND: Command = Command {
     description: "Writes the metadata of a backup file as the newest version of a group. All its \
         physical volumes must be there; pvcreate --uuid --restorefile makes a lost one anew. What \
         is in the volumes does not change: whether it still fits is not known here. Where extents \
-        have moved since (pvmove), it is refused without --force. `ashlar undo' goes back to versions that are still on the disks, and checks that.",
+        have moved since (pvmove), it is refused without --force. `ashlar undo' goes back to \
+        versions that are still on the disks, and checks that.",
     flags: &[
         &[
             FILE,

@@ -18,7 +18,8 @@ use crate::plan::logical::keep_orders;
 use crate::plan::unfinished::unmark;
 use crate::{Result, Uuid};
 
-/// Whether volumes may be set back whose contents are elsewhere, or have their own idea of the group.
+/// Whether volumes may be set back whose contents are elsewhere, or have their own idea of the
+/// group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insistence {
     /// Such a group is refused.
@@ -35,6 +36,50 @@ pub fn restore_group(
     insistence: Insistence,
     author: &mut Author<'_>,
 ) -> Result<Change> {
+    let mut messages = require_restorable(backup, current, present, insistence)?;
+    let mut vg = backup.clone();
+    unmark(&mut vg);
+    if let Some(current) = current {
+        keep_orders(current, &mut vg);
+    }
+    vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
+    seal(&mut vg, author)?;
+    let newest = current.map_or(0, |current| current.seqno).max(backup.seqno);
+    assert!(vg.seqno > newest, "an old version comes back as a new one");
+    let mut headers: Vec<_> = vg
+        .pvs()
+        .map(|(_, pv)| usage_change(pv.uuid, PvUse::Used))
+        .collect();
+    let mut released = Vec::new();
+    for (_, pv) in current.iter().flat_map(|current| current.pvs()) {
+        if vg.pv_by_uuid(&pv.uuid).is_none() {
+            headers.push(usage_change(pv.uuid, PvUse::Free));
+            released.push(pv.uuid);
+        }
+    }
+    let (volumes, freed) = match current {
+        Some(current) => (volume_changes(current, &vg), freed(current, &vg)),
+        None => (Vec::new(), Vec::new()),
+    };
+    messages.push(Message::note(format!("Restored volume group {}.", vg.name)));
+    Ok(Change {
+        headers,
+        volumes,
+        freed,
+        released,
+        messages,
+        groups: vec![GroupChange::Commit(vg)],
+        ..Change::default()
+    })
+}
+
+/// Refuses what cannot be restored, or not unasked; what is to be said of the rest.
+fn require_restorable(
+    backup: &VolumeGroup,
+    current: Option<&VolumeGroup>,
+    present: &BTreeSet<Uuid>,
+    insistence: Insistence,
+) -> Result<Vec<Message>> {
     if let Some(current) = current
         && current.name != backup.name
     {
@@ -73,40 +118,7 @@ pub fn restore_group(
         }
         messages.push(Message::warning(format!("WARNING: {what}")));
     }
-    let mut vg = backup.clone();
-    unmark(&mut vg);
-    if let Some(current) = current {
-        keep_orders(current, &mut vg);
-    }
-    vg.seqno = vg.seqno.max(current.map_or(0, |current| current.seqno));
-    seal(&mut vg, author)?;
-    let newest = current.map_or(0, |current| current.seqno).max(backup.seqno);
-    assert!(vg.seqno > newest, "an old version comes back as a new one");
-    let mut headers: Vec<_> = vg
-        .pvs()
-        .map(|(_, pv)| usage_change(pv.uuid, PvUse::Used))
-        .collect();
-    let mut released = Vec::new();
-    for (_, pv) in current.iter().flat_map(|current| current.pvs()) {
-        if vg.pv_by_uuid(&pv.uuid).is_none() {
-            headers.push(usage_change(pv.uuid, PvUse::Free));
-            released.push(pv.uuid);
-        }
-    }
-    let (volumes, freed) = match current {
-        Some(current) => (volume_changes(current, &vg), freed(current, &vg)),
-        None => (Vec::new(), Vec::new()),
-    };
-    messages.push(Message::note(format!("Restored volume group {}.", vg.name)));
-    Ok(Change {
-        headers,
-        volumes,
-        freed,
-        released,
-        messages,
-        groups: vec![GroupChange::Commit(vg)],
-        ..Change::default()
-    })
+    Ok(messages)
 }
 
 /// What going back does to volumes whose extents have moved.
