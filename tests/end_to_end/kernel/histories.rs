@@ -7,14 +7,15 @@
 //! ```
 //!
 //! Each step is a write at a random place, a flush, or a command: volumes of all layouts are made,
-//! get snapshots, change their sizes and names, are merged, split off, joined and removed, and their
-//! extents move. A model
-//! knows what every volume holds and how full every store is. Who takes the disks first reads
-//! everything; both must find what the model says, and `lvs` of both must say the same.
+//! get snapshots, change their sizes and names, are merged, split off, joined and removed; their
+//! extents move. A model knows what every volume holds and how full every store is. Who takes the
+//! disks first reads everything, in the middle of a merge or a move too, and ends that; both must
+//! find what the model says, and `lvs` of both must say the same, at rest and in use.
 //!
-//! The machine waits while it is not its turn; it boots again where its power is cut in a move. `ASHLAR_HISTORY_SEED` chooses
-//! another history, `ASHLAR_HISTORY_HANDOVERS` how often the disks go from one side to the other
-//! and `ASHLAR_HISTORY_STEPS` how many steps each side takes between: 24 and 30 are the long run.
+//! The machine waits while it is not its turn; it boots again where its power was cut in a move.
+//! `ASHLAR_HISTORY_SEED` chooses another history, `ASHLAR_HISTORY_HANDOVERS` how often the disks go
+//! from one side to the other and `ASHLAR_HISTORY_STEPS` how many steps each side takes between: 24
+//! and 30 are the long run.
 
 mod chooser;
 mod model;

@@ -95,8 +95,9 @@ impl Chooser {
             return Some(vec![Step::Move(self.move_of(volume, Pace::Awaited))]);
         }
         let mut steps = vec![Step::Move(self.move_of(volume, Pace::Background))];
-        steps.extend(self.write(model).into_iter().flatten());
+        // A write may fill a store: nothing is asked of that one then.
         steps.extend(self.flush(model).into_iter().flatten());
+        steps.extend(self.write(model).into_iter().flatten());
         let ending = [Ending::Moved, Ending::Aborted][self.random.index(2)];
         steps.push(Step::Settle(ending));
         Some(steps)
