@@ -231,6 +231,11 @@ fn united(one: &[Range], other: &[Range]) -> Vec<Range> {
             _ => united.push(range),
         }
     }
+    let are_apart = united.windows(2).all(|two| two[0].end() < two[1].start());
+    assert!(
+        are_apart,
+        "ranges are in order, and none touches the next one"
+    );
     united
 }
 

@@ -211,6 +211,7 @@ impl Bench {
             std::thread::sleep(LEAVING_RETRY);
             self.leaving.retain(|has_ended| !has_ended());
         }
+        assert!(self.leaving.is_empty(), "nothing writes beside what begins");
         Ok(Nodes::new(all))
     }
 
@@ -247,6 +248,7 @@ impl<'a> Job<'a> {
     pub(super) fn settle(&mut self, scan: Arc<Scan>) -> Result<()> {
         let held = self.hold(&scan);
         let places = self.places();
+        assert_eq!(places.len(), self.held.len(), "each lies somewhere");
         let mut owner = self.owner();
         owner.facts.scan = scan;
         owner.places = places;

@@ -34,6 +34,7 @@ impl Use {
             all.find(|(_, lv)| lv.uuid == uuid).map(|(id, _)| id)
         };
         let (since, of) = compared(&group.model, find(self.lv)?, since.and_then(find))?;
+        assert!(since != of, "two moments are compared");
         Some(Changes {
             group: self.group.clone(),
             since: group.model.lv(since).uuid,

@@ -80,6 +80,7 @@ impl Fillings {
                 soon.push(store.lv);
             }
         }
+        assert!(self.all.len() <= stores.len(), "what is gone is forgotten");
         soon
     }
 

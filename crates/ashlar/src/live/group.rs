@@ -1,8 +1,8 @@
 //! A live group as the process that owns it uses it: from several threads.
 //!
 //! Order: `turn` (one change at a time), then the bench (one job at a time, `bench`), then `owner`,
-//! which nobody has for longer than a moment; callbacks are called under none of them. What is asked
-//! for reports waits for none.
+//! which nobody has for longer than a moment; callbacks are called under none of them. What is
+//! asked for reports waits for none.
 
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};

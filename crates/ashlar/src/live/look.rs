@@ -1,15 +1,15 @@
 //! Whether a change of a group has to look at the disks again.
 //!
 //! ```text
-//!   change:  look ─▸ plan ─▸ permit ─▸ commit locks, headers read again ─▸ suspend ─▸ publish ─▸ end
+//!   change:  look ─▸ plan ─▸ permit ─▸ locks, headers read again ─▸ suspend ─▸ publish ─▸ end
 //!             one look, by whoever plans         what is known of the disks is enough, or is not
 //! ```
 //!
 //! A plan is made from a look at the disks, and is carried out only if their headers, read again
-//! under the commit locks, are what that look found. So where it found the members that this process
-//! holds, where it holds them, of the size that they have, and in the version that is known, another
-//! look would find nothing else, and what is known with the new version in it is what there is
-//! afterwards. Whoever changes the group may have named other devices than this process was given:
+//! under the commit locks, are what that look found. So where it found the members that this
+//! process holds, where it holds them, of the size that they have, and in the version that is
+//! known, another look would find nothing else, and what is known with the new version in it is
+//! what there is afterwards. Whoever changes the group may have named other devices than this process was given:
 //! what it found besides the members is not taken over.
 //!
 //! Everything else is looked at anew: members that came, went or moved; a commit of which nobody
@@ -58,6 +58,7 @@ impl Job<'_> {
         vg: &VolumeGroup,
     ) -> Result<(Arc<Scan>, Look)> {
         let fresh = || Ok((Arc::new(self.disks.scan(&self.host)?), Look::Again));
+        assert_eq!(vg.uuid, facts.uuid, "it is our group that changes");
         let group = facts.group()?;
         let Some(planned) = planned.filter(|planned| {
             let found = planned.group(facts.uuid);

@@ -186,10 +186,10 @@ impl Facts {
 }
 
 impl<'a> Job<'a> {
-    /// Makes the new tables and holds what must be held, as the group becomes `vg`, by a change that
-    /// was planned from `planned`. What is `deferred` is not merged as long as its origin is
-    /// in use. Meanwhile no other volume is opened, and none is taken away: the
-    /// job goes on until the exchange is over.
+    /// Makes the new tables and holds what must be held, as the group becomes `vg`, by a change
+    /// that was planned from `planned`. What is `deferred` is not merged as long as its origin is
+    /// in use. Meanwhile no other volume is opened, and none is taken away: the job goes on until
+    /// the exchange is over.
     pub(super) fn suspend(
         mut self,
         vg: &VolumeGroup,
@@ -212,20 +212,7 @@ impl<'a> Job<'a> {
                 changed.push((active, lv));
             }
         }
-        // Nothing may be written behind the back of a mirror that begins or ends.
-        let mut suspensions = Vec::new();
-        for (active, lv) in &changed {
-            let stands_on_some = !active.standing_on.is_empty() || after.has_state(*lv);
-            if !stands_on_some {
-                suspensions.push(None);
-                continue;
-            }
-            if after.is_shared(*lv) {
-                // What a snapshot shows was there, also after a cut.
-                active.flush()?;
-            }
-            suspensions.push(Some(drained(&active.volume)?));
-        }
+        let suspensions = drain(&changed, &after)?;
         assert_eq!(suspensions.len(), changed.len(), "there is one for each");
         let mut nodes = self.nodes(facts.nodes())?;
         nodes.deferring = deferred.to_vec();
@@ -288,6 +275,22 @@ impl<'a> Job<'a> {
         });
         (exchange, nodes)
     }
+}
+
+/// Holds the requests of those volumes behind whose back nothing may be written, as a mirror begins
+/// or ends: one answer for each.
+fn drain(changed: &[(&Active, LvId)], after: &Version<'_>) -> Result<Vec<Option<Suspension>>> {
+    let held = changed.iter().map(|(active, lv)| {
+        if active.standing_on.is_empty() && !after.has_state(*lv) {
+            return Ok(None);
+        }
+        if after.is_shared(*lv) {
+            // What a snapshot shows was there, also after a cut.
+            active.flush()?;
+        }
+        drained(&active.volume).map(Some)
+    });
+    held.collect()
 }
 
 impl Exchange {
@@ -357,8 +360,8 @@ impl Exchanges<'_> {
         owner.facts.check();
         drop(owner);
         job.leave(ends);
-        // Mirrors that go have written all they had to, and end with their last user: here, under no
-        // lock.
+        // Mirrors that go have written all they had to, and end with their last user: here, under
+        // no lock.
         drop((before, over));
         if job.is_settled() { look } else { Look::Again }
     }

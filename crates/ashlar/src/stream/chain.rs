@@ -32,6 +32,7 @@ impl Chain {
 
     /// Goes on with a record.
     pub(super) fn add(&mut self, frame: &[u8], payload: &[u8]) {
+        assert!(!frame.is_empty(), "a record has a beginning");
         let mut digest = Sha256::new();
         digest.update(self.0);
         digest.update(frame);

@@ -71,6 +71,10 @@ impl<R: Read> Reader<R> {
     /// Where the stream stands behind the last record: the byte of the volume up to which nothing
     /// more comes, and the chain. Going on begins there.
     pub fn stand(&self) -> (u64, Chain) {
+        assert!(
+            self.position <= self.header.size,
+            "records are within the volume"
+        );
         (self.position, self.chain)
     }
 
@@ -105,6 +109,11 @@ impl<R: Read> Reader<R> {
             return Err(damaged("a record has another length than it says"));
         }
         read_payload(&mut self.input, &frame, &mut self.payload)?;
+        assert_eq!(
+            self.payload.len(),
+            frame.payload as usize,
+            "all of it was read"
+        );
         self.chain.add(&bytes, &self.payload);
         self.position = range.end();
         self.has_ended = false;

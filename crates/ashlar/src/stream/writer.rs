@@ -28,6 +28,10 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Begins a stream, or goes on with one, as the head says.
     pub fn begin(mut out: W, header: &Header) -> std::io::Result<Self> {
+        assert!(
+            header.position() <= header.size,
+            "a stream goes on within its volume"
+        );
         let payload = header.to_bytes();
         out.write_all(MAGIC)?;
         out.write_all(&Frame::of(FrameKind::Head, 0, 0, &payload).bytes_behind(None))?;
@@ -48,6 +52,7 @@ impl<W: Write> Writer<W> {
         let (mut at, mut rest) = (start, bytes);
         while !rest.is_empty() {
             let (kind, count) = run(rest);
+            assert!(count > 0, "each step goes on");
             let (now, behind) = rest.split_at(count);
             match kind {
                 FrameKind::Zeros => self.zeroes(Range::new(at, count as u64))?,
@@ -61,6 +66,11 @@ impl<W: Write> Writer<W> {
 
     /// The volume holds zeros there.
     pub fn zeroes(&mut self, range: Range) -> std::io::Result<()> {
+        assert!(!range.is_empty(), "there is something to say");
+        assert!(
+            range.start() >= self.zeros.end(),
+            "what is said is in order"
+        );
         if self.zeros.is_empty() {
             self.zeros = range;
         } else if self.zeros.end() == range.start() {
@@ -80,6 +90,10 @@ impl<W: Write> Writer<W> {
     /// Ends the stream.
     pub fn finish(mut self) -> std::io::Result<W> {
         self.say_zeros()?;
+        assert!(
+            self.carried <= self.position && self.position <= self.size,
+            "no more was said than there is"
+        );
         let payload = *self.chain.as_bytes();
         let frame = Frame::of(FrameKind::End, self.size, 0, &payload);
         self.out.write_all(&frame.bytes_behind(Some(&self.chain)))?;
@@ -111,6 +125,11 @@ impl<W: Write> Writer<W> {
         assert!(
             range.start() >= self.position && range.end() <= self.size,
             "records are in order, and in the volume"
+        );
+        let is_carried = payload.len() as u64 == range.len();
+        assert!(
+            payload.is_empty() || is_carried,
+            "a record has all of its bytes or none"
         );
         let frame = Frame::of(kind, range.start(), range.len(), payload);
         let frame = frame.bytes_behind(Some(&self.chain));
