@@ -9,8 +9,8 @@
 //! under the commit locks, are what that look found. So where it found the members that this
 //! process holds, where it holds them, of the size that they have, and in the version that is
 //! known, another look would find nothing else, and what is known with the new version in it is
-//! what there is afterwards. Whoever changes the group may have named other devices than this process was given:
-//! what it found besides the members is not taken over.
+//! what there is afterwards. Whoever changes the group may have named other devices than this
+//! process was given: what it found besides the members is not taken over.
 //!
 //! Everything else is looked at anew: members that came, went or moved; a commit of which nobody
 //! knows how far it came; the second of two in one change; and whatever says who may use the group,
