@@ -69,8 +69,8 @@ impl Subject {
     fn widened(self, groups: &[FieldGroup]) -> Option<Self> {
         let has = |wanted: &[FieldGroup]| groups.iter().any(|group| wanted.contains(group));
         let lv = matches!(self, Self::Lv | Self::Segment)
-            || has(&[FieldGroup::Lv, FieldGroup::LvInfo, FieldGroup::LvStatus])
-            || has(&[FieldGroup::LvInfoStatus, FieldGroup::Segment]);
+            || has(&FieldGroup::OF_VOLUMES)
+            || has(&[FieldGroup::Segment]);
         let pv = matches!(self, Self::Pv | Self::PvSegment)
             || has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
         let of_pvs = matches!(self, Self::Pv | Self::PvSegment);
@@ -111,14 +111,6 @@ pub(super) enum Request {
     /// A list of fields, which has been printed.
     Help,
 }
-
-/// The groups of fields that say something of a volume, which may be active.
-const OF_VOLUMES: [FieldGroup; 4] = [
-    FieldGroup::Lv,
-    FieldGroup::LvInfo,
-    FieldGroup::LvStatus,
-    FieldGroup::LvInfoStatus,
-];
 
 /// The groups of the fields that a report uses.
 fn groups(columns: &Columns, selection: Option<&Selection>) -> Vec<FieldGroup> {
@@ -181,7 +173,9 @@ pub(super) fn plan(
             kind.subject.name()
         )));
     };
-    let is_about_volumes = groups.iter().any(|group| OF_VOLUMES.contains(group));
+    let is_about_volumes = groups
+        .iter()
+        .any(|group| FieldGroup::OF_VOLUMES.contains(group));
     let shape = shape(arguments)?;
     let asked = kind.subject;
     Ok(Request::Report(Box::new(Plan {
@@ -239,10 +233,7 @@ struct OfVolume {
 impl OfVolume {
     fn read(&mut self, field: &'static Field, row: &Row<'_>, style: &Style) -> Value {
         // What such fields say depends on the volume alone.
-        let is_of_volume = matches!(
-            field.group,
-            FieldGroup::Lv | FieldGroup::LvInfo | FieldGroup::LvStatus | FieldGroup::LvInfoStatus
-        );
+        let is_of_volume = FieldGroup::OF_VOLUMES.contains(&field.group);
         let volume = row
             .volume()
             .map(|(group, lv, _)| (ptr::from_ref(group), lv));

@@ -89,10 +89,7 @@ pub(super) fn asked(
     let of_segments = has(&[FieldGroup::Segment]);
     let of_pvs =
         about == About::Pvs || has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
-    let of_volumes = about == About::Volumes
-        || of_segments
-        || has(&[FieldGroup::Lv, FieldGroup::LvInfo, FieldGroup::LvStatus])
-        || has(&[FieldGroup::LvInfoStatus]);
+    let of_volumes = about == About::Volumes || of_segments || has(&FieldGroup::OF_VOLUMES);
     if of_pvs && of_volumes {
         return Err(Error::failed(
             "Can't select by fields of logical and of physical volumes at the same time.",

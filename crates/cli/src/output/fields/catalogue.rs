@@ -12,6 +12,7 @@ pub(crate) static ALL: &[&[Field]] = &[
     kernel::INFO,
     kernel::STATUS,
     attr::FIELDS,
+    kernel::OWNER,
     pv::LABEL,
     pv::FIELDS,
     vg::FIELDS,

@@ -37,13 +37,16 @@ fields! { INFO of LvInfo {
         "Whether the active device is open.";
 } }
 
-fields! { STATUS of LvStatus {
-    "data_percent" "Data%" PERCENT, 6, kept, "How full a snapshot, thin or cache volume is.";
-    "snap_percent" "Snap%" PERCENT, 6, kept, "How full a snapshot is.";
+fields! { OWNER of LvOwner {
     "snap_fill_rate" "FillRate" FieldKind::Size, 0, fill_rate,
         "How much of a snapshot's store is filled in a second, seen by whoever serves it.";
     "snap_time_to_full" "TimeToFull" NUMBER, 0, time_to_full,
         "Seconds until a snapshot is full at that rate.";
+} }
+
+fields! { STATUS of LvStatus {
+    "data_percent" "Data%" PERCENT, 6, kept, "How full a snapshot, thin or cache volume is.";
+    "snap_percent" "Snap%" PERCENT, 6, kept, "How full a snapshot is.";
     "metadata_percent" "Meta%" PERCENT, 6, no_number, "How full a pool's metadata is.";
     "copy_percent" "Cpy%Sync" PERCENT, 0, copied, "How much of a copy or move is in sync.";
     "sync_percent" "Cpy%Sync" PERCENT, 0, copied, "The same as copy_percent.";

@@ -53,6 +53,9 @@ pub(crate) enum FieldGroup {
     LvStatus,
     /// Both.
     LvInfoStatus,
+    /// What the process that serves a volume saw; LVM2 has no such fields, so they are not among
+    /// `lv_all`.
+    LvOwner,
     /// A device with a label.
     Label,
     /// A physical volume.
@@ -66,6 +69,15 @@ pub(crate) enum FieldGroup {
 }
 
 impl FieldGroup {
+    /// Those that say something of a volume, which may be active.
+    pub(crate) const OF_VOLUMES: [Self; 5] = [
+        Self::Lv,
+        Self::LvInfo,
+        Self::LvStatus,
+        Self::LvInfoStatus,
+        Self::LvOwner,
+    ];
+
     /// Title of the section in help.
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -73,6 +85,7 @@ impl FieldGroup {
             Self::LvInfo => "Logical Volume Device Info Fields",
             Self::LvStatus => "Logical Volume Device Status Fields",
             Self::LvInfoStatus => "Logical Volume Device Info and Status Combined Fields",
+            Self::LvOwner => "Logical Volume Fields of Whoever Serves It",
             Self::Label => "Physical Volume Label Fields",
             Self::Pv => "Physical Volume Fields",
             Self::Vg => "Volume FieldGroup Fields",
@@ -85,6 +98,7 @@ impl FieldGroup {
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Lv | Self::LvInfo | Self::LvStatus | Self::LvInfoStatus => "lv_",
+            Self::LvOwner => "owner_",
             Self::Label | Self::Pv => "pv_",
             Self::Vg => "vg_",
             Self::Segment => "seg_",
