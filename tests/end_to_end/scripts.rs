@@ -190,7 +190,7 @@ fn options_that_scripts_send_are_taken() {
         "plan lvremove --json vg/a",
     ] {
         let plan = run(line, 0);
-        assert!(plan.text().starts_with("{\"plan\": ["), "{plan}");
+        assert!(plan.text().starts_with("{\"plan\":["), "{plan}");
     }
 }
 
