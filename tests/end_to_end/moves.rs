@@ -165,6 +165,31 @@ fn writes_go_on_while_extents_move() {
     }
 }
 
+#[test]
+fn idle_clients_hold_nothing_that_moved() {
+    // Proves: who has volumes open and asks for nothing does not keep in use what was exchanged
+    // below them, through a mirror that is an origin too: move follows move, and another change.
+    let group = group("idle");
+    let snapshot = ["lvcreate", "-s", "-n", "shot", "-L", "4M", "vg0/mirror"];
+    let snapshot = group.ashlar().args(snapshot).arg(group.disk(0));
+    snapshot.succeed();
+    let socket = group.join("s");
+    let names = ["vg0/data", "vg0/mirror", "vg0/shot"];
+    let serve = group.ashlar().arg("serve").args(names);
+    let serve = serve.arg(format!("--nbd=unix:{}", socket.display()));
+    let server = Daemon::start(serve, || UnixStream::connect(&socket).is_ok());
+    let connect = |name| NbdLink::connect(&socket, name).expect("it is served");
+    let idle = names.map(connect);
+    for (from, to) in [(0, 2), (2, 0), (0, 2)] {
+        pvmove(&group, from).arg(group.disk(to)).succeed();
+    }
+    let other = group.ashlar().args(["lvcreate", "-y", "-n", "other"]);
+    other.args(["-L", "4M", "vg0"]).succeed();
+    drop(idle);
+    server.stop();
+    check(&group);
+}
+
 fn connect(socket: &Path) -> io::Result<Vec<NbdLink>> {
     let links = (0..2).map(|_| NbdLink::connect(socket, "vg0/data"));
     links.collect()

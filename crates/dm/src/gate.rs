@@ -12,6 +12,9 @@
 //!   open        closed = false; all queues are woken
 //! ```
 //!
+//! Who is woken polls its queues, and an idle one that is polled lets go of what is not behind the
+//! gate any more: nobody waits for the next request of somebody who may never ask again.
+//!
 //! A queue that was seen idle after `closed` was set gives the legs nothing any more: it may set
 //! `busy` for a moment, sees `closed`, and takes it back. So drained once is drained until the gate
 //! opens, whatever `busy` says meanwhile.
@@ -151,11 +154,17 @@ impl<T> Gate<T> {
         };
         if closed {
             Pass::Closed
-        } else if self.gateway.number.load(Ordering::Acquire) == number {
-            Pass::Open
-        } else {
+        } else if self.is_newer(number) {
             Pass::Newer
+        } else {
+            Pass::Open
         }
+    }
+
+    /// Whether what is behind the gate is newer than what has this number.
+    #[inline]
+    pub(crate) fn is_newer(&self, number: u64) -> bool {
+        self.gateway.number.load(Ordering::Acquire) != number
     }
 
     /// Shows that the legs are about to have something of this queue. Whether the gate is closed.

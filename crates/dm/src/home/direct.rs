@@ -152,14 +152,34 @@ impl<M: Machine> Direct<M> {
         match self.gate.pass(self.number) {
             Pass::Open => true,
             Pass::Newer if self.in_flight == 0 => {
-                (self.number, self.behind) = self.gate.gateway().current();
-                self.memory = <M::Map as Map>::Memory::default();
-                self.forget_legs();
+                self.follow();
                 true
             }
             // Only where a machine has ended: legs are exchanged when they are idle.
             Pass::Newer | Pass::Closed => false,
         }
+    }
+
+    /// Takes what is behind the gate now.
+    #[cold]
+    fn follow(&mut self) {
+        (self.number, self.behind) = self.gate.gateway().current();
+        self.memory = <M::Map as Map>::Memory::default();
+        self.forget_legs();
+    }
+
+    /// An idle queue keeps nothing that was exchanged, nor do those of its legs.
+    fn let_go(&mut self) {
+        if self.gate.is_newer(self.number) {
+            self.follow();
+        }
+        for queue in self.legs.iter_mut().filter_map(|leg| leg.queue.as_mut()) {
+            queue.poll(&mut self.answers);
+        }
+        assert!(
+            self.answers.is_empty(),
+            "what was not asked is not answered"
+        );
     }
 
     /// Where a request may go, to legs that are open.
@@ -236,6 +256,7 @@ impl<M: Machine> Direct<M> {
     /// Appends the answers that are there; how many requests were given to the home instead.
     pub(super) fn poll(&mut self, done: &mut Vec<Completion>) -> usize {
         if self.in_flight == 0 {
+            self.let_go();
             return 0;
         }
         let mut returned = 0;

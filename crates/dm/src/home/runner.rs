@@ -164,6 +164,7 @@ impl<M: Machine> Runner<M> {
             worked |= self.fire_timers();
             self.deliver();
             if !worked {
+                self.let_go();
                 self.sleep();
             }
         }
@@ -498,6 +499,18 @@ impl<M: Machine> Runner<M> {
             self.answers = answers;
         }
         worked
+    }
+
+    /// Legs that have nothing of ours may have exchanged what they stand on: that goes when their
+    /// queues are polled.
+    fn let_go(&mut self) {
+        for leg in self.legs.iter_mut().filter(|leg| leg.out == 0) {
+            leg.queue.poll(&mut self.answers);
+            assert!(
+                self.answers.is_empty(),
+                "what was not asked is not answered"
+            );
+        }
     }
 
     fn fire_timers(&mut self) -> bool {

@@ -306,6 +306,20 @@ impl VolumeQueue {
         }
     }
 
+    /// An idle queue keeps nothing that was exchanged, nor do those of its devices.
+    fn let_go(&mut self, done: &mut Vec<Completion>) {
+        if self.gate.is_newer(self.generation.number) {
+            self.follow();
+        }
+        let before = done.len();
+        let queues = self
+            .legs
+            .iter_mut()
+            .filter_map(|open| open.queue.as_mut().ok());
+        queues.for_each(|queue| queue.poll(done));
+        assert_eq!(done.len(), before, "what was not asked is not answered");
+    }
+
     fn start_held(&mut self) {
         while !self.held.is_empty() && self.may_start() {
             let request = self.held.pop_front();
@@ -349,6 +363,9 @@ impl Queue for VolumeQueue {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
+        if self.in_flight == 0 {
+            return self.let_go(done);
+        }
         if !self.held.is_empty() {
             self.start_held();
         }
