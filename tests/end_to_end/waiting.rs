@@ -16,7 +16,7 @@ use dm::delay::{Delay, Slowness};
 use dm::home::Home;
 use nbd::client::NbdDevice;
 use nbd::server::{Access, Export, Exports, Listener, Server};
-use tests::{Daemon, LIMIT, Scratch, Tool, ashlar};
+use tests::{Daemon, Finished, LIMIT, Scratch, Tool, ashlar};
 
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_millis(100);
@@ -121,10 +121,10 @@ impl World {
             let begun = Instant::now();
             let owners = self.plain("owners").succeed();
             assert!(owners.text().contains(" data "), "{what}: {owners}");
-            assert_eq!(owners.complaints(), "", "{what}");
+            assert_calm(&owners, what);
             let lvs = self.plain("lvs --noheadings -o lv_attr vg/data").succeed();
             assert!(lvs.text().contains("-wi-ao"), "{what}: {lvs}");
-            assert_eq!(lvs.complaints(), "", "{what}");
+            assert_calm(&lvs, what);
             begun.elapsed()
         };
         // What two programs take on this machine, with as much as it has to do.
@@ -161,6 +161,15 @@ impl World {
         );
         done
     }
+}
+
+/// Fails where something is complained of, but that a look fell between the two areas of a commit:
+/// reports wait for none.
+fn assert_calm(output: &Finished, what: &str) {
+    let complaints = output.complaints();
+    let mut lines = complaints.lines();
+    let is_calm = lines.all(|line| line.contains("metadata area") && line.contains("is now at"));
+    assert!(is_calm, "{what}: {complaints}");
 }
 
 /// While a disk takes its time, who asks what is served hears it at once: while a change waits for
