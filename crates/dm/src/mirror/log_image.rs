@@ -7,9 +7,7 @@
 //! ```
 //!
 //! The magic 0 is a new log, of which no bit counts; a region count of all ones (as the log is
-//! created) says that all bits count. Bits behind the count are what [`super::Sync`] says; so is
-//! the last one before it, where the mirror has more regions now: it may have been a part of one
-//! (the kernel, which counts such a part too, believes that bit).
+//! created) says that all bits count. Bits behind the count are what [`super::Sync`] says.
 //!
 //! **The record of images in sync** is ours. A bit says that the images of a region differ, or may;
 //! it cannot say which of them is right. For the kernel that is always the first one, and while a
@@ -140,13 +138,7 @@ impl LogImage {
         if !claimed {
             log.record_images(&[]);
         }
-        // The last one that it knows may not have been whole: behind its end is something new.
-        let whole = if known < regions {
-            known.saturating_sub(1)
-        } else {
-            regions
-        };
-        for region in whole..regions {
+        for region in known.min(regions)..regions {
             log.set(region, sync == Sync::Assumed);
         }
         for region in regions..log.bit_count() {
@@ -188,14 +180,15 @@ impl LogImage {
         self.set_bit(region, clean);
     }
 
-    /// From here on the record counts, and the bits of all regions, which must be durable by now:
-    /// behind the regions that the log knew there may be ones.
+    /// From here on the record counts, and the bits of the first `whole` regions, which must be
+    /// durable by now: behind the regions that the log knew there may be ones.
     ///
-    /// A last region that the mirror does not fill is one of them, as it is for the kernel.
-    pub(super) fn claim(&mut self) {
-        let regions = self.regions;
+    /// A last region that the mirror does not fill is not one of them: were the mirror to become
+    /// larger, its bit would speak of bytes that nobody copied. So it is copied at each start.
+    pub(super) fn claim(&mut self, whole: u64) {
+        assert!(whole == self.regions || whole + 1 == self.regions);
         self.put(0, &MAGIC.to_le_bytes());
-        self.put(8, &regions.to_le_bytes());
+        self.put(8, &whole.to_le_bytes());
         self.put(VERSION_AT, &VERSION_CLAIMED.to_le_bytes());
     }
 

@@ -205,7 +205,7 @@ impl Mirror {
     ) {
         match (result, &mut self.journal.log) {
             (Ok(()), Some(log)) => {
-                log.claim();
+                log.claim(self.config.size / self.config.region_size);
                 self.journal.wait(Waiter::Start);
             }
             (result, _) => self.log_claimed(result, now, steps),
@@ -437,8 +437,10 @@ impl Mirror {
         let in_sync = self.images.iter().all(|image| image.in_sync);
         let settled = self.regions.all_in_sync() && self.regions.dirty_count() == 0;
         let written = self.journal.failure().is_none();
+        // Of a last region that is not whole the record has to say which images are right.
+        let whole = self.config.size.is_multiple_of(self.config.region_size);
         if let Some(log) = &mut self.journal.log
-            && (in_sync && settled && written)
+            && (in_sync && settled && written && whole)
         {
             log.release();
         }
