@@ -131,18 +131,7 @@ fn linear(name: &str, extents: u64) -> NewVolume<'_> {
 }
 
 fn larger(volume: &str, extents: u64) -> Resize<'_> {
-    Resize {
-        kind: None,
-        volume,
-        size: SizeArgument::extents(extents),
-        direction: ResizeTo::Larger,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: None,
-    }
+    Resize::to(volume, SizeArgument::extents(extents), ResizeTo::Larger)
 }
 
 fn make_pvs(table: &Table) {

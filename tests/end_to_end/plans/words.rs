@@ -196,16 +196,11 @@ fn resize(
     let policy = options.policy();
     let named = places(vg, &options.rest[1..])?;
     let resize = Resize {
-        kind: None,
-        volume: volume(&options.rest[0]),
-        size,
-        direction,
         stripes,
         stripe_size,
         places: named.as_ref(),
         policy,
-        cling_tags: &[],
-        store_used: None,
+        ..Resize::to(volume(&options.rest[0]), size, direction)
     };
     resize_volume(vg, &resize, author)
 }

@@ -377,16 +377,8 @@ fn kind(shape: Shape) -> NewKind {
 
 fn resize(volume: &str, extents: u64, direction: ResizeTo) -> Resize<'_> {
     Resize {
-        kind: None,
-        volume,
-        size: SizeArgument::extents(extents),
-        direction,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
         store_used: Some(STORE_USED),
+        ..Resize::to(volume, SizeArgument::extents(extents), direction)
     }
 }
 

@@ -39,16 +39,12 @@ pub(crate) fn resize(
     used: Option<u64>,
 ) -> Result<Change> {
     let resize = Resize {
-        volume,
-        size: SizeArgument::from_extents(size).expect("it is a size"),
-        direction: ResizeTo::Either,
-        kind: None,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
         store_used: used.map(Sectors),
+        ..Resize::to(
+            volume,
+            SizeArgument::from_extents(size).expect("it is a size"),
+            ResizeTo::Either,
+        )
     };
     by_author(|author| resize_volume(vg, &resize, author))
 }

@@ -30,18 +30,7 @@ fn with_volume() -> (Bench, Uuid) {
 
 /// `data` with half of what it had.
 fn halved(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
-    let resize = Resize {
-        kind: None,
-        volume: "data",
-        size: SizeArgument::extents(1),
-        direction: ResizeTo::Smaller,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: None,
-    };
+    let resize = Resize::to("data", SizeArgument::extents(1), ResizeTo::Smaller);
     resize_volume(vg, &resize, author)
 }
 

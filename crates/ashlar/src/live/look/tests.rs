@@ -62,18 +62,7 @@ fn resized(
     direction: ResizeTo,
 ) -> impl FnMut(&VolumeGroup, &mut Author<'_>) -> lvm2::Result<Change> {
     move |vg, author| {
-        let resize = Resize {
-            volume: "linear1",
-            size: SizeArgument::extents(extents),
-            direction,
-            kind: None,
-            stripes: None,
-            stripe_size: None,
-            places: None,
-            policy: None,
-            cling_tags: &[],
-            store_used: None,
-        };
+        let resize = Resize::to("linear1", SizeArgument::extents(extents), direction);
         resize_volume(vg, &resize, author)
     }
 }

@@ -248,18 +248,11 @@ pub(super) fn plan(
             sign: Sign::Absolute,
             amount: Amount::Extents(*extents),
         };
-        let resize = Resize {
-            volume: name.rsplit('/').next().unwrap_or_default(),
+        let resize = Resize::to(
+            name.rsplit('/').next().unwrap_or_default(),
             size,
-            direction: ResizeTo::Smaller,
-            kind: None,
-            stripes: None,
-            stripe_size: None,
-            places: None,
-            policy: None,
-            cling_tags: &[],
-            store_used: None,
-        };
+            ResizeTo::Smaller,
+        );
         let vg = changes.last().and_then(Change::vg).unwrap_or(vg);
         let change = resize_volume(vg, &resize, author)?;
         changes.push(change);

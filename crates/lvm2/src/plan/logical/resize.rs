@@ -101,6 +101,24 @@ pub struct Resize<'a> {
     pub store_used: Option<Sectors>,
 }
 
+impl<'a> Resize<'a> {
+    /// To `size`, without an option: it goes on as its last segment does, wherever there is room.
+    pub fn to(volume: &'a str, size: SizeArgument, direction: ResizeTo) -> Self {
+        Self {
+            volume,
+            size,
+            direction,
+            kind: None,
+            stripes: None,
+            stripe_size: None,
+            places: None,
+            policy: None,
+            cling_tags: &[],
+            store_used: None,
+        }
+    }
+}
+
 /// Changes the size of a logical volume.
 pub fn resize_volume(
     vg: &VolumeGroup,

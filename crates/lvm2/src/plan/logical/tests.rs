@@ -52,16 +52,8 @@ fn mirrored<'a>(name: &'a str, size: &str, legs: usize, log: MirrorLog) -> NewVo
 
 fn resize(vg: &VolumeGroup, volume: &str, size: &str, stripes: Option<usize>) -> Result<Change> {
     let resize = Resize {
-        kind: None,
-        volume,
-        size: extents(size),
-        direction: ResizeTo::Either,
         stripes,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: None,
+        ..Resize::to(volume, extents(size), ResizeTo::Either)
     };
     by_author(|author| resize_volume(vg, &resize, author))
 }

@@ -34,18 +34,7 @@ fn remove(vg: &VolumeGroup, name: &str) -> Result<Change> {
 }
 
 fn resize(vg: &VolumeGroup, name: &str, size: u64) -> Result<Change> {
-    let resize = Resize {
-        kind: None,
-        volume: name,
-        size: SizeArgument::extents(size),
-        direction: ResizeTo::Either,
-        stripes: None,
-        stripe_size: None,
-        places: None,
-        policy: None,
-        cling_tags: &[],
-        store_used: None,
-    };
+    let resize = Resize::to(name, SizeArgument::extents(size), ResizeTo::Either);
     by_author(|author| resize_volume(vg, &resize, author))
 }
 
