@@ -184,6 +184,13 @@ impl Config {
         )
     }
 
+    /// The tags by which extents cling (`allocation/cling_tag_list`), without their `@`.
+    pub fn cling_tags(&self) -> Vec<String> {
+        let tags = self.strings("allocation/cling_tag_list");
+        let plain = |tag: &str| tag.strip_prefix('@').unwrap_or(tag).to_owned();
+        tags.unwrap_or_default().into_iter().map(plain).collect()
+    }
+
     /// A number of MiB, in bytes, where one is set that is more than nothing.
     fn mib(&self, path: &str) -> Option<u64> {
         let number = u64::try_from(self.integer(path)?).ok()?;

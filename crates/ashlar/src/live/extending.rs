@@ -74,9 +74,7 @@ impl GroupUpdater {
     /// The same as `lvextend --use-policies`: what size it has now, if it got another one.
     fn extend(&self, group: &LiveGroup, now: &SnapshotInUse) -> Result<Option<String>> {
         let policy = self.host.config.snapshot_extension();
-        let tags = self.host.config.strings("allocation/cling_tag_list");
-        let plain = |tag: &str| tag.strip_prefix('@').unwrap_or(tag).to_owned();
-        let cling_tags: Vec<String> = tags.unwrap_or_default().into_iter().map(plain).collect();
+        let cling_tags = self.host.config.cling_tags();
         let mut size = None;
         let plan = |vg: &VolumeGroup, author: &mut Author<'_>| {
             let Some(store) = vg.lv_by_uuid(&now.lv) else {
@@ -91,16 +89,8 @@ impl GroupUpdater {
                 return Ok(Planned::default());
             };
             let resize = Resize {
-                volume: vg.lv(store).name(),
-                size: more,
-                direction: ResizeTo::Larger,
-                kind: None,
-                stripes: None,
-                stripe_size: None,
-                places: None,
-                policy: None,
                 cling_tags: &cling_tags,
-                store_used: None,
+                ..Resize::to(vg.lv(store).name(), more, ResizeTo::Larger)
             };
             let change = resize_volume(vg, &resize, author)?;
             size = change.groups.iter().find_map(|group| match group {

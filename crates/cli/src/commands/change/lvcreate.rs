@@ -17,8 +17,8 @@ use super::run::run;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CHUNK_SIZE, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR,
     MIRROR_LOG, MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP,
-    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, cling_tags, default_group, permission,
-    places, policy, read_ahead, require_name, size, skip, tags,
+    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, permission, places, policy,
+    read_ahead, require_name, size, skip, tags,
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
@@ -161,7 +161,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         Some("n" | "en" | "ln" | "an") => Start::Inactive,
         Some(other) => return Err(invalid(&ACTIVATE, other)),
     };
-    let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, cling_tags(work));
+    let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, work.host().config.cling_tags());
     let template = NewVolume {
         name: name.as_deref(),
         kind,

@@ -15,7 +15,7 @@ use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
-    cling_tags, copies, missing, places, policy, single, size,
+    copies, missing, places, policy, single, size,
 };
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
@@ -243,7 +243,7 @@ pub(super) fn change_size(
         Some(_) => SizeArgument::extents(0),
     };
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
-    let cling_tags = cling_tags(work);
+    let cling_tags = work.host().config.cling_tags();
     let template = Resize {
         volume: &volume.lv,
         size,

@@ -479,13 +479,6 @@ pub(super) fn places(
         .map_err(ashlar::Error::from)
 }
 
-/// `allocation/cling_tag_list`
-pub(super) fn cling_tags(work: &Work<'_>) -> Vec<String> {
-    let tags = work.host().config.strings("allocation/cling_tag_list");
-    let plain = |tag: &str| tag.strip_prefix('@').unwrap_or(tag).to_owned();
-    tags.unwrap_or_default().into_iter().map(plain).collect()
-}
-
 /// The copies of a volume: 1 where it is no mirror.
 pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
     match vg.lv(id).first() {
