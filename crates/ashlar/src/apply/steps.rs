@@ -26,7 +26,7 @@ pub(super) struct Wipe {
 impl Wipe {
     /// The physical volumes that are written where this is done.
     pub(super) fn written(&self, vg: &VolumeGroup) -> Vec<Uuid> {
-        let Some((id, _)) = vg.lvs().find(|(_, volume)| volume.uuid == self.lv) else {
+        let Some(id) = vg.lv_by_uuid(&self.lv) else {
             return Vec::new();
         };
         let of_signature = |signature: &Signature| {
@@ -53,9 +53,10 @@ pub(super) fn ask_for_wipes(
         let Before::WipeSignatures { lv } = step else {
             continue;
         };
-        let Some((id, volume)) = vg.lvs().find(|(_, volume)| volume.uuid == *lv) else {
+        let Some(id) = vg.lv_by_uuid(lv) else {
             continue;
         };
+        let volume = vg.lv(id);
         let size = volume
             .size(vg.extent_size)
             .and_then(lvm2::Sectors::to_bytes);
@@ -149,7 +150,7 @@ fn wipe_volume(
     touched: &mut BTreeSet<Uuid>,
     prompt: &mut dyn Prompt,
 ) -> Result<()> {
-    let Some((id, _)) = vg.lvs().find(|(_, volume)| volume.uuid == wipe.lv) else {
+    let Some(id) = vg.lv_by_uuid(&wipe.lv) else {
         return Ok(());
     };
     for signature in &wipe.signatures {

@@ -29,11 +29,8 @@ impl Use {
         let job = self.group.job();
         let scan = Arc::clone(&job.owner().facts.scan);
         let group = scan.group(self.group.uuid())?;
-        let find = |uuid| {
-            let mut all = group.model.lvs();
-            all.find(|(_, lv)| lv.uuid == uuid).map(|(id, _)| id)
-        };
-        let (since, of) = compared(&group.model, find(self.lv)?, since.and_then(find))?;
+        let since = since.and_then(|since| group.model.lv_by_uuid(&since));
+        let (since, of) = compared(&group.model, group.model.lv_by_uuid(&self.lv)?, since)?;
         assert!(since != of, "two moments are compared");
         Some(Changes {
             group: self.group.clone(),
@@ -51,12 +48,8 @@ impl Changes {
         let scan = Arc::clone(&job.owner().facts.scan);
         let gone = || Error::new(Kind::NotFound, "a snapshot that was compared with is gone");
         let group = scan.group(self.group.uuid()).ok_or_else(gone)?;
-        let find = |uuid| {
-            let mut all = group.model.lvs();
-            let found = all.find(|(_, lv)| lv.uuid == uuid);
-            found.map(|(id, _)| id).ok_or_else(gone)
-        };
-        let (since, of) = (find(self.since)?, find(self.of)?);
+        let find = |uuid| group.model.lv_by_uuid(uuid).ok_or_else(gone);
+        let (since, of) = (find(&self.since)?, find(&self.of)?);
         let mut activator = Activator::new(&scan, &job.host).among_ours(true);
         activator.changed(group, since, of)
     }

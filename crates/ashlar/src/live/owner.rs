@@ -260,8 +260,8 @@ impl Facts {
 
 /// The name of a volume of a group: `vg0/data`.
 pub(super) fn name_of(vg: &VolumeGroup, lv: Uuid) -> Option<String> {
-    let (_, volume) = vg.lvs().find(|(_, volume)| volume.uuid == lv)?;
-    Some(format!("{}/{}", vg.name, volume.name()))
+    let volume = vg.lv_by_uuid(&lv)?;
+    Some(format!("{}/{}", vg.name, vg.lv(volume).name()))
 }
 
 fn kept_alone(name: &str) -> Error {

@@ -80,15 +80,11 @@ fn applied(stream: &[u8], target: &mut [u8]) -> (Result<()>, (u64, Chain)) {
     }
 }
 
-/// Ranges in order, of gaps and lengths in turn.
+/// Ranges of the volume, of gaps and lengths in turn.
 fn ranges(lengths: &[u64]) -> Vec<Range> {
-    let mut at = 0;
-    let pairs = lengths.chunks_exact(2).map(|pair| {
-        let range = Range::new(at + pair[0], pair[1]);
-        at = range.end();
-        range
-    });
-    pairs.filter(|range| range.end() <= SIZE as u64).collect()
+    let mut all = crate::tests::ranges::ranges(lengths);
+    all.retain(|range| range.end() <= SIZE as u64);
+    all
 }
 
 fn lengths() -> impl Strategy<Value = Vec<usize>> {

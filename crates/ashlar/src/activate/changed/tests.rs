@@ -7,6 +7,7 @@ use crate::Kind;
 use crate::activate::Activator;
 use crate::host::Host;
 use crate::tests::fixture::Folder;
+use crate::tests::ranges::ranges;
 
 use super::{Changed, Moment, Permanence, united};
 
@@ -16,17 +17,6 @@ fn bytes(ranges: &[Range]) -> Vec<bool> {
         all[range.start() as usize..range.end() as usize].fill(true);
     }
     all
-}
-
-/// The ranges of a list of lengths: gaps and runs in turn.
-fn ranges(lengths: &[u64]) -> Vec<Range> {
-    let mut at = 0;
-    let pairs = lengths.chunks_exact(2).map(|pair| {
-        let range = Range::new(at + pair[0], pair[1]);
-        at = range.end();
-        range
-    });
-    pairs.collect()
 }
 
 proptest! {
