@@ -26,7 +26,7 @@ use lvm2::Uuid;
 
 use super::owner::Facts;
 use super::shelf::{Shelf, Taken};
-use crate::activate::{MetadataUpdater, Node, Nodes, PvDevices};
+use crate::activate::{Activator, MetadataUpdater, Node, Nodes, PvDevices};
 use crate::apply::{Disks, HostDisks};
 use crate::host::{Host, Location};
 use crate::lock::{
@@ -213,6 +213,25 @@ impl Bench {
         }
         assert!(self.leaving.is_empty(), "nothing writes beside what begins");
         Ok(Nodes::new(all))
+    }
+
+    /// What `work` makes of volumes of what `scan` found, over the devices that are open and among
+    /// `nodes`, which it gives back. A move is made of parts of a volume.
+    pub(super) fn with_activator<T>(
+        &mut self,
+        scan: &Scan,
+        nodes: Nodes,
+        is_move: bool,
+        work: impl FnOnce(&mut Activator<'_>) -> T,
+    ) -> (T, Nodes) {
+        let devices = std::mem::take(&mut self.devices);
+        let activator = Activator::over(scan, &self.host, devices).among(nodes);
+        let activator = activator.of_parts(is_move);
+        let mut activator = activator.with_updater(self.updater.clone());
+        let made = work(&mut activator);
+        let (devices, nodes) = activator.into_parts();
+        self.devices = devices;
+        (made, nodes)
     }
 
     /// Takes note of what ends now.

@@ -21,7 +21,7 @@ use super::bench::{End, Job};
 use super::group::LiveGroup;
 use super::order::GroupUpdater;
 use super::owner::{Active, Facts};
-use crate::activate::{Activator, MissingPolicy, Options};
+use crate::activate::{MissingPolicy, Options};
 use crate::apply::Planned;
 use crate::{Error, Result};
 
@@ -79,15 +79,11 @@ impl Job<'_> {
             access: Access::ReadWrite,
             missing: MissingPolicy::Partial,
         };
-        let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&facts.scan, &self.host, devices).among(nodes);
-        let activator = activator.of_parts(true);
-        let mut activator = activator.with_updater(self.updater.clone());
         let group = facts.group().expect("it was found above");
         let lv = group.model.lv_by_uuid(&uuid).expect("it was found above");
-        let activated = activator.activate(group, lv, options);
-        let (devices, _) = activator.into_parts();
-        self.devices = devices;
+        let (activated, _) = self.with_activator(&facts.scan, nodes, true, |activator| {
+            activator.activate(group, lv, options)
+        });
         let mut active = Active::new(uuid, options, activated?);
         active.is_move = true;
         Ok(active)

@@ -11,7 +11,7 @@ use super::bench::Job;
 use super::group::LiveGroup;
 use super::owner::Active;
 use crate::Result;
-use crate::activate::{Activator, MissingPolicy, Options};
+use crate::activate::{MissingPolicy, Options};
 use crate::apply::replaced;
 use crate::lock::FileId;
 
@@ -74,12 +74,9 @@ impl Job<'_> {
         };
         let options = Options { access, missing };
         let nodes = self.nodes(facts.nodes())?;
-        let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(&facts.scan, &self.host, devices).among(nodes);
-        let mut activator = activator.with_updater(self.updater.clone());
-        let activated = activator.activate(group, lv, options);
-        let (devices, _) = activator.into_parts();
-        self.devices = devices;
+        let (activated, _) = self.with_activator(&facts.scan, nodes, false, |activator| {
+            activator.activate(group, lv, options)
+        });
         Ok(Active::new(volume.uuid, options, activated?))
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::bench::{Bench, Job};
 use super::owner::Owner;
@@ -49,31 +49,22 @@ impl Shelf {
 
     /// Waits for the end of the job that is under way, however long that takes.
     pub(super) fn job(&self) -> Job<'_> {
-        let mut owner = self.locked();
-        loop {
-            if let Some(bench) = owner.bench.take() {
-                return Job::new(self, bench);
-            }
-            let waited = self.returned.wait(owner);
-            owner = waited.unwrap_or_else(PoisonError::into_inner);
-        }
+        let waited = self
+            .returned
+            .wait_while(self.locked(), |owner| owner.bench.is_none());
+        let mut owner = waited.unwrap_or_else(PoisonError::into_inner);
+        let bench = owner.bench.take().expect("it was waited for");
+        Job::new(self, bench)
     }
 
     /// The same; `None`: it did not end within `limit`.
     pub(super) fn job_within(&self, limit: Duration) -> Option<Job<'_>> {
-        let end = Instant::now() + limit;
-        let mut owner = self.locked();
-        loop {
-            if let Some(bench) = owner.bench.take() {
-                return Some(Job::new(self, bench));
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return None;
-            }
-            let waited = self.returned.wait_timeout(owner, left);
-            owner = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let waited = self
+            .returned
+            .wait_timeout_while(self.locked(), limit, |owner| owner.bench.is_none());
+        let (mut owner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let bench = owner.bench.take()?;
+        Some(Job::new(self, bench))
     }
 
     /// The end of a job.

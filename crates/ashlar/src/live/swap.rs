@@ -21,7 +21,7 @@ use super::bench::Job;
 use super::look::Look;
 use super::owner::{Active, Facts};
 use super::stack::Version;
-use crate::activate::{Activator, Fate, Node, NodeId, Nodes, decide};
+use crate::activate::{Fate, Node, NodeId, Nodes, decide};
 use crate::scan::{Duplicate, FoundVg, Member, Presence, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -258,13 +258,9 @@ impl<'a> Job<'a> {
         (group, lv): (&FoundVg, LvId),
         nodes: Nodes,
     ) -> (Result<Exchange>, Nodes) {
-        let devices = std::mem::take(&mut self.devices);
-        let activator = Activator::over(scan, &self.host, devices).among(nodes);
-        let activator = activator.of_parts(active.is_move);
-        let mut activator = activator.with_updater(self.updater.clone());
-        let compiled = activator.compile(group, lv, active.options);
-        let (devices, nodes) = activator.into_parts();
-        self.devices = devices;
+        let (compiled, nodes) = self.with_activator(scan, nodes, active.is_move, |activator| {
+            activator.compile(group, lv, active.options)
+        });
         let exchange = compiled.map(|compiled| Exchange {
             lv: active.lv,
             volume: active.volume.clone(),
