@@ -14,6 +14,7 @@ pub mod home;
 pub mod machine;
 pub mod map;
 pub mod mirror;
+pub mod raid;
 mod slab;
 pub mod snapshot;
 pub mod table;
