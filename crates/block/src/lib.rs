@@ -18,6 +18,7 @@ mod error;
 pub mod file;
 mod mailbox;
 pub mod memory;
+pub mod parity;
 pub mod partition;
 mod range;
 mod request;
