@@ -1,9 +1,12 @@
 //! Arrays, as Linux keeps them: mirrors, parity, copies of chunks.
 //!
-//! `rotation.rs` says who holds parity, `geometry.rs` which byte is where.
+//! `rotation.rs` says who holds parity, `geometry.rs` which byte is where. `superblock.rs` is what
+//! device-mapper keeps beside each leg.
 
 mod geometry;
 mod rotation;
+mod superblock;
 
 pub use geometry::{Copies, FarPlace, FarSets, Geometry, LEGS_MAX, Scheme, Spot};
 pub use rotation::{Parity, Rotation, Row};
+pub use superblock::{Extended, FailedDevices, Position, Superblock};
