@@ -1,12 +1,14 @@
 //! Arrays, as Linux keeps them: mirrors, parity, copies of chunks.
 //!
-//! `rotation.rs` says who holds parity, `geometry.rs` which byte is where. `superblock.rs` is what
-//! device-mapper keeps beside each leg.
+//! `rotation.rs` says who holds parity, `geometry.rs` which byte is where. `superblock.rs` and
+//! `bitmap.rs` are what device-mapper keeps beside each leg.
 
+pub mod bitmap;
 mod geometry;
 mod rotation;
 mod superblock;
 
+pub use bitmap::{Bitmap, Dirty};
 pub use geometry::{Copies, FarPlace, FarSets, Geometry, LEGS_MAX, Scheme, Spot};
 pub use rotation::{Parity, Rotation, Row};
 pub use superblock::{Extended, FailedDevices, Position, Superblock};
