@@ -93,8 +93,21 @@ pub struct Geometry {
 }
 
 impl Scheme {
+    /// What md means by a level and a layout; `None`: nothing that has state and is known.
+    pub fn from_md(level: u32, layout: u32) -> Option<Self> {
+        let rotation = Rotation::from_md(layout);
+        match level {
+            1 => Some(Self::Mirror),
+            4 => Some(Self::Parity(Parity::One, Rotation::Last)),
+            5 => Some(Self::Parity(Parity::One, rotation?)),
+            6 => Some(Self::Parity(Parity::Two, rotation?)),
+            10 => Self::copies_from_md(layout),
+            _ => None,
+        }
+    }
+
     /// Copies of chunks as md's number says; `None`: it says nothing that can be.
-    pub fn copies_from_md(layout: u32) -> Option<Self> {
+    fn copies_from_md(layout: u32) -> Option<Self> {
         let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
         let place = match layout >> 16 & 1 {
             0 => FarPlace::Apart,

@@ -203,7 +203,10 @@ proptest! {
 
     /// A merge is dirty where either was, and of two shapes it is nothing.
     #[test]
-    fn merges_are_unions((regions, set) in regions(), other in proptest::collection::vec(0_u64..300, 0..9)) {
+    fn merges_are_unions(
+        (regions, set) in regions(),
+        other in proptest::collection::vec(0_u64..300, 0..9),
+    ) {
         let other: Vec<u64> = other.into_iter().filter(|region| *region < regions).collect();
         let mut merged = dirty(regions, &set);
         prop_assert!(merged.merge(&dirty(regions, &other)));

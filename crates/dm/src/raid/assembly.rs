@@ -1,0 +1,445 @@
+//! From what the legs of an array say of themselves to what is believed.
+//!
+//! Each leg has a superblock that tells what its array was when it was written last, and `events`,
+//! a number that grows with each writing. The newest ones decide. What a leg was not part of any
+//! more it does not know: so it is the others who are asked whether it was.
+//!
+//! | a leg whose superblock | is |
+//! |---|---|
+//! | is as new as the newest, and agrees with them | valid, as far as it was recovered |
+//! | is older by one, and the newest do not call it failed | valid: the writing was cut short |
+//! | is older by more | untrusted: it was away |
+//! | is called failed by the newest | untrusted: they went on without it |
+//! | names another place, level, layout or number of legs | untrusted: it is not of this array |
+//! | is zeros, damaged or cannot be read, beside others that are not | untrusted |
+//! | does not matter, since the leg is to be rebuilt | valid up to nowhere |
+//!
+//! Where all superblocks are zeros the array is new, and nothing of it is in sync. Where the newest
+//! ones contradict each other, or the description, there is no array. Whether what is left
+//! suffices is not asked here: it depends on what is read.
+//!
+//! Facts: `drivers/md/dm-raid.c` (`super_validate`), `md.c`. Unlike the kernel, a leg whose
+//! superblock is zeros does not keep the others from being read.
+
+use super::bitmap::{Bitmap, Dirty};
+use super::geometry::{Geometry, Scheme};
+use super::superblock::{Extended, Position, Superblock};
+use crate::{Error, Kind, Result};
+
+const SECTOR: u64 = 512;
+
+/// What the description of an array says, and not its disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Described {
+    /// Its arithmetic; of one that is being reshaped, as it will be.
+    pub geometry: Geometry,
+    /// What md calls its level and layout.
+    pub numbers: (u32, u32),
+    /// What a bit of the bitmap covers, in bytes.
+    pub region_size: u64,
+}
+
+/// What was found on a leg.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LegFound {
+    /// It is not there.
+    Missing,
+    /// It is to be rebuilt, whatever it holds.
+    New,
+    /// A superblock of zeros.
+    Blank,
+    /// No superblock: why.
+    Damaged(String),
+    /// A superblock, and what stands behind it.
+    Holds(Box<Superblock>, Bits),
+}
+
+/// What stands where a bitmap may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bits {
+    /// Nothing.
+    None,
+    /// None that can be read: why.
+    Damaged(String),
+    /// A bitmap.
+    Bitmap(Bitmap),
+}
+
+/// What is believed of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembly {
+    /// Its legs, in order.
+    pub legs: Vec<LegState>,
+    /// Bytes of what is brought in sync, from its start, that are; all: `u64::MAX`.
+    pub synced: u64,
+    /// Where writes may have been cut short.
+    pub dirty: Doubt,
+    /// Where data begin on each leg, in bytes.
+    pub data_start: u64,
+    /// It is becoming another one.
+    pub reshape: Option<Reshape>,
+    /// The newest superblock's.
+    pub events: u64,
+    /// What people should know, a clause each.
+    pub remarks: Vec<String>,
+}
+
+/// What is believed of a leg.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LegState {
+    /// It is not there.
+    Missing,
+    /// It is there, and not what the array holds: why.
+    Untrusted(String),
+    /// What it holds up to this byte is the array's; all: `u64::MAX`.
+    Valid {
+        /// Bytes from the leg's start.
+        until: u64,
+    },
+}
+
+/// Where what goes together may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// Nowhere.
+    Nowhere,
+    /// In these regions.
+    Regions(Dirty),
+    /// Anywhere: nobody has written down where not.
+    Everywhere,
+}
+
+/// An array that becomes another one, from its start to its end or the other way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reshape {
+    /// What it was.
+    pub from: Geometry,
+    /// What it will be.
+    pub to: Geometry,
+    /// How far it is: a byte of the array.
+    pub position: u64,
+    /// Whether it goes from its end to its start.
+    pub backwards: bool,
+    /// Where the new data begin on each leg, in bytes.
+    pub new_start: u64,
+}
+
+impl Described {
+    /// See the fields.
+    pub fn new(geometry: Geometry, numbers: (u32, u32), region_size: u64) -> Self {
+        Self {
+            geometry,
+            numbers,
+            region_size,
+        }
+    }
+
+    /// What a superblock says otherwise; nothing, if it is of this array.
+    fn contradiction(&self, superblock: &Superblock) -> Option<String> {
+        let chunk = match self.geometry.scheme() {
+            Scheme::Mirror => None,
+            _ => Some(self.geometry.chunk()),
+        };
+        let mut level = (superblock.level, superblock.layout);
+        let mut stripe = u64::from(superblock.stripe_sectors) * SECTOR;
+        if let Some(extended) = superblock.reshaping() {
+            level = (extended.new_level, extended.new_layout);
+            stripe = u64::from(extended.new_stripe_sectors) * SECTOR;
+        }
+        let count = superblock.device_count as usize;
+        if level != self.numbers {
+            let (theirs, ours) = (level, self.numbers);
+            return Some(format!(
+                "level {} with layout {}, not {} with {}",
+                theirs.0, theirs.1, ours.0, ours.1
+            ));
+        }
+        if count != self.geometry.legs() {
+            return Some(format!("{count} legs, not {}", self.geometry.legs()));
+        }
+        match chunk {
+            Some(chunk) if chunk != stripe => {
+                Some(format!("chunks of {stripe} bytes, not {chunk}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl LegState {
+    /// Why a leg called `name` is not read; `None`: it is, or a part of it.
+    pub fn absence(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Missing => Some(format!("{name} is missing")),
+            Self::Untrusted(why) => Some(format!("{name} is not believed: {why}")),
+            Self::Valid { until: u64::MAX } => None,
+            Self::Valid { until } => Some(format!("{name} holds {until} bytes so far")),
+        }
+    }
+}
+
+impl Doubt {
+    /// Whether it is about some of these bytes.
+    pub fn overlaps(&self, range: block::Range) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Regions(dirty) => dirty.overlaps(range),
+            Self::Everywhere => true,
+        }
+    }
+
+    /// How much it is about, for people; `None`: nothing.
+    fn count(&self) -> Option<String> {
+        match self {
+            Self::Nowhere => None,
+            Self::Regions(dirty) if dirty.count() == 0 => None,
+            Self::Regions(dirty) => Some(format!("{} of its regions", dirty.count())),
+            Self::Everywhere => Some("any of its regions".into()),
+        }
+    }
+}
+
+/// What is believed of the array called `name`, of whose legs `found` is known.
+///
+/// # Errors
+///
+/// There is no array: no leg says anything, or those that know contradict each other or the
+/// description.
+pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result<Assembly> {
+    assert_eq!(
+        found.len(),
+        described.geometry.legs(),
+        "each leg was looked at"
+    );
+    let superblocks = found.iter().filter_map(LegFound::superblock);
+    let Some(events) = superblocks.clone().map(|one| one.events).max() else {
+        return without_superblocks(name, found);
+    };
+    let newest: Vec<&Superblock> = superblocks.filter(|one| one.events == events).collect();
+    let first = newest[0];
+    let damaged = |what: String| Error::new(Kind::Damaged, format!("{name}: {what}"));
+    if let Some(what) = newest.iter().find_map(|one| described.contradiction(one)) {
+        let what =
+            format!("the newest superblock says {what}; see whether an older description fits");
+        return Err(damaged(what));
+    }
+    let is_alike = |other: &&Superblock| first.agrees_with(other);
+    if !newest.iter().all(is_alike) {
+        return Err(damaged(
+            "the newest superblocks contradict each other".into(),
+        ));
+    }
+    let reshape = first
+        .reshaping()
+        .map(|extended| reshape(described, first, extended));
+    let reshape = reshape.transpose().map_err(damaged)?;
+    let mut remarks = Vec::new();
+    let legs = found.iter().enumerate();
+    let legs: Vec<LegState> = legs
+        .map(|(place, leg)| state(described, first, place, leg))
+        .collect();
+    if !legs.iter().any(|leg| matches!(leg, LegState::Valid { .. })) {
+        return Err(damaged("none of its legs is believed".into()));
+    }
+    let synced = newest
+        .iter()
+        .map(|one| bytes(one.array_resync_offset))
+        .min();
+    let dirty = doubt(found, &legs, events, &mut remarks);
+    let is_whole = |leg: &LegState| matches!(leg, LegState::Valid { until: u64::MAX });
+    let has_parity = matches!(described.geometry.scheme(), Scheme::Parity(..));
+    if let (true, Some(count)) = (has_parity && !legs.iter().all(is_whole), dirty.count()) {
+        remarks.push(format!(
+            "writes were cut short in {count}; what is made up there for a leg may be wrong"
+        ));
+    }
+    for (place, leg) in legs.iter().enumerate() {
+        if let LegState::Untrusted(why) = leg {
+            remarks.push(format!("leg {place} is not believed: {why}"));
+        }
+    }
+    Ok(Assembly {
+        legs,
+        synced: synced.expect("there is a newest one"),
+        dirty,
+        data_start: first
+            .extended
+            .as_ref()
+            .map_or(0, |one| one.data_offset.saturating_mul(SECTOR)),
+        reshape,
+        events,
+        remarks,
+    })
+}
+
+impl LegFound {
+    fn superblock(&self) -> Option<&Superblock> {
+        match self {
+            Self::Holds(superblock, _) => Some(superblock),
+            _ => None,
+        }
+    }
+}
+
+impl Superblock {
+    /// What it says of a reshape that is under way.
+    fn reshaping(&self) -> Option<&Extended> {
+        self.extended
+            .as_ref()
+            .filter(|extended| extended.is_reshaping)
+    }
+
+    /// Whether another one, which is as new, says the same of the array.
+    fn agrees_with(&self, other: &Self) -> bool {
+        let shape = |one: &Self| (one.level, one.layout, one.stripe_sectors, one.device_count);
+        let offsets = |one: &Self| {
+            let reshape = one.extended.as_ref().map(|extended| {
+                let flags = (extended.is_reshaping, extended.backwards);
+                (
+                    flags,
+                    extended.delta_disks,
+                    extended.new_level,
+                    extended.new_layout,
+                )
+            });
+            (one.failed, reshape)
+        };
+        shape(self) == shape(other) && offsets(self) == offsets(other)
+    }
+}
+
+fn bytes(position: Position) -> u64 {
+    match position {
+        Position::Sector(sector) => sector.saturating_mul(SECTOR),
+        Position::End => u64::MAX,
+    }
+}
+
+/// What is believed of the leg in this place, if `newest` is one of the newest superblocks.
+fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFound) -> LegState {
+    let untrusted = |why: &str| LegState::Untrusted(why.to_owned());
+    let superblock = match leg {
+        LegFound::Missing => return LegState::Missing,
+        LegFound::New => return LegState::Valid { until: 0 },
+        LegFound::Blank => return untrusted("its superblock is zeros"),
+        LegFound::Damaged(why) => return untrusted(why),
+        LegFound::Holds(superblock, _) => superblock,
+    };
+    if superblock.array_position as usize != place {
+        let why = format!("it was leg {}", superblock.array_position);
+        return LegState::Untrusted(why);
+    }
+    if superblock.events.saturating_add(1) < newest.events {
+        let (theirs, events) = (superblock.events, newest.events);
+        let why = format!("it was away: {theirs} events, of {events}");
+        return LegState::Untrusted(why);
+    }
+    if newest.failed.contains(place) {
+        return untrusted("the others went on without it");
+    }
+    if let Some(why) = described.contradiction(superblock) {
+        return LegState::Untrusted(format!("it is of another array: {why}"));
+    }
+    let until = bytes(superblock.disk_recovery_offset);
+    LegState::Valid { until }
+}
+
+/// Where the bitmaps of legs that are believed call regions dirty.
+fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<String>) -> Doubt {
+    let mut doubt = Doubt::Nowhere;
+    for (place, (leg, state)) in found.iter().zip(legs).enumerate() {
+        let (LegFound::Holds(_, bits), LegState::Valid { .. }) = (leg, state) else {
+            continue;
+        };
+        let dirty = match bits {
+            Bits::None => continue,
+            Bits::Damaged(why) => {
+                remarks.push(format!("the bitmap of leg {place} is not believed: {why}"));
+                return Doubt::Everywhere;
+            }
+            Bits::Bitmap(bitmap) if !bitmap.is_current(events) => {
+                remarks.push(format!(
+                    "the bitmap of leg {place} is older than its superblock"
+                ));
+                return Doubt::Everywhere;
+            }
+            Bits::Bitmap(bitmap) => &bitmap.dirty,
+        };
+        let is_alike = match &mut doubt {
+            Doubt::Regions(known) => known.merge(dirty),
+            Doubt::Nowhere | Doubt::Everywhere => {
+                doubt = Doubt::Regions(dirty.clone());
+                true
+            }
+        };
+        if !is_alike {
+            remarks.push("its bitmaps are not of one shape".into());
+            return Doubt::Everywhere;
+        }
+    }
+    doubt
+}
+
+/// An array of which no superblock says anything.
+fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
+    let mut problems = found
+        .iter()
+        .enumerate()
+        .filter_map(|(place, leg)| match leg {
+            LegFound::Damaged(why) => Some(format!("leg {place}: {why}")),
+            _ => None,
+        });
+    if let Some(problem) = problems.next() {
+        let what = format!("{name}: no superblock can be read: {problem}");
+        return Err(Error::new(Kind::Damaged, what));
+    }
+    let state = |leg: &LegFound| match leg {
+        LegFound::Blank => LegState::Valid { until: u64::MAX },
+        LegFound::New => LegState::Valid { until: 0 },
+        _ => LegState::Missing,
+    };
+    Ok(Assembly {
+        legs: found.iter().map(state).collect(),
+        synced: 0,
+        dirty: Doubt::Nowhere,
+        data_start: 0,
+        reshape: None,
+        events: 0,
+        remarks: vec!["it was never used: nothing of it is in sync".into()],
+    })
+}
+
+/// What a reshape goes from and to.
+fn reshape(
+    described: &Described,
+    newest: &Superblock,
+    extended: &Extended,
+) -> std::result::Result<Reshape, String> {
+    let to = described.geometry;
+    let scheme = Scheme::from_md(newest.level, newest.layout);
+    let scheme = scheme.ok_or("its superblocks name a layout that is not known")?;
+    let legs = i64::from(newest.device_count) - i64::from(extended.delta_disks);
+    let legs = usize::try_from(legs).map_err(|_| "it had less than no legs".to_owned())?;
+    let chunk = u64::from(newest.stripe_sectors) * SECTOR;
+    let from = Geometry::new(scheme, legs, chunk, to.leg_size());
+    let from = from.map_err(|error| error.to_string())?;
+    let position = match extended.reshape_position {
+        Position::Sector(sector) => sector.saturating_mul(SECTOR),
+        Position::End => return Err("it is reshaped, and does not say how far".into()),
+    };
+    if position > to.size().max(from.size()) {
+        return Err(format!(
+            "it is reshaped up to byte {position}, behind its end"
+        ));
+    }
+    Ok(Reshape {
+        from,
+        to,
+        position,
+        backwards: extended.backwards,
+        new_start: extended.new_data_offset.saturating_mul(SECTOR),
+    })
+}
+
+#[cfg(test)]
+mod tests;
