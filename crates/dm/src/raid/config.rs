@@ -1,0 +1,138 @@
+//! What an array is made of, as whoever activates it knows it.
+
+use block::{Access, Info};
+
+use super::assembly::Described;
+use super::geometry::{Geometry, Scheme};
+use crate::{Error, Kind, Result};
+
+/// One leg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ArrayLeg {
+    /// Which device of the home's holds its data; `None`: it is missing.
+    pub data: Option<usize>,
+    /// Which one holds its superblock and bitmap.
+    pub meta: Option<usize>,
+    /// What is known of it before its superblock is read.
+    pub content: LegContent,
+    /// Whether it is read.
+    pub reads: LegReads,
+}
+
+/// What a leg holds at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LegContent {
+    /// What its superblock says.
+    #[default]
+    Kept,
+    /// Nothing: it is new.
+    Rebuild,
+    /// What it held before it was away, which is not believed: why.
+    Stale,
+}
+
+/// Whether a leg is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LegReads {
+    /// Like the others.
+    #[default]
+    Equally,
+    /// Only where no other one can be: it is slow ("write-mostly").
+    Last,
+}
+
+/// An array to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArrayConfig {
+    /// What people know it by.
+    pub name: String,
+    /// Its size in bytes; what its legs have room for may be more.
+    pub size: u64,
+    /// What its description says.
+    pub described: Described,
+    /// Its legs, in order.
+    pub legs: Vec<ArrayLeg>,
+    /// What the legs are called, in order.
+    pub leg_names: Vec<String>,
+    /// Whether it is written.
+    pub access: Access,
+}
+
+impl ArrayConfig {
+    /// Its arithmetic.
+    pub fn geometry(&self) -> &Geometry {
+        &self.described.geometry
+    }
+
+    /// Whether this can be served by `devices`.
+    pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
+        let refuse = |kind, what: String| Err(Error::new(kind, format!("{}: {what}", self.name)));
+        let geometry = self.geometry();
+        if self.legs.len() != geometry.legs() || self.leg_names.len() != self.legs.len() {
+            let what = format!("{} legs of {}", self.legs.len(), geometry.legs());
+            return refuse(Kind::InvalidLayout, what);
+        }
+        if self.size == 0 || self.size > geometry.size() {
+            let what = format!("{} bytes, with room for {}", self.size, geometry.size());
+            return refuse(Kind::InvalidLayout, what);
+        }
+        let legs = self.legs.iter();
+        let used: Vec<usize> = legs
+            .flat_map(|leg| [leg.data, leg.meta])
+            .flatten()
+            .collect();
+        for (place, device) in used.iter().enumerate() {
+            if *device >= devices.len() || used[..place].contains(device) {
+                let what = format!("device {device} is not there, or used twice");
+                return refuse(Kind::InvalidLayout, what);
+            }
+        }
+        if self.legs.iter().all(|leg| leg.data.is_none()) {
+            let what = "all its legs are missing; bring one back".to_owned();
+            return refuse(Kind::Device, what);
+        }
+        for (leg, name) in self.legs.iter().zip(&self.leg_names) {
+            let Some(info) = leg.data.map(|device| &devices[device]) else {
+                continue;
+            };
+            if info.size < geometry.leg_size() {
+                let what = format!(
+                    "leg {name} has {} bytes, not {}",
+                    info.size,
+                    geometry.leg_size()
+                );
+                return refuse(Kind::DeviceTooSmall, what);
+            }
+            let block = u64::from(info.logical_block);
+            if !self.size.is_multiple_of(block) || !geometry.chunk().is_multiple_of(block) {
+                let what = format!("leg {name} has blocks of {block} bytes");
+                return refuse(Kind::Misaligned, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// What it says about itself.
+    pub(super) fn info(&self, devices: &[Info]) -> Info {
+        let mut info = Info::new(self.name.clone(), self.size);
+        let legs = self.legs.iter().filter_map(|leg| leg.data);
+        let legs: Vec<&Info> = legs.map(|device| &devices[device]).collect();
+        let most = |of: fn(&Info) -> u32| legs.iter().map(|leg| of(leg)).max().unwrap_or(0);
+        info.logical_block = most(|leg| leg.logical_block);
+        info.physical_block = most(|leg| leg.physical_block);
+        info.rotational = legs.iter().any(|leg| leg.rotational);
+        info.durable = legs.iter().all(|leg| leg.durable);
+        info.alignment_offset = most(|leg| leg.alignment_offset);
+        let geometry = self.geometry();
+        if geometry.scheme() == Scheme::Mirror {
+            info.minimum_io = most(|leg| leg.minimum_io);
+            info.optimal_io = most(|leg| leg.optimal_io);
+        } else {
+            let row = geometry.chunk().saturating_mul(geometry.data_legs() as u64);
+            info.minimum_io = u32::try_from(geometry.chunk()).unwrap_or(0);
+            info.optimal_io = u32::try_from(row).unwrap_or(0);
+        }
+        info.read_only = self.access == Access::ReadOnly;
+        info
+    }
+}

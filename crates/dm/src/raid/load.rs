@@ -1,0 +1,121 @@
+//! The start: superblock and bitmap of each leg are read, all at once.
+
+use block::{Buffer, Completion, Info, Request};
+
+use super::array::Steps;
+use super::assembly::{Assembly, Bits, Doubt, LegFound, LegState, assemble};
+use super::bitmap::{self, Bitmap};
+use super::config::{ArrayConfig, LegContent};
+use super::superblock::Superblock;
+use crate::Result;
+use crate::machine::Step;
+
+/// What is read is a multiple of this, which suits every disk.
+const BLOCK: u64 = 4096;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Load {
+    found: Vec<LegFound>,
+    /// The metadata devices, the legs that they are of, and how many bytes are read of each.
+    metas: Vec<(usize, usize, usize)>,
+    out: usize,
+}
+
+impl Load {
+    pub(super) fn new(config: &ArrayConfig, devices: &[Info]) -> Self {
+        let geometry = config.geometry();
+        let region = config.described.region_size.max(1);
+        let regions = geometry.sync_size().div_ceil(region);
+        let legs = config.legs.iter().enumerate();
+        let wanted = (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK);
+        let len = |device: usize| wanted.min(devices[device].size) as usize;
+        Self {
+            found: config.legs.iter().map(|_| LegFound::Missing).collect(),
+            metas: legs
+                .filter_map(|(leg, one)| Some((one.meta?, leg, len(one.meta?))))
+                .collect(),
+            out: 0,
+        }
+    }
+
+    /// Asks all; how many.
+    pub(super) fn start(&mut self, steps: &mut Steps) -> usize {
+        assert_eq!(self.out, 0, "it starts once");
+        self.out = self.metas.len();
+        for (device, leg, len) in &self.metas {
+            let request = Request::read(*leg as u64, 0, Buffer::zeroed(*len));
+            let leg = *device;
+            steps.push(Step::Sub { leg, request });
+        }
+        self.out
+    }
+
+    /// One answered; how many have not.
+    pub(super) fn answered(
+        &mut self,
+        config: &ArrayConfig,
+        device: usize,
+        answer: Completion,
+    ) -> usize {
+        let leg = answer.tag as usize;
+        let mut metas = self.metas.iter();
+        assert!(
+            metas.any(|meta| (meta.0, meta.1) == (device, leg)),
+            "it was asked"
+        );
+        assert!(self.out > 0, "each answers once");
+        self.out -= 1;
+        self.found[leg] = match answer.result {
+            Ok(()) => found(&answer.buffer),
+            Err(error) => LegFound::Damaged(error.to_string()),
+        };
+        if config.legs[leg].content == LegContent::Rebuild {
+            self.found[leg] = LegFound::New;
+        }
+        self.out
+    }
+
+    /// What is believed, now that all is read.
+    pub(super) fn assembly(&self, config: &ArrayConfig) -> Result<Assembly> {
+        assert_eq!(self.out, 0, "all have answered");
+        if self.metas.is_empty() {
+            return Ok(without_superblocks(config));
+        }
+        assemble(&config.name, &config.described, &self.found)
+    }
+}
+
+fn found(bytes: &[u8]) -> LegFound {
+    if bytes.len() < bitmap::START as usize {
+        return LegFound::Damaged("its metadata device is too small".into());
+    }
+    let superblock = match Superblock::decode(bytes) {
+        Ok(Some(superblock)) => superblock,
+        Ok(None) => return LegFound::Blank,
+        Err(error) => return LegFound::Damaged(error.to_string()),
+    };
+    let bits = match Bitmap::decode(&bytes[bitmap::START as usize..]) {
+        Ok(Some(bitmap)) => Bits::Bitmap(bitmap),
+        Ok(None) => Bits::None,
+        Err(error) => Bits::Damaged(error.to_string()),
+    };
+    LegFound::Holds(Box::new(superblock), bits)
+}
+
+/// Nothing is on record: what is there is right, and parity may be anything.
+fn without_superblocks(config: &ArrayConfig) -> Assembly {
+    let state = |leg: &super::ArrayLeg| match leg.content {
+        LegContent::Kept => LegState::Valid { until: u64::MAX },
+        LegContent::Rebuild | LegContent::Stale => LegState::Valid { until: 0 },
+    };
+    Assembly {
+        legs: config.legs.iter().map(state).collect(),
+        synced: 0,
+        dirty: Doubt::Nowhere,
+        data_start: 0,
+        reshape: None,
+        events: 0,
+        remarks: Vec::new(),
+    }
+}

@@ -1,0 +1,256 @@
+//! From where a byte of an array is read: from a leg, or from the others of its row.
+//!
+//! What is believed of the legs is [`Assembly`]'s to say; here it is turned into a plan for a run
+//! of bytes. Pure: the machine asks for the plan of what it reads, its map asks whether one leg
+//! suffices, and both get the same answer.
+//!
+//! ```text
+//!   copies    in sync here     any leg that is valid here, taken in turns
+//!             not              the first one that is valid: a sector once read keeps its answer
+//!   parity    its leg valid    that leg
+//!             not              what the others of the row make up for: one with P, one with Q,
+//!                              two with both; not where parity was never brought in sync
+//! ```
+//!
+//! In a region that its bitmap calls dirty, parity may be that of another moment: a chunk that is
+//! made up there may be wrong, and nothing on the disks says so. It is read all the same, as by the
+//! kernel, and people are told (a remark of the assembly's).
+
+use block::Range;
+
+use super::assembly::{Assembly, LegState};
+use super::config::{ArrayConfig, LegContent, LegReads};
+use super::geometry::{Geometry, Scheme};
+use super::rotation::Row;
+
+/// Copies are read in turns of so many bytes, so that what is read in order stays in order.
+const TURN: u64 = 1 << 20;
+
+/// What is known of an array that is read.
+#[derive(Debug, Clone)]
+pub(super) struct View {
+    geometry: Geometry,
+    size: u64,
+    assembly: Assembly,
+    reads: Vec<LegReads>,
+}
+
+/// Legs that are not to be asked: a bit each.
+pub(super) type LegSet = u64;
+
+/// From where a run of bytes is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// From this byte on of a leg.
+    Leg { leg: usize, start: u64 },
+    /// It is made up from others, at the same place of each.
+    Others(Rebuild),
+    /// From nowhere: why.
+    Nowhere(String),
+}
+
+/// How a chunk is made up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rebuild {
+    /// The row.
+    pub(super) row: Row,
+    /// Whose bytes.
+    pub(super) leg: usize,
+    /// From this byte on of each leg.
+    pub(super) start: u64,
+    /// Another leg that holds data and is not read.
+    pub(super) other: Option<usize>,
+    /// The legs that are read.
+    pub(super) sources: Vec<usize>,
+}
+
+impl View {
+    /// What is read of an array of which `assembly` is believed.
+    pub(super) fn new(config: &ArrayConfig, mut assembly: Assembly) -> Self {
+        assert_eq!(
+            assembly.legs.len(),
+            config.legs.len(),
+            "each leg has a state"
+        );
+        for (state, leg) in assembly.legs.iter_mut().zip(&config.legs) {
+            if leg.data.is_none() {
+                *state = LegState::Missing;
+            } else if leg.content == LegContent::Stale {
+                *state = LegState::Untrusted("it was away and may be stale".into());
+            }
+        }
+        Self {
+            geometry: *config.geometry(),
+            size: config.size,
+            assembly,
+            reads: config.legs.iter().map(|leg| leg.reads).collect(),
+        }
+    }
+
+    /// What is believed.
+    pub(super) fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// The arithmetic that holds at a byte of the array, where its data begin on each leg, and how
+    /// many bytes it holds for.
+    fn geometry_at(&self, offset: u64) -> (&Geometry, u64, u64) {
+        let Some(reshape) = &self.assembly.reshape else {
+            let start = self.assembly.data_start;
+            return (&self.geometry, start, self.size - offset);
+        };
+        let is_before = offset < reshape.position;
+        let left = if is_before {
+            reshape.position - offset
+        } else {
+            self.size - offset
+        };
+        // What is reshaped from its end on is new behind the position.
+        if is_before == reshape.backwards {
+            (&reshape.from, self.assembly.data_start, left)
+        } else {
+            (&reshape.to, reshape.new_start, left)
+        }
+    }
+
+    /// How many bytes of a leg are valid from `start` on.
+    fn valid_from(&self, leg: usize, start: u64) -> u64 {
+        match &self.assembly.legs[leg] {
+            LegState::Valid { until } => until.saturating_sub(start),
+            LegState::Missing | LegState::Untrusted(_) => 0,
+        }
+    }
+
+    /// Whether all that holds bytes of the array holds the same, or goes together, here.
+    fn is_in_sync(&self, sync: Range) -> bool {
+        self.is_computed(sync) && !self.assembly.dirty.overlaps(sync)
+    }
+
+    /// Whether it was in sync once.
+    fn is_computed(&self, sync: Range) -> bool {
+        sync.end() <= self.assembly.synced
+    }
+
+    /// From where the bytes of `range` are read, but for the legs in `without`, and how many of
+    /// them: at least one sector.
+    pub(super) fn source(&self, range: Range, without: LegSet) -> (Source, u64) {
+        assert!(range.end() <= self.size, "the array has so many bytes");
+        let offset = range.start();
+        let (geometry, data_start, left) = self.geometry_at(offset);
+        let len = geometry.run(offset).min(left).min(range.len());
+        let (mut source, len) = match geometry.scheme() {
+            Scheme::Parity(..) => self.of_row(geometry, (offset, len), without),
+            Scheme::Mirror | Scheme::Copies(_) => self.of_copies(geometry, (offset, len), without),
+        };
+        match &mut source {
+            Source::Leg { start, .. } | Source::Others(Rebuild { start, .. }) => {
+                *start += data_start;
+            }
+            Source::Nowhere(_) => {}
+        }
+        debug_assert!(len > 0 && len <= range.len(), "some of it is planned");
+        (source, len)
+    }
+
+    fn of_copies(
+        &self,
+        geometry: &Geometry,
+        (offset, len): (u64, u64),
+        without: LegSet,
+    ) -> (Source, u64) {
+        let count = geometry.copies();
+        let sync = Range::new(offset, len);
+        let first = if self.is_in_sync(sync) {
+            (offset / TURN) as usize % count
+        } else {
+            0
+        };
+        let usable = (0..count).filter_map(|turn| {
+            let spot = geometry.spot(offset, (first + turn) % count);
+            let valid = self.valid_from(spot.leg, spot.start).min(len);
+            let is_asked = without >> spot.leg & 1 == 0;
+            (valid > 0 && is_asked).then_some((spot, valid))
+        });
+        // The first of those that are read like others.
+        let best = usable.min_by_key(|(spot, _)| self.reads[spot.leg] == LegReads::Last);
+        match best {
+            Some((spot, len)) => {
+                let (leg, start) = (spot.leg, spot.start);
+                (Source::Leg { leg, start }, len)
+            }
+            None => (
+                Source::Nowhere("none of its copies can be read".into()),
+                len,
+            ),
+        }
+    }
+
+    fn of_row(
+        &self,
+        geometry: &Geometry,
+        (offset, len): (u64, u64),
+        without: LegSet,
+    ) -> (Source, u64) {
+        let spot = geometry.spot(offset, 0);
+        let (leg, start) = (spot.leg, spot.start);
+        // Where a leg ends to be valid, another plan begins.
+        let ends = (0..geometry.legs()).map(|leg| self.valid_from(leg, start));
+        let len = ends.filter(|valid| *valid > 0).fold(len, u64::min);
+        let is_usable = |leg: usize| self.valid_from(leg, start) > 0 && without >> leg & 1 == 0;
+        if is_usable(leg) {
+            return (Source::Leg { leg, start }, len);
+        }
+        let row = geometry.row(start / geometry.chunk());
+        let lost: Vec<usize> = (0..geometry.legs())
+            .filter(|leg| !is_usable(*leg))
+            .collect();
+        let source = if self.is_computed(Range::new(start, len)) {
+            rebuild(row, (leg, start), &lost)
+        } else {
+            Source::Nowhere("parity was never brought in sync here".into())
+        };
+        (source, len)
+    }
+}
+
+/// How the bytes of `leg` from `start` on are made up without those of `lost`.
+fn rebuild(row: Row, (leg, start): (usize, u64), lost: &[usize]) -> Source {
+    assert!(lost.contains(&leg), "what is there is not made up");
+    let lost_parity = [Some(row.p), row.q];
+    let lost_parity = lost_parity
+        .iter()
+        .flatten()
+        .filter(|leg| lost.contains(leg));
+    let mut others = lost
+        .iter()
+        .filter(|other| **other != leg && row.index(**other).is_some());
+    let (other, more) = (others.next().copied(), others.next());
+    let parity = 1 + usize::from(row.q.is_some());
+    let needed = 1 + usize::from(other.is_some());
+    if more.is_some() || needed + lost_parity.count() > parity {
+        let what = format!("{} of the legs of its row cannot be read", lost.len());
+        return Source::Nowhere(what);
+    }
+    let has_p = !lost.contains(&row.p);
+    let data = (0..row.data_count()).map(|index| row.leg(index));
+    let mut sources: Vec<usize> = data.filter(|leg| !lost.contains(leg)).collect();
+    if has_p {
+        sources.push(row.p);
+    }
+    if let Some(q) = row.q
+        && (!has_p || other.is_some())
+    {
+        sources.push(q);
+    }
+    assert!(
+        !sources.iter().any(|leg| lost.contains(leg)),
+        "all are there"
+    );
+    Source::Others(Rebuild {
+        row,
+        leg,
+        start,
+        other,
+        sources,
+    })
+}
