@@ -44,6 +44,7 @@ mod outside;
 mod owner;
 mod package;
 mod plans;
+mod raid;
 mod reports;
 mod reproducible;
 mod resizefs;

@@ -100,7 +100,8 @@ fn nbdinfo_lists_and_maps() {
         assert_eq!(end, Golden::volume(name).size);
     }
     assert!(list.contains("\"is_read_only\": true"), "{list}");
-    assert!(!list.contains("vg0/raid5\""), "{list}");
+    assert!(list.contains("vg0/raid5\""), "{list}");
+    assert!(!list.contains("vg0/thin1\""), "{list}");
 }
 
 /// A tool of libnbd starts the server itself and hands it a listening socket.
@@ -198,7 +199,7 @@ fn mistakes_are_told() {
         tool.exit(code).complaints()
     };
     assert!(complaints("vg0/nothing", 5).contains("vg0/nothing"));
-    assert!(complaints("vg0/raid5", 5).contains("raid5, which is not served yet"));
+    assert!(complaints("vg0/thin1", 5).contains("thin, which is not served yet"));
     assert!(complaints("vg0/linear1", 5).contains("/nowhere/s"));
     let nowhere = serve(golden.folder(), &["vg0/linear1"]).exit(3);
     assert!(nowhere.complaints().contains("--nbd"));

@@ -318,11 +318,11 @@ impl Builder<'_> {
     }
 
     /// Whether it may be done without what is missing.
-    fn may_miss(&self, error: &Error) -> bool {
+    pub(super) fn may_miss(&self, error: &Error) -> bool {
         error.kind() == Kind::Missing && self.missing != MissingPolicy::Complete
     }
 
-    fn gap(&mut self, gap: String) {
+    pub(super) fn gap(&mut self, gap: String) {
         if !self.gaps.contains(&gap) {
             self.gaps.push(gap);
         }

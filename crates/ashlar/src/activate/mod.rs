@@ -31,6 +31,7 @@ mod nodes;
 mod order;
 mod origin;
 mod permit;
+mod raid;
 mod snapshot;
 
 pub use access::decide;

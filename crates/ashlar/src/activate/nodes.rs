@@ -22,6 +22,7 @@ use block::Device;
 use dm::home::{Home, Prepared};
 use dm::machine::Machine;
 use dm::mirror::{Control, Mirror};
+use dm::raid::Array;
 use dm::snapshot::{Origin, SnapshotStatus};
 use lvm2::{Extents, Uuid};
 
@@ -48,6 +49,8 @@ pub(crate) enum NodeKind {
     /// A piece of a move: a mirror that becomes its target.
     Move,
     Origin,
+    /// RAID with copies or parity.
+    Array,
 }
 
 /// A device with a state, at work.
@@ -78,6 +81,8 @@ pub(crate) enum Running {
         deferred: Vec<Uuid>,
         home: Home<Origin>,
     },
+    /// It is read, and stays what it is.
+    Array { home: Home<Array> },
 }
 
 /// Which snapshots there are, and their names, by their identities. They come while their origin
@@ -130,6 +135,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => device(home, number),
             Running::Origin { home, .. } => device(home, number),
+            Running::Array { home } => device(home, number),
         }
     }
 
@@ -150,6 +156,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => home.suspend(limit),
             Running::Origin { home, .. } => home.suspend(limit),
+            Running::Array { home } => home.suspend(limit),
         }
     }
 
@@ -167,7 +174,7 @@ impl Node {
     fn finish(&self, limit: Duration) -> dm::Result<()> {
         match &self.machine {
             Running::Mirror { home, .. } => home.control(Control::Finish, limit),
-            Running::Origin { .. } => unreachable!("it moves nothing"),
+            Running::Origin { .. } | Running::Array { .. } => unreachable!("it moves nothing"),
         }
     }
 
@@ -180,6 +187,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => end(home),
             Running::Origin { home, .. } => end(home),
+            Running::Array { home } => end(home),
         }
     }
 
@@ -188,6 +196,7 @@ impl Node {
         let _ = match &self.machine {
             Running::Mirror { home, .. } => home.resume(),
             Running::Origin { home, .. } => home.resume(),
+            Running::Array { home } => home.resume(),
         };
     }
 }

@@ -297,7 +297,9 @@ impl Node {
     fn stores(&self) -> Vec<Option<Uuid>> {
         match &self.machine {
             Running::Origin { stores, .. } => stores.clone(),
-            Running::Mirror { .. } => unreachable!("it was asked for by its kind"),
+            Running::Mirror { .. } | Running::Array { .. } => {
+                unreachable!("it was asked for by its kind")
+            }
         }
     }
 }

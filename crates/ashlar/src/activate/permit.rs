@@ -6,10 +6,10 @@
 //! | another host's, shared, clustered or exported group | yes | no |
 //! | a group whose metadata is read-only, contradicts itself or disagrees | yes | no |
 //! | a physical volume on two devices | yes | no |
-//! | a volume, or part of one, that the kernel has active | yes; no snapshots | no |
+//! | a volume, or part of one, that the kernel has active | yes; no snapshots, no RAID | no |
 
 use dm::volume::Access;
-use lvm2::model::{LvId, Relations};
+use lvm2::model::{LvId, RaidFamily, Relations, Segment, SegmentType};
 
 use super::access::shared_stack;
 use crate::host::Host;
@@ -21,12 +21,14 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
     let name = format!("{}/{}", group.name, group.model.lv(lv).name());
     let relations = Relations::of(&group.model);
     if access == Access::ReadOnly {
-        let snapshot = relations.seen_through(&group.model, lv);
-        let active = snapshot.and_then(|_| active_part(group, &relations, lv, host));
+        let Some(changing) = changing(group, &relations, lv) else {
+            return Ok(());
+        };
+        let active = active_part(group, &relations, lv, host);
         return active.map_or(Ok(()), |kernel_name| {
             let what = format!(
-                "{name} is not read here: what differs between it and its origin changes while \
-                 the kernel has {kernel_name} active; read /dev/{name}, or deactivate it"
+                "{name} is not read here: {changing} changes while the kernel has {kernel_name} \
+                 active; read /dev/{name}, or deactivate it"
             );
             Err(Error::new(Kind::Refused, what))
         });
@@ -42,6 +44,22 @@ pub(super) fn permit(group: &FoundVg, lv: LvId, access: Access, host: &Host) -> 
         Some(kernel_name) => refuse(format!("the kernel has it active as {kernel_name}")),
         None => Ok(()),
     }
+}
+
+/// What has to stay as it was when a volume was opened for reading, so that it can be read.
+fn changing(group: &FoundVg, relations: &Relations, lv: LvId) -> Option<&'static str> {
+    if relations.seen_through(&group.model, lv).is_some() {
+        return Some("what differs between it and its origin");
+    }
+    let is_array = |segment: &Segment| match &segment.kind {
+        SegmentType::Raid(raid) => raid.level.family() != RaidFamily::Raid0,
+        _ => false,
+    };
+    let stack = shared_stack(&group.model, relations, lv);
+    let mut segments = stack.iter().flat_map(|id| &group.model.lv(*id).segments);
+    segments
+        .any(is_array)
+        .then_some("what goes together in a RAID")
 }
 
 /// What the kernel calls the volume, or one that it stands on, if it has it active.

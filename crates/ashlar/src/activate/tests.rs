@@ -75,11 +75,12 @@ fn golden_volumes_have_the_kernels_content() {
     assert_eq!(
         served,
         [
-            "ext4", "linear1", "linear2", "mirror2", "origin", "snap1", "snap2", "stripe2x",
-            "stripe3"
+            "ext4", "linear1", "linear2", "mirror2", "origin", "raid0", "raid1", "raid10",
+            "raid1x3", "raid4", "raid5", "raid5_la", "raid5_ra", "raid5_rs", "raid6", "snap1",
+            "snap2", "stripe2x", "stripe3"
         ]
     );
-    for (name, kind) in [("thin1", "thin"), ("raid5", "raid5")] {
+    for (name, kind) in [("thin1", "thin"), ("thin1s", "thin")] {
         let error = activate(&scan, &format!("vg0/{name}"), Options::default()).expect_err(name);
         let expected = format!("vg0/{name} has the type {kind}, which is not served yet");
         assert!(error.to_string().starts_with(&expected), "{error}");

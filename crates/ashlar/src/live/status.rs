@@ -219,22 +219,24 @@ impl Owner {
             })
         };
         let volumes = self.facts.active.iter().map(|active| {
-            let asked = active.standing_on.iter().map(|node| {
+            let asked = active.standing_on.iter().filter_map(|node| {
                 let (images, home) = match &node.machine {
                     Running::Mirror { images, home } => (images, home),
                     Running::Origin { stores, home, .. } => {
-                        return Asked::Origin {
+                        return Some(Asked::Origin {
                             stores: stores.clone(),
                             origin: home.controller(),
-                        };
+                        });
                     }
+                    // What is to be known of it stands in its superblocks.
+                    Running::Array { .. } => return None,
                 };
                 let images = images.iter().map(|image| ImageStatus {
                     lv: *image,
                     name: named(*image),
                     state: ImageHealth::Good,
                 });
-                Asked::Mirror {
+                Some(Asked::Mirror {
                     status: MirrorStatus {
                         lv: node.id.lv,
                         in_sync: 0,
@@ -243,7 +245,7 @@ impl Owner {
                     },
                     mirror: home.controller(),
                     moved: self.moved(node.id),
-                }
+                })
             });
             let volume = VolumeStatus {
                 name: self.facts.name_of(active.lv).unwrap_or_default(),

@@ -82,8 +82,13 @@ conditions! {
     MirrorOnPvs: "type `mirror` over physical volumes without `PVMOVE`",
         Refused("its mirror lies on physical volumes and is no move: it is not known which copy \
         is right; convert it with LVM2 (lvconvert -m0)"), UNREAD;
-    /// RAID 0 to 10.
-    Raid: "types `raid0` to `raid10`, and all variants", NotYet, NotYet;
+    /// RAID 0.
+    Raid0: "types `raid0` and `raid0_meta`", Served("stripes over its images"),
+        Served("its images, not its superblocks");
+    /// RAID with copies or parity.
+    Raid: "types `raid1`, `raid4`, `raid5*`, `raid6*`, `raid10*`",
+        Served("images that their superblocks call right; what is missing, from the others"),
+        Refused("it is RAID, which is only read here so far: write it with LVM2");
     /// The holder of a snapshot's segment.
     SnapshotSegment: "type `snapshot`",
         Refused("it only joins an origin and a snapshot of it: read those"), UNREAD;

@@ -9,7 +9,7 @@
 
 use dm::volume::Access;
 use lvm2::model::{
-    Area, Flag, LvFlag, LvId, Part, Place, PvId, Relations, Role, Segment, SegmentType,
+    Area, Flag, LvFlag, LvId, Part, Place, PvId, RaidFamily, Relations, Role, Segment, SegmentType,
     SnapshotState, VolumeGroup, is_virtual_origin,
 };
 
@@ -79,7 +79,14 @@ pub(super) fn conditions(
         of_uses(vg, &relations, at, &mut all);
         of_flags(vg, &relations, at, &mut all);
         if at != lv {
-            all.retain(|condition| changes_content(*condition));
+            // Its array knows what an image holds.
+            let is_known =
+                |condition| condition == Condition::Rebuild && all.contains(&Condition::RaidImage);
+            all = all
+                .iter()
+                .copied()
+                .filter(|one| changes_content(*one) && !is_known(*one))
+                .collect();
         }
         found.push((at, all));
     }
@@ -201,6 +208,7 @@ fn of_type(vg: &VolumeGroup, lv: LvId, segment: &Segment) -> Condition {
                 (true, false) => Condition::MirrorOnPvs,
             }
         }
+        SegmentType::Raid(raid) if raid.level.family() == RaidFamily::Raid0 => Condition::Raid0,
         SegmentType::Raid(_) => Condition::Raid,
         SegmentType::Snapshot(_) => Condition::SnapshotSegment,
         SegmentType::ThinPool(_) => Condition::ThinPool,

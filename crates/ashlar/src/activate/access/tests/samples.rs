@@ -67,6 +67,9 @@ fn pool() -> String {
     format!("{}{}", lv("pool", PLAIN, "", body), parts.concat())
 }
 
+const RAID0: &str = "extent_count = 2\ntype = \"raid0\"\nstripe_count = 2\nstripe_size = 8\n\
+     raid0_lvs = [\"i0\", \"i1\"]";
+
 fn raid() -> String {
     "extent_count = 2\ntype = \"raid1\"\ndevice_count = 2\nregion_size = 1024\n\
      raids = [\"m0\", \"i0\", \"m1\", \"i1\"]"
@@ -130,6 +133,7 @@ fn of_simple_type(condition: Condition) -> Option<String> {
                 _ => lv("lv", PLAIN, "", &body),
             }
         }
+        C::Raid0 => of_type(RAID0, &raid_parts(&["i0", "i1"])),
         C::Raid => of_type(&raid(), &raid_parts(&["m0", "i0", "m1", "i1"])),
         C::SnapshotSegment => {
             let parts = raid_parts(&["origin", "cow"]);

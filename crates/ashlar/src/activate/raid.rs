@@ -1,0 +1,246 @@
+//! RAID: each image becomes a device, its metadata another one, and a machine at home serves them.
+//!
+//! RAID 0 keeps no state, with metadata or without: it is striped over its images. All others say
+//! in superblocks what they hold. That an image cannot be had is for the array to make up for,
+//! which knows what the others hold.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::Device;
+use dm::home::Home;
+use dm::raid::{
+    Array, ArrayConfig, ArrayLeg, Described, Geometry, LegContent, LegReads, Parity, Rotation,
+    Scheme,
+};
+use dm::table::Piece;
+use dm::volume::Access;
+use lvm2::Bytes;
+use lvm2::model::{Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment};
+
+use super::layout::Builder;
+use super::nodes::{Known, Node, NodeId, NodeKind, Running};
+use crate::{Error, Kind, Result};
+
+/// How long superblocks may take to be read.
+const START_MAX: Duration = Duration::from_mins(1);
+/// Copies of RAID 10 where the text does not say.
+const RAID10_COPIES: u32 = 2;
+
+/// How md describes a level.
+struct Level {
+    /// Its number, and that of its layout.
+    numbers: (u32, u32),
+    scheme: Scheme,
+}
+
+impl Builder<'_> {
+    /// A RAID segment of `len` bytes.
+    pub(super) fn raid(
+        &mut self,
+        lv: LvId,
+        segment: &Segment,
+        raid: &Raid,
+        len: u64,
+        depth: u32,
+    ) -> Result<Piece> {
+        let share = segment
+            .area_length()
+            .ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
+        let share = self.bytes(lv, share)?;
+        let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0)).0;
+        let Some(level) = level(raid) else {
+            return self.raid0(lv, raid, (len, share, chunk), depth);
+        };
+        let id = NodeId {
+            lv: self.group.model.lv(lv).uuid,
+            start: segment.start,
+            kind: NodeKind::Array,
+        };
+        let node = match self.nodes.find(id) {
+            Known::Ready(node) => self.shared(lv, node, 0)?,
+            Known::Suspended(_) => {
+                let what = format!(
+                    "Logical volume {} in use: an array cannot be changed while it is read",
+                    self.name(lv)
+                );
+                return Err(Error::new(Kind::Refused, what));
+            }
+            Known::Nothing => {
+                let geometry = Geometry::new(level.scheme, raid.images.len(), chunk, share.0);
+                let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
+                let region = raid.region_size.to_bytes().unwrap_or(Bytes(0)).0;
+                let described = Described::new(geometry, level.numbers, region);
+                self.standing(|builder| builder.array(lv, id, (raid, described, len), depth))?
+            }
+        };
+        let face = node.face(0).expect("an array has one face");
+        self.stands_on(&node);
+        Ok(Piece::linear(len, face, 0))
+    }
+
+    /// Stripes over images.
+    fn raid0(
+        &mut self,
+        lv: LvId,
+        raid: &Raid,
+        (len, share, chunk): (u64, Bytes, u64),
+        depth: u32,
+    ) -> Result<Piece> {
+        let mut areas = Vec::new();
+        for image in &raid.images {
+            let area = Area::Lv {
+                lv: image.data,
+                start: lvm2::Extents(0),
+            };
+            areas.push(self.area(lv, area, share, depth)?);
+        }
+        if areas.len() == 1 {
+            return Ok(Piece::of(len, areas.remove(0)));
+        }
+        Ok(Piece::striped(len, chunk, areas))
+    }
+
+    /// An array that is started now.
+    fn array(
+        &mut self,
+        lv: LvId,
+        id: NodeId,
+        (raid, described, len): (&Raid, Described, u64),
+        depth: u32,
+    ) -> Result<Node> {
+        let before = self.gaps.len();
+        let mut devices: Vec<Arc<dyn Device>> = Vec::new();
+        let mut legs = Vec::new();
+        let mut absent = None;
+        for image in &raid.images {
+            let leg = self.leg(*image, &mut devices, depth);
+            legs.push(leg.or_else(|error| match error.kind() {
+                Kind::Missing if self.may_miss(&error) => {
+                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
+                    absent = Some(error);
+                    Ok(ArrayLeg::default())
+                }
+                _ => Err(error),
+            })?);
+        }
+        if let (true, Some(error)) = (devices.is_empty(), absent) {
+            return Err(error);
+        }
+        assert_eq!(legs.len(), raid.images.len(), "each image is a leg");
+        assert!(
+            devices.len() <= 2 * legs.len(),
+            "a leg has two devices at most"
+        );
+        let name = |image: &RaidImage| self.group.model.lv(image.data).name().to_owned();
+        let config = ArrayConfig {
+            name: self.name(lv),
+            size: len,
+            described,
+            legs,
+            leg_names: raid.images.iter().map(name).collect(),
+            access: Access::ReadOnly,
+        };
+        let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        let name = self.name(lv);
+        let home = Array::new(config, &infos)
+            .and_then(|array| Home::start(&*name, array, devices, START_MAX))
+            .map_err(|error| {
+                let what = format!("{name} cannot be used");
+                Error::new(Kind::Device, what).because(error)
+            })?;
+        for remark in home
+            .status(START_MAX)
+            .map_or(Vec::new(), |status| status.remarks)
+        {
+            self.gap(format!("{name}: {remark}"));
+        }
+        Ok(Node {
+            id,
+            machine: Running::Array { home },
+            below: Vec::new(),
+            gaps: self.gaps[before..].to_vec(),
+        })
+    }
+
+    /// An image and its metadata, as devices behind those that are known.
+    fn leg(
+        &mut self,
+        image: RaidImage,
+        devices: &mut Vec<Arc<dyn Device>>,
+        depth: u32,
+    ) -> Result<ArrayLeg> {
+        let data = self.whole(image.data, depth)?;
+        let data = self.device(image.data, &data)?;
+        let meta = match image.meta {
+            Some(meta) => {
+                let layout = self.whole(meta, depth)?;
+                Some(self.device(meta, &layout)?)
+            }
+            None => None,
+        };
+        let flags = &self.group.model.lv(image.data).flags;
+        let content = if flags.has(LvFlag::Rebuild) {
+            LegContent::Rebuild
+        } else {
+            LegContent::Kept
+        };
+        let reads = if flags.has(LvFlag::WriteMostly) {
+            LegReads::Last
+        } else {
+            LegReads::Equally
+        };
+        let mut place = |device| {
+            devices.push(device);
+            devices.len() - 1
+        };
+        Ok(ArrayLeg {
+            data: Some(place(data)),
+            meta: meta.map(place),
+            content,
+            reads,
+        })
+    }
+}
+
+/// What md calls the level of an array; `None`: RAID 0, which is no array.
+fn level(raid: &Raid) -> Option<Level> {
+    let rotation = match raid.level {
+        RaidLevel::Raid4 => Rotation::First,
+        RaidLevel::Raid5 | RaidLevel::Raid5Ls => Rotation::LeftSymmetric,
+        RaidLevel::Raid5La => Rotation::LeftAsymmetric,
+        RaidLevel::Raid5Rs => Rotation::RightSymmetric,
+        RaidLevel::Raid5Ra => Rotation::RightAsymmetric,
+        RaidLevel::Raid6La6 => Rotation::LeftAsymmetric6,
+        RaidLevel::Raid6Ls6 => Rotation::LeftSymmetric6,
+        RaidLevel::Raid6Ra6 => Rotation::RightAsymmetric6,
+        RaidLevel::Raid6Rs6 => Rotation::RightSymmetric6,
+        RaidLevel::Raid5N | RaidLevel::Raid6N6 => Rotation::Last,
+        RaidLevel::Raid6 | RaidLevel::Raid6Zr => Rotation::ZeroRestart,
+        RaidLevel::Raid6Nr => Rotation::NRestart,
+        RaidLevel::Raid6Nc => Rotation::NContinue,
+        RaidLevel::Raid0 | RaidLevel::Raid0Meta => return None,
+        RaidLevel::Raid1 => {
+            return Some(Level {
+                numbers: (1, 0),
+                scheme: Scheme::Mirror,
+            });
+        }
+        RaidLevel::Raid10 | RaidLevel::Raid10Near => {
+            let copies = raid.data_copies.unwrap_or(RAID10_COPIES);
+            return Some(Level {
+                numbers: (10, 0x100 | copies),
+                scheme: Scheme::near_copies(copies as usize),
+            });
+        }
+    };
+    let (level, parity) = match raid.level.family() {
+        RaidFamily::Raid6 => (6, Parity::Two),
+        // Level 4 is level 5 with the first layout, there.
+        _ => (5, Parity::One),
+    };
+    Some(Level {
+        numbers: (level, rotation.md()),
+        scheme: Scheme::Parity(parity, rotation),
+    })
+}

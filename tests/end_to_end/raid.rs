@@ -1,0 +1,108 @@
+//! RAID volumes that stock LVM2 made: whole, with disks missing, overwritten and out of date.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tests::{Golden, Scratch, Tool, ashlar, sha256};
+
+/// Disks of the golden group.
+const DISKS: usize = 5;
+
+/// The program on these images, with nothing of the machine.
+fn on(images: &[PathBuf], folder: &Path) -> Tool {
+    let names: Vec<String> = images.iter().map(|i| i.display().to_string()).collect();
+    ashlar()
+        .env("ASHLAR_DEVICES", names.join(":"))
+        .env("LVM_SYSTEM_DIR", folder)
+        .env("XDG_STATE_HOME", folder)
+}
+
+/// The RAID volumes and mirrors, and how many of any disks they may lose.
+fn arrays() -> Vec<(&'static str, usize)> {
+    vec![
+        ("mirror2", 1),
+        ("raid1", 1),
+        ("raid1x3", 2),
+        ("raid4", 1),
+        ("raid5", 1),
+        ("raid5_la", 1),
+        ("raid5_ra", 1),
+        ("raid5_rs", 1),
+        ("raid6", 2),
+        ("raid10", 1),
+    ]
+}
+
+/// Whether a volume reads as the kernel presented it.
+fn assert_reads(images: &[PathBuf], folder: &Path, name: &str, what: &str) {
+    let read = on(images, folder).args(["cat", &format!("vg0/{name}")]);
+    let content = read.succeed().stdout;
+    let volume = Golden::volume(name);
+    assert_eq!(content.len() as u64, volume.size, "{name} {what}");
+    assert_eq!(sha256(&content), volume.sha256, "{name} {what}");
+}
+
+/// All sets of at most `count` disks.
+fn sets(count: usize) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for disk in 0..DISKS {
+        let with = |set: &Vec<usize>| [set.clone(), vec![disk]].concat();
+        let more: Vec<_> = all.iter().filter(|set| set.len() < count).map(with).collect();
+        all.extend(more);
+    }
+    all
+}
+
+/// Every array reads as the kernel presented it: whole, and without any of the disks that it may
+/// lose.
+#[test]
+fn arrays_read_without_the_disks_that_they_may_lose() {
+    let (golden, folder) = (Golden::shared(), Scratch::new("raid"));
+    assert_reads(&golden.images(), folder.path(), "raid0", "whole");
+    for (name, losses) in arrays() {
+        for absent in sets(losses) {
+            let left = (0..DISKS).filter(|disk| !absent.contains(disk));
+            let images: Vec<PathBuf> = left.map(|disk| golden.image(disk)).collect();
+            let what = format!("without disks {absent:?}");
+            assert_reads(&images, folder.path(), name, &what);
+        }
+    }
+}
+
+/// A disk that was overwritten, label included, is as good as one that is gone.
+#[test]
+fn arrays_read_beside_an_overwritten_disk() {
+    let (golden, folder) = (Golden::shared(), Scratch::new("raid-overwritten"));
+    for disk in 0..DISKS {
+        let mut images = golden.images();
+        let copy = folder.join("overwritten.img");
+        let size = fs::metadata(&images[disk]).expect("an image").len() as usize;
+        let noise: Vec<u8> = (0..size).map(|at| (at / 512 * 31 + at) as u8).collect();
+        fs::write(&copy, noise).expect("a disk of noise");
+        images[disk] = copy;
+        for (name, _) in arrays() {
+            let what = format!("with disk {disk} overwritten");
+            assert_reads(&images, folder.path(), name, &what);
+        }
+    }
+}
+
+/// Where too much is missing nothing is made up: reading fails and says which images are missing.
+#[test]
+fn nothing_is_made_up_where_too_much_is_missing() {
+    let (golden, folder) = (Golden::shared(), Scratch::new("raid-lost"));
+    for (name, absent) in [
+        ("raid0", vec![0]),
+        ("raid1", vec![0, 1]),
+        ("raid5", vec![0, 2]),
+        ("raid6", vec![0, 1, 4]),
+        ("raid10", vec![0, 1]),
+    ] {
+        let left = (0..DISKS).filter(|disk| !absent.contains(disk));
+        let images: Vec<PathBuf> = left.map(|disk| golden.image(disk)).collect();
+        let volume = format!("vg0/{name}");
+        let refused = on(&images, folder.path()).args(["cat", &volume]).exit(5);
+        let said = refused.complaints();
+        assert!(said.contains(name) && said.contains("missing"), "{name}: {said}");
+    }
+}
