@@ -20,7 +20,22 @@ pub struct Instructions {
 impl Instructions {
     /// All that this processor has, the fastest first. The last one is portable.
     pub fn available() -> Vec<Self> {
-        vec![Self::new("portable", words::run)]
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("gfni") {
+                all.push(Self::new("avx512", super::avx512::run));
+            }
+            if is_x86_feature_detected!("avx2") {
+                all.push(Self::new("avx2", super::avx2::run));
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::new("neon", super::neon::run));
+        }
+        all.push(Self::new("portable", words::run));
+        all
     }
 
     /// The fastest that this processor has.

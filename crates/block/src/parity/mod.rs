@@ -17,20 +17,28 @@
 //!   sums.rs           the functions
 //!   instructions.rs   what computes them on this processor
 //!   formula.rs        what there is to compute
-//!   kernels.rs        the loops, for each kind of registers: words, bytes
+//!   kernels.rs        the loops, for each kind of registers: avx512, avx2, neon, words, bytes
 //! ```
 //!
 //! Buffers may have any length and lie anywhere. Lengths and powers are the caller's own state and
-//! asserted. What it costs: each leg is read once and each sum written once, in blocks of 64 bytes,
-//! what is left in single ones.
+//! asserted. What it costs: each leg is read once and each sum written once, with the processor's
+//! widest registers; blocks of 64 to 256 bytes, what is left in words and bytes.
 //!
 //! It does not find out which leg is wrong.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod bytes;
 mod field;
 mod formula;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod halves;
 mod instructions;
 mod kernels;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod sums;
 mod words;
 

@@ -135,8 +135,7 @@ proptest! {
         (len, legs) in legs(),
         place in 0..PLACES,
     ) {
-        // P and Q, together and P alone, overwrite what was there; added leg by leg they are the
-        // same.
+        // Together and P alone they replace what was there; leg by leg they come to the same.
         let (p_wanted, q_wanted) = (naive_sum(len, &legs), naive_powers(len, &legs));
         let legs = placed(&legs, place);
         let legs = borrowed(&legs);
