@@ -3,7 +3,8 @@
 //! A [`Device`] describes itself and opens [`Queue`]s; a queue belongs to one thread, takes
 //! [`Request`]s and answers each exactly once with a [`Completion`]. A [`Driver`] is that thread's
 //! way to the kernel: all queues opened on it share its engine, and it is what the thread sleeps
-//! on. Nothing here knows what a volume is.
+//! on. Nothing here knows what a volume is. [`parity`] is arithmetic over buffers, and here because
+//! its instructions need `unsafe`.
 
 mod admit;
 mod answers;

@@ -1,7 +1,7 @@
 //! Which tables there are, in the order in which they are run.
 
 use super::super::run::Table;
-use super::{access, cat, fuse, lab, lvcreate, nbd, reports, start, states};
+use super::{access, cat, fuse, lab, lvcreate, nbd, parity, reports, start, states};
 
 /// All tables.
 pub(in super::super) const TABLES: &[Table] = &[
@@ -13,6 +13,7 @@ pub(in super::super) const TABLES: &[Table] = &[
     nbd::WRITE_TABLE,
     fuse::TABLE,
     lvcreate::TABLE,
+    parity::TABLE,
     states::TABLE,
     states::OVERLAY_TABLE,
     lab::TABLE,

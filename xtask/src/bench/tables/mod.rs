@@ -9,6 +9,7 @@ mod list;
 mod load;
 mod lvcreate;
 mod nbd;
+mod parity;
 mod reports;
 mod start;
 mod states;
