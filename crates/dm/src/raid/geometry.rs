@@ -107,7 +107,7 @@ impl Scheme {
     }
 
     /// Copies of chunks as md's number says; `None`: it says nothing that can be.
-    fn copies_from_md(layout: u32) -> Option<Self> {
+    pub(super) fn copies_from_md(layout: u32) -> Option<Self> {
         let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
         let place = match layout >> 16 & 1 {
             0 => FarPlace::Apart,
