@@ -13,7 +13,8 @@
 //! what is made up takes a read of each other leg of its row, and memory for that.
 //!
 //! `rotation.rs` says who holds parity, `geometry.rs` which byte is where; `superblock.rs` and
-//! `bitmap.rs` are what device-mapper keeps beside each leg, `assembly.rs` what is believed of it;
+//! `bitmap.rs` are what device-mapper keeps beside each leg, `md` what md and mdadm keep on the
+//! devices of their own arrays, `assembly.rs` what is believed of a leg;
 //! `view.rs` plans a read; `config.rs` says what an array is made of, `array.rs` is the machine,
 //! `load.rs` its start, `reads.rs` serves, and `map.rs` says what may be read without it.
 
@@ -24,6 +25,7 @@ mod config;
 mod geometry;
 mod load;
 mod map;
+pub mod md;
 mod reads;
 mod rotation;
 mod superblock;
