@@ -1,0 +1,65 @@
+//! Where superblocks of md's arrays are.
+//!
+//! ```text
+//!   1.1    at byte 0
+//!   1.2    at byte 4096
+//!   1.0    at the last multiple of 4 KiB that has 8 KiB behind it
+//!   0.90   at the last multiple of 64 KiB that has 64 KiB behind it
+//! ```
+//!
+//! What cannot be told apart here: a superblock near the end of a disk
+//! is also one of the disk's last partition, if that goes to the end.
+
+use block::Range;
+
+use super::superblock1::Superblock1;
+
+/// Where a superblock is, and so which format it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// At the beginning: 1.1.
+    Start,
+    /// A block behind it: 1.2.
+    SecondBlock,
+    /// Near the end: 1.0.
+    End,
+    /// Near the end, the old format: 0.90.
+    EndOld,
+}
+
+/// Bytes that are read at each place.
+const LEN: u64 = Superblock1::LEN as u64;
+const OLD_UNIT: u64 = 64 << 10;
+
+impl Place {
+    /// Where that is on a device of so many bytes; `None`: the device is too small.
+    pub fn offset(self, device: u64) -> Option<u64> {
+        let end = |unit: u64, behind: u64| {
+            let last = device.checked_sub(behind)?;
+            Some(last - last % unit)
+        };
+        let offset = match self {
+            Self::Start => 0,
+            Self::SecondBlock => 4096,
+            // md counts whole sectors.
+            Self::End => end(4096, 8192 + device % 512)?,
+            Self::EndOld => (device / OLD_UNIT).checked_sub(1)? * OLD_UNIT,
+        };
+        let fits = offset.checked_add(LEN).is_some_and(|end| end <= device);
+        fits.then_some(offset)
+    }
+}
+
+/// The places where a device of so many bytes may hold a superblock.
+pub fn candidates(device: u64) -> Vec<(Place, Range)> {
+    let all = [Place::Start, Place::SecondBlock, Place::End, Place::EndOld];
+    let places = all
+        .into_iter()
+        .filter_map(|place| Some((place, place.offset(device)?)));
+    places
+        .map(|(place, offset)| (place, Range::new(offset, LEN)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
