@@ -14,7 +14,7 @@ mod zones;
 
 pub use claim::{BadBlocks, Claim, Guard, Reshape, Role, Shape};
 pub use fields::ByteOrder;
-pub use places::{Place, candidates};
+pub use places::{Place, candidates, find};
 pub use superblock1::{Feature, Features, Superblock1};
 pub use superblock090::{Descriptor, Superblock090};
 pub use zones::{Spans, ZoneOrder, Zones};

@@ -7,12 +7,16 @@
 //!   0.90   at the last multiple of 64 KiB that has 64 KiB behind it
 //! ```
 //!
-//! What cannot be told apart here: a superblock near the end of a disk
+//! A device may hold several, from arrays that it was in before. As with mdadm the one of the array
+//! that was made last counts. What cannot be told apart here: a superblock near the end of a disk
 //! is also one of the disk's last partition, if that goes to the end.
 
 use block::Range;
 
+use super::claim::Claim;
 use super::superblock1::Superblock1;
+use super::superblock090::Superblock090;
+use crate::{Error, Result};
 
 /// Where a superblock is, and so which format it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,6 +63,42 @@ pub fn candidates(device: u64) -> Vec<(Place, Range)> {
     places
         .map(|(place, offset)| (place, Range::new(offset, LEN)))
         .collect()
+}
+
+/// What a device of so many bytes says; `None`: it holds no superblock.
+///
+/// # Errors
+///
+/// Reading failed, or all superblocks that there are are damaged.
+pub fn find(device: u64, mut read: impl FnMut(Range) -> Result<Vec<u8>>) -> Result<Option<Claim>> {
+    let mut found: Option<Claim> = None;
+    let mut damage: Option<Error> = None;
+    for (place, range) in candidates(device) {
+        let bytes = read(range)?;
+        let claim = match place {
+            Place::EndOld => {
+                Superblock090::decode(&bytes, device).map(|read| read.map(|old| old.claim(device)))
+            }
+            _ => Superblock1::decode(&bytes, place, device)
+                .map(|read| read.map(|superblock| superblock.claim())),
+        };
+        match claim {
+            Ok(Some(claim)) => {
+                if found
+                    .as_ref()
+                    .is_none_or(|best| claim.created > best.created)
+                {
+                    found = Some(claim);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => damage = Some(error),
+        }
+    }
+    match (found, damage) {
+        (None, Some(error)) => Err(error),
+        (found, _) => Ok(found),
+    }
 }
 
 #[cfg(test)]
