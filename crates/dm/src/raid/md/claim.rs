@@ -11,6 +11,8 @@ use crate::raid::rotation::{Parity, Rotation};
 use crate::raid::superblock::Position;
 use crate::{Error, Kind, Result};
 
+/// md's number for arrays of devices that follow one another.
+pub(super) const LEVEL_LINEAR: i32 = -1;
 /// md's number for stripes without parity.
 pub(super) const LEVEL_STRIPED: i32 = 0;
 

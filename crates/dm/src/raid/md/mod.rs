@@ -3,10 +3,12 @@
 //! Each device of an array holds a superblock, in one of two formats at four places (`places.rs`):
 //! `superblock1.rs` and `superblock090.rs` read and write them, `fields.rs` has their integers.
 //! Both say the same things: a `Claim` is what one device says of the array and of itself.
-//! `zones.rs` is where the bytes of arrays without redundancy are.
+//! `members.rs` has the claims of several devices and tells what is believed; `zones.rs` is where
+//! the bytes of arrays without redundancy are.
 
 mod claim;
 mod fields;
+mod members;
 mod places;
 mod superblock090;
 mod superblock1;
@@ -14,6 +16,7 @@ mod zones;
 
 pub use claim::{BadBlocks, Claim, Guard, Reshape, Role, Shape};
 pub use fields::ByteOrder;
+pub use members::{Array, Layout, Leg, Readiness, Reshaping, Verdict, judge};
 pub use places::{Place, candidates, find};
 pub use superblock1::{Feature, Features, Superblock1};
 pub use superblock090::{Descriptor, Superblock090};
