@@ -21,3 +21,6 @@ pub use places::{Place, candidates, find};
 pub use superblock1::{Feature, Features, Superblock1};
 pub use superblock090::{Descriptor, Superblock090};
 pub use zones::{Spans, ZoneOrder, Zones};
+
+#[cfg(test)]
+mod tests;
