@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use block::{BufferPool, Completion, Error, Info, Kind, Operation, Request};
 
-use super::assembly::LegState;
+use super::assembly::{Assembly, LegState};
 use super::config::ArrayConfig;
 use super::load::Load;
 use super::map::ArrayMap;
@@ -74,7 +74,26 @@ impl Array {
     pub fn new(config: ArrayConfig, devices: &[Info]) -> Result<Self> {
         config.validate(devices)?;
         let load = Load::new(&config, devices);
-        Ok(Self {
+        Ok(Self::loading(config, load))
+    }
+
+    /// An array of which somebody else found out what is to be believed.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn believing(config: ArrayConfig, assembly: Assembly, devices: &[Info]) -> Result<Self> {
+        config.validate(devices)?;
+        assert_eq!(
+            assembly.legs.len(),
+            config.legs.len(),
+            "each leg has a state"
+        );
+        Ok(Self::loading(config, Load::known(assembly)))
+    }
+
+    fn loading(config: ArrayConfig, load: Load) -> Self {
+        Self {
             phase: Phase::Loading(load),
             view: None,
             readings: Slab::default(),
@@ -83,7 +102,7 @@ impl Array {
             errors: vec![0; config.legs.len()],
             pool: BufferPool::new(POOL_MAX),
             config,
-        })
+        }
     }
 
     fn request(&mut self, request: Request, steps: &mut Steps) {

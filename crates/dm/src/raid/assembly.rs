@@ -234,6 +234,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .map(|extended| reshape(described, first, extended));
     let reshape = reshape.transpose().map_err(damaged)?;
     let mut remarks = Vec::new();
+    let sync_size = described.geometry.sync_size();
     let legs = found.iter().enumerate();
     let legs: Vec<LegState> = legs
         .map(|(place, leg)| state(described, first, place, leg))
@@ -245,7 +246,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .iter()
         .map(|one| bytes(one.array_resync_offset))
         .min();
-    let dirty = doubt(found, &legs, events, &mut remarks);
+    let dirty = doubt(found, &legs, (events, sync_size), &mut remarks);
     let is_whole = |leg: &LegState| matches!(leg, LegState::Valid { until: u64::MAX });
     let has_parity = matches!(described.geometry.scheme(), Scheme::Parity(..));
     if let (true, Some(count)) = (has_parity && !legs.iter().all(is_whole), dirty.count()) {
@@ -345,7 +346,12 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
 }
 
 /// Where the bitmaps of legs that are believed call regions dirty.
-fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<String>) -> Doubt {
+fn doubt(
+    found: &[LegFound],
+    legs: &[LegState],
+    (events, sync_size): (u64, u64),
+    remarks: &mut Vec<String>,
+) -> Doubt {
     let mut doubt = Doubt::Nowhere;
     for (place, (leg, state)) in found.iter().zip(legs).enumerate() {
         let (LegFound::Holds(_, bits), LegState::Valid { .. }) = (leg, state) else {
@@ -361,6 +367,10 @@ fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<S
                 remarks.push(format!(
                     "the bitmap of leg {place} is older than its superblock"
                 ));
+                return Doubt::Everywhere;
+            }
+            Bits::Bitmap(bitmap) if bitmap.sync_size < sync_size => {
+                remarks.push(format!("the bitmap of leg {place} is of a smaller array"));
                 return Doubt::Everywhere;
             }
             Bits::Bitmap(bitmap) => &bitmap.dirty,

@@ -68,7 +68,7 @@ impl ArrayConfig {
     pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
         let refuse = |kind, what: String| Err(Error::new(kind, format!("{}: {what}", self.name)));
         let geometry = self.geometry();
-        if self.legs.len() != geometry.legs() || self.leg_names.len() != self.legs.len() {
+        if self.legs.len() < geometry.legs() || self.leg_names.len() != self.legs.len() {
             let what = format!("{} legs of {}", self.legs.len(), geometry.legs());
             return refuse(Kind::InvalidLayout, what);
         }

@@ -20,9 +20,21 @@ pub(super) struct Load {
     /// The metadata devices, the legs that they are of, and how many bytes are read of each.
     metas: Vec<(usize, usize, usize)>,
     out: usize,
+    /// What is believed, where nothing has to be read for that.
+    known: Option<Box<Assembly>>,
 }
 
 impl Load {
+    /// Nothing has to be read.
+    pub(super) fn known(assembly: Assembly) -> Self {
+        Self {
+            found: Vec::new(),
+            metas: Vec::new(),
+            out: 0,
+            known: Some(Box::new(assembly)),
+        }
+    }
+
     pub(super) fn new(config: &ArrayConfig, devices: &[Info]) -> Self {
         let geometry = config.geometry();
         let region = config.described.region_size.max(1);
@@ -36,6 +48,7 @@ impl Load {
                 .filter_map(|(leg, one)| Some((one.meta?, leg, len(one.meta?))))
                 .collect(),
             out: 0,
+            known: None,
         }
     }
 
@@ -79,6 +92,9 @@ impl Load {
     /// What is believed, now that all is read.
     pub(super) fn assembly(&self, config: &ArrayConfig) -> Result<Assembly> {
         assert_eq!(self.out, 0, "all have answered");
+        if let Some(assembly) = &self.known {
+            return Ok(Assembly::clone(assembly));
+        }
         if self.metas.is_empty() {
             return Ok(without_superblocks(config));
         }

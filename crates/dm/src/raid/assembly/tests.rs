@@ -4,7 +4,8 @@ use block::sim::Random;
 
 use super::{Assembly, Bits, Described, Doubt, LegFound, LegState, assemble};
 use crate::raid::{
-    Extended, FailedDevices, Geometry, Parity, Position, Rotation, Scheme, Superblock,
+    Bitmap, Dirty, Extended, FailedDevices, Geometry, Parity, Position, Rotation, Scheme,
+    Superblock,
 };
 
 const LEGS: usize = 4;
@@ -149,6 +150,26 @@ fn what_says_nothing_is_new_or_nothing() {
         one.level = 6;
     });
     assert!(refused(&other).contains("level 6 with layout 2, not 5 with 2"));
+}
+
+/// A bitmap that is older, or of a smaller array, says nothing: anything may be dirty.
+#[test]
+fn bitmaps_that_do_not_fit_are_not_believed() {
+    let size = described().geometry.sync_size();
+    let with = |size: u64, events: u64| {
+        let mut legs = found(0, |_| {});
+        let dirty = Dirty::clean(CHUNK, size).expect("few regions");
+        let LegFound::Holds(_, bits) = &mut legs[0] else {
+            unreachable!("they hold superblocks");
+        };
+        *bits = Bits::Bitmap(Bitmap::new(size, events, dirty));
+        assembled(&legs)
+    };
+    assert!(matches!(with(size, 20).dirty, Doubt::Regions(_)));
+    for assembly in [with(size, 19), with(size - CHUNK, 20)] {
+        assert_eq!(assembly.dirty, Doubt::Everywhere);
+        assert!(assembly.remarks[0].contains("bitmap of leg 0"));
+    }
 }
 
 /// A reshape is read by both arithmetics; one that cannot be is refused.

@@ -20,7 +20,7 @@ pub use members::{Array, Layout, Leg, Readiness, Reshaping, Verdict, judge};
 pub use places::{Place, candidates, find};
 pub use superblock1::{Feature, Features, Superblock1};
 pub use superblock090::{Descriptor, Superblock090};
-pub use zones::{Spans, ZoneOrder, Zones};
+pub use zones::{Spans, Stripes, ZoneOrder, Zones};
 
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,17 @@ struct Zone {
     legs: Vec<usize>,
 }
 
+/// A zone: stripes over legs, all from the same place on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stripes {
+    /// Bytes of the array.
+    pub len: u64,
+    /// Where they begin on each leg.
+    pub leg_start: u64,
+    /// The legs, in the order in which their turns come.
+    pub legs: Vec<usize>,
+}
+
 /// Legs that follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spans {
@@ -123,6 +134,27 @@ impl Zones {
         self.all.last().map_or(0, |zone| zone.end)
     }
 
+    /// Bytes of a chunk.
+    pub fn chunk(&self) -> u64 {
+        self.chunk
+    }
+
+    /// The zones, in order.
+    pub fn stripes(&self) -> impl Iterator<Item = Stripes> + '_ {
+        self.all.iter().map(|zone| {
+            let mut legs = zone.legs.clone();
+            if self.order == ZoneOrder::Original {
+                let count = legs.len() as u64;
+                legs.rotate_left((zone.start / self.chunk % count) as usize);
+            }
+            Stripes {
+                len: zone.end - zone.start,
+                leg_start: zone.leg_start,
+                legs,
+            }
+        })
+    }
+
     /// How many bytes from `offset` on follow one another on their leg.
     pub fn run(&self, offset: u64) -> u64 {
         assert!(offset < self.size(), "the array has so many bytes");
@@ -175,6 +207,12 @@ impl Spans {
     /// Bytes of the array.
     pub fn size(&self) -> u64 {
         self.ends.last().copied().unwrap_or_default()
+    }
+
+    /// Bytes that are used of each leg.
+    pub fn lengths(&self) -> impl Iterator<Item = u64> + '_ {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        self.ends.iter().zip(starts).map(|(end, start)| end - start)
     }
 
     /// Where byte `offset` is.

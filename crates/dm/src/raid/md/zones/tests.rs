@@ -1,6 +1,6 @@
 //! Stripes and spans beside drawn ones, and beside a list of all chunks.
 
-use proptest::prelude::{prop_assert_eq, proptest};
+use proptest::prelude::{Just, prop_assert_eq, prop_oneof, proptest};
 
 use super::{Spans, ZoneOrder, Zones};
 use crate::raid::geometry::Spot;
@@ -88,6 +88,27 @@ proptest! {
         }
     }
 
+    /// Zones as stripes say the same as byte by byte, in both orders.
+    #[test]
+    fn stripes_are_where_their_bytes_are(
+        sizes in proptest::collection::vec(1_u64..9, 1..6),
+        order in prop_oneof![Just(ZoneOrder::Original), Just(ZoneOrder::Alternate)],
+    ) {
+        let bytes: Vec<u64> = sizes.iter().map(|chunks| chunks * CHUNK).collect();
+        let zones = Zones::new(&bytes, CHUNK, Some(order)).unwrap();
+        let mut offset = 0;
+        for stripes in zones.stripes() {
+            let count = stripes.legs.len() as u64;
+            for chunk in 0..stripes.len / CHUNK {
+                let start = stripes.leg_start + chunk / count * zones.chunk();
+                let leg = stripes.legs[(chunk % count) as usize];
+                prop_assert_eq!(zones.spot(offset), Spot { leg, start });
+                offset += CHUNK;
+            }
+        }
+        prop_assert_eq!(offset, zones.size());
+    }
+
     /// Spans follow one another.
     #[test]
     fn spans_follow_one_another(sizes in proptest::collection::vec(0_u64..5000, 1..6)) {
@@ -101,6 +122,7 @@ proptest! {
             count += 1;
         }
         prop_assert_eq!(spans.size(), count);
+        prop_assert_eq!(spans.lengths().collect::<Vec<_>>(), &sizes[..]);
         let whole: u64 = sizes.iter().map(|size| size - size % CHUNK).sum();
         prop_assert_eq!(Spans::new(&sizes, CHUNK).unwrap().size(), whole);
     }
