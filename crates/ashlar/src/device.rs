@@ -11,6 +11,8 @@
 //! Such a device cannot be locked. So it is opened for writing only where somebody has said that
 //! nobody else writes to it.
 
+mod array;
+
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -21,6 +23,8 @@ use block::{BlockingDevice, Device, Range};
 use lvm2::ondisk::{AREA_HEADER_SIZE, LABEL_SCAN_SIZE, Label};
 use lvm2::{Bytes, SECTOR_SIZE};
 use nbd::client::{Address, ReconnectingDevice};
+
+use array::open_array;
 
 use crate::below::files_below;
 use crate::host::{Location, Place, Remote, Sharing};
@@ -56,6 +60,7 @@ pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Re
             }
             Ok((open_remote(remote)?, Vec::new()))
         }
+        Place::Array(array) => Ok((open_array(array, options)?, Vec::new())),
     }
 }
 

@@ -45,4 +45,4 @@ pub(crate) use nodes::{Fate, Node, NodeId, NodeKind, Nodes, Running};
 pub(crate) use order::{Filled, MetadataUpdater, Wanted};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -19,7 +19,7 @@ pub(super) fn activate(scan: &Scan, name: &str, options: Options) -> Result<Acti
     Activator::new(scan, &host).activate(group, lv, options)
 }
 
-pub(super) fn checksum(device: &dyn Device) -> block::Result<String> {
+pub(crate) fn checksum(device: &dyn Device) -> block::Result<String> {
     let mut hash = Sha256::new();
     let range = Range::new(0, device.info().size);
     read_stream(device, range, Holes::Read, |_, piece| {

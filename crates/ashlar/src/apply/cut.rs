@@ -73,7 +73,7 @@ impl ImageLengths {
 /// of which the physical volume has `held` now. An error says why it is not cut.
 pub fn foresee_cut(location: &Location, end: Bytes, held: Bytes) -> Result<ImageLengths> {
     let Place::File(path) = &location.place else {
-        return Err(refused("it is behind a server, and no file"));
+        return Err(refused("it is behind a server or an array, and no file"));
     };
     let file = File::open(path).map_err(|error| failed("cannot be opened", error))?;
     let image = Image::of(&file, location.window, end)?;

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lvm2::text::Value;
 use nbd::client::Address;
 
+use super::array::ArrayPlace;
 use super::config::Config;
 use crate::{Error, Kind, Result};
 
@@ -46,6 +48,8 @@ pub enum Place {
     File(PathBuf),
     /// An export of an NBD server.
     Nbd(Remote),
+    /// An array of md's.
+    Array(Arc<ArrayPlace>),
 }
 
 /// An export of an NBD server, and on what terms it is used.
@@ -132,7 +136,7 @@ impl Location {
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(path) => Some(path),
-            Place::Nbd(_) => None,
+            Place::Nbd(_) | Place::Array(_) => None,
         }
     }
 }
@@ -142,6 +146,7 @@ impl fmt::Display for Location {
         match &self.place {
             Place::File(path) => write!(f, "{}", path.display())?,
             Place::Nbd(remote) => write!(f, "{}", remote.address)?,
+            Place::Array(array) => f.write_str(&array.name)?,
         }
         match self.window {
             Some(window) => write!(f, ":{}", window.partition),

@@ -3,6 +3,7 @@
 //! [`DeviceSource`] is what people ask for, [`Host::candidates`] turns it into a list of devices
 //! that may be read, and [`Sysfs`] knows what the kernel has built on them.
 
+mod array;
 mod candidates;
 mod config;
 mod devices_file;
@@ -12,6 +13,7 @@ mod regex;
 mod spec;
 mod sysfs;
 
+pub use array::{ArrayMember, ArrayPlace};
 pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
 pub use config::{Config, DevicesFileChoice, Keeping, MissingDevicesFile, Overrides};

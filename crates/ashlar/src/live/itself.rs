@@ -46,6 +46,10 @@ fn own_volume(own: &str, scan: &Scan, location: &Location, depth: u32) -> Option
             let is_ours = socket.is_some_and(is_listened_to_here);
             is_ours.then(|| remote.address.export().to_owned())
         }
+        Place::Array(array) => {
+            let mut members = array.members.iter();
+            return members.find_map(|member| own_volume(own, scan, &member.location, depth));
+        }
     };
     let volume = volume.filter(|_| depth < DEPTH_MAX)?;
     let group = volume.split('/').next().unwrap_or_default();

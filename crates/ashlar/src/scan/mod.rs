@@ -9,6 +9,7 @@
 //! damaged, missing or contradictory is a [`Finding`] and never hides what is healthy. Nothing is
 //! written, and nothing stays open.
 
+mod arrays;
 mod assemble;
 mod decisions;
 mod duplicates;

@@ -12,8 +12,10 @@
 
 use std::sync::Arc;
 
+use block::Range;
+use dm::raid::md::{self, Claim};
 use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, AreaUse, Label, Ring, Span};
-use lvm2::{Bytes, SECTOR_SIZE, Sectors};
+use lvm2::{Bytes, SECTOR_SIZE};
 
 use super::finding::{Finding, FindingKind, Severity};
 use super::source::Source;
@@ -37,6 +39,8 @@ pub(super) struct Probed {
     pub(super) id: Option<DeviceId>,
     pub(super) size: u64,
     pub(super) content: ProbedContent,
+    /// It is a device of an array of md's, and what it says of that.
+    pub(super) claim: Option<Box<Claim>>,
     /// Without the device, which has no index yet.
     pub(super) findings: Vec<Finding>,
 }
@@ -77,6 +81,7 @@ impl Probed {
             id: candidate.id.clone(),
             size: 0,
             content,
+            claim: None,
             findings: Vec::new(),
         }
     }
@@ -129,7 +134,16 @@ pub(super) fn probe_source(
         Ok(done) => done,
         Err(probed) => return vec![*probed],
     };
-    if candidate.kernel_partitions == KernelPartitions::Present {
+    let has_partitions = candidate.kernel_partitions == KernelPartitions::Present;
+    let is_old = |claim: &Claim| claim.place == md::Place::EndOld;
+    if has_partitions && probed.claim.as_deref().is_some_and(is_old) {
+        // It may be the last partition's.
+        probed.claim = None;
+    }
+    if probed.claim.is_some() {
+        return vec![probed];
+    }
+    if has_partitions {
         refuse_label(&mut probed);
         probed.content = ProbedContent::Partitions;
         return vec![probed];
@@ -203,19 +217,15 @@ fn examine(
     match scan.label {
         Some(label) => {
             // A volume that was made on an array has the array's size, which is less than a leg's.
-            let is_of_this_size = label.pv.device_size.0 == source.size();
-            let superblock = if is_of_this_size {
-                None
-            } else {
-                md_superblock(source)
-            };
-            probed.content = match superblock {
-                Some(version) => skip_md(&mut probed, version),
-                None => ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts))),
+            if label.pv.device_size.0 != source.size() {
+                find_claim(&mut probed, source);
+            }
+            if probed.claim.is_none() {
+                probed.content = ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts)));
             }
         }
         None if !damaged.is_empty() => probed.content = ProbedContent::Unreadable,
-        None => {}
+        None => find_claim(&mut probed, source),
     }
     Ok((probed, head))
 }
@@ -322,31 +332,24 @@ fn look_into(
     windows.iter().map(look).collect()
 }
 
-fn skip_md(probed: &mut Probed, version: &str) -> ProbedContent {
-    let reason = format!("it is a component of a software RAID array ({version})");
-    let message = format!("{} is not used: {reason}", probed.name);
-    let remedy = "assemble the array with mdadm and use that, or remove what is left of it with \
-                  mdadm --zero-superblock";
-    let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
-    probed.findings.push(finding.remedy(remedy));
-    ProbedContent::Skipped(reason)
-}
-
-/// The version of the md superblock at the end of the device, if there is one. Those at its
-/// beginning move the data, so that no label is seen.
-fn md_superblock(source: &Source) -> Option<&'static str> {
-    const MAGIC: [u8; 4] = 0xa92b_4efc_u32.to_le_bytes();
-    let sectors = Bytes(source.size()).whole_sectors();
-    let at_1_0 = Sectors(sectors.0.checked_sub(16)? & !7);
-    let at_0_90 = Sectors((sectors.0 & !127).checked_sub(128)?);
-    for (at, version) in [(at_1_0, "superblock 1.0"), (at_0_90, "superblock 0.90")] {
-        let head = source.read(at.to_bytes()?.0, 8).ok()?;
-        let minor_fits = version != "superblock 1.0" || head[4] == 1;
-        if head.starts_with(&MAGIC) && minor_fits {
-            return Some(version);
+/// What the device says of an array that it is of, if it is of one.
+fn find_claim(probed: &mut Probed, source: &Source) {
+    let read = |range: Range| {
+        let bytes = source.read(range.start(), range.len() as usize);
+        bytes.map_err(|error| dm::Error::new(dm::Kind::Device, error.to_string()))
+    };
+    match md::find(source.size(), read) {
+        Ok(claim) => probed.claim = claim.map(Box::new),
+        Err(error) => {
+            let message = format!(
+                "{}: of a software RAID array, damaged: {error}",
+                probed.name
+            );
+            let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+            let remedy = "see mdadm --examine; mdadm --zero-superblock removes what is left of it";
+            probed.findings.push(finding.remedy(remedy));
         }
     }
-    None
 }
 
 /// A hint for who names an image that is not raw.

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use block::Device;
 
+use super::arrays::look_at_arrays;
 use super::assemble::assemble;
 use super::decisions::log_decisions;
 use super::finding::{Finding, FindingKind, Severity};
@@ -56,7 +57,8 @@ impl Default for Options {
 pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Scan> {
     let once = || -> Result<Scan> {
         let candidates = host.candidates(source)?;
-        let probed = probe_all(candidates.devices, options, step)?;
+        let mut probed = probe_all(candidates.devices, options, step)?;
+        look_at_arrays(&mut probed);
         Ok(assemble(probed, host, candidates.findings))
     };
     look_twice(once)

@@ -10,12 +10,13 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 
+use block::file::{Access, FileOptions};
 use block::{BlockingDevice, Device, Range};
 use lvm2::ondisk::AreaHeader;
 use rustix::fs::{Advice, fadvise};
 
 use super::found::{PvIndex, Scan};
-use crate::device::open_remote;
+use crate::device::open_whole;
 use crate::host::{Location, Place, Window};
 use crate::{Error, Kind, Result};
 
@@ -63,8 +64,9 @@ impl Source {
         let failed = |error| Error::new(Kind::Device, format!("cannot open {name}")).because(error);
         let path = match &location.place {
             Place::File(path) => path,
-            Place::Nbd(remote) => {
-                let device = open_remote(remote).map_err(|error| {
+            Place::Nbd(_) | Place::Array(_) => {
+                let options = FileOptions::new(Access::ReadOnly);
+                let (device, _) = open_whole(location, options).map_err(|error| {
                     let what = format!("cannot open {name}");
                     Error::new(Kind::Device, what).because(error)
                 })?;

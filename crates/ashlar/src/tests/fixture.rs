@@ -43,9 +43,14 @@ impl Folder {
 
     /// One with the five golden disks.
     pub(crate) fn golden_whole() -> Self {
+        Self::unpacked("golden/images.tar.zst")
+    }
+
+    /// One with what an archive of the fixtures holds.
+    pub(crate) fn unpacked(archive: &str) -> Self {
         let folder = Self::new();
         let unpack = "zstd -qdc \"$0\" | tar --sparse -x -C \"$1\"";
-        let images = golden_path("images.tar.zst");
+        let images = fixture_path(archive);
         let status = Command::new("sh")
             .args(["-c", unpack])
             .arg(images)
@@ -53,7 +58,7 @@ impl Folder {
             .status();
         assert!(
             status.expect("sh runs").success(),
-            "zstd and tar unpack the golden disks"
+            "zstd and tar unpack {archive}"
         );
         folder
     }
@@ -144,9 +149,13 @@ impl Drop for Folder {
 
 /// A file of the golden fixture.
 pub(crate) fn golden_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/fixtures/golden")
-        .join(name)
+    fixture_path(&format!("golden/{name}"))
+}
+
+/// A file of the fixtures.
+pub(crate) fn fixture_path(name: &str) -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    tests.join(name)
 }
 
 /// The first MiB of each golden disk.

@@ -1,4 +1,5 @@
 //! Scans of disks in every state.
 
+mod arrays;
 mod disks;
 mod hostile;

@@ -1,0 +1,240 @@
+//! An array of md's, opened: its legs become devices, and what is believed of them one device.
+//!
+//! It is only read. What was found out when its superblocks were looked at counts, so that whoever
+//! opens it sees what people were told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::file::{Access, FileOptions};
+use block::partition::PartitionDevice;
+use block::{Device, Kind, Range};
+use dm::home::Home;
+use dm::raid::md::{self, Claim, Layout, Spans, Zones};
+use dm::raid::{
+    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, Geometry, LegReads, LegState,
+    Position, Reshape, Scheme,
+};
+use dm::table::{Area, Layout as Table, Piece};
+use dm::volume::Volume;
+
+use super::{narrow, open_whole};
+use crate::host::{ArrayMember, ArrayPlace};
+
+/// How long an array may take to start: nothing is read for that.
+const START_MAX: Duration = Duration::from_secs(30);
+
+/// Opens an array.
+pub(super) fn open_array(
+    place: &ArrayPlace,
+    options: FileOptions,
+) -> block::Result<Arc<dyn Device>> {
+    let name = &place.name;
+    if options.access == Access::ReadWrite {
+        let what = format!(
+            "{name} is an array of md's, which is only read here so far; to write it, assemble it \
+             with mdadm"
+        );
+        return Err(block::Error::new(Kind::Open, what));
+    }
+    let unusable = |error: dm::Error| {
+        block::Error::new(Kind::Invalid, format!("{name} cannot be used: {error}"))
+    };
+    let claims: Vec<Claim> = place
+        .members
+        .iter()
+        .map(|member| member.claim.clone())
+        .collect();
+    let array = md::judge(&claims).map_err(unusable)?;
+    let starts = starts(place, &array).map_err(unusable)?;
+    let mut legs = Vec::new();
+    for leg in &array.legs {
+        legs.push(match leg {
+            Some(leg) => Some(open_leg(&place.members[leg.claim], starts.window, options)?),
+            None => None,
+        });
+    }
+    match &array.layout {
+        Layout::Redundant(geometry) => redundant(place, &array, *geometry, (legs, starts)),
+        Layout::Striped(zones) => plain(name, pieces_of_zones(zones, &legs)),
+        Layout::Linear(spans) => plain(name, pieces_of_spans(spans, &legs)),
+        Layout::Unknown => {
+            let what = "legs are missing, and without them nothing of it can be read".to_owned();
+            Err(dm::Error::new(dm::Kind::Device, what))
+        }
+    }
+    .map_err(unusable)
+}
+
+/// Where data begin on each leg, from where its window begins.
+#[derive(Debug, Clone, Copy, Default)]
+struct Starts {
+    /// What of a claim's data is in front of the window: none, unless they move to the front.
+    window: u64,
+    old: u64,
+    new: u64,
+}
+
+/// Legs whose data move have to move alike.
+fn starts(place: &ArrayPlace, array: &md::Array) -> dm::Result<Starts> {
+    if array.reshaping.is_none() {
+        return Ok(Starts::default());
+    }
+    let mut all = array.legs.iter().flatten().map(|leg| {
+        let claim = &place.members[leg.claim].claim;
+        let (old, new) = (claim.data.start(), claim.new_data_start);
+        let window = old.min(new);
+        Starts {
+            window: old - window,
+            old: old - window,
+            new: new - window,
+        }
+    });
+    let first = all.next().unwrap_or_default();
+    if all.any(|other| (other.old, other.new) != (first.old, first.new)) {
+        let what = "it is reshaped, and the data of its legs move by different distances";
+        return Err(dm::Error::new(dm::Kind::InvalidLayout, what));
+    }
+    Ok(first)
+}
+
+/// The data of a leg, with what is `before` them.
+fn open_leg(
+    member: &ArrayMember,
+    before: u64,
+    options: FileOptions,
+) -> block::Result<Arc<dyn Device>> {
+    let (whole, _) = open_whole(&member.location, options)?;
+    let device = narrow(whole, &member.location, &member.name)?;
+    let data = member.claim.data;
+    assert!(
+        before <= data.start(),
+        "data do not begin before their device"
+    );
+    let window = Range::new(data.start() - before, data.len() + before);
+    let part = PartitionDevice::window(device, window, member.name.clone())?;
+    Ok(Arc::new(part))
+}
+
+/// An array with copies or parity.
+fn redundant(
+    place: &ArrayPlace,
+    array: &md::Array,
+    geometry: Geometry,
+    (legs, starts): (Vec<Option<Arc<dyn Device>>>, Starts),
+) -> dm::Result<Arc<dyn Device>> {
+    let reshape = array.reshaping.map(|reshaping| Reshape {
+        from: geometry,
+        to: reshaping.after,
+        position: reshaping.position.bytes(),
+        backwards: reshaping.backwards,
+        new_start: starts.new,
+    });
+    let size = reshape.map_or(geometry.size(), |reshape| {
+        reshape.from.size().min(reshape.to.size())
+    });
+    let mut devices: Vec<Arc<dyn Device>> = Vec::new();
+    let mut config = ArrayConfig {
+        name: place.name.clone(),
+        size,
+        described: Described::new(geometry, (0, 0), geometry.sync_size().max(1)),
+        legs: Vec::new(),
+        leg_names: Vec::new(),
+        access: block::Access::ReadOnly,
+    };
+    for (number, (leg, device)) in array.legs.iter().zip(legs).enumerate() {
+        let member = leg.map(|leg| &place.members[leg.claim]);
+        let name = member.map_or_else(|| format!("leg {number}"), |member| member.name.clone());
+        config.leg_names.push(name);
+        let reads = match member {
+            Some(member) if member.claim.is_write_mostly => LegReads::Last,
+            _ => LegReads::Equally,
+        };
+        config.legs.push(ArrayLeg {
+            data: device.as_ref().map(|_| devices.len()),
+            reads,
+            ..ArrayLeg::default()
+        });
+        devices.extend(device);
+    }
+    assert_eq!(config.legs.len(), array.legs.len(), "each leg is one");
+    let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+    let assembly = assembly(place, array, geometry, (starts, reshape));
+    let machine = Array::believing(config, assembly, &infos)?;
+    let home = Home::start(place.name.clone(), machine, devices, START_MAX)?;
+    Ok(Arc::new(home.face(0).expect("an array has one face")))
+}
+
+/// What is believed of its legs.
+fn assembly(
+    place: &ArrayPlace,
+    array: &md::Array,
+    geometry: Geometry,
+    (starts, reshape): (Starts, Option<Reshape>),
+) -> Assembly {
+    let state = |leg: &Option<md::Leg>| match leg {
+        None => LegState::Missing,
+        Some(leg) => LegState::Valid {
+            until: leg.valid.bytes(),
+        },
+    };
+    // Where it was not stopped cleanly parity may be of another moment, and copies may differ.
+    let is_clean = array.resync == Position::End;
+    let has_parity = matches!(geometry.scheme(), Scheme::Parity(..));
+    Assembly {
+        legs: array.legs.iter().map(state).collect(),
+        synced: if has_parity {
+            u64::MAX
+        } else {
+            array.resync.bytes()
+        },
+        dirty: if is_clean {
+            Doubt::Nowhere
+        } else {
+            Doubt::Everywhere
+        },
+        data_start: starts.old,
+        reshape,
+        events: place.members[array.freshest].claim.events,
+        remarks: Vec::new(),
+    }
+}
+
+/// A device of pieces, without state.
+fn plain(name: &str, pieces: Vec<Piece>) -> dm::Result<Arc<dyn Device>> {
+    let layout = Table::new(name, pieces)?;
+    let table = dm::table::Table::compile(&layout)?;
+    Ok(Arc::new(Volume::new(
+        name,
+        dm::volume::Access::ReadOnly,
+        table,
+    )))
+}
+
+fn area(legs: &[Option<Arc<dyn Device>>], leg: usize, start: u64) -> Area {
+    let device = legs[leg]
+        .as_ref()
+        .expect("without a leg there is no layout");
+    Area::device(Arc::clone(device), start)
+}
+
+fn pieces_of_zones(zones: &Zones, legs: &[Option<Arc<dyn Device>>]) -> Vec<Piece> {
+    let piece = |zone: md::Stripes| {
+        let areas: Vec<Area> = zone
+            .legs
+            .iter()
+            .map(|leg| area(legs, *leg, zone.leg_start))
+            .collect();
+        match <[Area; 1]>::try_from(areas) {
+            Ok([area]) => Piece::of(zone.len, area),
+            Err(areas) => Piece::striped(zone.len, zones.chunk(), areas),
+        }
+    };
+    zones.stripes().map(piece).collect()
+}
+
+fn pieces_of_spans(spans: &Spans, legs: &[Option<Arc<dyn Device>>]) -> Vec<Piece> {
+    let piece = |(leg, len): (usize, u64)| Piece::of(len, area(legs, leg, 0));
+    let used = spans.lengths().enumerate().filter(|(_, len)| *len > 0);
+    used.map(piece).collect()
+}

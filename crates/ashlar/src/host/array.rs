@@ -1,0 +1,81 @@
+//! An array of md's, as a place where devices are: its legs, and what each says of it.
+//!
+//! What the legs said when they were looked at is kept: an array that is only read stays as it was.
+
+use std::hash::{Hash, Hasher};
+
+use dm::raid::md::Claim;
+
+use super::location::Location;
+
+/// Where an array is.
+#[derive(Debug, Clone)]
+pub struct ArrayPlace {
+    /// Which array it is.
+    pub uuid: [u8; 16],
+    /// What people know it by: `md:host:0`.
+    pub name: String,
+    /// Its devices, whatever they are for.
+    pub members: Vec<ArrayMember>,
+}
+
+/// A device of an array.
+#[derive(Debug, Clone)]
+pub struct ArrayMember {
+    /// Where it is.
+    pub location: Location,
+    /// What people know it by.
+    pub name: String,
+    /// What it says.
+    pub claim: Claim,
+}
+
+impl ArrayPlace {
+    /// An array of these, which are all of one.
+    ///
+    /// # Panics
+    ///
+    /// There are none, or they are of several.
+    pub fn new(members: Vec<ArrayMember>) -> Self {
+        let first = members.first().expect("an array has members").claim.clone();
+        assert!(
+            members.iter().all(|member| member.claim.uuid == first.uuid),
+            "they are of one array"
+        );
+        let name = if first.name.is_empty() {
+            format!("md:{}", uuid_text(first.uuid))
+        } else {
+            format!("md:{}", first.name)
+        };
+        Self {
+            uuid: first.uuid,
+            name,
+            members,
+        }
+    }
+}
+
+/// As mdadm writes it.
+fn uuid_text(uuid: [u8; 16]) -> String {
+    let words = uuid.as_chunks::<4>().0.iter();
+    let words = words.map(|word| format!("{:08x}", u32::from_be_bytes(*word)));
+    words.collect::<Vec<_>>().join(":")
+}
+
+impl PartialEq for ArrayPlace {
+    fn eq(&self, other: &Self) -> bool {
+        let places = |one: &Self| -> Vec<Location> {
+            let members = one.members.iter();
+            members.map(|member| member.location.clone()).collect()
+        };
+        self.uuid == other.uuid && places(self) == places(other)
+    }
+}
+
+impl Eq for ArrayPlace {}
+
+impl Hash for ArrayPlace {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.uuid.hash(state);
+    }
+}

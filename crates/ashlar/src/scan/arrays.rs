@@ -1,0 +1,141 @@
+//! Arrays of md's among the devices that were looked at: each of them is one more device.
+//!
+//! ```text
+//!   devices ─▸ those with a superblock, by their array ─▸ judged ─▸ a device md:NAME, looked at
+//!      ▲                                                     ╲▸ not enough: a finding
+//!      ╰──────────── which may be a leg itself ────────────────────╯
+//! ```
+//!
+//! What the kernel runs is not among them: its legs are skipped before they are looked at. A leg
+//! is not looked into: what is at its start is the array's, be it a label or a partition table.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dm::raid::md::{Claim, Readiness, Verdict, judge};
+
+use super::finding::{Finding, FindingKind, Severity};
+use super::probe::{Probed, ProbedContent, probe_source, read_head};
+use super::source::Source;
+use super::texts::Texts;
+use crate::host::{ArrayMember, ArrayPlace, Candidate, Location, Place};
+
+/// How often arrays are made of arrays, at most.
+const DEPTH_MAX: usize = 4;
+
+/// Looks at the arrays among `probed` and adds them.
+pub(super) fn look_at_arrays(probed: &mut Vec<Probed>) {
+    let texts = Texts::default();
+    for _ in 0..DEPTH_MAX {
+        let mut arrays: BTreeMap<[u8; 16], Vec<usize>> = BTreeMap::new();
+        for (place, one) in probed.iter().enumerate() {
+            if let Some(claim) = &one.claim {
+                arrays.entry(claim.uuid).or_default().push(place);
+            }
+        }
+        if arrays.is_empty() {
+            return;
+        }
+        for places in arrays.into_values() {
+            let more = look_at(probed, &places, &texts);
+            probed.extend(more);
+        }
+    }
+}
+
+/// The array of which these are members, looked at.
+fn look_at(probed: &mut [Probed], places: &[usize], texts: &Texts) -> Vec<Probed> {
+    let members = places.iter().map(|place| {
+        let one = &mut probed[*place];
+        let claim: Claim = *one.claim.take().expect("it is a member");
+        ArrayMember {
+            location: one.location.clone(),
+            name: one.name.clone(),
+            claim,
+        }
+    });
+    let array = ArrayPlace::new(members.collect());
+    let claims: Vec<Claim> = array
+        .members
+        .iter()
+        .map(|member| member.claim.clone())
+        .collect();
+    assert_eq!(claims.len(), places.len(), "each member has a claim");
+    let judged = judge(&claims);
+    for (number, place) in places.iter().enumerate() {
+        let verdict = judged.as_ref().ok().map(|judged| judged.verdicts[number]);
+        let reason = match verdict {
+            Some(verdict) => format!("it is {} of the array {}", word(verdict), array.name),
+            None => format!("it is of the array {}", array.name),
+        };
+        let one = &mut probed[*place];
+        if let Some(Verdict::Stale | Verdict::Disagrees) = verdict {
+            let message = format!("{} is not used: {reason}", one.name);
+            let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+            one.findings
+                .push(finding.remedy("add it again with mdadm, once the array is right"));
+        }
+        one.content = ProbedContent::Skipped(reason);
+    }
+    let readiness = match judged {
+        Ok(judged) => judged.readiness,
+        Err(error) => return vec![unusable(&array, &error.to_string())],
+    };
+    let doubt = match readiness {
+        Readiness::Whole => None,
+        Readiness::Degraded => Some("legs are missing, and made up for"),
+        Readiness::DirtyDegraded => Some(
+            "legs are missing and it was not stopped cleanly: what is made up for them may be \
+             wrong where it was being written",
+        ),
+        Readiness::NotEnough => {
+            return vec![unusable(&array, "too many of its legs are missing")];
+        }
+    };
+    let candidate = candidate(&array);
+    let source = match Source::open(&candidate.location, &candidate.name) {
+        Ok(source) => source,
+        Err(error) => return vec![unusable(&array, &error.to_string())],
+    };
+    let mut all = probe_source(&candidate, &source, read_head(&source), texts);
+    if let (Some(doubt), Some(whole)) = (doubt, all.first_mut()) {
+        let message = format!("{}: {doubt}", array.name);
+        let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+        whole
+            .findings
+            .push(finding.remedy("name its other devices, too"));
+    }
+    all
+}
+
+fn candidate(array: &ArrayPlace) -> Candidate {
+    let location = Location {
+        place: Place::Array(Arc::new(array.clone())),
+        window: None,
+    };
+    Candidate::named(&array.name, location)
+}
+
+fn unusable(array: &ArrayPlace, why: &str) -> Probed {
+    let mut probed = Probed::new(&candidate(array), ProbedContent::Skipped(why.to_owned()));
+    let message = format!("the array {} is not used: {why}", array.name);
+    let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+    let remedy = "name all its devices, or see mdadm --examine for what they hold";
+    probed.findings.push(finding.remedy(remedy));
+    probed
+}
+
+/// What a device is, for people.
+fn word(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Leg(number) => format!("leg {number}"),
+        Verdict::Replacement(number) => format!("the replacement of leg {number}"),
+        Verdict::Spare => "a spare".into(),
+        Verdict::Journal => "the journal".into(),
+        Verdict::Faulty => "a device that failed".into(),
+        Verdict::Stale => "a leg that was away when the others went on".into(),
+        Verdict::Disagrees => "a leg that went on without the others".into(),
+        Verdict::Superseded => "an older copy of a leg".into(),
+        Verdict::Foreign => "a device that does not fit the others".into(),
+    }
+}
