@@ -31,6 +31,7 @@ mod limits;
 mod locks;
 mod logical;
 mod manual;
+mod md;
 mod measure;
 mod minimise;
 mod mishaps;

@@ -47,7 +47,11 @@ fn sets(count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for disk in 0..DISKS {
         let with = |set: &Vec<usize>| [set.clone(), vec![disk]].concat();
-        let more: Vec<_> = all.iter().filter(|set| set.len() < count).map(with).collect();
+        let more: Vec<_> = all
+            .iter()
+            .filter(|set| set.len() < count)
+            .map(with)
+            .collect();
         all.extend(more);
     }
     all
@@ -103,6 +107,9 @@ fn nothing_is_made_up_where_too_much_is_missing() {
         let volume = format!("vg0/{name}");
         let refused = on(&images, folder.path()).args(["cat", &volume]).exit(5);
         let said = refused.complaints();
-        assert!(said.contains(name) && said.contains("missing"), "{name}: {said}");
+        assert!(
+            said.contains(name) && said.contains("missing"),
+            "{name}: {said}"
+        );
     }
 }

@@ -1,0 +1,303 @@
+//! Physical volumes on arrays of md's, of each level and metadata version: whole, without a leg,
+//! with a leg that was away; found by their superblocks, which mdadm understands, too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use block::parity;
+use dm::raid::md::{Features, Place, Superblock1, Zones};
+use dm::raid::{Geometry, Scheme};
+use tests::{Finished, Scratch, Tool, ashlar, sha256};
+
+const MIB: usize = 1 << 20;
+const CHUNK: u64 = 64 << 10;
+/// Where data begin behind a superblock at the beginning, in sectors.
+const DATA_AT: u64 = 2048;
+const EVENTS: u64 = 40;
+const UUID: [u8; 16] = *b"arrays in images";
+
+/// An array to be.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    level: i32,
+    layout: u32,
+    legs: usize,
+    place: Place,
+}
+
+impl Plan {
+    fn new(level: i32, layout: u32, legs: usize, place: Place) -> Self {
+        Self {
+            level,
+            layout,
+            legs,
+            place,
+        }
+    }
+
+    /// Bytes of each leg's data, for so many bytes of the array.
+    fn leg_len(self, size: usize) -> u64 {
+        let size = size as u64;
+        let (times, parts) = match self.level {
+            1 => (1, 1),
+            10 => (2, self.legs as u64),
+            6 => (1, self.legs as u64 - 2),
+            0 => (1, self.legs as u64),
+            _ => (1, self.legs as u64 - 1),
+        };
+        (size * times).div_ceil(parts).next_multiple_of(CHUNK)
+    }
+
+    /// The data of each leg.
+    fn data(self, content: &[u8]) -> Vec<Vec<u8>> {
+        let len = self.leg_len(content.len());
+        let mut legs = vec![vec![0_u8; len as usize]; self.legs];
+        let spots: Box<dyn Fn(u64, usize) -> dm::raid::Spot>;
+        let (mut copies, mut geometry) = (1, None);
+        if self.level == 0 {
+            let zones = Zones::new(&vec![len; self.legs], CHUNK, None).expect("stripes");
+            spots = Box::new(move |at, _| zones.spot(at));
+        } else {
+            let scheme = Scheme::from_md(self.level as u32, self.layout).expect("a scheme");
+            let array = Geometry::new(scheme, self.legs, CHUNK, len).expect("an array");
+            (copies, geometry) = (array.copies(), Some(array));
+            spots = Box::new(move |at, copy| array.spot(at, copy));
+        }
+        for (number, chunk) in content.chunks(CHUNK as usize).enumerate() {
+            for copy in 0..copies {
+                let spot = spots(number as u64 * CHUNK, copy);
+                let start = spot.start as usize;
+                legs[spot.leg][start..start + chunk.len()].copy_from_slice(chunk);
+            }
+        }
+        if let Some(array) = geometry.filter(|_| matches!(self.level, 4..=6)) {
+            add_parity(&array, &mut legs);
+        }
+        legs
+    }
+
+    /// What stands on a leg about it.
+    fn superblock(self, leg: usize, leg_len: u64, events: u64) -> Superblock1 {
+        let sectors = leg_len / 512;
+        let is_striped = !matches!(self.level, 1 | -1);
+        let (data_offset, super_offset) = match self.place {
+            Place::Start => (DATA_AT, 0),
+            Place::SecondBlock => (DATA_AT, 8),
+            _ => (0, sectors + 16),
+        };
+        Superblock1 {
+            place: self.place,
+            features: Features::default(),
+            uuid: UUID,
+            name: {
+                let mut name = [0; 32];
+                name[..6].copy_from_slice(b"host:0");
+                name
+            },
+            created: 1_700_000_000,
+            level: self.level,
+            layout: self.layout,
+            size: if self.level == 0 { 0 } else { sectors },
+            chunk_sectors: if is_striped { (CHUNK / 512) as u32 } else { 0 },
+            device_count: self.legs as u32,
+            bitmap_offset: 0,
+            new_level: 0,
+            reshape_position: 0,
+            delta_disks: 0,
+            new_layout: 0,
+            new_chunk_sectors: 0,
+            new_offset: 0,
+            data_offset,
+            data_size: sectors,
+            super_offset,
+            recovery_offset: 0,
+            number: leg as u32,
+            corrected_reads: 0,
+            device_uuid: [leg as u8 + 1; 16],
+            flags: 0,
+            bad_blocks_shift: 0,
+            bad_blocks_sectors: 0,
+            bad_blocks_offset: 0,
+            updated: 1_700_000_100,
+            events,
+            resync_offset: u64::MAX,
+            logical_block: 0,
+            roles: (0..self.legs as u16).collect(),
+        }
+    }
+
+    /// A leg as a disk.
+    fn write(self, path: &Path, data: &[u8], superblock: &Superblock1) {
+        let mut disk = Vec::new();
+        let bytes = superblock.encode();
+        if self.place == Place::End {
+            disk.extend_from_slice(data);
+            disk.resize(data.len() + 8192, 0);
+            disk.extend_from_slice(&bytes);
+            disk.resize(data.len() + 16384, 0);
+        } else {
+            disk.resize(DATA_AT as usize * 512, 0);
+            let at = superblock.super_offset as usize * 512;
+            disk[at..at + bytes.len()].copy_from_slice(&bytes);
+            disk.extend_from_slice(data);
+        }
+        fs::write(path, disk).expect("a leg");
+    }
+}
+
+fn add_parity(array: &Geometry, legs: &mut [Vec<u8>]) {
+    for number in 0..array.leg_size() / CHUNK {
+        let row = array.row(number);
+        let at = (number * CHUNK) as usize..((number + 1) * CHUNK) as usize;
+        let (mut p, mut q) = (vec![0; CHUNK as usize], vec![0; CHUNK as usize]);
+        for leg in (0..row.data_count()).map(|index| row.leg(index)) {
+            parity::xor_into(&mut p, &legs[leg][at.clone()]);
+            if row.q.is_some() {
+                parity::add_power(&mut q, &legs[leg][at.clone()], row.power(leg) as u8);
+            }
+        }
+        legs[row.p][at.clone()].copy_from_slice(&p);
+        if let Some(leg) = row.q {
+            legs[leg][at].copy_from_slice(&q);
+        }
+    }
+}
+
+/// A group with a volume, on one disk: the disk's bytes, and the volume's.
+fn made(folder: &Path) -> (Vec<u8>, Vec<u8>) {
+    let disk = folder.join("disk.img");
+    fs::File::create(&disk)
+        .and_then(|file| file.set_len(12 * MIB as u64))
+        .expect("a disk");
+    let content: Vec<u8> = (0..6 * MIB)
+        .map(|at| (at / 512 * 7 + at % 251) as u8)
+        .collect();
+    fs::write(folder.join("content"), &content).expect("a file");
+    let on = |words: &[&str]| run(folder, &[disk.clone()], words);
+    on(&["vgcreate", "-s", "1m", "vg0", &disk.display().to_string()]);
+    on(&["lvcreate", "-L", "6m", "-n", "data", "vg0"]);
+    on(&[
+        "cp",
+        &folder.join("content").display().to_string(),
+        "vg0/data",
+    ]);
+    (fs::read(&disk).expect("a disk"), content)
+}
+
+fn tool(folder: &Path, disks: &[PathBuf], words: &[&str]) -> Tool {
+    let names: Vec<String> = disks
+        .iter()
+        .map(|disk| disk.display().to_string())
+        .collect();
+    ashlar()
+        .env("ASHLAR_DEVICES", names.join(":"))
+        .env("LVM_SYSTEM_DIR", folder)
+        .env("XDG_STATE_HOME", folder)
+        .args(words)
+}
+
+fn run(folder: &Path, disks: &[PathBuf], words: &[&str]) -> Finished {
+    tool(folder, disks, words).succeed()
+}
+
+/// The legs of a plan, as disks in `folder`.
+fn disks(plan: Plan, folder: &Path, content: &[u8]) -> Vec<PathBuf> {
+    let leg_len = plan.leg_len(content.len());
+    let write = |(leg, data): (usize, Vec<u8>)| {
+        let path = folder.join(format!("leg{leg}.img"));
+        plan.write(&path, &data, &plan.superblock(leg, leg_len, EVENTS));
+        path
+    };
+    plan.data(content)
+        .into_iter()
+        .enumerate()
+        .map(write)
+        .collect()
+}
+
+/// The group is found and its volume read on every level and in every version, whole and without
+/// any leg that the array may lose; mdadm finds nothing wrong with what is on the legs.
+#[test]
+fn groups_on_arrays_are_read() {
+    let folder = Scratch::new("md");
+    let (disk, content) = made(folder.path());
+    let sum = sha256(&content);
+    for (plan, losses) in [
+        (Plan::new(1, 0, 2, Place::SecondBlock), 1),
+        (Plan::new(1, 0, 3, Place::End), 1),
+        (Plan::new(0, 0, 3, Place::SecondBlock), 0),
+        (Plan::new(4, 0, 3, Place::Start), 1),
+        (Plan::new(5, 2, 4, Place::SecondBlock), 1),
+        (Plan::new(5, 0, 3, Place::End), 1),
+        (Plan::new(6, 2, 5, Place::SecondBlock), 1),
+        (Plan::new(10, 0x102, 4, Place::Start), 1),
+        (Plan::new(10, 0x201, 3, Place::SecondBlock), 1),
+    ] {
+        let legs = disks(plan, folder.path(), &disk);
+        let examined = Tool::new("mdadm")
+            .args(["--examine"])
+            .args(&legs)
+            .succeed()
+            .text();
+        assert!(
+            examined.contains("host:0") && !examined.contains("expected"),
+            "{examined}"
+        );
+        let read = |disks: &[PathBuf]| run(folder.path(), disks, &["cat", "vg0/data"]).stdout;
+        assert_eq!(sha256(&read(&legs)), sum, "{plan:?}");
+        let named = run(
+            folder.path(),
+            &legs,
+            &["pvs", "--noheadings", "-o", "pv_name"],
+        )
+        .text();
+        assert_eq!(named.trim(), "md:host:0", "{plan:?}");
+        for lost in 0..if losses > 0 { plan.legs } else { 0 } {
+            let mut left = legs.clone();
+            left.remove(lost);
+            assert_eq!(sha256(&read(&left)), sum, "{plan:?} without leg {lost}");
+        }
+    }
+}
+
+/// A leg that was away is not read, and said to be; too few legs are refused by name, and so is
+/// writing.
+#[test]
+fn what_an_array_lacks_is_told() {
+    let folder = Scratch::new("md-lacks");
+    let (disk, content) = made(folder.path());
+    let plan = Plan::new(5, 2, 3, Place::SecondBlock);
+    let legs = disks(plan, folder.path(), &disk);
+    let leg_len = plan.leg_len(disk.len());
+    let noise = vec![0xa5; leg_len as usize];
+    plan.write(&legs[1], &noise, &plan.superblock(1, leg_len, EVENTS - 5));
+    let read = run(folder.path(), &legs, &["cat", "vg0/data"]);
+    assert_eq!(sha256(&read.stdout), sha256(&content));
+    let said = read.complaints();
+    assert!(
+        said.contains("leg1.img") && said.contains("was away"),
+        "{said}"
+    );
+    let alone = tool(folder.path(), &legs[..1], &["cat", "vg0/data"]).exit(5);
+    let said = alone.complaints();
+    assert!(
+        said.contains("md:host:0") && said.contains("too many of its legs"),
+        "{said}"
+    );
+    let refused = tool(folder.path(), &legs, &["lvcreate", "-L", "1m", "vg0"]).exit(5);
+    let said = refused.complaints();
+    assert!(
+        said.contains("only read here so far") && said.contains("mdadm"),
+        "{said}"
+    );
+    let before: Vec<_> = legs
+        .iter()
+        .map(|leg| fs::read(leg).expect("a leg"))
+        .collect();
+    run(folder.path(), &legs, &["lvs"]);
+    let after: Vec<_> = legs
+        .iter()
+        .map(|leg| fs::read(leg).expect("a leg"))
+        .collect();
+    assert!(before == after, "nothing is written");
+}
