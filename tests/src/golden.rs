@@ -6,13 +6,13 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use sha2::{Digest, Sha256};
 
 use crate::scratch::Scratch;
 use crate::tool::Tool;
+use crate::unpack::{protect, unpack};
 
 /// Number of disks.
 const COUNT: usize = 5;
@@ -54,11 +54,7 @@ impl Golden {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
             let golden = Arc::new(Self::copy());
-            for image in golden.images() {
-                let mut permissions = fs::metadata(&image).expect("an image").permissions();
-                permissions.set_readonly(true);
-                fs::set_permissions(&image, permissions).expect("an image can be protected");
-            }
+            protect(&golden.images());
             *shared = Arc::downgrade(&golden);
             golden
         })
@@ -67,26 +63,7 @@ impl Golden {
     /// A copy for one test, which may change it.
     pub fn copy() -> Self {
         let scratch = Scratch::new("golden");
-        let archive = Self::fixture("images.tar.zst");
-        let mut unpack = Command::new("zstd");
-        unpack
-            .args(["-q", "-d", "-c"])
-            .arg(&archive)
-            .stdout(Stdio::piped());
-        let mut unpack = unpack.spawn().expect("zstd starts");
-        let pipe = unpack.stdout.take().expect("its output is piped");
-        let tar = Command::new("tar")
-            .args(["--sparse", "-x", "-C"])
-            .arg(scratch.path())
-            .stdin(pipe)
-            .status()
-            .expect("tar starts");
-        let zstd = unpack.wait().expect("zstd ends");
-        assert!(
-            tar.success() && zstd.success(),
-            "{} cannot be unpacked",
-            archive.display()
-        );
+        unpack(&Self::fixture("images.tar.zst"), scratch.path());
         let golden = Golden { scratch };
         assert!(
             golden.images().iter().all(|image| image.is_file()),

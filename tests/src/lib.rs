@@ -38,6 +38,7 @@ pub mod recorded;
 mod scratch;
 mod stock;
 mod tool;
+mod unpack;
 pub mod verifier;
 
 pub use apart::apart;
