@@ -4,6 +4,7 @@
 //!   tool       run a command to its end, within a time limit      ashlar().args([…]).succeed()
 //!   daemon     run a command beside the test, ended with it       Daemon::start(tool, ready)
 //!   golden     the golden disks, unpacked; what they must hold    Golden::shared()
+//!   raid_sets  arrays that the kernel left in the middle of something   RaidSet::shared("dirty")
 //!   scratch    a folder that goes away                            Scratch::new("name")
 //!   loops      a loop device that goes away                       LoopDevice::attach(path, access)
 //!   disks      blank disks for the program and for stock LVM2     Disks::new("name", [8 << 20; 4])
@@ -34,6 +35,7 @@ mod kernel;
 mod killed;
 mod loops;
 mod made;
+mod raid_sets;
 pub mod recorded;
 mod scratch;
 mod stock;
@@ -51,6 +53,7 @@ pub use kernel::{BOOTS_MAX, Collected, Dialogue, DiskSet, Kernel, Outcome, Sum};
 pub use killed::{killing, was_killed};
 pub use loops::{Access, LoopDevice};
 pub use made::Made;
+pub use raid_sets::{RAID_SETS, RaidDisk, RaidSet, RaidVolume, make_raid_set};
 pub use scratch::Scratch;
 pub use stock::Stock;
 pub use tool::{

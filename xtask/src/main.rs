@@ -10,6 +10,7 @@ mod dist;
 mod fuzz;
 mod mutate;
 mod packages;
+mod raid_sets;
 mod test;
 mod tidy;
 mod watch;
@@ -75,6 +76,11 @@ const TASKS: &[Task] = &[
         run: bench::run,
     },
     Task {
+        name: "raid-sets",
+        about: "make the disks with unfinished RAID arrays anew, with a stock kernel",
+        run: raid_sets::run,
+    },
+    Task {
         name: "dist",
         about: "build what users install: a static binary, and a Debian package",
         run: dist::run,
@@ -125,7 +131,7 @@ fn finish(outcome: &Outcome) -> ExitCode {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask TASK [ARGUMENT…]\n\n");
     for task in TASKS {
-        writeln!(text, "  {:<8} {}", task.name, task.about).expect("a string takes all");
+        writeln!(text, "  {:<9} {}", task.name, task.about).expect("a string takes all");
     }
     text
 }
