@@ -68,13 +68,13 @@ pub fn make(name: &str) -> String {
         .iter()
         .filter(|volume| volume.state != BLIND)
         .collect();
-    found.extend(judge(name, &disks, &seeing));
+    found.extend(judge(&format!("{name}-judged"), &disks, &seeing));
     if !lost.is_empty() {
         let present = disks.iter().enumerate();
         let present = present.filter(|(number, _)| !lost.contains(number));
         let present: Vec<PathBuf> = present.map(|(_, disk)| disk.clone()).collect();
         let all: Vec<&Made> = volumes.iter().collect();
-        found.extend(judge(name, &present, &all));
+        found.extend(judge(&format!("{name}-judged-without"), &present, &all));
     }
     let mut manifest = String::new();
     for number in 0..DISKS {
@@ -165,7 +165,7 @@ fn judge(
         write!(list, "{name}:{sectors}:{state} ").expect("a string takes all");
     }
     let script = script("judge").replace("VOLUMES", list.trim_end());
-    let kernel = Kernel::new(&format!("raid-{name}-judged"));
+    let kernel = Kernel::new(&format!("raid-{name}"));
     let kernel = disks.iter().fold(kernel, Kernel::copy);
     let outcome: Outcome = kernel.succeed(&script);
     let at = |moment: &str| -> BTreeMap<String, Collected> {

@@ -25,7 +25,7 @@ use crate::scratch::Scratch;
 use crate::unpack::{protect, unpack};
 
 /// The names of all sets.
-pub const RAID_SETS: &[&str] = &["levels", "dirty", "degraded", "resync"];
+pub const RAID_SETS: &[&str] = &["levels", "dirty", "degraded", "rebuild", "resync"];
 
 /// The disks of a set.
 #[derive(Debug)]
