@@ -193,6 +193,7 @@ fn assembly(
         } else {
             Doubt::Everywhere
         },
+        missed: vec![Doubt::Nowhere; array.legs.len()],
         data_start: starts.old,
         reshape,
         events: place.members[array.freshest].claim.events,

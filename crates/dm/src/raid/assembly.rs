@@ -14,6 +14,12 @@
 //! | is zeros, damaged or cannot be read, beside others that are not | untrusted |
 //! | does not matter, since the leg is to be rebuilt | valid up to nowhere |
 //!
+//! Superblocks do not tell everything: an array that was written without a leg says so only some
+//! time after its first write. But bits of the bitmap are set on all legs that are there before
+//! anything is written. So a leg that calls a region clean that another one calls dirty was not
+//! there when it was written, or nothing was written there yet: either way the others are right,
+//! and they are believed there instead, if they suffice.
+//!
 //! Where all superblocks are zeros the array is new, and nothing of it is in sync. Where the newest
 //! ones contradict each other, or the description, there is no array. Whether what is left
 //! suffices is not asked here: it depends on what is read.
@@ -74,6 +80,8 @@ pub struct Assembly {
     pub synced: u64,
     /// Where writes may have been cut short.
     pub dirty: Doubt,
+    /// Where each leg may have missed writes, so that others are to be believed if they suffice.
+    pub missed: Vec<Doubt>,
     /// Where data begin on each leg, in bytes.
     pub data_start: u64,
     /// It is becoming another one.
@@ -247,22 +255,12 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .map(|one| bytes(one.array_resync_offset))
         .min();
     let dirty = doubt(found, &legs, (events, sync_size), &mut remarks);
-    let is_whole = |leg: &LegState| matches!(leg, LegState::Valid { until: u64::MAX });
-    let has_parity = matches!(described.geometry.scheme(), Scheme::Parity(..));
-    if let (true, Some(count)) = (has_parity && !legs.iter().all(is_whole), dirty.count()) {
-        remarks.push(format!(
-            "writes were cut short in {count}; what is made up there for a leg may be wrong"
-        ));
-    }
-    for (place, leg) in legs.iter().enumerate() {
-        if let LegState::Untrusted(why) = leg {
-            remarks.push(format!("leg {place} is not believed: {why}"));
-        }
-    }
-    Ok(Assembly {
+    let missed: Vec<Doubt> = found.iter().map(|leg| missed(leg, &dirty)).collect();
+    let mut assembly = Assembly {
         legs,
         synced: synced.expect("there is a newest one"),
         dirty,
+        missed,
         data_start: first
             .extended
             .as_ref()
@@ -270,7 +268,33 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         reshape,
         events,
         remarks,
-    })
+    };
+    assembly.remark(described.geometry.scheme());
+    Ok(assembly)
+}
+
+impl Assembly {
+    /// Says what people should know of its legs.
+    fn remark(&mut self, scheme: Scheme) {
+        let is_whole = |leg: &LegState| matches!(leg, LegState::Valid { until: u64::MAX });
+        let is_degraded = !self.legs.iter().all(is_whole);
+        let makes_up = matches!(scheme, Scheme::Parity(..)) && is_degraded;
+        if let (true, Some(count)) = (makes_up, self.dirty.count()) {
+            self.remarks.push(format!(
+                "writes were cut short in {count}; what is made up there for a leg may be wrong"
+            ));
+        }
+        let legs = self.legs.iter().zip(&self.missed).enumerate();
+        let remarks = legs.filter_map(|(place, (leg, missed))| match leg {
+            LegState::Untrusted(why) => Some(format!("leg {place} is not believed: {why}")),
+            LegState::Valid { .. } => {
+                let count = missed.count()?;
+                Some(format!("leg {place} may have missed writes in {count}"))
+            }
+            LegState::Missing => None,
+        });
+        self.remarks.extend(remarks);
+    }
 }
 
 impl LegFound {
@@ -390,6 +414,22 @@ fn doubt(
     doubt
 }
 
+/// Where a leg knows nothing of writes of which others know.
+fn missed(leg: &LegFound, all: &Doubt) -> Doubt {
+    let (LegFound::Holds(_, Bits::Bitmap(own)), Doubt::Regions(all)) = (leg, all) else {
+        return Doubt::Nowhere;
+    };
+    let mut missed = all.clone();
+    let mut region = 0;
+    while let Some(dirty) = missed.next(region) {
+        if own.dirty.is_dirty(dirty) {
+            missed.clear(dirty);
+        }
+        region = dirty + 1;
+    }
+    Doubt::Regions(missed)
+}
+
 /// An array of which no superblock says anything.
 fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
     let mut problems = found
@@ -412,6 +452,7 @@ fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
         legs: found.iter().map(state).collect(),
         synced: 0,
         dirty: Doubt::Nowhere,
+        missed: vec![Doubt::Nowhere; found.len()],
         data_start: 0,
         reshape: None,
         events: 0,

@@ -129,6 +129,7 @@ fn without_superblocks(config: &ArrayConfig) -> Assembly {
         legs: config.legs.iter().map(state).collect(),
         synced: 0,
         dirty: Doubt::Nowhere,
+        missed: vec![Doubt::Nowhere; config.legs.len()],
         data_start: 0,
         reshape: None,
         events: 0,

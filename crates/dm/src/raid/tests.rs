@@ -190,6 +190,35 @@ fn copies_that_may_differ_are_read_from_the_first_leg() {
     assert_reads(&made, &made.whole(), "two regions are dirty");
 }
 
+/// A leg that was away when others were written is not read there, though only their bitmaps know;
+/// elsewhere it is. With another leg missing it is all that there is, as it is for the kernel.
+#[test]
+fn writes_that_a_leg_missed_are_known_from_bitmaps() {
+    for (scheme, legs) in schemes() {
+        let mut made = Made::new(scheme, legs);
+        made.blind(1, 1..3);
+        let home = made.whole();
+        let what = format!("{scheme:?} of {legs}, leg 1 missed writes");
+        assert_reads(&made, &home, &what);
+        let status = home.status(LIMIT).expect("it runs");
+        assert_eq!(
+            status.legs[1].0,
+            LegState::Valid { until: u64::MAX },
+            "{what}"
+        );
+        let said = status.remarks.join("\n");
+        assert!(
+            said.contains("leg 1 may have missed writes in 2"),
+            "{what}: {said}"
+        );
+    }
+    let mut made = Made::new(Scheme::Mirror, 2);
+    made.blind(1, 1..3);
+    let home = made.without(&[0]);
+    let mut device = BlockingDevice::open(&home.face(0).expect("a face")).expect("it opens");
+    assert!(device.read(Range::new(0, 4 * made::REGION)).is_ok());
+}
+
 /// What contradicts itself is no array, with a reason; what is only too little is.
 #[test]
 fn contradictions_are_refused() {

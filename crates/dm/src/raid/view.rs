@@ -12,6 +12,8 @@
 //!                              two with both; not where parity was never brought in sync
 //! ```
 //!
+//! Where a leg may have missed writes it is read only if nothing else suffices.
+//!
 //! In a region that its bitmap calls dirty, parity may be that of another moment: a chunk that is
 //! made up there may be wrong, and nothing on the disks says so. It is read all the same, as by the
 //! kernel, and people are told (a remark of the assembly's).
@@ -171,8 +173,11 @@ impl View {
             let is_asked = without >> spot.leg & 1 == 0;
             (valid > 0 && is_asked).then_some((spot, valid))
         });
-        // The first of those that are read like others.
-        let best = usable.min_by_key(|(spot, _)| self.reads[spot.leg] == LegReads::Last);
+        // The first of those that missed nothing, and are read like others.
+        let best = usable.min_by_key(|(spot, _)| {
+            let is_last = self.reads[spot.leg] == LegReads::Last;
+            (self.assembly.missed[spot.leg].overlaps(sync), is_last)
+        });
         match best {
             Some((spot, len)) => {
                 let (leg, start) = (spot.leg, spot.start);
@@ -196,14 +201,25 @@ impl View {
         // Where a leg ends to be valid, another plan begins.
         let ends = (0..geometry.legs()).map(|leg| self.valid_from(leg, start));
         let len = ends.filter(|valid| *valid > 0).fold(len, u64::min);
-        let is_usable = |leg: usize| self.valid_from(leg, start) > 0 && without >> leg & 1 == 0;
-        if is_usable(leg) {
+        let sync = Range::new(start, len);
+        let is_lost = |leg: &usize| self.valid_from(*leg, start) == 0 || without >> leg & 1 == 1;
+        let has_missed = |leg: &usize| self.assembly.missed[*leg].overlaps(sync);
+        if !is_lost(&leg) && !has_missed(&leg) {
+            return (Source::Leg { leg, start }, len);
+        }
+        let all = 0..geometry.legs();
+        let mut lost: Vec<usize> = all
+            .clone()
+            .filter(|leg| is_lost(leg) || has_missed(leg))
+            .collect();
+        let is_enough = lost.len() <= geometry.scheme().redundancy(geometry.legs());
+        if !is_enough {
+            lost = all.filter(is_lost).collect();
+        }
+        if !lost.contains(&leg) {
             return (Source::Leg { leg, start }, len);
         }
         let row = geometry.row(start / geometry.chunk());
-        let lost: Vec<usize> = (0..geometry.legs())
-            .filter(|leg| !is_usable(*leg))
-            .collect();
         let source = if self.is_computed(Range::new(start, len)) {
             rebuild(row, (leg, start), &lost)
         } else {

@@ -39,6 +39,8 @@ pub(super) struct Made {
     superblocks: Vec<Superblock>,
     dirty: std::ops::Range<u64>,
     stale: Option<usize>,
+    /// Knows of no dirty region.
+    blind: Option<usize>,
 }
 
 impl Made {
@@ -90,6 +92,7 @@ impl Made {
             superblocks: (0..legs).map(superblock).collect(),
             dirty: 0..0,
             stale: None,
+            blind: None,
         }
     }
 
@@ -134,6 +137,23 @@ impl Made {
         self.dirty = regions;
     }
 
+    /// A leg was away when these regions were written, and nothing but bitmaps says so.
+    pub(super) fn blind(&mut self, leg: usize, regions: std::ops::Range<u64>) {
+        self.dirty = regions.clone();
+        self.blind = Some(leg);
+        let written = regions.start * REGION..regions.end * REGION;
+        if matches!(self.geometry.scheme(), Scheme::Copies(_)) {
+            for at in (written.start..written.end).step_by(CHUNK as usize) {
+                let spots = (0..self.geometry.copies()).map(|copy| self.geometry.spot(at, copy));
+                for spot in spots.filter(|spot| spot.leg == leg) {
+                    self.data[leg][spot.start as usize..][..CHUNK as usize].fill(0xee);
+                }
+            }
+        } else {
+            self.data[leg][written.start as usize..written.end as usize].fill(0xee);
+        }
+    }
+
     pub(super) fn config(&self) -> ArrayConfig {
         let legs = self.data.len();
         let leg = |leg: usize| ArrayLeg {
@@ -160,7 +180,12 @@ impl Made {
         bytes[..512].copy_from_slice(&self.superblocks[leg].encode());
         let size = self.geometry.sync_size();
         let mut dirty = Dirty::clean(REGION, size).expect("few regions");
-        for region in self.dirty.clone() {
+        let known = if self.blind == Some(leg) {
+            0..0
+        } else {
+            self.dirty.clone()
+        };
+        for region in known {
             dirty.set(region);
         }
         let bits = Bitmap::new(size, self.superblocks[leg].events, dirty).encode();
