@@ -173,7 +173,7 @@ fn made(folder: &Path) -> (Vec<u8>, Vec<u8>) {
         .map(|at| (at / 512 * 7 + at % 251) as u8)
         .collect();
     fs::write(folder.join("content"), &content).expect("a file");
-    let on = |words: &[&str]| run(folder, &[disk.clone()], words);
+    let on = |words: &[&str]| run(folder, std::slice::from_ref(&disk), words);
     on(&["vgcreate", "-s", "1m", "vg0", &disk.display().to_string()]);
     on(&["lvcreate", "-L", "6m", "-n", "data", "vg0"]);
     on(&[

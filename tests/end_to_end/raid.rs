@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tests::{Golden, Scratch, Tool, ashlar, sha256};
+use tests::{Golden, RaidSet, RaidVolume, Scratch, Tool, ashlar, sha256};
 
 /// Disks of the golden group.
 const DISKS: usize = 5;
@@ -112,4 +112,42 @@ fn nothing_is_made_up_where_too_much_is_missing() {
             "{name}: {said}"
         );
     }
+}
+
+/// The disks of a set, without what is said of them.
+fn read_of_set(images: &[PathBuf], folder: &Path, volume: &RaidVolume) -> String {
+    let mut content = on(images, folder)
+        .args(["cat", &volume.name])
+        .succeed()
+        .stdout;
+    content.truncate(volume.bytes as usize);
+    assert_eq!(content.len() as u64, volume.bytes, "{}", volume.name);
+    sha256(&content)
+}
+
+/// Whatever state a stock kernel left an array in, it reads as it did for that kernel: in sync,
+/// cut in the middle of writes, of its first synchronisation and of a rebuild, written without a
+/// disk. With that disk back as it was before it reads the same, even where the kernel believes the
+/// disk and reads old bytes for new ones (`blind`).
+#[test]
+fn arrays_read_as_a_stock_kernel_left_them() {
+    let folder = Scratch::new("raid-left");
+    let mut count = 0;
+    for name in ["levels", "dirty", "degraded", "rebuild", "resync"] {
+        let set = RaidSet::shared(name);
+        for volume in set.volumes() {
+            for images in [set.present(), set.images()] {
+                let sum = read_of_set(&images, folder.path(), &volume);
+                assert_eq!(
+                    sum,
+                    volume.sha256,
+                    "{} of {} disks",
+                    volume.name,
+                    images.len()
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 120, "{count} arrays were read");
 }
