@@ -25,7 +25,9 @@ use crate::scratch::Scratch;
 use crate::unpack::{protect, unpack};
 
 /// The names of all sets.
-pub const RAID_SETS: &[&str] = &["levels", "dirty", "degraded", "rebuild", "resync"];
+pub const RAID_SETS: &[&str] = &[
+    "levels", "dirty", "degraded", "rebuild", "resync", "reshape",
+];
 
 /// The disks of a set.
 #[derive(Debug)]
