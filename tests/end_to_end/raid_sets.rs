@@ -177,9 +177,6 @@ fn complaint(set: &str) -> Option<&'static str> {
     match set {
         // Stock marked them so when it put others in their place.
         "rebuild" => Some("is missing 2 physical volumes"),
-        // Stock writes that when it changes the chunks of an array of two copies. We do not know
-        // yet that it is no damage.
-        "reshape" => Some("chunks10, segment 1: it is to have 1 copies on 4 images"),
         _ => None,
     }
 }

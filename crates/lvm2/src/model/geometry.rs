@@ -17,12 +17,10 @@ use alloc::vec::Vec;
 
 use super::extras::Extras;
 use super::ids::LvId;
+use super::raid_level::RaidFamily;
 use super::segment::{Area, Mirror, Segment, SegmentType, Striped, ThinMessage};
 use super::vg::VolumeGroup;
 use crate::{Extents, Sectors};
-
-/// Copies of RAID 10 where the text does not say.
-const RAID10_COPIES: u32 = 2;
 
 /// As what a segment refers to a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,9 +148,10 @@ impl Segment {
                 is_even.then(|| Extents(self.length.0 / count))
             }
             SegmentType::Raid(raid) => {
-                let copies = raid.data_copies.unwrap_or(RAID10_COPIES);
-                raid.level
-                    .image_length(self.length, raid.images.len(), copies)
+                let (copies, images) = (raid.copies(), raid.images.len());
+                let usable = self.usable_length();
+                let data = raid.level.image_length(usable, images, copies)?;
+                Some(Extents(data.0.checked_add(self.reshape.0)?))
             }
             SegmentType::Mirror(_)
             | SegmentType::ThinPool(_)
@@ -170,11 +169,15 @@ impl Segment {
         }
     }
 
-    /// How many of its extents hold data: a reshape sets some aside on each data image.
+    /// How many of its extents hold data: a reshape sets some aside on each data image, and of
+    /// RAID 10 they count on every image.
     pub fn usable_length(&self) -> Extents {
         let data_images = match &self.kind {
+            SegmentType::Raid(raid) if raid.level.family() == RaidFamily::Raid10 => {
+                raid.images.len() as u64
+            }
             SegmentType::Raid(raid) => {
-                let copies = raid.data_copies.unwrap_or(RAID10_COPIES);
+                let copies = raid.copies();
                 raid.level.data_images(raid.images.len(), copies) as u64
             }
             _ => 0,

@@ -23,6 +23,9 @@ use super::raid_level::RaidLevel;
 use crate::text::Node;
 use crate::{Extents, Sectors};
 
+/// Copies of RAID 10 at least.
+const RAID10_COPIES: u32 = 2;
+
 /// A run of extents of a logical volume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
@@ -139,6 +142,15 @@ pub struct Raid {
     pub data_offset: Option<Sectors>,
     /// The images with their metadata.
     pub images: Vec<RaidImage>,
+}
+
+impl Raid {
+    /// How many copies RAID 10 has; of other levels it does not matter.
+    ///
+    /// Two where the text does not say, or says one, as it does in the middle of a reshape.
+    pub fn copies(&self) -> u32 {
+        self.data_copies.unwrap_or(RAID10_COPIES).max(RAID10_COPIES)
+    }
 }
 
 /// One leg of a [`Raid`].

@@ -95,7 +95,7 @@ fn data_stripes(group: &Group, segment: &Segment) -> u64 {
     let all = stripes(group, segment);
     match &segment.kind {
         SegmentType::Raid(raid) if raid.level.family() == RaidFamily::Raid10 => {
-            all / u64::from(raid.data_copies.unwrap_or(2).max(1))
+            all / u64::from(raid.copies())
         }
         SegmentType::Raid(raid) => all.saturating_sub(raid.level.parity_count() as u64),
         _ => all,
@@ -110,7 +110,7 @@ fn spare_images(segment: &Segment) -> Option<u64> {
     match raid.level.family() {
         RaidFamily::Raid0 => None,
         RaidFamily::Raid1 => Some((raid.images.len() as u64).saturating_sub(1)),
-        RaidFamily::Raid10 => Some(u64::from(raid.data_copies.unwrap_or(2)).saturating_sub(1)),
+        RaidFamily::Raid10 => Some(u64::from(raid.copies()).saturating_sub(1)),
         _ => Some(raid.level.parity_count() as u64),
     }
 }

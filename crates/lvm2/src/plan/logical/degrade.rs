@@ -192,7 +192,7 @@ fn survives(raid: &Raid, lost: &[bool]) -> bool {
         RaidFamily::Raid6 => count <= 2,
         RaidFamily::Raid10 => {
             // Copies of a chunk stand on neighbours; with an even division always on the same.
-            let copies = raid.data_copies.unwrap_or(2).max(1) as usize;
+            let copies = raid.copies() as usize;
             let step = if lost.len().is_multiple_of(copies) {
                 copies
             } else {
