@@ -260,6 +260,37 @@ fn groups_on_arrays_are_read() {
     }
 }
 
+/// A leg whose superblock is damaged is no disk of its own, though a label is at its start: it is
+/// not written, and beside its twin it is no double.
+#[test]
+fn a_leg_with_a_damaged_superblock_is_no_disk() {
+    let folder = Scratch::new("md-damaged");
+    let (disk, content) = made(folder.path());
+    let plan = Plan::new(1, 0, 2, Place::End);
+    let legs = disks(plan, folder.path(), &disk);
+    let mut bytes = fs::read(&legs[1]).expect("a leg");
+    let at = bytes.len() - 8192 + 100;
+    bytes[at] ^= 1;
+    fs::write(&legs[1], &bytes).expect("a leg");
+    tool(folder.path(), &legs[1..], &["lvcreate", "-L", "1m", "vg0"]).exit(5);
+    let said = run(folder.path(), &legs[1..], &["pvs"]).complaints();
+    assert!(
+        said.contains("leg1.img is not used") && said.contains("superblock"),
+        "{said}"
+    );
+    assert!(
+        fs::read(&legs[1]).expect("a leg") == bytes,
+        "nothing is written"
+    );
+    let read = run(folder.path(), &legs, &["cat", "vg0/data"]);
+    assert_eq!(sha256(&read.stdout), sha256(&content));
+    assert!(
+        !read.complaints().contains("duplicate"),
+        "{}",
+        read.complaints()
+    );
+}
+
 /// A leg that was away is not read, and said to be; too few legs are refused by name, and so is
 /// writing.
 #[test]

@@ -4,7 +4,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use dm::raid::md::Claim;
+use dm::raid::md::{Claim, Place};
 
 use super::location::Location;
 
@@ -43,7 +43,7 @@ impl ArrayPlace {
             "they are of one array"
         );
         let name = if first.name.is_empty() {
-            format!("md:{}", uuid_text(first.uuid))
+            format!("md:{}", uuid_text(&first))
         } else {
             format!("md:{}", first.name)
         };
@@ -55,10 +55,14 @@ impl ArrayPlace {
     }
 }
 
-/// As mdadm writes it.
-fn uuid_text(uuid: [u8; 16]) -> String {
-    let words = uuid.as_chunks::<4>().0.iter();
-    let words = words.map(|word| format!("{:08x}", u32::from_be_bytes(*word)));
+/// As mdadm writes it: the old format has words, the new one bytes.
+fn uuid_text(claim: &Claim) -> String {
+    let word = match claim.place {
+        Place::EndOld => u32::from_le_bytes,
+        _ => u32::from_be_bytes,
+    };
+    let words = claim.uuid.as_chunks::<4>().0.iter();
+    let words = words.map(|bytes| format!("{:08x}", word(*bytes)));
     words.collect::<Vec<_>>().join(":")
 }
 

@@ -220,7 +220,7 @@ fn examine(
             if label.pv.device_size.0 != source.size() {
                 find_claim(&mut probed, source);
             }
-            if probed.claim.is_none() {
+            if matches!(probed.content, ProbedContent::Other) && probed.claim.is_none() {
                 probed.content = ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts)));
             }
         }
@@ -341,13 +341,14 @@ fn find_claim(probed: &mut Probed, source: &Source) {
     match md::find(source.size(), read) {
         Ok(claim) => probed.claim = claim.map(Box::new),
         Err(error) => {
-            let message = format!(
-                "{}: of a software RAID array, damaged: {error}",
-                probed.name
-            );
+            // What it holds may be the array's: it is not taken for a disk of its own.
+            let reason = format!("it is of a software RAID array, with a superblock: {error}");
+            let message = format!("{} is not used: {reason}", probed.name);
             let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
-            let remedy = "see mdadm --examine; mdadm --zero-superblock removes what is left of it";
+            let remedy = "name the array's other devices; if there is no such array, mdadm \
+                          --zero-superblock removes what is left of it";
             probed.findings.push(finding.remedy(remedy));
+            probed.content = ProbedContent::Skipped(reason);
         }
     }
 }
