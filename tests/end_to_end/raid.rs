@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tests::{Golden, RaidSet, RaidVolume, Scratch, Tool, ashlar, sha256};
+use tests::{Golden, RAID_SETS, RaidSet, RaidVolume, Scratch, Tool, ashlar, sha256};
 
 /// Disks of the golden group.
 const DISKS: usize = 5;
@@ -126,14 +126,14 @@ fn read_of_set(images: &[PathBuf], folder: &Path, volume: &RaidVolume) -> String
 }
 
 /// Whatever state a stock kernel left an array in, it reads as it did for that kernel: in sync,
-/// cut in the middle of writes, of its first synchronisation and of a rebuild, written without a
-/// disk. With that disk back as it was before it reads the same, even where the kernel believes the
-/// disk and reads old bytes for new ones (`blind`).
+/// cut in the middle of writes, of its first synchronisation, of a rebuild and of a reshape,
+/// written without a disk. With that disk back as it was before it reads the same, even where the
+/// kernel believes the disk and reads old bytes for new ones (`blind`).
 #[test]
 fn arrays_read_as_a_stock_kernel_left_them() {
     let folder = Scratch::new("raid-left");
     let mut count = 0;
-    for name in ["levels", "dirty", "degraded", "rebuild", "resync"] {
+    for name in RAID_SETS {
         let set = RaidSet::shared(name);
         for volume in set.volumes() {
             for images in [set.present(), set.images()] {
@@ -150,4 +150,30 @@ fn arrays_read_as_a_stock_kernel_left_them() {
         }
     }
     assert!(count >= 120, "{count} arrays were read");
+}
+
+/// Any disk may be missing, too: of arrays in sync and in the middle of a reshape nothing is lost,
+/// but of those without redundancy, which are refused.
+#[test]
+fn arrays_that_a_stock_kernel_left_read_without_any_disk() {
+    let folder = Scratch::new("raid-left-without");
+    let mut refused = 0;
+    for name in ["levels", "reshape"] {
+        let set = RaidSet::shared(name);
+        let disks = set.images();
+        for volume in set.volumes() {
+            for lost in 0..disks.len() {
+                let mut left = disks.clone();
+                left.remove(lost);
+                if volume.segment_type == "raid0_meta" {
+                    let read = on(&left, folder.path()).args(["cat", &volume.name]).run();
+                    refused += usize::from(read.code != Some(0));
+                    continue;
+                }
+                let sum = read_of_set(&left, folder.path(), &volume);
+                assert_eq!(sum, volume.sha256, "{} without disk {lost}", volume.name);
+            }
+        }
+    }
+    assert_eq!(refused, 3, "raid0_meta is on three disks");
 }

@@ -72,22 +72,25 @@ impl Builder<'_> {
         let volume = model.lv(lv);
         let mut pieces = Vec::new();
         let mut next = Extents(0);
+        // What a reshape has set aside is not the volume's.
+        let mut held = Extents(0);
         for segment in &volume.segments {
             if segment.start != next || segment.length == Extents(0) {
                 return Err(self.damaged(lv, "its segments leave gaps or overlap"));
             }
             next = segment.end();
+            held = Extents(held.0 + segment.usable_length().0);
             pieces.push(self.piece(lv, segment, depth)?);
         }
         let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
-        let size = self.bytes(lv, next)?;
+        let size = self.bytes(lv, held)?;
         assert_eq!(layout.size(), size.0, "a volume is as long as its segments");
         self.made.insert(lv, Progress::Done(Arc::clone(&layout)));
         Ok(layout)
     }
 
     fn piece(&mut self, lv: LvId, segment: &Segment, depth: u32) -> Result<Piece> {
-        let len = self.bytes(lv, segment.length)?;
+        let len = self.bytes(lv, segment.usable_length())?;
         match &segment.kind {
             SegmentType::Striped(striped) => self.striped(lv, segment, striped, len.0, depth),
             SegmentType::Mirror(mirror) => self.mirror(lv, segment, mirror, len.0, depth),

@@ -10,22 +10,21 @@ use std::time::Duration;
 use block::Device;
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Geometry, LegContent, LegReads, Parity, Rotation,
-    Scheme,
+    Array, ArrayConfig, ArrayLeg, Described, Geometry, LegContent, LegReads, LegState, Parity,
+    Rotation, Scheme,
 };
-use dm::table::Piece;
+use dm::table::{self, Layout, Piece};
 use dm::volume::Access;
 use lvm2::Bytes;
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment};
 
+use super::activator::MissingPolicy;
 use super::layout::Builder;
 use super::nodes::{Known, Node, NodeId, NodeKind, Running};
 use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
 const START_MAX: Duration = Duration::from_mins(1);
-/// Copies of RAID 10 where the text does not say.
-const RAID10_COPIES: u32 = 2;
 
 /// How md describes a level.
 struct Level {
@@ -44,9 +43,11 @@ impl Builder<'_> {
         len: u64,
         depth: u32,
     ) -> Result<Piece> {
-        let share = segment
-            .area_length()
-            .ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
+        let share = segment.area_length().and_then(|share| {
+            // What a reshape has set aside is in front of the data, or behind them.
+            Some(lvm2::Extents(share.0.checked_sub(segment.reshape.0)?))
+        });
+        let share = share.ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
         let share = self.bytes(lv, share)?;
         let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0)).0;
         let Some(level) = level(raid) else {
@@ -76,7 +77,15 @@ impl Builder<'_> {
         };
         let face = node.face(0).expect("an array has one face");
         self.stands_on(&node);
-        Ok(Piece::linear(len, face, 0))
+        let held = face.info().size;
+        assert!(held <= len, "an array is not longer than its volume");
+        if held == len {
+            return Ok(Piece::linear(len, face, 0));
+        }
+        // What a reshape adds is not there yet, and nobody has written it.
+        let pieces = vec![Piece::linear(held, face, 0), Piece::zero(len - held)];
+        let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
+        Ok(Piece::of(len, table::Area::layout(layout, 0)))
     }
 
     /// Stripes over images.
@@ -149,11 +158,21 @@ impl Builder<'_> {
                 let what = format!("{name} cannot be used");
                 Error::new(Kind::Device, what).because(error)
             })?;
-        for remark in home
+        let status = home
             .status(START_MAX)
-            .map_or(Vec::new(), |status| status.remarks)
-        {
-            self.gap(format!("{name}: {remark}"));
+            .map_err(|error| self.unfit(lv, error))?;
+        let is_untrusted = |leg: &(LegState, u64)| matches!(leg.0, LegState::Untrusted(_));
+        let remarks: Vec<String> = status
+            .remarks
+            .iter()
+            .map(|one| format!("{name}: {one}"))
+            .collect();
+        if self.missing == MissingPolicy::Complete && status.legs.iter().any(is_untrusted) {
+            let what = format!("{name} is not complete: {}", remarks.join("; "));
+            return Err(Error::new(Kind::Missing, what));
+        }
+        for remark in remarks {
+            self.gap(remark);
         }
         Ok(Node {
             id,
@@ -227,7 +246,7 @@ fn level(raid: &Raid) -> Option<Level> {
             });
         }
         RaidLevel::Raid10 | RaidLevel::Raid10Near => {
-            let copies = raid.data_copies.unwrap_or(RAID10_COPIES);
+            let copies = raid.copies();
             return Some(Level {
                 numbers: (10, 0x100 | copies),
                 scheme: Scheme::near_copies(copies as usize),

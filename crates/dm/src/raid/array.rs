@@ -191,8 +191,13 @@ impl Machine for Array {
     }
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
+        let view = self.view.as_ref().expect("it has started");
+        let info = self.config.info(devices);
         vec![Some(Face {
-            info: self.config.info(devices),
+            info: Info {
+                size: view.size(),
+                ..info
+            },
             extents_of_leg: None,
         })]
     }

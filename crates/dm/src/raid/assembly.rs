@@ -12,7 +12,7 @@
 //! | is called failed by the newest | untrusted: they went on without it |
 //! | names another place, level, layout or number of legs | untrusted: it is not of this array |
 //! | is zeros, damaged or cannot be read, beside others that are not | untrusted |
-//! | does not matter, since the leg is to be rebuilt | valid up to nowhere |
+//! | does not matter: it is to be rebuilt, and no reshape adds it | valid up to nowhere |
 //!
 //! Superblocks do not tell everything: an array that was written without a leg says so only some
 //! time after its first write. But bits of the bitmap are set on all legs that are there before
@@ -50,8 +50,8 @@ pub struct Described {
 pub enum LegFound {
     /// It is not there.
     Missing,
-    /// It is to be rebuilt, whatever it holds.
-    New,
+    /// It is to be rebuilt, whatever it holds; the superblock, if there is one.
+    New(Option<Box<Superblock>>),
     /// A superblock of zeros.
     Blank,
     /// No superblock: why.
@@ -154,7 +154,11 @@ impl Described {
             level = (extended.new_level, extended.new_layout);
             stripe = u64::from(extended.new_stripe_sectors) * SECTOR;
         }
-        let count = superblock.device_count as usize;
+        // Legs that a reshape takes away are there until it is over.
+        let gone = superblock
+            .reshaping()
+            .map_or(0, |extended| extended.delta_disks.min(0));
+        let count = (superblock.device_count as usize).saturating_add(gone.unsigned_abs() as usize);
         if level != self.numbers {
             let (theirs, ours) = (level, self.numbers);
             return Some(format!(
@@ -281,7 +285,8 @@ impl Assembly {
         let makes_up = matches!(scheme, Scheme::Parity(..)) && is_degraded;
         if let (true, Some(count)) = (makes_up, self.dirty.count()) {
             self.remarks.push(format!(
-                "writes were cut short in {count}; what is made up there for a leg may be wrong"
+                "{count} are marked as being written: if that was cut short, what is made up \
+                 there for a leg may be wrong"
             ));
         }
         let legs = self.legs.iter().zip(&self.missed).enumerate();
@@ -345,7 +350,17 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
     let untrusted = |why: &str| LegState::Untrusted(why.to_owned());
     let superblock = match leg {
         LegFound::Missing => return LegState::Missing,
-        LegFound::New => return LegState::Valid { until: 0 },
+        LegFound::New(superblock) => {
+            // A reshape fills what it adds, and does not say otherwise before it is over.
+            let is_added = |own: &&Superblock| {
+                let is_current =
+                    own.events == newest.events && own.array_position as usize == place;
+                is_current && own.reshaping().is_some() && newest.reshaping().is_some()
+            };
+            let filled = superblock.as_deref().filter(is_added);
+            let until = filled.map_or(0, |own| bytes(own.disk_recovery_offset));
+            return LegState::Valid { until };
+        }
         LegFound::Blank => return untrusted("its superblock is zeros"),
         LegFound::Damaged(why) => return untrusted(why),
         LegFound::Holds(superblock, _) => superblock,
@@ -445,7 +460,7 @@ fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
     }
     let state = |leg: &LegFound| match leg {
         LegFound::Blank => LegState::Valid { until: u64::MAX },
-        LegFound::New => LegState::Valid { until: 0 },
+        LegFound::New(_) => LegState::Valid { until: 0 },
         _ => LegState::Missing,
     };
     Ok(Assembly {
@@ -466,7 +481,14 @@ fn reshape(
     newest: &Superblock,
     extended: &Extended,
 ) -> std::result::Result<Reshape, String> {
-    let to = described.geometry;
+    let (geometry, count) = (described.geometry, newest.device_count as usize);
+    let to = Geometry::new(
+        geometry.scheme(),
+        count,
+        geometry.chunk(),
+        geometry.leg_size(),
+    );
+    let to = to.map_err(|error| error.to_string())?;
     let scheme = Scheme::from_md(newest.level, newest.layout);
     let scheme = scheme.ok_or("its superblocks name a layout that is not known")?;
     let legs = i64::from(newest.device_count) - i64::from(extended.delta_disks);

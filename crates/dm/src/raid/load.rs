@@ -84,7 +84,10 @@ impl Load {
             Err(error) => LegFound::Damaged(error.to_string()),
         };
         if config.legs[leg].content == LegContent::Rebuild {
-            self.found[leg] = LegFound::New;
+            self.found[leg] = match std::mem::replace(&mut self.found[leg], LegFound::Blank) {
+                LegFound::Holds(superblock, _) => LegFound::New(Some(superblock)),
+                _ => LegFound::New(None),
+            };
         }
         self.out
     }

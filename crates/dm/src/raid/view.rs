@@ -83,10 +83,18 @@ impl View {
         }
         Self {
             geometry: *config.geometry(),
-            size: config.size,
+            // While one becomes another both can tell where a byte is, or neither.
+            size: assembly.reshape.map_or(config.size, |reshape| {
+                config.size.min(reshape.from.size()).min(reshape.to.size())
+            }),
             assembly,
             reads: config.legs.iter().map(|leg| leg.reads).collect(),
         }
+    }
+
+    /// Bytes of the array that are there.
+    pub(super) fn size(&self) -> u64 {
+        self.size
     }
 
     /// What is believed.

@@ -10,7 +10,7 @@
 use dm::volume::Access;
 use lvm2::model::{
     Area, Flag, LvFlag, LvId, Part, Place, PvId, RaidFamily, Relations, Role, Segment, SegmentType,
-    SnapshotState, VolumeGroup, is_virtual_origin,
+    SnapshotState, TypeFlag, VolumeGroup, is_virtual_origin,
 };
 
 use super::condition::{Condition, Ruling};
@@ -75,13 +75,14 @@ pub(super) fn conditions(
     };
     for at in all {
         let mut all = Vec::new();
-        of_content(vg, at, &mut all);
+        of_content(vg, &relations, at, &mut all);
         of_uses(vg, &relations, at, &mut all);
         of_flags(vg, &relations, at, &mut all);
         if at != lv {
             // Its array knows what an image holds.
-            let is_known =
-                |condition| condition == Condition::Rebuild && all.contains(&Condition::RaidImage);
+            let of_array = [Condition::RaidImage, Condition::RaidMeta];
+            let is_of_array = all.iter().any(|condition| of_array.contains(condition));
+            let is_known = |condition| condition == Condition::Rebuild && is_of_array;
             all = all
                 .iter()
                 .copied()
@@ -165,15 +166,20 @@ fn changes_content(condition: Condition) -> bool {
     !is_use && rule.read.kind().is_some()
 }
 
-fn of_content(vg: &VolumeGroup, lv: LvId, all: &mut Vec<Condition>) {
+fn of_content(vg: &VolumeGroup, relations: &Relations, lv: LvId, all: &mut Vec<Condition>) {
+    // The superblocks of an array say how far its reshape is, and where data are on its images.
+    let is_part = |part: Part| matches!(part, Part::RaidImage(_) | Part::RaidMeta(_));
+    let is_image = relations.used_by(lv).iter().any(|used| is_part(used.part));
     for segment in &vg.lv(lv).segments {
         let condition = of_type(vg, lv, segment);
         let is_served = condition.rule().read.kind().is_none();
         all.push(condition);
-        if is_served && !segment.type_flags.is_empty() {
+        let is_array = condition == Condition::Raid || is_image;
+        let mut suffixes = segment.type_flags.iter();
+        if is_served && suffixes.any(|suffix| !(is_array && is_of_reshape(*suffix))) {
             all.push(Condition::TypeSuffix);
         }
-        if is_served && segment.reshape.0 > 0 {
+        if is_served && segment.reshape.0 > 0 && !is_array {
             all.push(Condition::Reshape);
         }
         for area in segment.areas() {
@@ -183,6 +189,18 @@ fn of_content(vg: &VolumeGroup, lv: LvId, all: &mut Vec<Condition>) {
                 all.push(Condition::UnknownStatus);
             }
         }
+    }
+}
+
+/// Whether a suffix says no more than that a reshape is under way, or was.
+fn is_of_reshape(suffix: TypeFlag) -> bool {
+    match suffix {
+        TypeFlag::Reshape
+        | TypeFlag::ReshapeDataOffset
+        | TypeFlag::ReshapeDeltaDisksPlus
+        | TypeFlag::ReshapeDeltaDisksMinus
+        | TypeFlag::RemoveAfterReshape => true,
+        TypeFlag::MetadataFormat | TypeFlag::CropMetadata | TypeFlag::CacheUsesCachevol => false,
     }
 }
 

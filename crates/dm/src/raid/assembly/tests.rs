@@ -111,7 +111,7 @@ fn foreign_legs_are_not_believed() {
         assert_eq!(assembly.legs[0], ALL);
     }
     let mut legs = found(0, |_| {});
-    legs[1] = LegFound::New;
+    legs[1] = LegFound::New(None);
     assert_eq!(assembled(&legs).legs[1], LegState::Valid { until: 0 });
     legs[1] = LegFound::Missing;
     assert_eq!(assembled(&legs).legs[1], LegState::Missing);
