@@ -212,6 +212,16 @@ fn writes_that_a_leg_missed_are_known_from_bitmaps() {
             "{what}: {said}"
         );
     }
+    // Where nothing was in sync yet, bits say nothing: the first copy is right, and each data leg.
+    let five = Scheme::Parity(Parity::One, Rotation::LeftSymmetric);
+    for (scheme, legs) in [(Scheme::Mirror, 2), (five, 3)] {
+        let mut made = Made::new(scheme, legs);
+        made.dirty(1..3);
+        made.forget(0);
+        made.synced_until(0);
+        let what = format!("{scheme:?}, whose leg 0 knows of no write, was never in sync");
+        assert_reads(&made, &made.whole(), &what);
+    }
     let mut made = Made::new(Scheme::Mirror, 2);
     made.blind(1, 1..3);
     let home = made.without(&[0]);

@@ -141,6 +141,12 @@ impl View {
         sync.end() <= self.assembly.synced
     }
 
+    /// Whether a leg may have missed writes here. Where nothing was ever in sync others are no
+    /// better.
+    fn has_missed(&self, leg: usize, sync: Range) -> bool {
+        self.is_computed(sync) && self.assembly.missed[leg].overlaps(sync)
+    }
+
     /// From where the bytes of `range` are read, but for the legs in `without`, and how many of
     /// them: at least one sector.
     pub(super) fn source(&self, range: Range, without: LegSet) -> (Source, u64) {
@@ -184,7 +190,7 @@ impl View {
         // The first of those that missed nothing, and are read like others.
         let best = usable.min_by_key(|(spot, _)| {
             let is_last = self.reads[spot.leg] == LegReads::Last;
-            (self.assembly.missed[spot.leg].overlaps(sync), is_last)
+            (self.has_missed(spot.leg, sync), is_last)
         });
         match best {
             Some((spot, len)) => {
@@ -211,7 +217,7 @@ impl View {
         let len = ends.filter(|valid| *valid > 0).fold(len, u64::min);
         let sync = Range::new(start, len);
         let is_lost = |leg: &usize| self.valid_from(*leg, start) == 0 || without >> leg & 1 == 1;
-        let has_missed = |leg: &usize| self.assembly.missed[*leg].overlaps(sync);
+        let has_missed = |leg: &usize| self.has_missed(*leg, sync);
         if !is_lost(&leg) && !has_missed(&leg) {
             return (Source::Leg { leg, start }, len);
         }

@@ -137,6 +137,11 @@ impl Made {
         self.dirty = regions;
     }
 
+    /// A leg's bitmap calls all clean.
+    pub(super) fn forget(&mut self, leg: usize) {
+        self.blind = Some(leg);
+    }
+
     /// A leg was away when these regions were written, and nothing but bitmaps says so.
     pub(super) fn blind(&mut self, leg: usize, regions: std::ops::Range<u64>) {
         self.dirty = regions.clone();
