@@ -62,7 +62,7 @@ impl Instructions {
         });
     }
 
-    /// As [`super::sum`].
+    /// As [`super::sum()`].
     pub fn sum(self, p: &mut [u8], data: &[&[u8]]) {
         self.compute(Formula::Sum {
             p,
@@ -71,7 +71,7 @@ impl Instructions {
         });
     }
 
-    /// As [`super::sums`].
+    /// As [`super::sums()`].
     pub fn sums(self, p: &mut [u8], q: &mut [u8], data: &[(u8, &[u8])]) {
         if let Some((highest, _)) = data.first() {
             assert!(usize::from(*highest) < field::ORDER, "powers end at 254");
