@@ -8,7 +8,7 @@ use block::file::{Access, Claim, FileOptions};
 
 use crate::device::{narrow, open_whole};
 use crate::host::{DeviceSource, Host, Place};
-use crate::scan::{FoundDevice, Options, Scan, scan, scan_devices};
+use crate::scan::{FoundDevice, Options, Scan, scan, scan_again, scan_devices};
 use crate::{Error, Kind, Result};
 
 /// A device that is open for writing.
@@ -47,8 +47,17 @@ pub struct HostDisks {
 
 #[cfg(test)]
 std::thread_local! {
-    /// How often this thread looked at disks.
+    /// How often this thread looked at all disks.
     pub(crate) static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+impl HostDisks {
+    /// Looks again at what `changed` since the scan `before`, and believes that of all others; at
+    /// all of them where what it finds may be a commit of somebody else.
+    pub fn scan_again(&self, host: &Host, before: &Scan, changed: &[&Place]) -> Result<Scan> {
+        let again = scan_again(host, &self.source, &self.options, before, changed)?;
+        again.map_or_else(|| self.scan(host), Ok)
+    }
 }
 
 impl Disks for HostDisks {

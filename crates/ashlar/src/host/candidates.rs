@@ -42,7 +42,7 @@ pub struct Host {
 }
 
 /// A device to look at.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// What people know it by.
     pub name: String,

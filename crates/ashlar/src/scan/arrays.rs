@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use dm::raid::md::{Claim, Readiness, Verdict, judge};
 
+use super::again::Looked;
 use super::finding::{Finding, FindingKind, Severity};
 use super::probe::{Probed, ProbedContent, probe_source, read_head};
 use super::source::Source;
@@ -23,9 +24,15 @@ use crate::host::{ArrayMember, ArrayPlace, Candidate, Location, Place};
 /// How often arrays are made of arrays, at most.
 const DEPTH_MAX: usize = 4;
 
-/// Looks at the arrays among `probed` and adds them.
-pub(super) fn look_at_arrays(probed: &mut Vec<Probed>) {
-    let texts = Texts::default();
+/// What was read of all devices, and of the arrays among them, which are looked at now.
+pub(super) fn with_arrays(looked: &[Looked]) -> Vec<Probed> {
+    let all = looked.iter().flat_map(|looked| &looked.probed);
+    let mut probed: Vec<Probed> = all.cloned().collect();
+    if probed.iter().all(|one| one.claim.is_none()) {
+        return probed;
+    }
+    // Texts are compared by where they are kept.
+    let texts = Texts::with_kept(looked.iter().flat_map(Looked::texts));
     for _ in 0..DEPTH_MAX {
         let mut arrays: BTreeMap<[u8; 16], Vec<usize>> = BTreeMap::new();
         for (place, one) in probed.iter().enumerate() {
@@ -33,14 +40,12 @@ pub(super) fn look_at_arrays(probed: &mut Vec<Probed>) {
                 arrays.entry(claim.uuid).or_default().push(place);
             }
         }
-        if arrays.is_empty() {
-            return;
-        }
         for places in arrays.into_values() {
-            let more = look_at(probed, &places, &texts);
+            let more = look_at(&mut probed, &places, &texts);
             probed.extend(more);
         }
     }
+    probed
 }
 
 /// The array of which these are members, looked at.

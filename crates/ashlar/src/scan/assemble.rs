@@ -17,6 +17,8 @@ use lvm2::ondisk::{AreaHeader, AreaUse};
 use lvm2::plan::unfinished::split_from;
 use lvm2::{Bytes, Sectors, Uuid};
 
+use super::again::Looked;
+use super::arrays::with_arrays;
 use super::duplicates::choose;
 use super::families::{Family, families};
 use super::finding::{Finding, FindingKind, Severity};
@@ -28,7 +30,6 @@ use super::judge::{judge_members, judge_pvs, restrictions};
 use super::probe::{Probed, ProbedArea, ProbedContent, ProbedPv};
 use super::texts::Text;
 use super::unfinished;
-use crate::Result;
 use crate::host::Host;
 
 /// What the areas of one group hold.
@@ -47,13 +48,13 @@ struct Newest {
 }
 
 /// Makes a scan of what was read. `findings` are those from before any device was read.
-pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>) -> Scan {
+pub(super) fn assemble(looked: Vec<Looked>, host: &Host, findings: Vec<Finding>) -> Scan {
     let mut scan = Scan {
         findings,
         ..Scan::default()
     };
     let mut sightings: Vec<Sighting> = Vec::new();
-    for device in probed {
+    for device in with_arrays(&looked) {
         add_device(&mut scan, &mut sightings, device);
     }
     let mut found: Vec<(Family, Newest)> = Vec::new();
@@ -86,6 +87,7 @@ pub(super) fn assemble(probed: Vec<Probed>, host: &Host, findings: Vec<Finding>)
         restrictions(&mut scan, index, host);
     }
     judge_pvs(&mut scan);
+    scan.looked = looked.into();
     scan.check();
     scan
 }
@@ -170,17 +172,15 @@ type ReadArea = (AreaContent, Option<(Arc<Text>, Arc<VolumeGroup>)>);
 /// What an area holds, with the text and the group that it describes; or how it is damaged.
 fn read_area(
     header: Option<&AreaHeader>,
-    text: Option<Result<Arc<Text>>>,
+    text: Option<std::result::Result<Arc<Text>, String>>,
 ) -> std::result::Result<ReadArea, (FindingKind, String)> {
     let Some(header) = header else {
-        let why = text
-            .and_then(Result::err)
-            .map_or_else(String::new, |error| error.to_string());
+        let why = text.and_then(std::result::Result::err).unwrap_or_default();
         return Err((FindingKind::DamagedArea, why));
     };
     let text = match text {
         Some(Ok(text)) => text,
-        Some(Err(error)) => return Err((FindingKind::DamagedText, error.to_string())),
+        Some(Err(why)) => return Err((FindingKind::DamagedText, why)),
         None if header.usage == AreaUse::Ignored => return Ok((AreaContent::Ignored, None)),
         None => return Ok((AreaContent::Empty, None)),
     };

@@ -16,6 +16,7 @@ use lvm2::model::{PvId, VgFlag, VolumeGroup};
 use lvm2::ondisk::{AreaHeader, AreaUse, PvHeader, RawLocation, Ring, Span};
 use lvm2::{Bytes, Sectors, Uuid};
 
+use super::again::Looked;
 use super::finding::Finding;
 use crate::host::{DeviceId, DeviceNumber, Location};
 
@@ -38,6 +39,8 @@ pub struct Scan {
     pub groups: Vec<FoundVg>,
     /// What is not as it should be, in the order in which people should read it.
     pub findings: Vec<Finding>,
+    /// What was read of each device, from which all of this was made: to look again at a few.
+    pub(super) looked: Arc<[Looked]>,
 }
 
 /// A device that was looked at.

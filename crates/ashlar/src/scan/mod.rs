@@ -5,10 +5,11 @@
 //!                               source, texts          duplicates, judge
 //! ```
 //!
-//! There is no cache: the disks are the truth, and reading a few sectors of each is fast. What is
-//! damaged, missing or contradictory is a [`Finding`] and never hides what is healthy. Nothing is
-//! written, and nothing stays open.
+//! There is no cache: the disks are the truth, and reading a few sectors of each is fast. Whoever
+//! changes a few disks may look again at those (`again`). What is damaged, missing or contradictory
+//! is a [`Finding`] and never hides what is healthy. Nothing is written, and nothing stays open.
 
+mod again;
 mod arrays;
 mod assemble;
 mod decisions;
@@ -26,6 +27,7 @@ mod stage;
 mod texts;
 mod unfinished;
 
+pub(crate) use again::scan_again;
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,

@@ -31,7 +31,7 @@ const AREAS_MAX: usize = 4;
 const LABEL_TYPE: usize = 24;
 
 /// A device that was looked at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Probed {
     pub(super) name: String,
     pub(super) location: Location,
@@ -46,7 +46,7 @@ pub(super) struct Probed {
 }
 
 /// What was on it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum ProbedContent {
     Pv(Box<ProbedPv>),
     Other,
@@ -56,19 +56,20 @@ pub(super) enum ProbedContent {
 }
 
 /// A physical volume.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ProbedPv {
     pub(super) label: Label,
     pub(super) areas: Vec<ProbedArea>,
 }
 
 /// A metadata area of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ProbedArea {
     pub(super) span: Span,
     pub(super) header: Option<AreaHeader>,
-    /// `None` where there is no text, or the area is set aside.
-    pub(super) text: Option<std::result::Result<Arc<Text>, Error>>,
+    /// The text, or a sentence on why it cannot be used; `None` where there is none, or the area is
+    /// set aside.
+    pub(super) text: Option<std::result::Result<Arc<Text>, String>>,
 }
 
 impl Probed {
@@ -263,12 +264,15 @@ fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedA
             return ProbedArea {
                 span,
                 header: None,
-                text: Some(Err(error)),
+                text: Some(Err(error.to_string())),
             };
         }
     };
     let text = match header.usage {
-        AreaUse::Used => read_text(&header, source, texts).transpose(),
+        AreaUse::Used => {
+            let text = read_text(&header, source, texts).transpose();
+            text.map(|text| text.map_err(|error| error.to_string()))
+        }
         AreaUse::Ignored => None,
     };
     ProbedArea {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use block::Device;
 
-use super::arrays::look_at_arrays;
+use super::again::Looked;
 use super::assemble::assemble;
 use super::decisions::log_decisions;
 use super::finding::{Finding, FindingKind, Severity};
@@ -57,9 +57,8 @@ impl Default for Options {
 pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Scan> {
     let once = || -> Result<Scan> {
         let candidates = host.candidates(source)?;
-        let mut probed = probe_all(candidates.devices, options, step)?;
-        look_at_arrays(&mut probed);
-        Ok(assemble(probed, host, candidates.findings))
+        let looked = look_at(candidates.devices, Texts::default(), options)?;
+        Ok(assemble(looked, host, candidates.findings))
     };
     look_twice(once)
 }
@@ -75,20 +74,35 @@ pub(crate) fn look_twice(once: impl Fn() -> Result<Scan>) -> Result<Scan> {
     Ok(scan)
 }
 
+/// Looks at these devices, each as it is now.
+pub(super) fn look_at(
+    candidates: Vec<Candidate>,
+    texts: Texts,
+    options: &Options,
+) -> Result<Vec<Looked>> {
+    let probed = probe_all(candidates.clone(), texts, options, step)?;
+    assert_eq!(probed.len(), candidates.len(), "each device has its answer");
+    let looked = candidates.into_iter().zip(probed);
+    Ok(looked
+        .map(|(candidate, probed)| Looked { candidate, probed })
+        .collect())
+}
+
 /// Looks at devices that are open already, known by these names; for devices that are no files.
 pub fn scan_devices(host: &Host, devices: &[(String, Arc<dyn Device>)]) -> Scan {
     let texts = Texts::default();
     let look = |(name, device): &(String, Arc<dyn Device>)| {
         let candidate = Candidate::named(name, Location::whole(name));
         let source = Source::of_device(Arc::clone(device), name);
-        probe_source(&candidate, &source, read_head(&source), &texts)
+        let probed = probe_source(&candidate, &source, read_head(&source), &texts);
+        Looked { candidate, probed }
     };
-    assemble(devices.iter().flat_map(look).collect(), host, Vec::new())
+    assemble(devices.iter().map(look).collect(), host, Vec::new())
 }
 
 /// Whether a commit that is under way looks like this, and looking again does not cost the time
 /// limit of a dead device again.
-fn may_be_passing(findings: &[Finding]) -> bool {
+pub(super) fn may_be_passing(findings: &[Finding]) -> bool {
     let has = |kinds: &[FindingKind]| findings.iter().any(|finding| kinds.contains(&finding.kind));
     let torn = [
         FindingKind::DamagedArea,
@@ -134,7 +148,13 @@ const WAITING_MAX: usize = 16;
 /// How a device is looked at; tests bring their own.
 type Step = fn(Stage, &Candidate, &Texts) -> Stage;
 
-fn probe_all(candidates: Vec<Candidate>, options: &Options, step: Step) -> Result<Vec<Probed>> {
+/// What was found on each device and its partitions, in the order of the devices.
+fn probe_all(
+    candidates: Vec<Candidate>,
+    texts: Texts,
+    options: &Options,
+    step: Step,
+) -> Result<Vec<Vec<Probed>>> {
     let count = candidates.len();
     let progress = Mutex::new(Progress {
         next: 0,
@@ -146,7 +166,7 @@ fn probe_all(candidates: Vec<Candidate>, options: &Options, step: Step) -> Resul
     let work = Arc::new(Work {
         candidates,
         step,
-        texts: Texts::default(),
+        texts,
         progress,
         news: Condvar::new(),
     });
@@ -204,7 +224,7 @@ fn start_thread(work: &Arc<Work>) -> Result<()> {
 /// How a wait ended.
 enum Waited {
     /// All answers are there.
-    Answered(Vec<Probed>),
+    Answered(Vec<Vec<Probed>>),
     /// So many devices, at least one, were given up; each holds its thread.
     Late(usize),
     /// So many devices, at least one, wait for a thread.
@@ -238,7 +258,7 @@ impl Work {
                 let is_whole = progress.answers.iter().all(Option::is_some);
                 assert!(is_whole, "each device has its answer");
                 let answers = std::mem::take(&mut progress.answers);
-                return Waited::Answered(answers.into_iter().flatten().flatten().collect());
+                return Waited::Answered(answers.into_iter().flatten().collect());
             }
             let now = Instant::now();
             let late = self.give_up(&mut progress, now, limit);

@@ -79,6 +79,24 @@ struct Kept {
 }
 
 impl Texts {
+    /// With those that an earlier scan kept, by their checksums: who brings one of them again gets
+    /// the same.
+    pub(super) fn with_kept(known: impl IntoIterator<Item = (u32, Arc<Text>)>) -> Self {
+        let mut kept = Kept::default();
+        for (checksum, text) in known {
+            let same = kept.texts.entry(checksum).or_default();
+            if same.iter().all(|other| !Arc::ptr_eq(other, &text)) {
+                kept.bytes += text.bytes.len();
+                same.push(text);
+            }
+        }
+        assert!(kept.bytes <= KEPT_MAX, "that scan had the same limit");
+        Self {
+            kept: Mutex::new(kept),
+            ..Self::default()
+        }
+    }
+
     /// The text of `len` bytes with this checksum that `read` brings. Fails as `read`
     /// does, or with a sentence where there is no room for it.
     pub(super) fn take<E: From<lvm2::Error>>(

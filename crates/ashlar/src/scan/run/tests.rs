@@ -41,7 +41,9 @@ fn dead_devices_do_not_hide_the_others() {
         };
         let names = ["dead", "a", "late", "bug", "b", "dead", "c"];
         let begun = Instant::now();
-        let probed = probe_all(names.map(candidate).to_vec(), &options, step).expect("ends");
+        let candidates = names.map(candidate).to_vec();
+        let probed = probe_all(candidates, Texts::default(), &options, step).expect("ends");
+        let probed: Vec<Probed> = probed.into_iter().flatten().collect();
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "no thread waits for the dead"

@@ -6,10 +6,8 @@ use lvm2::Uuid;
 use super::summed_up;
 
 fn said(findings: Vec<Finding>) -> Vec<String> {
-    let scan = Scan {
-        findings,
-        ..Scan::default()
-    };
+    let mut scan = Scan::default();
+    scan.findings = findings;
     let lines = summed_up(&scan);
     assert_eq!(lines.len(), scan.findings.len());
     lines.into_iter().filter_map(|(_, line)| line).collect()
