@@ -260,16 +260,17 @@ impl<'a> Job<'a> {
     /// Looks at the disks, and holds what belongs to the group now.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let scan = self.disks.scan(&self.host)?;
-        self.settle(Arc::new(scan))
+        self.settle(scan)
     }
 
     /// Holds what belongs to the group by `scan`, and makes that what is known.
-    pub(super) fn settle(&mut self, scan: Arc<Scan>) -> Result<()> {
+    pub(super) fn settle(&mut self, mut scan: Scan) -> Result<()> {
+        scan.forget_looks();
         let held = self.hold(&scan);
         let places = self.places();
         assert_eq!(places.len(), self.held.len(), "each lies somewhere");
         let mut owner = self.owner();
-        owner.facts.scan = scan;
+        owner.facts.scan = Arc::new(scan);
         owner.places = places;
         held
     }

@@ -16,7 +16,7 @@ use lvm2::{Bytes, Uuid};
 use super::bench::Job;
 use super::filling::Fillings;
 use super::itself::permit_disk;
-use super::look::Look;
+use super::look::{Basis, Look};
 use super::order::GroupUpdater;
 use super::owner::{Alone, Owner};
 use super::shelf::{Shelf, Taken};
@@ -87,8 +87,8 @@ pub struct Use {
 /// What a commit calls: tables are exchanged, and users told.
 pub struct LiveHooks<'a> {
     group: &'a LiveGroup,
-    /// What the change was planned from.
-    planned: Option<Scan>,
+    /// What the change was planned from, and is about to write.
+    basis: Option<Basis>,
     exchanges: Option<Exchanges<'a>>,
     /// Stores of the change that are not merged yet.
     deferred: Vec<Uuid>,
@@ -219,7 +219,7 @@ impl LiveGroup {
             };
             return Ok(LiveHooks {
                 group: self,
-                planned: None,
+                basis: None,
                 exchanges: None,
                 deferred: Vec::new(),
                 published: None,
@@ -356,13 +356,17 @@ impl Hooks for LiveHooks<'_> {
     }
 
     fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
-        self.planned = Some(scan.clone());
+        self.basis = Some(Basis::new(scan));
         self.deferred.clone_from(&change.deferred);
         self.group.owner().facts.permit(change)
     }
 
     fn permit_disk(&mut self, scan: &Scan, name: &str, location: &Location) -> Result<()> {
-        permit_disk(&self.group.name(), scan, name, location)
+        permit_disk(&self.group.name(), scan, name, location)?;
+        if let Some(basis) = &mut self.basis {
+            basis.written.push(location.place.clone());
+        }
+        Ok(())
     }
 
     fn suspend(&mut self, vg: &VolumeGroup) -> Result<()> {
@@ -374,8 +378,8 @@ impl Hooks for LiveHooks<'_> {
             "a commit ends before the next one begins"
         );
         let job = self.group.job_of_change()?;
-        let planned = self.planned.as_ref();
-        self.exchanges = Some(job.suspend(vg, planned, &self.deferred)?);
+        let basis = self.basis.as_ref();
+        self.exchanges = Some(job.suspend(vg, basis, &self.deferred)?);
         Ok(())
     }
 
@@ -383,10 +387,10 @@ impl Hooks for LiveHooks<'_> {
         if let Some(exchanges) = self.exchanges.take() {
             let look = match reach {
                 Reach::All => exchanges.publish(),
-                Reach::Some => exchanges.publish().and(Look::Again),
+                Reach::Some => exchanges.publish().max(Look::All),
             };
             let before = self.published.unwrap_or(Look::Enough);
-            self.published = Some(before.and(look));
+            self.published = Some(before.max(look));
         }
     }
 
@@ -413,9 +417,10 @@ impl LiveHooks<'_> {
         assert!(self.exchanges.is_none(), "what was suspended goes on");
         let settled = match look {
             Look::Enough => Ok(()),
-            Look::Again => {
+            Look::Written | Look::All => {
+                let basis = self.basis.as_ref().filter(|_| look == Look::Written);
                 let job = self.group.job_of_change();
-                job.and_then(|mut job| job.refresh())
+                job.and_then(|mut job| job.refresh_after(basis))
             }
         };
         self.group.tell();

@@ -23,8 +23,8 @@
 //!
 //! `owner` knows the group, `bench` is what is worked with and `shelf` where both are, `itself`
 //! knows that the group does not stand on a volume of its own, `opening` brings volumes into use,
-//! `swap` exchanges tables, `look` says when the disks are looked at, `order` writes down that one
-//! lost a copy, `extending` gives stores of snapshots room, as `filling` foresees, `group` lets
+//! `swap` exchanges tables, `look` says which disks are looked at again, `order` writes down that
+//! one lost a copy, `extending` gives stores of snapshots room, as `filling` foresees, `group` lets
 //! threads share them, `changes` says what differs from a snapshot now; `wire` is what is said,
 //! `server` and `connection` the owner's side of it, `client` the others', `survey` theirs who only
 //! report, `status` what they hear, `runtime` where they meet.

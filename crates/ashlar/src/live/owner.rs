@@ -120,8 +120,9 @@ impl Owner {
             )?;
             let mut bench = Bench::new(host, disks, group.uuid);
             bench.hold(&before)?;
-            let scan = disks.scan(host)?;
+            let mut scan = disks.scan(host)?;
             if is_same(&before, group, &scan, scan.find_group(name)?) {
+                scan.forget_looks();
                 let facts = Facts {
                     uuid: group.uuid,
                     scan: Arc::new(scan),

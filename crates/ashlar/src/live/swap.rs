@@ -18,7 +18,7 @@ use lvm2::model::{LvId, PvFlag, VgFlag, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, HeaderEdit, VolumeChange};
 
 use super::bench::Job;
-use super::look::Look;
+use super::look::{Basis, Look};
 use super::owner::{Active, Facts};
 use super::stack::Version;
 use crate::activate::{Fate, Node, NodeId, Nodes, decide};
@@ -187,13 +187,13 @@ impl Facts {
 
 impl<'a> Job<'a> {
     /// Makes the new tables and holds what must be held, as the group becomes `vg`, by a change
-    /// that was planned from `planned`. What is `deferred` is not merged as long as its origin is
+    /// with this `basis`. What is `deferred` is not merged as long as its origin is
     /// in use. Meanwhile no other volume is opened, and none is taken away: the job goes on until
     /// the exchange is over.
     pub(super) fn suspend(
         mut self,
         vg: &VolumeGroup,
-        planned: Option<&Scan>,
+        basis: Option<&Basis>,
         deferred: &[Uuid],
     ) -> Result<Exchanges<'a>> {
         let facts = self.facts();
@@ -201,7 +201,7 @@ impl<'a> Job<'a> {
         let group = facts.group()?;
         let refuse = |name: &str, why: &str| in_use(&group.name, name, why);
         facts.permit_version(group, vg, &refuse)?;
-        let (scan, look) = self.look(&facts, planned, vg)?;
+        let (scan, look) = self.look(&facts, basis, vg)?;
         let new = found_as(&scan, vg);
         let (before, after) = (Version::of(&group.model), Version::of(vg));
         let mut changed = Vec::new();
@@ -359,7 +359,7 @@ impl Exchanges<'_> {
         // Mirrors that go have written all they had to, and end with their last user: here, under
         // no lock.
         drop((before, over));
-        if job.is_settled() { look } else { Look::Again }
+        if job.is_settled() { look } else { Look::All }
     }
 
     /// The old tables go on.
