@@ -27,6 +27,8 @@ mod stage;
 mod texts;
 mod unfinished;
 
+#[cfg(test)]
+pub(crate) use again::READ_AGAIN;
 pub(crate) use again::scan_again;
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{
