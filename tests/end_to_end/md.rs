@@ -260,6 +260,35 @@ fn groups_on_arrays_are_read() {
     }
 }
 
+/// A group lies on an array and on a disk beside it: it is one group, of which nothing disagrees.
+#[test]
+fn a_group_is_on_an_array_and_beside_it() {
+    let folder = Scratch::new("md-beside");
+    let (disk, content) = made(folder.path());
+    let beside = folder.join("beside.img");
+    fs::write(&beside, vec![0; 4 * MIB]).expect("a disk");
+    let whole = folder.join("disk.img");
+    let both = [whole.clone(), beside.clone()];
+    run(
+        folder.path(),
+        &both,
+        &["vgextend", "vg0", &beside.display().to_string()],
+    );
+    let grown = fs::read(&whole).expect("a disk");
+    assert_ne!(grown, disk);
+    let mut named = disks(
+        Plan::new(5, 2, 3, Place::SecondBlock),
+        folder.path(),
+        &grown,
+    );
+    named.push(beside);
+    let read = run(folder.path(), &named, &["cat", "vg0/data"]);
+    assert_eq!(sha256(&read.stdout), sha256(&content));
+    assert_eq!(read.complaints(), "");
+    let checked = run(folder.path(), &named, &["vgck", "vg0"]);
+    assert_eq!(checked.complaints(), "");
+}
+
 /// A leg whose superblock is damaged is no disk of its own, though a label is at its start: it is
 /// not written, and beside its twin it is no double.
 #[test]

@@ -218,15 +218,18 @@ fn examine(
     match scan.label {
         Some(label) => {
             // A volume that was made on an array has the array's size, which is less than a leg's.
-            if label.pv.device_size.0 != source.size() {
-                find_claim(&mut probed, source);
+            if label.pv.device_size.0 != source.size()
+                && let Err(error) = find_claim(&mut probed, source)
+            {
+                skip_damaged(&mut probed, &error);
             }
             if matches!(probed.content, ProbedContent::Other) && probed.claim.is_none() {
                 probed.content = ProbedContent::Pv(Box::new(read_pv(label, source, &head, texts)));
             }
         }
         None if !damaged.is_empty() => probed.content = ProbedContent::Unreadable,
-        None => find_claim(&mut probed, source),
+        // What is left of a superblock is a signature, for who makes something of the disk.
+        None => _ = find_claim(&mut probed, source),
     }
     Ok((probed, head))
 }
@@ -336,25 +339,26 @@ fn look_into(
     windows.iter().map(look).collect()
 }
 
-/// What the device says of an array that it is of, if it is of one.
-fn find_claim(probed: &mut Probed, source: &Source) {
+/// Asks the device what array it is of.
+fn find_claim(probed: &mut Probed, source: &Source) -> dm::Result<()> {
     let read = |range: Range| {
         let bytes = source.read(range.start(), range.len() as usize);
         bytes.map_err(|error| dm::Error::new(dm::Kind::Device, error.to_string()))
     };
-    match md::find(source.size(), read) {
-        Ok(claim) => probed.claim = claim.map(Box::new),
-        Err(error) => {
-            // What it holds may be the array's: it is not taken for a disk of its own.
-            let reason = format!("it is of a software RAID array, with a superblock: {error}");
-            let message = format!("{} is not used: {reason}", probed.name);
-            let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
-            let remedy = "name the array's other devices; if there is no such array, mdadm \
-                          --zero-superblock removes what is left of it";
-            probed.findings.push(finding.remedy(remedy));
-            probed.content = ProbedContent::Skipped(reason);
-        }
-    }
+    probed.claim = md::find(source.size(), read)?.map(Box::new);
+    Ok(())
+}
+
+/// What a device holds whose superblock is damaged may be an array's: it is not taken for a disk of
+/// its own.
+fn skip_damaged(probed: &mut Probed, error: &dm::Error) {
+    let reason = format!("it is of a software RAID array, with a superblock: {error}");
+    let message = format!("{} is not used: {reason}", probed.name);
+    let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
+    let remedy = "name the array's other devices; if there is no such array, mdadm \
+                  --zero-superblock removes what is left of it";
+    probed.findings.push(finding.remedy(remedy));
+    probed.content = ProbedContent::Skipped(reason);
 }
 
 /// A hint for who names an image that is not raw.
