@@ -40,6 +40,10 @@ pub struct Array {
     /// Requests that each leg failed to answer.
     pub(super) errors: Vec<u64>,
     pub(super) pool: BufferPool,
+    /// Bytes that each leg has at least.
+    room: u64,
+    /// Superblocks that are being read.
+    loading: usize,
 }
 
 #[derive(Debug)]
@@ -74,7 +78,7 @@ impl Array {
     pub fn new(config: ArrayConfig, devices: &[Info]) -> Result<Self> {
         config.validate(devices)?;
         let load = Load::new(&config, devices);
-        Ok(Self::loading(config, load))
+        Ok(Self::loading(config, load, devices))
     }
 
     /// An array of which somebody else found out what is to be believed.
@@ -89,10 +93,12 @@ impl Array {
             config.legs.len(),
             "each leg has a state"
         );
-        Ok(Self::loading(config, Load::known(assembly)))
+        Ok(Self::loading(config, Load::known(assembly), devices))
     }
 
-    fn loading(config: ArrayConfig, load: Load) -> Self {
+    fn loading(config: ArrayConfig, load: Load, devices: &[Info]) -> Self {
+        let legs = config.legs.iter().filter_map(|leg| leg.data);
+        let room = legs.map(|device| devices[device].size).min();
         Self {
             phase: Phase::Loading(load),
             view: None,
@@ -101,6 +107,8 @@ impl Array {
             questions: Slab::default(),
             errors: vec![0; config.legs.len()],
             pool: BufferPool::new(POOL_MAX),
+            room: room.expect("some leg is there"),
+            loading: 0,
             config,
         }
     }
@@ -119,8 +127,13 @@ impl Array {
     }
 
     fn answer(&mut self, leg: usize, answer: Completion, steps: &mut Steps) {
-        let Phase::Loading(load) = &mut self.phase else {
+        if self.loading == 0 {
             return self.read_answered(answer, steps);
+        }
+        self.loading -= 1;
+        let Phase::Loading(load) = &mut self.phase else {
+            // It was stopped meanwhile.
+            return;
         };
         if load.answered(&self.config, leg, answer) == 0 {
             self.loaded(steps);
@@ -133,6 +146,7 @@ impl Array {
             unreachable!("it starts once");
         };
         let assembly = load.assembly(&self.config);
+        let assembly = assembly.and_then(|assembly| self.fitting(assembly));
         let result = assembly.map_err(|error| Error::new(Kind::Invalid, error.to_string()));
         let result = result.map(|assembly| {
             self.view = Some(Arc::new(View::new(&self.config, assembly)));
@@ -141,12 +155,29 @@ impl Array {
         steps.push(Step::Started(result));
     }
 
+    /// Data lie on their legs, wherever superblocks say that they begin.
+    fn fitting(&self, assembly: Assembly) -> Result<Assembly> {
+        let new_start = assembly.reshape.map_or(0, |reshape| reshape.new_start);
+        for start in [assembly.data_start, new_start] {
+            let end = start.checked_add(self.config.geometry().leg_size());
+            if end.is_none_or(|end| end > self.room) {
+                let what = format!(
+                    "{}: its data begin at byte {start} of legs of {} bytes",
+                    self.config.name, self.room
+                );
+                return Err(crate::Error::new(crate::Kind::Damaged, what));
+            }
+        }
+        Ok(assembly)
+    }
+
     fn end(&mut self, last: Step) {
         self.phase = Phase::Ending(last);
     }
 
     fn pump(&mut self, steps: &mut Steps) {
         if self.readings.is_empty()
+            && self.loading == 0
             && let Phase::Ending(_) = self.phase
         {
             let stops = matches!(self.phase, Phase::Ending(Step::Stopped));
@@ -226,7 +257,8 @@ impl Machine for Array {
                 let Phase::Loading(load) = &mut self.phase else {
                     unreachable!("it starts once");
                 };
-                if load.start(steps) == 0 {
+                self.loading = load.start(steps);
+                if self.loading == 0 {
                     self.loaded(steps);
                 }
             }

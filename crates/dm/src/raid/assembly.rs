@@ -191,6 +191,14 @@ impl LegState {
 }
 
 impl Doubt {
+    /// In these regions, if there are some.
+    fn in_regions(dirty: Dirty) -> Self {
+        match dirty.count() {
+            0 => Self::Nowhere,
+            _ => Self::Regions(dirty),
+        }
+    }
+
     /// Whether it is about some of these bytes.
     pub fn overlaps(&self, range: block::Range) -> bool {
         match self {
@@ -204,7 +212,6 @@ impl Doubt {
     fn count(&self) -> Option<String> {
         match self {
             Self::Nowhere => None,
-            Self::Regions(dirty) if dirty.count() == 0 => None,
             Self::Regions(dirty) => Some(format!("{} of its regions", dirty.count())),
             Self::Everywhere => Some("any of its regions".into()),
         }
@@ -256,10 +263,14 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
     }
     let synced = newest
         .iter()
-        .map(|one| bytes(one.array_resync_offset))
+        .map(|one| one.array_resync_offset.bytes())
         .min();
     let dirty = doubt(found, &legs, (events, sync_size), &mut remarks);
-    let missed: Vec<Doubt> = found.iter().map(|leg| missed(leg, &dirty)).collect();
+    let missed: Vec<Doubt> = found
+        .iter()
+        .zip(&legs)
+        .map(|(leg, state)| missed(leg, state, &dirty))
+        .collect();
     let mut assembly = Assembly {
         legs,
         synced: synced.expect("there is a newest one"),
@@ -338,13 +349,6 @@ impl Superblock {
     }
 }
 
-fn bytes(position: Position) -> u64 {
-    match position {
-        Position::Sector(sector) => sector.saturating_mul(SECTOR),
-        Position::End => u64::MAX,
-    }
-}
-
 /// What is believed of the leg in this place, if `newest` is one of the newest superblocks.
 fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFound) -> LegState {
     let untrusted = |why: &str| LegState::Untrusted(why.to_owned());
@@ -358,7 +362,7 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
                 is_current && own.reshaping().is_some() && newest.reshaping().is_some()
             };
             let filled = superblock.as_deref().filter(is_added);
-            let until = filled.map_or(0, |own| bytes(own.disk_recovery_offset));
+            let until = filled.map_or(0, |own| own.disk_recovery_offset.bytes());
             return LegState::Valid { until };
         }
         LegFound::Blank => return untrusted("its superblock is zeros"),
@@ -380,7 +384,7 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
     if let Some(why) = described.contradiction(superblock) {
         return LegState::Untrusted(format!("it is of another array: {why}"));
     }
-    let until = bytes(superblock.disk_recovery_offset);
+    let until = superblock.disk_recovery_offset.bytes();
     LegState::Valid { until }
 }
 
@@ -426,14 +430,25 @@ fn doubt(
             return Doubt::Everywhere;
         }
     }
-    doubt
+    match doubt {
+        Doubt::Regions(dirty) => Doubt::in_regions(dirty),
+        doubt => doubt,
+    }
 }
 
-/// Where a leg knows nothing of writes of which others know.
-fn missed(leg: &LegFound, all: &Doubt) -> Doubt {
+/// Where a leg that is believed knows nothing of writes of which others know.
+fn missed(leg: &LegFound, state: &LegState, all: &Doubt) -> Doubt {
     let (LegFound::Holds(_, Bits::Bitmap(own)), Doubt::Regions(all)) = (leg, all) else {
         return Doubt::Nowhere;
     };
+    if !matches!(state, LegState::Valid { .. }) {
+        return Doubt::Nowhere;
+    }
+    assert_eq!(
+        own.dirty.regions(),
+        all.regions(),
+        "all that is believed is of one shape"
+    );
     let mut missed = all.clone();
     let mut region = 0;
     while let Some(dirty) = missed.next(region) {
@@ -442,7 +457,7 @@ fn missed(leg: &LegFound, all: &Doubt) -> Doubt {
         }
         region = dirty + 1;
     }
-    Doubt::Regions(missed)
+    Doubt::in_regions(missed)
 }
 
 /// An array of which no superblock says anything.
@@ -456,6 +471,11 @@ fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
         });
     if let Some(problem) = problems.next() {
         let what = format!("{name}: no superblock can be read: {problem}");
+        return Err(Error::new(Kind::Damaged, what));
+    }
+    if found.contains(&LegFound::Missing) && found.contains(&LegFound::Blank) {
+        // It may have been used with the others.
+        let what = format!("{name}: its superblocks are zeros, and other legs are missing");
         return Err(Error::new(Kind::Damaged, what));
     }
     let state = |leg: &LegFound| match leg {
@@ -496,6 +516,10 @@ fn reshape(
     let chunk = u64::from(newest.stripe_sectors) * SECTOR;
     let from = Geometry::new(scheme, legs, chunk, to.leg_size());
     let from = from.map_err(|error| error.to_string())?;
+    let counts_array = |geometry: &Geometry| matches!(geometry.scheme(), Scheme::Copies(_));
+    if counts_array(&from) != counts_array(&to) {
+        return Err("it is reshaped from or to a level that counts otherwise".into());
+    }
     let position = match extended.reshape_position {
         Position::Sector(sector) => sector.saturating_mul(SECTOR),
         Position::End => return Err("it is reshaped, and does not say how far".into()),

@@ -257,7 +257,7 @@ impl Dirty {
             return false;
         }
         let (first, behind) = self.regions_of(range);
-        self.next(first).is_some_and(|dirty| dirty < behind)
+        self.next_before(first, behind).is_some()
     }
 
     /// The first region of a range that is not empty, and the one behind its last one.
@@ -276,15 +276,22 @@ impl Dirty {
 
     /// The first dirty region at or behind one.
     pub fn next(&self, region: u64) -> Option<u64> {
-        if region >= self.regions {
+        self.next_before(region, self.regions)
+    }
+
+    /// The same, in front of another one.
+    fn next_before(&self, region: u64, behind: u64) -> Option<u64> {
+        assert!(behind <= self.regions, "there are fewer regions");
+        if region >= behind {
             return None;
         }
-        let first = (region / 64) as usize;
+        let (first, last) = ((region / 64) as usize, ((behind - 1) / 64) as usize);
         let head = self.words[first] & u64::MAX << (region % 64);
-        let rest = self.words[first + 1..].iter().copied();
+        let rest = self.words[first + 1..=last].iter().copied();
         let mut words = std::iter::once(head).chain(rest).enumerate();
         let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some((first + index) as u64 * 64 + u64::from(word.trailing_zeros()))
+        let found = (first + index) as u64 * 64 + u64::from(word.trailing_zeros());
+        (found < behind).then_some(found)
     }
 
     /// Makes a region dirty.

@@ -6,6 +6,9 @@ use super::assembly::Described;
 use super::geometry::{Geometry, Scheme};
 use crate::{Error, Kind, Result};
 
+/// Regions at most: what the kernel's bitmaps of arrays have.
+const REGIONS_MAX: u64 = 1 << 21;
+
 /// One leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArrayLeg {
@@ -27,8 +30,6 @@ pub enum LegContent {
     Kept,
     /// Nothing: it is new.
     Rebuild,
-    /// What it held before it was away, which is not believed: why.
-    Stale,
 }
 
 /// Whether a leg is read.
@@ -85,6 +86,14 @@ impl ArrayConfig {
             if *device >= devices.len() || used[..place].contains(device) {
                 let what = format!("device {device} is not there, or used twice");
                 return refuse(Kind::InvalidLayout, what);
+            }
+        }
+        let region = self.described.region_size;
+        if self.legs.iter().any(|leg| leg.meta.is_some()) {
+            let regions = geometry.sync_size().checked_div(region).unwrap_or(u64::MAX);
+            if regions >= REGIONS_MAX {
+                let what = format!("regions of {region} bytes; {REGIONS_MAX} of them work");
+                return refuse(Kind::TooComplex, what);
             }
         }
         if self.legs.iter().all(|leg| leg.data.is_none()) {

@@ -364,16 +364,8 @@ impl Geometry {
         rotation.row(row, self.legs, parity)
     }
 
-    /// The byte of what is brought in sync that stands for byte `offset`: of legs, but of copies of
-    /// chunks the array's own. Positions in superblocks and bitmaps count these.
-    pub fn sync_offset(&self, offset: u64) -> u64 {
-        match self.scheme {
-            Scheme::Mirror | Scheme::Copies(_) => offset,
-            Scheme::Parity(..) => self.spot(offset, 0).start,
-        }
-    }
-
-    /// How many bytes there are to be brought in sync.
+    /// How many bytes there are to be brought in sync: of each leg, but of copies of chunks the
+    /// array's own. Positions in superblocks and bitmaps count these.
     pub fn sync_size(&self) -> u64 {
         match self.scheme {
             Scheme::Mirror | Scheme::Parity(..) => self.leg_size,

@@ -40,8 +40,8 @@ impl Load {
         let region = config.described.region_size.max(1);
         let regions = geometry.sync_size().div_ceil(region);
         let legs = config.legs.iter().enumerate();
-        let wanted = (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK);
-        let len = |device: usize| wanted.min(devices[device].size) as usize;
+        let wanted = || (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK);
+        let len = |device: usize| wanted().min(devices[device].size) as usize;
         Self {
             found: config.legs.iter().map(|_| LegFound::Missing).collect(),
             metas: legs
@@ -126,7 +126,7 @@ fn found(bytes: &[u8]) -> LegFound {
 fn without_superblocks(config: &ArrayConfig) -> Assembly {
     let state = |leg: &super::ArrayLeg| match leg.content {
         LegContent::Kept => LegState::Valid { until: u64::MAX },
-        LegContent::Rebuild | LegContent::Stale => LegState::Valid { until: 0 },
+        LegContent::Rebuild => LegState::Valid { until: 0 },
     };
     Assembly {
         legs: config.legs.iter().map(state).collect(),

@@ -115,11 +115,7 @@ fn what_a_leg_does_not_answer_is_made_up() {
 #[test]
 fn an_outdated_leg_is_not_believed() {
     for (scheme, legs) in schemes() {
-        for how in [
-            made::Age::Older,
-            made::Age::CalledFailed,
-            made::Age::Described,
-        ] {
+        for how in [made::Age::Older, made::Age::CalledFailed] {
             let mut made = Made::new(scheme, legs);
             let old = 1;
             made.outdate(old, how);
@@ -253,6 +249,21 @@ fn contradictions_are_refused() {
     let mut made = Made::new(five, 3);
     made.change_of(1, |one| one.failed.insert(2));
     assert!(said(&made).contains("contradict"), "{}", said(&made));
+    for far in [1 << 20, (1 << 55) - 1] {
+        let mut made = Made::new(five, 3);
+        made.begin_at(far);
+        assert!(
+            said(&made).contains("its data begin at byte"),
+            "{}",
+            said(&made)
+        );
+    }
+    let made = Made::new(five, 3);
+    let mut config = made.config();
+    config.described.region_size = 0;
+    let refused = Made::start(&config, made.legs()).map(drop);
+    let error = refused.expect_err("regions of nothing");
+    assert!(error.to_string().contains("regions of 0 bytes"), "{error}");
     let mut made = Made::new(five, 3);
     made.change(|one| one.array_position = 0);
     let status = made.whole().status(LIMIT).expect("it runs");

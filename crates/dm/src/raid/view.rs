@@ -21,7 +21,7 @@
 use block::Range;
 
 use super::assembly::{Assembly, LegState};
-use super::config::{ArrayConfig, LegContent, LegReads};
+use super::config::{ArrayConfig, LegReads};
 use super::geometry::{Geometry, Scheme};
 use super::rotation::Row;
 
@@ -77,8 +77,6 @@ impl View {
         for (state, leg) in assembly.legs.iter_mut().zip(&config.legs) {
             if leg.data.is_none() {
                 *state = LegState::Missing;
-            } else if leg.content == LegContent::Stale {
-                *state = LegState::Untrusted("it was away and may be stale".into());
             }
         }
         Self {

@@ -158,7 +158,8 @@ fn bitmaps_that_do_not_fit_are_not_believed() {
     let size = described().geometry.sync_size();
     let with = |size: u64, events: u64| {
         let mut legs = found(0, |_| {});
-        let dirty = Dirty::clean(CHUNK, size).expect("few regions");
+        let mut dirty = Dirty::clean(CHUNK, size).expect("few regions");
+        dirty.set(3);
         let LegFound::Holds(_, bits) = &mut legs[0] else {
             unreachable!("they hold superblocks");
         };
@@ -169,6 +170,54 @@ fn bitmaps_that_do_not_fit_are_not_believed() {
     for assembly in [with(size, 19), with(size - CHUNK, 20)] {
         assert_eq!(assembly.dirty, Doubt::Everywhere);
         assert!(assembly.remarks[0].contains("bitmap of leg 0"));
+    }
+}
+
+/// A leg that is not believed may have a bitmap of any shape: it is not asked.
+#[test]
+fn bitmaps_of_other_legs_are_not_asked() {
+    let size = described().geometry.sync_size();
+    let mut legs = found(1, |one| one.events -= 2);
+    for (leg, size) in [(0, size), (1, 4 * CHUNK)] {
+        let LegFound::Holds(one, bits) = &mut legs[leg] else {
+            unreachable!("they hold superblocks");
+        };
+        let mut dirty = Dirty::clean(CHUNK, size).expect("few regions");
+        if leg == 0 {
+            dirty.set(12);
+        }
+        *bits = Bits::Bitmap(Bitmap::new(size, one.events, dirty));
+    }
+    let assembly = assembled(&legs);
+    assert!(is_untrusted(&assembly, 1));
+    assert_eq!(assembly.missed, vec![Doubt::Nowhere; LEGS]);
+}
+
+/// Zeros beside a leg that is missing are no new array.
+#[test]
+fn zeros_beside_missing_legs_are_no_new_array() {
+    let mut legs = vec![LegFound::Blank; LEGS];
+    legs[0] = LegFound::Missing;
+    let error = assemble("array", &described(), &legs).expect_err("no array");
+    assert!(
+        error.to_string().contains("other legs are missing"),
+        "{error}"
+    );
+}
+
+fn extended(position: u64, delta_disks: i32, backwards: bool) -> Extended {
+    Extended {
+        is_reshaping: true,
+        backwards,
+        reshape_position: Position::Sector(position),
+        new_level: 5,
+        new_layout: 2,
+        new_stripe_sectors: (CHUNK / 512) as u32,
+        delta_disks,
+        array_sectors: 0,
+        data_offset: 8,
+        new_data_offset: 0,
+        sectors: 0,
     }
 }
 
@@ -183,19 +232,7 @@ fn reshapes_have_two_geometries() {
             };
             one.layout = 0;
             one.stripe_sectors = 16;
-            one.extended = Some(Extended {
-                is_reshaping: true,
-                backwards,
-                reshape_position: Position::Sector(position),
-                new_level: 5,
-                new_layout: 2,
-                new_stripe_sectors: (CHUNK / 512) as u32,
-                delta_disks,
-                array_sectors: 0,
-                data_offset: 8,
-                new_data_offset: 0,
-                sectors: 0,
-            });
+            one.extended = Some(extended(position, delta_disks, backwards));
         }
         assemble("array", &described(), &legs)
     };
@@ -206,6 +243,16 @@ fn reshapes_have_two_geometries() {
     assert_eq!(reshape.to, described().geometry);
     assert_eq!((reshape.position, assembly.data_start), (96 * 512, 8 * 512));
     assert!(reshaping(1 << 40, 1, false).is_err(), "behind its end");
+    let mut legs = found(0, |_| {});
+    for leg in &mut legs {
+        let LegFound::Holds(one, _) = leg else {
+            unreachable!("they hold superblocks");
+        };
+        (one.level, one.layout) = (10, 0x102);
+        one.extended = Some(extended(0, 0, false));
+    }
+    let error = assemble("array", &described(), &legs).expect_err("regions count otherwise");
+    assert!(error.to_string().contains("counts otherwise"), "{error}");
     assert!(reshaping(96, 4, false).is_err(), "from nothing");
     assert!(reshaping(96, i32::MIN, false).is_err(), "from too much");
 }

@@ -166,7 +166,7 @@ pub fn judge(claims: &[Claim]) -> Result<Array> {
         readiness: Readiness::Whole,
     };
     array.check_sizes(claims)?;
-    array.readiness = array.readiness(best);
+    array.readiness = array.readiness();
     Ok(array)
 }
 
@@ -296,6 +296,11 @@ fn layout(claims: &[Claim], best: &Claim, legs: &[Option<Leg>]) -> Result<Layout
 }
 
 fn after(best: &Claim, reshape: Reshape) -> Result<Reshaping> {
+    if best.new_data_start == best.data.start() {
+        // What is at the position may be in mdadm's backup file only.
+        let what = "it is reshaped in place, with a backup file: let mdadm go on with that";
+        return Err(Error::new(Kind::InvalidLayout, what));
+    }
     let after = geometry(reshape.shape, i64::from(best.device_count), best.leg_size)?;
     Ok(Reshaping {
         after,
@@ -329,7 +334,7 @@ impl Array {
         }
     }
 
-    fn readiness(&self, best: &Claim) -> Readiness {
+    fn readiness(&self) -> Readiness {
         let is_there = |leg: usize| {
             let leg = self.legs.get(leg).copied().flatten();
             leg.is_some_and(|leg| leg.valid == Position::End)
@@ -350,12 +355,8 @@ impl Array {
             &self.layout,
             Layout::Redundant(geometry) if matches!(geometry.scheme(), Scheme::Parity(..))
         );
-        let is_guarded = match best.guard {
-            Guard::None => false,
-            Guard::PartialParity => true,
-            Guard::Journal => self.journal.is_some(),
-        };
-        let is_dirty = self.resync != Position::End && !is_guarded;
+        // Neither a journal nor a log of partial parity is replayed.
+        let is_dirty = self.resync != Position::End;
         match worst {
             Readiness::Degraded if has_parity && is_dirty => Readiness::DirtyDegraded,
             other => other,

@@ -10,7 +10,7 @@ use super::LIMIT;
 use crate::home::Home;
 use crate::raid::bitmap::{Bitmap, Dirty, START};
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FailedDevices, Geometry, LegContent, Parity, Position,
+    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, Geometry, Parity, Position,
     Scheme, Superblock,
 };
 
@@ -26,8 +26,6 @@ pub(super) enum Age {
     Older,
     /// The others' superblocks call it failed, and its own knows nothing of that.
     CalledFailed,
-    /// Whoever describes the array knows that it was away.
-    Described,
 }
 
 /// An array, leg by leg.
@@ -38,7 +36,6 @@ pub(super) struct Made {
     pub(super) data: Vec<Vec<u8>>,
     superblocks: Vec<Superblock>,
     dirty: std::ops::Range<u64>,
-    stale: Option<usize>,
     /// Knows of no dirty region.
     blind: Option<usize>,
 }
@@ -91,7 +88,6 @@ impl Made {
             data,
             superblocks: (0..legs).map(superblock).collect(),
             dirty: 0..0,
-            stale: None,
             blind: None,
         }
     }
@@ -102,6 +98,25 @@ impl Made {
 
     pub(super) fn change_of(&mut self, leg: usize, change: impl FnOnce(&mut Superblock)) {
         change(&mut self.superblocks[leg]);
+    }
+
+    /// Superblocks say that data begin at this sector of each leg.
+    pub(super) fn begin_at(&mut self, sector: u64) {
+        self.change(|one| {
+            one.extended = Some(Extended {
+                is_reshaping: false,
+                backwards: false,
+                reshape_position: Position::End,
+                new_level: one.level,
+                new_layout: one.layout,
+                new_stripe_sectors: one.stripe_sectors,
+                delta_disks: 0,
+                array_sectors: 0,
+                data_offset: sector,
+                new_data_offset: 0,
+                sectors: 0,
+            });
+        });
     }
 
     /// A leg holds something else, and is out of date.
@@ -117,7 +132,6 @@ impl Made {
                     }
                 }
             }
-            Age::Described => self.stale = Some(leg),
         }
     }
 
@@ -164,10 +178,6 @@ impl Made {
         let leg = |leg: usize| ArrayLeg {
             data: Some(2 * leg),
             meta: Some(2 * leg + 1),
-            content: match self.stale {
-                Some(stale) if stale == leg => LegContent::Stale,
-                _ => LegContent::Kept,
-            },
             ..ArrayLeg::default()
         };
         ArrayConfig {
