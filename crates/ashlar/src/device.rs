@@ -60,7 +60,7 @@ pub(crate) fn open_whole(location: &Location, options: FileOptions) -> block::Re
             }
             Ok((open_remote(remote)?, Vec::new()))
         }
-        Place::Array(array) => Ok((open_array(array, options)?, Vec::new())),
+        Place::Array(array) => open_array(array, options),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use block::file::{Access, FileOptions};
 use block::partition::PartitionDevice;
-use block::{Device, Kind, Range};
+use block::{BlockingDevice, Device, Kind, Range};
 use dm::home::Home;
 use dm::raid::md::{self, Claim, Layout, Spans, Zones};
 use dm::raid::{
@@ -18,17 +18,14 @@ use dm::raid::{
 use dm::table::{Area, Layout as Table, Piece};
 use dm::volume::Volume;
 
-use super::{narrow, open_whole};
+use super::{Whole, narrow, open_whole};
 use crate::host::{ArrayMember, ArrayPlace};
 
 /// How long an array may take to start: nothing is read for that.
 const START_MAX: Duration = Duration::from_secs(30);
 
 /// Opens an array.
-pub(super) fn open_array(
-    place: &ArrayPlace,
-    options: FileOptions,
-) -> block::Result<Arc<dyn Device>> {
+pub(super) fn open_array(place: &ArrayPlace, options: FileOptions) -> block::Result<Whole> {
     let name = &place.name;
     if options.access == Access::ReadWrite {
         let what = format!(
@@ -47,14 +44,17 @@ pub(super) fn open_array(
         .collect();
     let array = md::judge(&claims).map_err(unusable)?;
     let starts = starts(place, &array).map_err(unusable)?;
-    let mut legs = Vec::new();
+    let (mut legs, mut files) = (Vec::new(), Vec::new());
     for leg in &array.legs {
-        legs.push(match leg {
-            Some(leg) => Some(open_leg(&place.members[leg.claim], starts.window, options)?),
-            None => None,
-        });
+        let Some(leg) = leg else {
+            legs.push(None);
+            continue;
+        };
+        let (device, own) = open_leg(&place.members[leg.claim], starts.window, options)?;
+        legs.push(Some(device));
+        files.extend(own);
     }
-    match &array.layout {
+    let device = match &array.layout {
         Layout::Redundant(geometry) => redundant(place, &array, *geometry, (legs, starts)),
         Layout::Striped(zones) => plain(name, pieces_of_zones(zones, &legs)),
         Layout::Linear(spans) => plain(name, pieces_of_spans(spans, &legs)),
@@ -62,8 +62,8 @@ pub(super) fn open_array(
             let what = "legs are missing, and without them nothing of it can be read".to_owned();
             Err(dm::Error::new(dm::Kind::Device, what))
         }
-    }
-    .map_err(unusable)
+    };
+    Ok((device.map_err(unusable)?, files))
 }
 
 /// Where data begin on each leg, from where its window begins.
@@ -98,22 +98,69 @@ fn starts(place: &ArrayPlace, array: &md::Array) -> dm::Result<Starts> {
     Ok(first)
 }
 
-/// The data of a leg, with what is `before` them.
-fn open_leg(
-    member: &ArrayMember,
-    before: u64,
-    options: FileOptions,
-) -> block::Result<Arc<dyn Device>> {
-    let (whole, _) = open_whole(&member.location, options)?;
+/// The data of a leg, with what is `before` them, and the files that it is in.
+fn open_leg(member: &ArrayMember, before: u64, options: FileOptions) -> block::Result<Whole> {
+    let (whole, files) = open_whole(&member.location, options)?;
     let device = narrow(whole, &member.location, &member.name)?;
+    let mut io = BlockingDevice::open(&*device)?;
+    let mut read = |range: Range| io.read(range).map_err(|error| dm::Error::device("", error));
+    let found = md::find(device.info().size, &mut read);
+    if !found.is_ok_and(|found| found.as_ref() == Some(&member.claim)) {
+        let what = format!(
+            "{} has changed since it was looked at; try again",
+            member.name
+        );
+        return Err(block::Error::new(Kind::Gone, what));
+    }
     let data = member.claim.data;
     assert!(
         before <= data.start(),
         "data do not begin before their device"
     );
+    let bad = match member.claim.bad_blocks {
+        Some(list) => {
+            let bytes = io.read(list.place)?;
+            let unusable = |error: dm::Error| block::Error::new(Kind::Invalid, error.to_string());
+            list.decode(&bytes).map_err(unusable)?
+        }
+        None => Vec::new(),
+    };
     let window = Range::new(data.start() - before, data.len() + before);
     let part = PartitionDevice::window(device, window, member.name.clone())?;
-    Ok(Arc::new(part))
+    let part: Arc<dyn Device> = Arc::new(part);
+    if bad.is_empty() {
+        return Ok((part, files));
+    }
+    let unusable = |error: dm::Error| block::Error::new(Kind::Invalid, error.to_string());
+    let leg = without_bad(&member.name, &part, (before, bad)).map_err(unusable)?;
+    Ok((leg, files))
+}
+
+/// A leg whose `bad` bytes, counted from its data on, fail when they are read: md knows that
+/// another leg was written instead.
+fn without_bad(
+    name: &str,
+    leg: &Arc<dyn Device>,
+    (before, mut bad): (u64, Vec<Range>),
+) -> dm::Result<Arc<dyn Device>> {
+    bad.sort_unstable_by_key(|range| range.start());
+    let (size, mut at, mut pieces) = (leg.info().size, 0, Vec::new());
+    let whole = |start: u64, end: u64| Piece::of(end - start, Area::device(Arc::clone(leg), start));
+    for range in bad {
+        let start = range.start().saturating_add(before).clamp(at, size);
+        let end = range.end().saturating_add(before).clamp(at, size);
+        if start > at {
+            pieces.push(whole(at, start));
+        }
+        if end > start {
+            pieces.push(Piece::error(end - start, "md's list of bad blocks"));
+        }
+        at = end.max(at);
+    }
+    if at < size {
+        pieces.push(whole(at, size));
+    }
+    plain(name, pieces)
 }
 
 /// An array with copies or parity.

@@ -27,6 +27,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::arrays::with_arrays;
 use super::assemble::assemble;
 use super::finding::Finding;
 use super::found::Scan;
@@ -92,7 +93,8 @@ pub(crate) fn scan_again(
     assert!(read.next().is_none(), "each has its place");
     let looked: Option<Vec<Looked>> = looked.into_iter().collect();
     let looked = looked.expect("each device was read, then or now");
-    let scan = assemble(looked, host, candidates.findings);
+    let probed = with_arrays(&looked, options.time_limit);
+    let scan = assemble((looked, probed), host, candidates.findings);
     let is_new = |finding: &&Finding| {
         let mut known = before.findings.iter();
         known.all(|known| (known.kind, &known.message) != (finding.kind, &finding.message))

@@ -11,8 +11,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
-use dm::raid::md::{Claim, Readiness, Verdict, judge};
+use dm::raid::md::{Claim, Guard, Readiness, Verdict, judge};
 
 use super::again::Looked;
 use super::finding::{Finding, FindingKind, Severity};
@@ -24,8 +26,9 @@ use crate::host::{ArrayMember, ArrayPlace, Candidate, Location, Place};
 /// How often arrays are made of arrays, at most.
 const DEPTH_MAX: usize = 4;
 
-/// What was read of all devices, and of the arrays among them, which are looked at now.
-pub(super) fn with_arrays(looked: &[Looked]) -> Vec<Probed> {
+/// What was read of all devices, and of the arrays among them, which are looked at now. Arrays that
+/// do not answer in `limit` are left out.
+pub(super) fn with_arrays(looked: &[Looked], limit: Duration) -> Vec<Probed> {
     let all = looked.iter().flat_map(|looked| &looked.probed);
     let mut probed: Vec<Probed> = all.cloned().collect();
     if probed.iter().all(|one| one.claim.is_none()) {
@@ -33,6 +36,27 @@ pub(super) fn with_arrays(looked: &[Looked]) -> Vec<Probed> {
     }
     // Texts are compared by where they are kept.
     let texts = Texts::with_kept(looked.iter().flat_map(Looked::texts));
+    let (say, heard) = sync_channel(1);
+    let theirs = probed.clone();
+    // A leg that hangs holds this thread and nobody else; so does a panic, which is a bug.
+    let thread = std::thread::Builder::new().name("arrays".to_owned());
+    let begun = thread.spawn(move || say.send(look_at_all(theirs, &texts)));
+    if let (Ok(_), Ok(found)) = (begun, heard.recv_timeout(limit)) {
+        return found;
+    }
+    for one in probed.iter_mut().filter(|one| one.claim.is_some()) {
+        one.claim = None;
+        let reason = "it is of a software RAID array that does not answer".to_owned();
+        let message = format!("{} is not used: {reason}", one.name);
+        let finding = Finding::new(FindingKind::TimedOut, Severity::Error, message);
+        let remedy = "check its devices, or leave them out with --devices";
+        one.findings.push(finding.remedy(remedy));
+        one.content = ProbedContent::Skipped(reason);
+    }
+    probed
+}
+
+fn look_at_all(mut probed: Vec<Probed>, texts: &Texts) -> Vec<Probed> {
     for _ in 0..DEPTH_MAX {
         let mut arrays: BTreeMap<[u8; 16], Vec<usize>> = BTreeMap::new();
         for (place, one) in probed.iter().enumerate() {
@@ -41,7 +65,7 @@ pub(super) fn with_arrays(looked: &[Looked]) -> Vec<Probed> {
             }
         }
         for places in arrays.into_values() {
-            let more = look_at(&mut probed, &places, &texts);
+            let more = look_at(&mut probed, &places, texts);
             probed.extend(more);
         }
     }
@@ -103,12 +127,17 @@ fn look_at(probed: &mut [Probed], places: &[usize], texts: &Texts) -> Vec<Probed
         Err(error) => return vec![unusable(&array, &error.to_string())],
     };
     let mut all = probe_source(&candidate, &source, read_head(&source), texts);
-    if let (Some(doubt), Some(whole)) = (doubt, all.first_mut()) {
-        let message = format!("{}: {doubt}", array.name);
+    let mut say = |what: &str, remedy: &str| {
+        let message = format!("{}: {what}", array.name);
         let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
-        whole
-            .findings
-            .push(finding.remedy("name its other devices, too"));
+        all[0].findings.push(finding.remedy(remedy));
+    };
+    if let Some(doubt) = doubt {
+        say(doubt, "name its other devices, too");
+    }
+    if claims.iter().any(|claim| claim.guard == Guard::Journal) {
+        let what = "it has a journal, which is not replayed: what was written last may be missing";
+        say(what, "assemble it once with mdadm, which replays it");
     }
     all
 }

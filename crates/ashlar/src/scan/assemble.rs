@@ -18,7 +18,6 @@ use lvm2::plan::unfinished::split_from;
 use lvm2::{Bytes, Sectors, Uuid};
 
 use super::again::Looked;
-use super::arrays::with_arrays;
 use super::duplicates::choose;
 use super::families::{Family, families};
 use super::finding::{Finding, FindingKind, Severity};
@@ -48,13 +47,17 @@ struct Newest {
 }
 
 /// Makes a scan of what was read. `findings` are those from before any device was read.
-pub(super) fn assemble(looked: Vec<Looked>, host: &Host, findings: Vec<Finding>) -> Scan {
+pub(super) fn assemble(
+    (looked, probed): (Vec<Looked>, Vec<Probed>),
+    host: &Host,
+    findings: Vec<Finding>,
+) -> Scan {
     let mut scan = Scan {
         findings,
         ..Scan::default()
     };
     let mut sightings: Vec<Sighting> = Vec::new();
-    for device in with_arrays(&looked) {
+    for device in probed {
         add_device(&mut scan, &mut sightings, device);
     }
     let mut found: Vec<(Family, Newest)> = Vec::new();

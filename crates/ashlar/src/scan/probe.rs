@@ -135,6 +135,9 @@ pub(super) fn probe_source(
         Ok(done) => done,
         Err(probed) => return vec![*probed],
     };
+    if matches!(probed.content, ProbedContent::Skipped(_)) {
+        return vec![probed];
+    }
     let has_partitions = candidate.kernel_partitions == KernelPartitions::Present;
     let is_old = |claim: &Claim| claim.place == md::Place::EndOld;
     if has_partitions && probed.claim.as_deref().is_some_and(is_old) {
@@ -229,7 +232,14 @@ fn examine(
         }
         None if !damaged.is_empty() => probed.content = ProbedContent::Unreadable,
         // What is left of a superblock is a signature, for who makes something of the disk.
-        None => _ = find_claim(&mut probed, source),
+        None => {
+            if let Err(error) = find_claim(&mut probed, source) {
+                let message = format!("{}: an md superblock is damaged: {error}", probed.name);
+                let finding = Finding::new(FindingKind::Skipped, Severity::Note, message);
+                let remedy = "if it is a leg of an array, leave it out and name the other legs";
+                probed.findings.push(finding.remedy(remedy));
+            }
+        }
     }
     Ok((probed, head))
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use block::Device;
 
 use super::again::Looked;
+use super::arrays::with_arrays;
 use super::assemble::assemble;
 use super::decisions::log_decisions;
 use super::finding::{Finding, FindingKind, Severity};
@@ -58,7 +59,8 @@ pub fn scan(host: &Host, source: &DeviceSource, options: &Options) -> Result<Sca
     let once = || -> Result<Scan> {
         let candidates = host.candidates(source)?;
         let looked = look_at(candidates.devices, Texts::default(), options)?;
-        Ok(assemble(looked, host, candidates.findings))
+        let probed = with_arrays(&looked, options.time_limit);
+        Ok(assemble((looked, probed), host, candidates.findings))
     };
     look_twice(once)
 }
@@ -97,7 +99,9 @@ pub fn scan_devices(host: &Host, devices: &[(String, Arc<dyn Device>)]) -> Scan 
         let probed = probe_source(&candidate, &source, read_head(&source), &texts);
         Looked { candidate, probed }
     };
-    assemble(devices.iter().map(look).collect(), host, Vec::new())
+    let looked: Vec<Looked> = devices.iter().map(look).collect();
+    let probed = with_arrays(&looked, Options::default().time_limit);
+    assemble((looked, probed), host, Vec::new())
 }
 
 /// Whether a commit that is under way looks like this, and looking again does not cost the time
