@@ -30,6 +30,8 @@ use crate::lock::OwnedGroup;
 use crate::scan::Scan;
 use crate::{Error, Kind, Result};
 
+/// How long those may take who have left a volume and are not known to have.
+const LEAVING_MAX: Duration = Duration::from_secs(1);
 /// How long a change waits for the one before it.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
 pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
@@ -192,10 +194,20 @@ impl LiveGroup {
     }
 
     /// Lets nobody but the one who uses it now use the volume called `name`, until what this gives
-    /// is dropped.
+    /// is dropped. Waits a moment for others who are about to leave: a command that has ended did
+    /// so before the end of its connection is seen here.
     pub fn keep_alone(&self, name: &str) -> Result<Alone> {
-        // While tables are exchanged, whoever did so must not find somebody alone all at once.
-        self.job().owner().keep_alone(name)
+        let end = Instant::now() + LEAVING_MAX;
+        loop {
+            // While tables are exchanged, whoever did so must not find somebody alone all at once.
+            let alone = self.job().owner().keep_alone(name);
+            match alone {
+                Err(error) if error.kind() == Kind::Locked && Instant::now() < end => {
+                    std::thread::sleep(TURN_RETRY);
+                }
+                alone => return alone,
+            }
+        }
     }
 
     /// Waits for its turn to change the group; what it gives is for the change.

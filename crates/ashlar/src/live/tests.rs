@@ -94,6 +94,12 @@ fn a_volume_is_kept_alone() {
     drop(alone);
     group.open("linear1", missing).expect("is shared again");
     let alone = group.keep_alone("linear1").expect("the other one left");
+    let leaving = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(alone);
+    });
+    let alone = group.keep_alone("linear1").expect("it was about to leave");
+    leaving.join().expect("it left");
     used.close().expect("flushes");
     group
         .open("linear1", missing)
