@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use block::parity;
-use dm::raid::md::{Features, Place, Superblock1, Zones};
+use dm::raid::md::{Feature, Features, Place, Superblock1, Zones};
 use dm::raid::{Geometry, Scheme};
 use tests::{Finished, Scratch, Tool, ashlar, sha256};
 
@@ -258,6 +258,39 @@ fn groups_on_arrays_are_read() {
             assert_eq!(sha256(&read(&left)), sum, "{plan:?} without leg {lost}");
         }
     }
+}
+
+/// What md has listed as bad on a leg is read from another one: it was written there alone.
+#[test]
+fn listed_blocks_are_read_from_another_leg() {
+    let folder = Scratch::new("md-bad");
+    let (disk, content) = made(folder.path());
+    let plan = Plan::new(1, 0, 2, Place::SecondBlock);
+    let legs = disks(plan, folder.path(), &disk);
+    let mut old = disk.clone();
+    let mut list = vec![0xff; 4096];
+    for (entry, mib) in [3, 5].into_iter().enumerate() {
+        let (sector, count) = (mib * 2048_u64, 512_u64);
+        let at = sector as usize * 512;
+        old[at..at + count as usize * 512].fill(0xa5);
+        list[entry * 8..entry * 8 + 8].copy_from_slice(&(sector << 10 | count).to_le_bytes());
+    }
+    let mut superblock = plan.superblock(1, plan.leg_len(disk.len()), EVENTS);
+    old.resize(plan.leg_len(disk.len()) as usize, 0);
+    let read = || sha256(&run(folder.path(), &legs, &["cat", "vg0/data"]).stdout);
+    plan.write(&legs[1], &old, &superblock);
+    assert_ne!(
+        read(),
+        sha256(&content),
+        "the old bytes are where they are read"
+    );
+    superblock.features = superblock.features.with(Feature::BadBlocks);
+    (superblock.bad_blocks_offset, superblock.bad_blocks_sectors) = (8, 8);
+    plan.write(&legs[1], &old, &superblock);
+    let mut leg = fs::read(&legs[1]).expect("a leg");
+    leg[16 * 512..16 * 512 + list.len()].copy_from_slice(&list);
+    fs::write(&legs[1], leg).expect("a leg");
+    assert_eq!(read(), sha256(&content));
 }
 
 /// A group lies on an array and on a disk beside it: it is one group, of which nothing disagrees.
