@@ -11,6 +11,7 @@ mod error;
 pub mod explore;
 mod gate;
 pub mod home;
+mod legs;
 pub mod machine;
 pub mod map;
 pub mod mirror;

@@ -18,6 +18,7 @@ use super::reads::Reads;
 use super::regions::Regions;
 use super::resync::{COPY_TIMER, Copies};
 use crate::Result;
+use crate::legs::info_over;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
 
@@ -454,20 +455,12 @@ impl Mirror {
 
 impl Mirror {
     fn info_of(&self, config: &MirrorConfig, devices: &[Info]) -> Info {
-        let mut info = Info::new(config.name.clone(), config.size);
         let images = config.images.iter().filter_map(|image| image.device);
         let images: Vec<&Info> = images.map(|image| &devices[image]).collect();
-        let most = |of: fn(&Info) -> u32| images.iter().map(|image| of(image)).max().unwrap_or(0);
-        info.logical_block = most(|image| image.logical_block);
-        info.physical_block = most(|image| image.physical_block);
-        info.minimum_io = most(|image| image.minimum_io);
-        info.optimal_io = most(|image| image.optimal_io);
-        info.alignment_offset = most(|image| image.alignment_offset);
-        info.rotational = images.iter().any(|image| image.rotational);
-        info.fua = images.iter().all(|image| image.fua);
-        info.durable = images.iter().all(|image| image.durable);
+        let mut info = info_over(&config.name, config.size, &images);
         if self.discards {
-            info.discard_granularity = most(|image| image.discard_granularity);
+            let granularity = images.iter().map(|image| image.discard_granularity);
+            info.discard_granularity = granularity.max().unwrap_or(0);
             info.discard_zeroes = true;
         }
         info.read_only = config.access == Access::ReadOnly;

@@ -42,13 +42,12 @@ pub struct Array {
     pub(super) pool: BufferPool,
     /// Bytes that each leg has at least.
     room: u64,
-    /// Superblocks that are being read.
-    loading: usize,
+    load: Load,
 }
 
 #[derive(Debug)]
 enum Phase {
-    Loading(Load),
+    Loading,
     Running,
     /// What is said when all has ended.
     Ending(Step),
@@ -100,7 +99,7 @@ impl Array {
         let legs = config.legs.iter().filter_map(|leg| leg.data);
         let room = legs.map(|device| devices[device].size).min();
         Self {
-            phase: Phase::Loading(load),
+            phase: Phase::Loading,
             view: None,
             readings: Slab::default(),
             asked: Slab::default(),
@@ -108,7 +107,7 @@ impl Array {
             errors: vec![0; config.legs.len()],
             pool: BufferPool::new(POOL_MAX),
             room: room.expect("some leg is there"),
-            loading: 0,
+            load,
             config,
         }
     }
@@ -127,25 +126,19 @@ impl Array {
     }
 
     fn answer(&mut self, leg: usize, answer: Completion, steps: &mut Steps) {
-        if self.loading == 0 {
+        if !self.load.is_out() {
             return self.read_answered(answer, steps);
         }
-        self.loading -= 1;
-        let Phase::Loading(load) = &mut self.phase else {
-            // It was stopped meanwhile.
-            return;
-        };
-        if load.answered(&self.config, leg, answer) == 0 {
-            self.loaded(steps);
-        }
+        self.load.answered(&self.config, leg, answer);
+        self.look_whether_loaded(steps);
     }
 
-    /// All superblocks are read.
-    fn loaded(&mut self, steps: &mut Steps) {
-        let Phase::Loading(load) = &self.phase else {
-            unreachable!("it starts once");
-        };
-        let assembly = load.assembly(&self.config);
+    /// Starts when all superblocks are read, unless it was stopped meanwhile.
+    fn look_whether_loaded(&mut self, steps: &mut Steps) {
+        if self.load.is_out() || !matches!(self.phase, Phase::Loading) {
+            return;
+        }
+        let assembly = self.load.assembly(&self.config);
         let assembly = assembly.and_then(|assembly| self.fitting(assembly));
         let result = assembly.map_err(|error| Error::new(Kind::Invalid, error.to_string()));
         let result = result.map(|assembly| {
@@ -177,7 +170,7 @@ impl Array {
 
     fn pump(&mut self, steps: &mut Steps) {
         if self.readings.is_empty()
-            && self.loading == 0
+            && !self.load.is_out()
             && let Phase::Ending(_) = self.phase
         {
             let stops = matches!(self.phase, Phase::Ending(Step::Stopped));
@@ -254,13 +247,8 @@ impl Machine for Array {
     fn event(&mut self, event: Event, _: Duration, steps: &mut Steps) {
         match event {
             Event::Start => {
-                let Phase::Loading(load) = &mut self.phase else {
-                    unreachable!("it starts once");
-                };
-                self.loading = load.start(steps);
-                if self.loading == 0 {
-                    self.loaded(steps);
-                }
+                self.load.start(steps);
+                self.look_whether_loaded(steps);
             }
             Event::Request { request, .. } => self.request(request, steps),
             Event::Answer { leg, answer } => self.answer(leg, answer, steps),

@@ -39,8 +39,6 @@ const SECTOR: u64 = 512;
 pub struct Described {
     /// Its arithmetic; of one that is being reshaped, as it will be.
     pub geometry: Geometry,
-    /// What md calls its level and layout.
-    pub numbers: (u32, u32),
     /// What a bit of the bitmap covers, in bytes.
     pub region_size: u64,
 }
@@ -134,10 +132,9 @@ pub struct Reshape {
 
 impl Described {
     /// See the fields.
-    pub fn new(geometry: Geometry, numbers: (u32, u32), region_size: u64) -> Self {
+    pub fn new(geometry: Geometry, region_size: u64) -> Self {
         Self {
             geometry,
-            numbers,
             region_size,
         }
     }
@@ -159,8 +156,8 @@ impl Described {
             .reshaping()
             .map_or(0, |extended| extended.delta_disks.min(0));
         let count = (superblock.device_count as usize).saturating_add(gone.unsigned_abs() as usize);
-        if level != self.numbers {
-            let (theirs, ours) = (level, self.numbers);
+        let (theirs, ours) = (level, self.geometry.scheme().md());
+        if theirs != ours {
             return Some(format!(
                 "level {} with layout {}, not {} with {}",
                 theirs.0, theirs.1, ours.0, ours.1
@@ -289,6 +286,20 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
 }
 
 impl Assembly {
+    /// Of these legs, of which nothing else is known: no more than that is wrong.
+    pub fn of(legs: Vec<LegState>) -> Self {
+        Self {
+            synced: u64::MAX,
+            dirty: Doubt::Nowhere,
+            missed: vec![Doubt::Nowhere; legs.len()],
+            data_start: 0,
+            reshape: None,
+            events: 0,
+            remarks: Vec::new(),
+            legs,
+        }
+    }
+
     /// Says what people should know of its legs.
     fn remark(&mut self, scheme: Scheme) {
         let is_whole = |leg: &LegState| matches!(leg, LegState::Valid { until: u64::MAX });
@@ -484,14 +495,9 @@ fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
         _ => LegState::Missing,
     };
     Ok(Assembly {
-        legs: found.iter().map(state).collect(),
         synced: 0,
-        dirty: Doubt::Nowhere,
-        missed: vec![Doubt::Nowhere; found.len()],
-        data_start: 0,
-        reshape: None,
-        events: 0,
         remarks: vec!["it was never used: nothing of it is in sync".into()],
+        ..Assembly::of(found.iter().map(state).collect())
     })
 }
 

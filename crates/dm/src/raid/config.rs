@@ -1,9 +1,10 @@
 //! What an array is made of, as whoever activates it knows it.
 
-use block::{Access, Info};
+use block::Info;
 
 use super::assembly::Described;
 use super::geometry::{Geometry, Scheme};
+use crate::legs::info_over;
 use crate::{Error, Kind, Result};
 
 /// Regions at most: what the kernel's bitmaps of arrays have.
@@ -55,8 +56,6 @@ pub struct ArrayConfig {
     pub legs: Vec<ArrayLeg>,
     /// What the legs are called, in order.
     pub leg_names: Vec<String>,
-    /// Whether it is written.
-    pub access: Access,
 }
 
 impl ArrayConfig {
@@ -123,25 +122,17 @@ impl ArrayConfig {
 
     /// What it says about itself.
     pub(super) fn info(&self, devices: &[Info]) -> Info {
-        let mut info = Info::new(self.name.clone(), self.size);
         let legs = self.legs.iter().filter_map(|leg| leg.data);
         let legs: Vec<&Info> = legs.map(|device| &devices[device]).collect();
-        let most = |of: fn(&Info) -> u32| legs.iter().map(|leg| of(leg)).max().unwrap_or(0);
-        info.logical_block = most(|leg| leg.logical_block);
-        info.physical_block = most(|leg| leg.physical_block);
-        info.rotational = legs.iter().any(|leg| leg.rotational);
-        info.durable = legs.iter().all(|leg| leg.durable);
-        info.alignment_offset = most(|leg| leg.alignment_offset);
+        let mut info = info_over(&self.name, self.size, &legs);
+        // Nothing is written so far.
+        (info.read_only, info.fua) = (true, false);
         let geometry = self.geometry();
-        if geometry.scheme() == Scheme::Mirror {
-            info.minimum_io = most(|leg| leg.minimum_io);
-            info.optimal_io = most(|leg| leg.optimal_io);
-        } else {
+        if geometry.scheme() != Scheme::Mirror {
             let row = geometry.chunk().saturating_mul(geometry.data_legs() as u64);
             info.minimum_io = u32::try_from(geometry.chunk()).unwrap_or(0);
             info.optimal_io = u32::try_from(row).unwrap_or(0);
         }
-        info.read_only = self.access == Access::ReadOnly;
         info
     }
 }

@@ -95,19 +95,35 @@ pub struct Geometry {
 impl Scheme {
     /// What md means by a level and a layout; `None`: nothing that has state and is known.
     pub fn from_md(level: u32, layout: u32) -> Option<Self> {
-        let rotation = Rotation::from_md(layout);
+        let rows = |parity| {
+            let rotation = Rotation::from_md(layout)?;
+            let suits = rotation.suits(parity);
+            suits.then_some(Self::Parity(parity, rotation))
+        };
         match level {
             1 => Some(Self::Mirror),
+            // Whatever the layout says.
             4 => Some(Self::Parity(Parity::One, Rotation::Last)),
-            5 => Some(Self::Parity(Parity::One, rotation?)),
-            6 => Some(Self::Parity(Parity::Two, rotation?)),
+            5 => rows(Parity::One),
+            6 => rows(Parity::Two),
             10 => Self::copies_from_md(layout),
             _ => None,
         }
     }
 
+    /// The level and the layout that md means it by; its level 4 is level 5 with a layout of its
+    /// own, as for device-mapper.
+    pub fn md(self) -> (u32, u32) {
+        match self {
+            Self::Mirror => (1, 0),
+            Self::Parity(Parity::One, rotation) => (5, rotation.md()),
+            Self::Parity(Parity::Two, rotation) => (6, rotation.md()),
+            Self::Copies(copies) => (10, copies.md()),
+        }
+    }
+
     /// Copies of chunks as md's number says; `None`: it says nothing that can be.
-    pub(super) fn copies_from_md(layout: u32) -> Option<Self> {
+    fn copies_from_md(layout: u32) -> Option<Self> {
         let (near, far) = (layout & 0xff, layout >> 8 & 0xff);
         let place = match layout >> 16 & 1 {
             0 => FarPlace::Apart,

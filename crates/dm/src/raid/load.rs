@@ -3,7 +3,7 @@
 use block::{Buffer, Completion, Info, Request};
 
 use super::array::Steps;
-use super::assembly::{Assembly, Bits, Doubt, LegFound, LegState, assemble};
+use super::assembly::{Assembly, Bits, LegFound, LegState, assemble};
 use super::bitmap::{self, Bitmap};
 use super::config::{ArrayConfig, LegContent};
 use super::superblock::Superblock;
@@ -52,8 +52,13 @@ impl Load {
         }
     }
 
-    /// Asks all; how many.
-    pub(super) fn start(&mut self, steps: &mut Steps) -> usize {
+    /// Whether somebody has not answered.
+    pub(super) fn is_out(&self) -> bool {
+        self.out > 0
+    }
+
+    /// Asks all.
+    pub(super) fn start(&mut self, steps: &mut Steps) {
         assert_eq!(self.out, 0, "it starts once");
         self.out = self.metas.len();
         for (device, leg, len) in &self.metas {
@@ -61,16 +66,10 @@ impl Load {
             let leg = *device;
             steps.push(Step::Sub { leg, request });
         }
-        self.out
     }
 
-    /// One answered; how many have not.
-    pub(super) fn answered(
-        &mut self,
-        config: &ArrayConfig,
-        device: usize,
-        answer: Completion,
-    ) -> usize {
+    /// One answered.
+    pub(super) fn answered(&mut self, config: &ArrayConfig, device: usize, answer: Completion) {
         let leg = answer.tag as usize;
         let mut metas = self.metas.iter();
         assert!(
@@ -89,19 +88,19 @@ impl Load {
                 _ => LegFound::New(None),
             };
         }
-        self.out
     }
 
-    /// What is believed, now that all is read.
-    pub(super) fn assembly(&self, config: &ArrayConfig) -> Result<Assembly> {
-        assert_eq!(self.out, 0, "all have answered");
-        if let Some(assembly) = &self.known {
-            return Ok(Assembly::clone(assembly));
+    /// What is believed, now that all is read. Nothing is kept of that.
+    pub(super) fn assembly(&mut self, config: &ArrayConfig) -> Result<Assembly> {
+        assert!(!self.is_out(), "all have answered");
+        if let Some(assembly) = self.known.take() {
+            return Ok(*assembly);
         }
         if self.metas.is_empty() {
             return Ok(without_superblocks(config));
         }
-        assemble(&config.name, &config.described, &self.found)
+        let found = std::mem::take(&mut self.found);
+        assemble(&config.name, &config.described, &found)
     }
 }
 
@@ -129,13 +128,7 @@ fn without_superblocks(config: &ArrayConfig) -> Assembly {
         LegContent::Rebuild => LegState::Valid { until: 0 },
     };
     Assembly {
-        legs: config.legs.iter().map(state).collect(),
         synced: 0,
-        dirty: Doubt::Nowhere,
-        missed: vec![Doubt::Nowhere; config.legs.len()],
-        data_start: 0,
-        reshape: None,
-        events: 0,
-        remarks: Vec::new(),
+        ..Assembly::of(config.legs.iter().map(state).collect())
     }
 }

@@ -52,7 +52,8 @@ pub(super) struct Asked {
     from: From,
     /// Legs that have not answered.
     out: usize,
-    error: Option<(usize, Error)>,
+    /// Whether one of them failed.
+    failed: bool,
 }
 
 /// From where a part comes.
@@ -170,7 +171,7 @@ impl Array {
             without: part.without,
             from,
             out: questions.len(),
-            error: None,
+            failed: false,
         });
         for (source, (leg, start, buffer)) in questions.into_iter().enumerate() {
             let question = Question { asked, leg, source };
@@ -194,10 +195,10 @@ impl Array {
             From::Leg(buffer) => *buffer = answer.buffer,
             From::Others { bytes, .. } => bytes[question.source] = answer.buffer,
         }
-        if let Err(error) = answer.result {
+        if answer.result.is_err() {
             self.errors[question.leg] += 1;
             asked.without |= 1 << question.leg;
-            asked.error = Some((question.leg, error));
+            asked.failed = true;
         }
         asked.out -= 1;
         if asked.out > 0 {
@@ -212,7 +213,7 @@ impl Array {
 
     /// All that a part needs was answered: it is done, or planned again.
     fn part_answered(&mut self, asked: Asked) {
-        let failed = asked.error.is_some();
+        let failed = asked.failed;
         let buffer = match asked.from {
             From::Leg(buffer) => buffer,
             From::Others {

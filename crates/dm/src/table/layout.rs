@@ -138,6 +138,14 @@ impl Piece {
         Self { len, kind }
     }
 
+    /// `len` bytes in turns of `chunk` bytes over `areas`; where there is one, all of them in it.
+    pub fn in_turns(len: u64, chunk: u64, areas: Vec<Area>) -> Self {
+        match <[Area; 1]>::try_from(areas) {
+            Ok([area]) => Self::of(len, area),
+            Err(areas) => Self::striped(len, chunk, areas),
+        }
+    }
+
     /// `len` bytes that read as zeros.
     pub fn zero(len: u64) -> Self {
         let kind = PieceKind::Zero;

@@ -14,7 +14,7 @@ const CHUNK: u64 = 4096;
 fn described() -> Described {
     let scheme = Scheme::Parity(Parity::One, Rotation::LeftSymmetric);
     let geometry = Geometry::new(scheme, LEGS, CHUNK, 16 * CHUNK).expect("it can be");
-    Described::new(geometry, (5, 2), CHUNK)
+    Described::new(geometry, CHUNK)
 }
 
 fn superblock(place: usize) -> Superblock {

@@ -7,7 +7,6 @@ use block::Range;
 
 use super::places::Place;
 use crate::raid::geometry::Scheme;
-use crate::raid::rotation::{Parity, Rotation};
 use crate::raid::superblock::Position;
 use crate::{Error, Kind, Result};
 
@@ -130,26 +129,13 @@ impl Shape {
     /// Arrays of that level have none, or are not served.
     pub fn scheme(self) -> Result<Scheme> {
         let layout = self.layout.unwrap_or_default();
-        let scheme = match self.level {
-            1 => Some(Scheme::Mirror),
-            // Whatever the layout says.
-            4 => Some(Scheme::Parity(Parity::One, Rotation::Last)),
-            5 => Self::rotation(Parity::One, layout),
-            6 => Self::rotation(Parity::Two, layout),
-            10 => Scheme::copies_from_md(layout),
-            _ => None,
-        };
+        let level = u32::try_from(self.level).ok();
+        let scheme = level.and_then(|level| Scheme::from_md(level, layout));
         scheme.ok_or_else(|| {
             let level = self.level;
             let what = format!("arrays of level {level} with layout {layout:#x} are not served");
             Error::new(Kind::InvalidLayout, what)
         })
-    }
-
-    fn rotation(parity: Parity, layout: u32) -> Option<Scheme> {
-        let rotation = Rotation::from_md(layout)?;
-        let suits = rotation.suits(parity);
-        suits.then_some(Scheme::Parity(parity, rotation))
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use block::Device;
 use block::memory::MemoryDevice;
 use block::sim::{Image, Random, SimDevice};
-use block::{Access, Device};
 
 use super::LIMIT;
 use crate::home::Home;
 use crate::raid::bitmap::{Bitmap, Dirty, START};
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, Geometry, Parity, Position,
-    Scheme, Superblock,
+    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, Geometry, Position, Scheme,
+    Superblock,
 };
 
 pub(super) const CHUNK: u64 = 4096;
@@ -31,7 +31,6 @@ pub(super) enum Age {
 /// An array, leg by leg.
 pub(super) struct Made {
     geometry: Geometry,
-    numbers: (u32, u32),
     pub(super) content: Vec<u8>,
     pub(super) data: Vec<Vec<u8>>,
     superblocks: Vec<Superblock>,
@@ -43,12 +42,7 @@ pub(super) struct Made {
 impl Made {
     pub(super) fn new(scheme: Scheme, legs: usize) -> Self {
         let geometry = Geometry::new(scheme, legs, CHUNK, ROWS * CHUNK).expect("it can be");
-        let numbers = match scheme {
-            Scheme::Mirror => (1, 0),
-            Scheme::Parity(Parity::One, rotation) => (5, rotation.md()),
-            Scheme::Parity(Parity::Two, rotation) => (6, rotation.md()),
-            Scheme::Copies(copies) => (10, copies.md()),
-        };
+        let numbers = scheme.md();
         let mut random = Random::new(7);
         let content: Vec<u8> = (0..geometry.size())
             .map(|_| random.number() as u8)
@@ -83,7 +77,6 @@ impl Made {
         };
         Self {
             geometry,
-            numbers,
             content,
             data,
             superblocks: (0..legs).map(superblock).collect(),
@@ -183,10 +176,9 @@ impl Made {
         ArrayConfig {
             name: "array".into(),
             size: self.geometry.size(),
-            described: Described::new(self.geometry, self.numbers, REGION),
+            described: Described::new(self.geometry, REGION),
             legs: (0..legs).map(leg).collect(),
             leg_names: (0..legs).map(|leg| format!("leg-{leg}")).collect(),
-            access: Access::ReadOnly,
         }
     }
 
