@@ -113,15 +113,21 @@ impl Builder<'_> {
             .area_length()
             .ok_or_else(|| self.damaged(lv, "its stripes do not come out even"))?;
         let share = self.bytes(lv, share)?;
-        let mut areas = Vec::new();
-        for area in &striped.areas {
-            areas.push(self.area(lv, *area, share, depth)?);
-        }
-        if areas.len() == 1 {
-            return Ok(Piece::of(len, areas.remove(0)));
-        }
         let chunk = striped.stripe_size.to_bytes().unwrap_or(Bytes(0));
-        Ok(Piece::striped(len, chunk.0, areas))
+        self.in_turns(lv, &striped.areas, (len, share, chunk), depth)
+    }
+
+    /// `len` bytes in turns of `chunk` bytes over areas, of which each has its `share`.
+    pub(super) fn in_turns(
+        &mut self,
+        lv: LvId,
+        areas: &[Area],
+        (len, share, chunk): (u64, Bytes, Bytes),
+        depth: u32,
+    ) -> Result<Piece> {
+        let areas = areas.iter().map(|area| self.area(lv, *area, share, depth));
+        let areas = areas.collect::<Result<Vec<_>>>()?;
+        Ok(Piece::in_turns(len, chunk.0, areas))
     }
 
     pub(super) fn area(

@@ -14,7 +14,6 @@ use dm::raid::{
     Rotation, Scheme,
 };
 use dm::table::{self, Layout, Piece};
-use dm::volume::Access;
 use lvm2::Bytes;
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment};
 
@@ -25,13 +24,6 @@ use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
 const START_MAX: Duration = Duration::from_mins(1);
-
-/// How md describes a level.
-struct Level {
-    /// Its number, and that of its layout.
-    numbers: (u32, u32),
-    scheme: Scheme,
-}
 
 impl Builder<'_> {
     /// A RAID segment of `len` bytes.
@@ -49,9 +41,14 @@ impl Builder<'_> {
         });
         let share = share.ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
         let share = self.bytes(lv, share)?;
-        let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0)).0;
-        let Some(level) = level(raid) else {
-            return self.raid0(lv, raid, (len, share, chunk), depth);
+        let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0));
+        let Some(scheme) = scheme(raid) else {
+            let areas = raid.images.iter().map(|image| Area::Lv {
+                lv: image.data,
+                start: lvm2::Extents(0),
+            });
+            let areas: Vec<Area> = areas.collect();
+            return self.in_turns(lv, &areas, (len, share, chunk), depth);
         };
         let id = NodeId {
             lv: self.group.model.lv(lv).uuid,
@@ -68,10 +65,10 @@ impl Builder<'_> {
                 return Err(Error::new(Kind::Refused, what));
             }
             Known::Nothing => {
-                let geometry = Geometry::new(level.scheme, raid.images.len(), chunk, share.0);
+                let geometry = Geometry::new(scheme, raid.images.len(), chunk.0, share.0);
                 let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
                 let region = raid.region_size.to_bytes().unwrap_or(Bytes(0)).0;
-                let described = Described::new(geometry, level.numbers, region);
+                let described = Described::new(geometry, region);
                 self.standing(|builder| builder.array(lv, id, (raid, described, len), depth))?
             }
         };
@@ -86,28 +83,6 @@ impl Builder<'_> {
         let pieces = vec![Piece::linear(held, face, 0), Piece::zero(len - held)];
         let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
         Ok(Piece::of(len, table::Area::layout(layout, 0)))
-    }
-
-    /// Stripes over images.
-    fn raid0(
-        &mut self,
-        lv: LvId,
-        raid: &Raid,
-        (len, share, chunk): (u64, Bytes, u64),
-        depth: u32,
-    ) -> Result<Piece> {
-        let mut areas = Vec::new();
-        for image in &raid.images {
-            let area = Area::Lv {
-                lv: image.data,
-                start: lvm2::Extents(0),
-            };
-            areas.push(self.area(lv, area, share, depth)?);
-        }
-        if areas.len() == 1 {
-            return Ok(Piece::of(len, areas.remove(0)));
-        }
-        Ok(Piece::striped(len, chunk, areas))
     }
 
     /// An array that is started now.
@@ -148,7 +123,6 @@ impl Builder<'_> {
             described,
             legs,
             leg_names: raid.images.iter().map(name).collect(),
-            access: Access::ReadOnly,
         };
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         let name = self.name(lv);
@@ -222,8 +196,8 @@ impl Builder<'_> {
     }
 }
 
-/// What md calls the level of an array; `None`: RAID 0, which is no array.
-fn level(raid: &Raid) -> Option<Level> {
+/// How an array is laid out; `None`: RAID 0, which is no array.
+fn scheme(raid: &Raid) -> Option<Scheme> {
     let rotation = match raid.level {
         RaidLevel::Raid4 => Rotation::First,
         RaidLevel::Raid5 | RaidLevel::Raid5Ls => Rotation::LeftSymmetric,
@@ -239,27 +213,14 @@ fn level(raid: &Raid) -> Option<Level> {
         RaidLevel::Raid6Nr => Rotation::NRestart,
         RaidLevel::Raid6Nc => Rotation::NContinue,
         RaidLevel::Raid0 | RaidLevel::Raid0Meta => return None,
-        RaidLevel::Raid1 => {
-            return Some(Level {
-                numbers: (1, 0),
-                scheme: Scheme::Mirror,
-            });
-        }
+        RaidLevel::Raid1 => return Some(Scheme::Mirror),
         RaidLevel::Raid10 | RaidLevel::Raid10Near => {
-            let copies = raid.copies();
-            return Some(Level {
-                numbers: (10, 0x100 | copies),
-                scheme: Scheme::near_copies(copies as usize),
-            });
+            return Some(Scheme::near_copies(raid.copies() as usize));
         }
     };
-    let (level, parity) = match raid.level.family() {
-        RaidFamily::Raid6 => (6, Parity::Two),
-        // Level 4 is level 5 with the first layout, there.
-        _ => (5, Parity::One),
+    let parity = match raid.level.family() {
+        RaidFamily::Raid6 => Parity::Two,
+        _ => Parity::One,
     };
-    Some(Level {
-        numbers: (level, rotation.md()),
-        scheme: Scheme::Parity(parity, rotation),
-    })
+    Some(Scheme::Parity(parity, rotation))
 }

@@ -1,7 +1,7 @@
 //! An array of md's, opened: its legs become devices, and what is believed of them one device.
 //!
-//! It is only read. What was found out when its superblocks were looked at counts, so that whoever
-//! opens it sees what people were told.
+//! It is only read. Whoever opens it sees what people were told when its superblocks were looked
+//! at: they are looked at again, and a leg that says something else by now is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use dm::raid::{
     Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, Geometry, LegReads, LegState,
     Position, Reshape, Scheme,
 };
-use dm::table::{Area, Layout as Table, Piece};
+use dm::table::{self, Area, Piece, Table};
 use dm::volume::Volume;
 
 use super::{Whole, narrow, open_whole};
@@ -50,7 +50,7 @@ pub(super) fn open_array(place: &ArrayPlace, options: FileOptions) -> block::Res
             legs.push(None);
             continue;
         };
-        let (device, own) = open_leg(&place.members[leg.claim], starts.window, options)?;
+        let (device, own) = open_leg(&place.members[leg.claim], starts.old, options)?;
         legs.push(Some(device));
         files.extend(own);
     }
@@ -67,10 +67,9 @@ pub(super) fn open_array(place: &ArrayPlace, options: FileOptions) -> block::Res
 }
 
 /// Where data begin on each leg, from where its window begins.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Starts {
-    /// What of a claim's data is in front of the window: none, unless they move to the front.
-    window: u64,
+    /// Not 0 where they move to the front.
     old: u64,
     new: u64,
 }
@@ -85,13 +84,12 @@ fn starts(place: &ArrayPlace, array: &md::Array) -> dm::Result<Starts> {
         let (old, new) = (claim.data.start(), claim.new_data_start);
         let window = old.min(new);
         Starts {
-            window: old - window,
             old: old - window,
             new: new - window,
         }
     });
     let first = all.next().unwrap_or_default();
-    if all.any(|other| (other.old, other.new) != (first.old, first.new)) {
+    if all.any(|other| other != first) {
         let what = "it is reshaped, and the data of its legs move by different distances";
         return Err(dm::Error::new(dm::Kind::InvalidLayout, what));
     }
@@ -117,10 +115,10 @@ fn open_leg(member: &ArrayMember, before: u64, options: FileOptions) -> block::R
         before <= data.start(),
         "data do not begin before their device"
     );
+    let unusable = |error: dm::Error| block::Error::new(Kind::Invalid, error.to_string());
     let bad = match member.claim.bad_blocks {
         Some(list) => {
             let bytes = io.read(list.place)?;
-            let unusable = |error: dm::Error| block::Error::new(Kind::Invalid, error.to_string());
             list.decode(&bytes).map_err(unusable)?
         }
         None => Vec::new(),
@@ -131,7 +129,6 @@ fn open_leg(member: &ArrayMember, before: u64, options: FileOptions) -> block::R
     if bad.is_empty() {
         return Ok((part, files));
     }
-    let unusable = |error: dm::Error| block::Error::new(Kind::Invalid, error.to_string());
     let leg = without_bad(&member.name, &part, (before, bad)).map_err(unusable)?;
     Ok((leg, files))
 }
@@ -177,17 +174,13 @@ fn redundant(
         backwards: reshaping.backwards,
         new_start: starts.new,
     });
-    let size = reshape.map_or(geometry.size(), |reshape| {
-        reshape.from.size().min(reshape.to.size())
-    });
     let mut devices: Vec<Arc<dyn Device>> = Vec::new();
     let mut config = ArrayConfig {
         name: place.name.clone(),
-        size,
-        described: Described::new(geometry, (0, 0), geometry.sync_size().max(1)),
+        size: geometry.size(),
+        described: Described::new(geometry, geometry.sync_size().max(1)),
         legs: Vec::new(),
         leg_names: Vec::new(),
-        access: block::Access::ReadOnly,
     };
     for (number, (leg, device)) in array.legs.iter().zip(legs).enumerate() {
         let member = leg.map(|leg| &place.members[leg.claim]);
@@ -229,7 +222,6 @@ fn assembly(
     let is_clean = array.resync == Position::End;
     let has_parity = matches!(geometry.scheme(), Scheme::Parity(..));
     Assembly {
-        legs: array.legs.iter().map(state).collect(),
         synced: if has_parity {
             u64::MAX
         } else {
@@ -240,23 +232,18 @@ fn assembly(
         } else {
             Doubt::Everywhere
         },
-        missed: vec![Doubt::Nowhere; array.legs.len()],
         data_start: starts.old,
         reshape,
         events: place.members[array.freshest].claim.events,
-        remarks: Vec::new(),
+        ..Assembly::of(array.legs.iter().map(state).collect())
     }
 }
 
 /// A device of pieces, without state.
 fn plain(name: &str, pieces: Vec<Piece>) -> dm::Result<Arc<dyn Device>> {
-    let layout = Table::new(name, pieces)?;
-    let table = dm::table::Table::compile(&layout)?;
-    Ok(Arc::new(Volume::new(
-        name,
-        dm::volume::Access::ReadOnly,
-        table,
-    )))
+    let table = Table::compile(&table::Layout::new(name, pieces)?)?;
+    let access = block::Access::ReadOnly;
+    Ok(Arc::new(Volume::new(name, access, table)))
 }
 
 fn area(legs: &[Option<Arc<dyn Device>>], leg: usize, start: u64) -> Area {
@@ -273,10 +260,7 @@ fn pieces_of_zones(zones: &Zones, legs: &[Option<Arc<dyn Device>>]) -> Vec<Piece
             .iter()
             .map(|leg| area(legs, *leg, zone.leg_start))
             .collect();
-        match <[Area; 1]>::try_from(areas) {
-            Ok([area]) => Piece::of(zone.len, area),
-            Err(areas) => Piece::striped(zone.len, zones.chunk(), areas),
-        }
+        Piece::in_turns(zone.len, zones.chunk(), areas)
     };
     zones.stripes().map(piece).collect()
 }

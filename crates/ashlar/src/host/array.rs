@@ -1,6 +1,7 @@
 //! An array of md's, as a place where devices are: its legs, and what each says of it.
 //!
-//! What the legs said when they were looked at is kept: an array that is only read stays as it was.
+//! What the legs said when they were looked at is a part of it: an array that was written meanwhile
+//! is another place.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,10 +10,8 @@ use dm::raid::md::{Claim, Place};
 use super::location::Location;
 
 /// Where an array is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayPlace {
-    /// Which array it is.
-    pub uuid: [u8; 16],
     /// What people know it by: `md:host:0`.
     pub name: String,
     /// Its devices, whatever they are for.
@@ -20,7 +19,7 @@ pub struct ArrayPlace {
 }
 
 /// A device of an array.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayMember {
     /// Where it is.
     pub location: Location,
@@ -47,11 +46,7 @@ impl ArrayPlace {
         } else {
             format!("md:{}", first.name)
         };
-        Self {
-            uuid: first.uuid,
-            name,
-            members,
-        }
+        Self { name, members }
     }
 }
 
@@ -66,22 +61,8 @@ fn uuid_text(claim: &Claim) -> String {
     words.collect::<Vec<_>>().join(":")
 }
 
-impl PartialEq for ArrayPlace {
-    fn eq(&self, other: &Self) -> bool {
-        // Members that were written meanwhile may be others' by now.
-        let alike = |(one, other): (&ArrayMember, &ArrayMember)| {
-            one.location == other.location && one.claim == other.claim
-        };
-        let count = self.members.len();
-        let mut pairs = self.members.iter().zip(&other.members);
-        count == other.members.len() && self.uuid == other.uuid && pairs.all(alike)
-    }
-}
-
-impl Eq for ArrayPlace {}
-
 impl Hash for ArrayPlace {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.uuid.hash(state);
+        self.name.hash(state);
     }
 }

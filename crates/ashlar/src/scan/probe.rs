@@ -102,9 +102,15 @@ pub(super) fn read_head(source: &Source) -> Result<Vec<u8>> {
 }
 
 /// Asks the kernel for what will be read behind this head: texts whose header is in it, and other
-/// headers. What is wrong with any of it is found when it is read.
+/// headers; without a label superblocks of md's. What is wrong with any of it is found when it is
+/// read.
 pub(super) fn ask_for_texts(source: &Source, head: &[u8]) {
     let Some(label) = Label::scan(head).label else {
+        for (_, range) in md::candidates(source.size()) {
+            if range.end() > HEAD_SIZE {
+                source.ask_for(range.start(), range.len());
+            }
+        }
         return;
     };
     for span in label.metadata_areas().iter().take(AREAS_MAX) {

@@ -75,19 +75,14 @@ pub(super) fn conditions(
     };
     for at in all {
         let mut all = Vec::new();
-        of_content(vg, &relations, at, &mut all);
+        let is_of_array = is_of_array(&relations, at);
+        of_content(vg, at, is_of_array, &mut all);
         of_uses(vg, &relations, at, &mut all);
         of_flags(vg, &relations, at, &mut all);
         if at != lv {
             // Its array knows what an image holds.
-            let of_array = [Condition::RaidImage, Condition::RaidMeta];
-            let is_of_array = all.iter().any(|condition| of_array.contains(condition));
             let is_known = |condition| condition == Condition::Rebuild && is_of_array;
-            all = all
-                .iter()
-                .copied()
-                .filter(|one| changes_content(*one) && !is_known(*one))
-                .collect();
+            all.retain(|condition| changes_content(*condition) && !is_known(*condition));
         }
         found.push((at, all));
     }
@@ -166,15 +161,19 @@ fn changes_content(condition: Condition) -> bool {
     !is_use && rule.read.kind().is_some()
 }
 
-fn of_content(vg: &VolumeGroup, relations: &Relations, lv: LvId, all: &mut Vec<Condition>) {
-    // The superblocks of an array say how far its reshape is, and where data are on its images.
+/// Whether a volume is an image of an array, or the metadata of one: its superblocks say how far a
+/// reshape or a rebuild is, and where data are.
+fn is_of_array(relations: &Relations, lv: LvId) -> bool {
     let is_part = |part: Part| matches!(part, Part::RaidImage(_) | Part::RaidMeta(_));
-    let is_image = relations.used_by(lv).iter().any(|used| is_part(used.part));
+    relations.used_by(lv).iter().any(|used| is_part(used.part))
+}
+
+fn of_content(vg: &VolumeGroup, lv: LvId, is_of_array: bool, all: &mut Vec<Condition>) {
     for segment in &vg.lv(lv).segments {
         let condition = of_type(vg, lv, segment);
         let is_served = condition.rule().read.kind().is_none();
         all.push(condition);
-        let is_array = condition == Condition::Raid || is_image;
+        let is_array = condition == Condition::Raid || is_of_array;
         let mut suffixes = segment.type_flags.iter();
         if is_served && suffixes.any(|suffix| !(is_array && is_of_reshape(*suffix))) {
             all.push(Condition::TypeSuffix);
