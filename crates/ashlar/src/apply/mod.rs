@@ -67,7 +67,7 @@ pub use request::{
     Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
     Tolerated,
 };
-pub use session::{Environment, Plan, Session};
+pub use session::{Environment, Plan, Session, stock_locks};
 pub use signatures::{Signature, find_signatures};
 
 #[cfg(test)]

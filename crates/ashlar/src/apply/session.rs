@@ -59,6 +59,8 @@ pub struct Session<'a> {
     /// What was found already, by whoever has kept others from changing the groups since: the first
     /// plan is made from it.
     pub looked: Option<Scan>,
+    /// Stock's locks of the first request, where `looked` was found under them.
+    pub locked: Option<Vec<StockLock>>,
     /// The devices file, where the command keeps it; then it holds the global lock, too.
     pub listing: Option<&'a mut Listing>,
     /// Which flushes are made.
@@ -116,6 +118,7 @@ impl<'a> Session<'a> {
             prompt,
             hooks: None,
             looked: None,
+            locked: None,
             listing: None,
             flush_policy: FlushPolicy::Strict,
             uuids: None,
@@ -144,9 +147,16 @@ impl<'a> Session<'a> {
         plan: &mut Plan<'_>,
         unended: Unended,
     ) -> Result<Attempt> {
-        let _stock = self.stock_locks(request)?;
+        let mut is_under_locks = self.locked.is_some() || self.looked.is_none();
+        let stock = match self.locked.take() {
+            Some(locks) => locks,
+            None if self.environment == Environment::Nothing => Vec::new(),
+            None => stock_locks(self.host, request, self.listing.is_some())?,
+        };
         let mut asked = BTreeSet::new();
         for _ in 0..TRIES_MAX {
+            let keeps_name = is_under_locks && keeps_name(&stock, request);
+            is_under_locks = true;
             let scan = self.look()?;
             if unended == Unended::Stop
                 && let Some(left) = find_unfinished(&scan, request)?
@@ -173,7 +183,7 @@ impl<'a> Session<'a> {
             let Some(mut disks) = open.claim(self.flush_policy)? else {
                 continue;
             };
-            if self.lost_name(request)? {
+            if !keeps_name && self.lost_name(request)? {
                 continue;
             }
             let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
@@ -253,9 +263,10 @@ impl<'a> Session<'a> {
         Ok(in_use)
     }
 
-    /// Whether another group has got the name of the new one since the plan was made. That group's
-    /// disks need not be among those of this change, which were held against the plan; but whoever
-    /// makes a group locks all disks that are free, so that nobody else does it now.
+    /// Whether another group has got the name of the new one since the plan was made, where nobody
+    /// was kept from that. That group's disks need not be among those of this change, which were
+    /// held against the plan; but whoever makes a group locks all disks that are free, so that
+    /// nobody else does it now.
     fn lost_name(&self, request: &Request) -> Result<bool> {
         let Some(name) = &request.new_group else {
             return Ok(false);
@@ -272,36 +283,6 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
-    }
-
-    fn stock_locks(&self, request: &Request) -> Result<Vec<StockLock>> {
-        let mut held = Vec::new();
-        if self.environment == Environment::Nothing {
-            return Ok(held);
-        }
-        let dir = self.host.config.locking_dir();
-        let mut names = Vec::new();
-        if request.changes_pvs && self.listing.is_none() {
-            names.push(StockName::Global);
-        }
-        let groups: BTreeSet<&String> = request.groups.iter().chain(&request.new_group).collect();
-        // A UUID is no file name that stock would use, and does no harm.
-        let groups = groups.into_iter().map(|name| {
-            let plain = name.strip_prefix("/dev/").unwrap_or(name);
-            plain.replace('/', "_")
-        });
-        // In one order, whatever they are called, or two commands could wait for each other.
-        let groups: BTreeSet<String> = groups.collect();
-        // What this process serves it has locked already, for as long as it serves it.
-        let others = groups.into_iter().filter(|name| match &request.ownership {
-            Ownership::Nobody => true,
-            Ownership::Ours(owned) => !owned.holds_stock(name),
-        });
-        names.extend(others.map(StockName::Group));
-        for name in names {
-            held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
-        }
-        Ok(held)
     }
 
     fn planned(&mut self, scan: &Scan, request: &Request, plan: &mut Plan<'_>) -> Result<Planned> {
@@ -456,6 +437,49 @@ impl<'a> Session<'a> {
             }
         }
     }
+}
+
+/// Takes stock's locks of the groups of a request. Who keeps the devices file holds the global one.
+///
+/// # Errors
+///
+/// Somebody else has one of them, and keeps it.
+pub fn stock_locks(host: &Host, request: &Request, has_listing: bool) -> Result<Vec<StockLock>> {
+    let mut held = Vec::new();
+    let dir = host.config.locking_dir();
+    let mut names = Vec::new();
+    if request.changes_pvs && !has_listing {
+        names.push(StockName::Global);
+    }
+    // In one order, whatever they are called, or two commands could wait for each other.
+    let groups = request.groups.iter().chain(&request.new_group);
+    let groups: BTreeSet<String> = groups.map(|name| stock_name(name)).collect();
+    // What this process serves it has locked already, for as long as it serves it.
+    let others = groups.into_iter().filter(|name| match &request.ownership {
+        Ownership::Nobody => true,
+        Ownership::Ours(owned) => !owned.holds_stock(name),
+    });
+    names.extend(others.map(StockName::Group));
+    for name in names {
+        held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
+    }
+    Ok(held)
+}
+
+/// The name of a group in its lock of stock's.
+fn stock_name(name: &str) -> String {
+    // A UUID is no file name that stock would use, and does no harm.
+    let plain = name.strip_prefix("/dev/").unwrap_or(name);
+    plain.replace('/', "_")
+}
+
+/// Whether these locks keep others from making a group of the request's new name.
+fn keeps_name(locks: &[StockLock], request: &Request) -> bool {
+    let Some(name) = &request.new_group else {
+        return false;
+    };
+    let name = StockName::Group(stock_name(name));
+    locks.iter().any(|lock| lock.keeps_out(&name))
 }
 
 /// The groups that the request names, if they may be changed.

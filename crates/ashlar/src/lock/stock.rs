@@ -50,6 +50,15 @@ pub struct StockLock {
     file: File,
     path: PathBuf,
     fate: Fate,
+    mode: LockMode,
+}
+
+impl StockLock {
+    /// Whether nobody else has the lock of this name while this is held.
+    pub fn keeps_out(&self, name: &StockName) -> bool {
+        let is_it = self.path.file_name() == Some(name.file_name().as_ref());
+        is_it && self.mode == LockMode::Exclusive
+    }
 }
 
 impl StockName {
@@ -136,6 +145,7 @@ fn lock_file(path: &Path, fate: Fate, mode: LockMode, wait: &Wait) -> Result<Sto
                     file,
                     path: path.to_owned(),
                     fate,
+                    mode,
                 });
             }
             // Removed by the one who held it: another file is at the path now.

@@ -86,19 +86,14 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
             "{error}\nNew volume group name \"{to}\" is invalid."
         ))
     })?;
-    let exists = work.scan()?.groups_named(to).next().is_some();
-    let request = if exists {
-        work.request_of(&[from, to])
-    } else {
-        Request {
-            new_group: Some(to.to_owned()),
-            ..work.request_of(&[from])
-        }
-    };
-    let request = Request {
+    let mut request = Request {
         changes_pvs: true,
-        ..request
+        ..work.request_of(&[from, to])
     };
+    let exists = work.scan_for(&request)?.groups_named(to).next().is_some();
+    if !exists {
+        request.new_group = request.groups.pop();
+    }
     let finder = work.finder();
     work.change(&request, |scan, author| {
         let found = scan.find_group(from)?;

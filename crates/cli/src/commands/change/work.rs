@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use ashlar::apply::{
     Agreement, Answer, Begins, Disks, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
-    Preview, Prompt, Request, Session, TestMode,
+    Preview, Prompt, Request, Session, TestMode, stock_locks,
 };
 use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
 use ashlar::live::{Client, Console, Stream};
+use ashlar::lock::StockLock;
 use ashlar::log;
 use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
 use lvm2::model::PvId;
@@ -57,6 +58,8 @@ pub(crate) struct Work<'a> {
     listing: Option<Listing>,
     /// What an owner found last, which keeps others from changing its group while the command runs.
     looked: RefCell<Option<Scan>>,
+    /// Stock's locks under which that was found.
+    locked: Option<Vec<StockLock>>,
     /// What was found to see whose the groups are.
     placed: Option<Scan>,
     /// The process that the whole command has to run in.
@@ -128,6 +131,7 @@ impl<'a> Work<'a> {
             is_failed: false,
             changes: 0,
             looked: RefCell::default(),
+            locked: None,
             placed: None,
             delegated: None,
         };
@@ -199,6 +203,18 @@ impl<'a> Work<'a> {
         Ok(scan)
     }
 
+    /// The same, for a request that is made of it and gives a group its name: an owner takes its
+    /// locks before it looks, so that nobody takes the name meanwhile.
+    pub(super) fn scan_for(&mut self, request: &Request) -> Result<Scan, Error> {
+        if self.caller.hooks.is_some() {
+            let locks = stock_locks(&self.host, request, self.listing.is_some());
+            let locks = locks.map_err(|error| named_in(request, &error))?;
+            self.locked = Some(locks);
+            self.looked.take();
+        }
+        self.scan()
+    }
+
     /// Keeps what was found, for whoever asks next whose the groups are.
     pub(super) fn note_found(&mut self, scan: Scan) {
         self.placed = Some(scan);
@@ -251,6 +267,7 @@ impl<'a> Work<'a> {
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
         session.listing = self.listing.as_mut();
         session.looked = self.looked.take();
+        session.locked = self.locked.take();
         if let Some(hooks) = &mut self.caller.hooks {
             session.hooks = Some(&mut **hooks);
         }
