@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::Device;
+use block::{Access, Device};
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Geometry, LegContent, LegReads, LegState, Parity,
-    Rotation, Scheme,
+    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, LegContent, LegReads, LegState,
+    Parity, Rotation, Scheme,
 };
 use dm::table::{self, Layout, Piece};
 use lvm2::Bytes;
@@ -116,14 +116,7 @@ impl Builder<'_> {
             devices.len() <= 2 * legs.len(),
             "a leg has two devices at most"
         );
-        let name = |image: &RaidImage| self.group.model.lv(image.data).name().to_owned();
-        let config = ArrayConfig {
-            name: self.name(lv),
-            size: len,
-            described,
-            legs,
-            leg_names: raid.images.iter().map(name).collect(),
-        };
+        let config = self.array_config(lv, (raid, described, len), legs);
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         let name = self.name(lv);
         let home = Array::new(config, &infos)
@@ -154,6 +147,29 @@ impl Builder<'_> {
             below: Vec::new(),
             gaps: self.gaps[before..].to_vec(),
         })
+    }
+
+    fn array_config(
+        &self,
+        lv: LvId,
+        (raid, described, len): (&Raid, Described, u64),
+        legs: Vec<ArrayLeg>,
+    ) -> ArrayConfig {
+        let name = |image: &RaidImage| self.group.model.lv(image.data).name().to_owned();
+        let is_assumed = self.group.model.lv(lv).flags.has(LvFlag::NotSynced);
+        ArrayConfig {
+            name: self.name(lv),
+            size: len,
+            described,
+            legs,
+            leg_names: raid.images.iter().map(name).collect(),
+            access: self.access,
+            first: if is_assumed {
+                FirstSync::Assumed
+            } else {
+                FirstSync::Due
+            },
+        }
     }
 
     /// An image and its metadata, as devices behind those that are known.

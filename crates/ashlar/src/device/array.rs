@@ -12,8 +12,8 @@ use block::{BlockingDevice, Device, Kind, Range};
 use dm::home::Home;
 use dm::raid::md::{self, Claim, Layout, Spans, Zones};
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, Geometry, LegReads, LegState,
-    Position, Reshape, Scheme,
+    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, FirstSync, Geometry, LegReads,
+    LegState, Position, Reshape, Scheme,
 };
 use dm::table::{self, Area, Piece, Table};
 use dm::volume::Volume;
@@ -181,6 +181,8 @@ fn redundant(
         described: Described::new(geometry, geometry.sync_size().max(1)),
         legs: Vec::new(),
         leg_names: Vec::new(),
+        access: Access::ReadOnly,
+        first: FirstSync::Due,
     };
     for (number, (leg, device)) in array.legs.iter().zip(legs).enumerate() {
         let member = leg.map(|leg| &place.members[leg.claim]);

@@ -1,9 +1,13 @@
 //! The machine: it reads the superblocks of its legs, decides what it believes, and serves.
 //!
-//! It is only read so far: nothing of it is written, neither data nor superblocks nor bitmaps, so
-//! that it may be opened by many, and in any state that another one left it in.
+//! One that is only read writes nothing, neither data nor superblocks nor bitmaps, so that it may
+//! be opened by many, and in any state that another one left it in. One that is written tells its
+//! legs so before the first write, and brings in sync what is not (`start.rs`, `resync.rs`).
+//!
+//! What an event leads to is done in the event; what ends because of it, and what may go on then,
+//! is noted, and done behind it (`Array::pump`), so nothing is entered twice.
 
-use std::convert::Infallible;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,18 +15,26 @@ use block::{BufferPool, Completion, Error, Info, Kind, Operation, Request};
 
 use super::assembly::{Assembly, LegState};
 use super::config::ArrayConfig;
+use super::fence::{CLEAN_TIMER, Then};
+use super::health::Progress;
+use super::jobs::{Job, Question};
 use super::load::Load;
+use super::locks::Locks;
 use super::map::ArrayMap;
-use super::reads::{Asked, Question, Reading};
-use super::view::View;
+use super::reads::Reading;
+use super::record::Record;
+use super::regions::Regions;
+use super::resync::{MEND_TIMER, Mending};
+use super::view::{LegSet, View};
+use super::writes::Writing;
 use crate::machine::sealed::Sealed;
 use crate::machine::{Face, Machine};
 use crate::slab::Slab;
 use crate::{Result, machine};
 
 pub(super) type Event = machine::EventOf<Array>;
-pub(super) type Step = machine::Step<Infallible>;
-pub(super) type Steps = machine::Steps<Infallible>;
+pub(super) type Step = machine::Step<Notice>;
+pub(super) type Steps = machine::Steps<Notice>;
 
 /// Memory for what is made up that is kept when nobody uses it, in bytes.
 const POOL_MAX: usize = 16 << 20;
@@ -34,25 +46,72 @@ pub struct Array {
     phase: Phase,
     /// What is believed. `None`: it has not started.
     pub(super) view: Option<Arc<View>>,
-    pub(super) readings: Slab<Reading>,
-    pub(super) asked: Slab<Asked>,
+    pub(super) map: Arc<ArrayMap>,
+    pub(super) jobs: Slab<Job>,
     pub(super) questions: Slab<Question>,
+    pub(super) readings: Slab<Reading>,
+    pub(super) writings: Slab<Writing>,
     /// Requests that each leg failed to answer.
     pub(super) errors: Vec<u64>,
     pub(super) pool: BufferPool,
-    /// Bytes that each leg has at least.
-    room: u64,
+    /// Bytes that each leg has at least, and each metadata device, if there are some.
+    pub(super) room: u64,
+    pub(super) meta_room: Option<u64>,
     load: Load,
+    /// What legs keep; `None`: the array is not written.
+    pub(super) record: Option<Record>,
+    /// Why it is not, though that was wanted: a clause.
+    pub(super) why_still: String,
+    pub(super) regions: Regions,
+    pub(super) locks: Locks,
+    /// Strokes that take further parts, by the start of their locks.
+    pub(super) gathering: BTreeMap<u64, usize>,
+    pub(super) mending: Mending,
+    /// Legs that are written, and whose superblocks are those of an older array: a bit each.
+    pub(super) unsaid: LegSet,
+    /// What is on record of how far all is.
+    pub(super) durable: Progress,
+    /// Jobs that have ended, and those that have their locks.
+    pub(super) finished: VecDeque<usize>,
+    pub(super) turns: VecDeque<usize>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) map_changed: bool,
+    pub(super) is_cleaning: bool,
+    pub(super) is_joining: bool,
+    pub(super) is_noting: bool,
+    pub(super) clean_timer: bool,
+    pub(super) now: Duration,
+}
+
+/// What an array tells by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// This leg failed, and is not used any more.
+    Lost(usize),
+    /// This leg holds all that it should, and that is on record.
+    Filled(usize),
+    /// This region could not be brought in sync; it is tried again.
+    Stuck(u64),
 }
 
 #[derive(Debug)]
 enum Phase {
     Loading,
     Running,
-    /// What is said when all has ended.
-    Ending(Step),
+    /// What is said when all has ended, and what it waits for.
+    Ending(Step, Ending),
     Suspended,
     Stopped,
+}
+
+/// What must be over before an array has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// What was asked.
+    Drained,
+    /// What was mended is durable, and marks that rest are taken off.
+    Noted,
+    Cleaned,
 }
 
 /// How an array is.
@@ -60,12 +119,25 @@ enum Phase {
 pub struct Status {
     /// Its legs, in order: what is believed of them, and how many requests they did not answer.
     pub legs: Vec<(LegState, u64)>,
-    /// Bytes that are in sync, from the start of what is brought in sync.
+    /// Bytes that are in sync, of what is brought in sync.
     pub synced: u64,
     /// Bytes of what is brought in sync.
     pub sync_size: u64,
+    /// What is being done by itself.
+    pub action: Action,
     /// What people should know of how it was found.
     pub remarks: Vec<String>,
+}
+
+/// What an array does by itself, in the words of its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    Idle,
+    /// Copies and parity are brought in sync.
+    Resync,
+    /// A leg is filled.
+    Recover,
 }
 
 impl Array {
@@ -98,39 +170,74 @@ impl Array {
     fn loading(config: ArrayConfig, load: Load, devices: &[Info]) -> Self {
         let legs = config.legs.iter().filter_map(|leg| leg.data);
         let room = legs.map(|device| devices[device].size).min();
+        let metas = config.legs.iter().filter_map(|leg| leg.meta);
         Self {
             phase: Phase::Loading,
             view: None,
-            readings: Slab::default(),
-            asked: Slab::default(),
+            map: Arc::new(ArrayMap::nothing()),
+            jobs: Slab::default(),
             questions: Slab::default(),
+            readings: Slab::default(),
+            writings: Slab::default(),
             errors: vec![0; config.legs.len()],
             pool: BufferPool::new(POOL_MAX),
             room: room.expect("some leg is there"),
+            meta_room: metas.map(|device| devices[device].size).min(),
             load,
+            record: None,
+            why_still: String::new(),
+            regions: Regions::new(super::bitmap::Dirty::none()),
+            locks: Locks::new(u64::MAX),
+            gathering: BTreeMap::new(),
+            mending: Mending::default(),
+            unsaid: 0,
+            durable: Progress::default(),
+            finished: VecDeque::new(),
+            turns: VecDeque::new(),
+            notices: Vec::new(),
+            map_changed: false,
+            is_cleaning: false,
+            is_joining: false,
+            is_noting: false,
+            clean_timer: false,
+            now: Duration::ZERO,
             config,
         }
     }
 
     fn request(&mut self, request: Request, steps: &mut Steps) {
+        self.mending.asked = Some(self.now);
         match request.operation {
             Operation::Read => self.read(request, 0, steps),
+            Operation::Flush if self.record.is_some() => {
+                self.begin_fence(Then::Answer(request.tag), steps);
+            }
             // Nothing was written.
             Operation::Flush => steps.push(Step::Done(request.complete(Ok(())))),
+            // Advice, which parity could not follow.
+            Operation::Discard if self.record.is_some() => {
+                steps.push(Step::Done(request.complete(Ok(()))));
+            }
             Operation::Write | Operation::WriteZeroes(_) | Operation::Discard => {
-                let what = format!("{} is read-only", self.config.name);
-                let error = Error::new(Kind::InvalidRequest, what);
-                steps.push(Step::Done(request.complete(Err(error))));
+                self.write(request, steps);
             }
         }
     }
 
     fn answer(&mut self, leg: usize, answer: Completion, steps: &mut Steps) {
-        if !self.load.is_out() {
-            return self.read_answered(answer, steps);
+        if self.load.is_out() {
+            self.load.answered(&self.config, leg, answer);
+            return self.look_whether_loaded(steps);
         }
-        self.load.answered(&self.config, leg, answer);
-        self.look_whether_loaded(steps);
+        let question = self.questions.remove(answer.tag as usize);
+        match self.jobs.get(question.job) {
+            Job::Read(_) => self.read_answered(question, answer),
+            Job::Write(_) => self.stroke_answered(question, answer, steps),
+            Job::Mend(_) => self.mend_answered(question, answer, steps),
+            Job::Fence(_) => self.fence_answered(question, answer),
+            Job::Record => self.record_answered(question, &answer, steps),
+            Job::Busy => unreachable!("nothing is entered twice"),
+        }
     }
 
     /// Starts when all superblocks are read, unless it was stopped meanwhile.
@@ -139,79 +246,173 @@ impl Array {
             return;
         }
         let assembly = self.load.assembly(&self.config);
-        let assembly = assembly.and_then(|assembly| self.fitting(assembly));
-        let result = assembly.map_err(|error| Error::new(Kind::Invalid, error.to_string()));
-        let result = result.map(|assembly| {
-            self.view = Some(Arc::new(View::new(&self.config, assembly)));
+        let begun = assembly.and_then(|assembly| self.believe(assembly));
+        let result = begun.map_err(|error| Error::new(Kind::Invalid, error.to_string()));
+        if result.is_ok() {
             self.phase = Phase::Running;
-        });
+        }
         steps.push(Step::Started(result));
     }
 
-    /// Data lie on their legs, wherever superblocks say that they begin.
-    fn fitting(&self, assembly: Assembly) -> Result<Assembly> {
-        let new_start = assembly.reshape.map_or(0, |reshape| reshape.new_start);
-        for start in [assembly.data_start, new_start] {
-            let end = start.checked_add(self.config.geometry().leg_size());
-            if end.is_none_or(|end| end > self.room) {
-                let what = format!(
-                    "{}: its data begin at byte {start} of legs of {} bytes",
-                    self.config.name, self.room
-                );
-                return Err(crate::Error::new(crate::Kind::Damaged, what));
+    /// Does what follows from what has ended, and what may begin.
+    fn pump(&mut self, steps: &mut Steps) {
+        let is_awake = !matches!(self.phase, Phase::Suspended | Phase::Stopped);
+        loop {
+            self.pump_ended(steps);
+            if !is_awake {
+                break;
+            }
+            self.pump_record(steps);
+            if matches!(self.phase, Phase::Running) {
+                self.pump_mend(steps);
+                self.pump_clean(steps);
+            }
+            if self.finished.is_empty() && self.turns.is_empty() && !self.wants_record() {
+                break;
             }
         }
-        Ok(assembly)
-    }
-
-    fn end(&mut self, last: Step) {
-        self.phase = Phase::Ending(last);
-    }
-
-    fn pump(&mut self, steps: &mut Steps) {
-        if self.readings.is_empty()
-            && !self.load.is_out()
-            && let Phase::Ending(_) = self.phase
-        {
-            let stops = matches!(self.phase, Phase::Ending(Step::Stopped));
-            let after = if stops {
-                Phase::Stopped
-            } else {
-                Phase::Suspended
-            };
-            if let Phase::Ending(last) = std::mem::replace(&mut self.phase, after) {
-                steps.push(last);
-            }
+        self.pump_ending(steps);
+        if std::mem::take(&mut self.map_changed) {
+            self.publish();
+        }
+        for notice in std::mem::take(&mut self.notices) {
+            steps.push(Step::Notice(notice));
         }
         if cfg!(debug_assertions) {
             self.check();
         }
     }
 
+    fn wants_record(&self) -> bool {
+        let record = self.record.as_ref();
+        record.is_some_and(Record::wants_round)
+    }
+
+    fn pump_ended(&mut self, steps: &mut Steps) {
+        loop {
+            if let Some(id) = self.finished.pop_front() {
+                match self.jobs.get(id) {
+                    Job::Read(_) => self.read_finished(id, steps),
+                    Job::Write(_) => self.stroke_finished(id, steps),
+                    Job::Mend(_) => self.mend_finished(id),
+                    Job::Fence(_) => self.fence_finished(id, steps),
+                    Job::Record | Job::Busy => unreachable!("it does not end so"),
+                }
+            } else if let Some(id) = self.turns.pop_front() {
+                match self.jobs.get(id) {
+                    Job::Read(_) => self.read_locked(id, steps),
+                    Job::Write(_) => self.stroke_locked(id, steps),
+                    Job::Mend(_) => self.mend_locked(id, steps),
+                    Job::Fence(_) | Job::Record | Job::Busy => unreachable!("it has no lock"),
+                }
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        let record = self.record.as_ref();
+        let is_told = record.is_none_or(Record::is_idle);
+        self.jobs.is_empty() && self.readings.is_empty() && self.writings.is_empty() && is_told
+    }
+
+    fn pump_ending(&mut self, steps: &mut Steps) {
+        while let Phase::Ending(_, until) = &self.phase {
+            if self.load.is_out() || !self.is_quiet() {
+                return;
+            }
+            self.regions.check_quiet();
+            let next = match until {
+                Ending::Drained if self.is_claimed() => Ending::Noted,
+                Ending::Noted => Ending::Cleaned,
+                Ending::Drained | Ending::Cleaned => return self.ended(steps),
+            };
+            if let Phase::Ending(_, until) = &mut self.phase {
+                *until = next;
+            }
+            match next {
+                Ending::Noted => self.note_progress(steps),
+                _ => self.begin_cleaning(self.now, steps),
+            }
+            self.pump_ended(steps);
+            self.pump_record(steps);
+        }
+    }
+
+    fn ended(&mut self, steps: &mut Steps) {
+        let before = std::mem::replace(&mut self.phase, Phase::Suspended);
+        let Phase::Ending(last, _) = before else {
+            unreachable!("it ends");
+        };
+        if matches!(last, Step::Stopped) {
+            self.phase = Phase::Stopped;
+        }
+        steps.push(last);
+    }
+
+    fn end(&mut self, last: Step) {
+        self.phase = Phase::Ending(last, Ending::Drained);
+    }
+
     /// What is always so.
     fn check(&self) {
-        self.readings.check();
-        self.asked.check();
+        self.jobs.check();
         self.questions.check();
-        if self.readings.is_empty() {
-            assert!(self.asked.is_empty(), "parts belong to requests");
-            assert!(self.questions.is_empty(), "questions belong to parts");
+        self.readings.check();
+        self.writings.check();
+        self.locks.check();
+        if self.is_quiet() {
+            assert!(self.questions.is_empty(), "questions belong to jobs");
+            assert!(self.locks.is_empty(), "locks belong to jobs");
+            assert!(self.gathering.is_empty(), "who gathers is a job");
+            assert!(self.mending.is_idle(), "what is mended is a job");
         }
+    }
+
+    /// What whoever looks after it may know.
+    fn status_now(&self) -> Status {
+        let geometry = self.config.geometry();
+        let assembly = self.view.as_ref().map(|view| view.assembly());
+        let legs = assembly.map_or(&[][..], |assembly| &assembly.legs);
+        let legs = legs.iter().cloned().zip(self.errors.iter().copied());
+        let (synced, action) = self.synced();
+        Status {
+            legs: legs.collect(),
+            synced,
+            sync_size: geometry.sync_size(),
+            action,
+            remarks: assembly.map_or(Vec::new(), |assembly| assembly.remarks.clone()),
+        }
+    }
+
+    /// A request came back that a leg was asked for without the home.
+    fn returned(&mut self, returned: crate::map::Returned<super::map::Hold>, steps: &mut Steps) {
+        self.mending.asked = Some(self.now);
+        let is_failed = |leg: &super::ArrayLeg| {
+            let device = leg.data.map(crate::map::Legs::One);
+            returned.error.is_some() && device == Some(returned.legs)
+        };
+        let failed = self.config.legs.iter().position(is_failed);
+        if let Some(leg) = failed {
+            self.errors[leg] += 1;
+        }
+        let without = failed.map_or(0, |leg| 1 << leg);
+        self.read(returned.request, without, steps);
     }
 }
 
 impl Sealed for Array {}
 
 impl Machine for Array {
-    type Control = Infallible;
+    type Control = std::convert::Infallible;
     type Status = Status;
-    type Notice = Infallible;
+    type Notice = Notice;
     type Config = ArrayConfig;
     type Map = ArrayMap;
 
     fn map(&self) -> Arc<ArrayMap> {
-        let devices = self.config.legs.iter().map(|leg| leg.data).collect();
-        Arc::new(ArrayMap::new(self.view.clone(), devices))
+        Arc::clone(&self.map)
     }
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
@@ -220,6 +421,7 @@ impl Machine for Array {
         vec![Some(Face {
             info: Info {
                 size: view.size(),
+                read_only: self.record.is_none(),
                 ..info
             },
             extents_of_leg: None,
@@ -227,24 +429,16 @@ impl Machine for Array {
     }
 
     fn foresee(&self, config: &ArrayConfig, _: &[Info]) -> Result<Vec<Option<Face>>> {
-        let what = format!("{}: an array cannot change while it is read", config.name);
+        let what = format!("{}: an array cannot change while it is used", config.name);
         Err(crate::Error::new(crate::Kind::Busy, what))
     }
 
     fn status(&self) -> Status {
-        let geometry = self.config.geometry();
-        let assembly = self.view.as_ref().map(|view| view.assembly());
-        let legs = assembly.map_or(&[][..], |assembly| &assembly.legs);
-        let legs = legs.iter().cloned().zip(self.errors.iter().copied());
-        Status {
-            legs: legs.collect(),
-            synced: assembly.map_or(0, |assembly| assembly.synced.min(geometry.sync_size())),
-            sync_size: geometry.sync_size(),
-            remarks: assembly.map_or(Vec::new(), |assembly| assembly.remarks.clone()),
-        }
+        self.status_now()
     }
 
-    fn event(&mut self, event: Event, _: Duration, steps: &mut Steps) {
+    fn event(&mut self, event: Event, now: Duration, steps: &mut Steps) {
+        self.now = now;
         match event {
             Event::Start => {
                 self.load.start(steps);
@@ -252,24 +446,19 @@ impl Machine for Array {
             }
             Event::Request { request, .. } => self.request(request, steps),
             Event::Answer { leg, answer } => self.answer(leg, answer, steps),
+            Event::Timer(CLEAN_TIMER) => self.clean_timer_fired(steps),
+            Event::Timer(MEND_TIMER) => self.mending.woken(),
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
             Event::Reload(config) => unreachable!("{} was not foreseen", config.name),
             Event::Resume => self.phase = Phase::Running,
             Event::Control { control, .. } => match control {},
-            Event::Returned { returned, .. } => {
-                let is_failed = |leg: &super::ArrayLeg| {
-                    let device = leg.data.map(crate::map::Legs::One);
-                    returned.error.is_some() && device == Some(returned.legs)
-                };
-                let failed = self.config.legs.iter().position(is_failed);
-                if let Some(leg) = failed {
-                    self.errors[leg] += 1;
-                }
-                let without = failed.map_or(0, |leg| 1 << leg);
-                self.read(returned.request, without, steps);
-            }
+            Event::Returned { returned, .. } => self.returned(returned, steps),
             Event::Freed => {}
+            Event::Stop if matches!(self.phase, Phase::Suspended) => {
+                self.phase = Phase::Stopped;
+                return steps.push(Step::Stopped);
+            }
             Event::Stop => self.end(Step::Stopped),
         }
         self.pump(steps);

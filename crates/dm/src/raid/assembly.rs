@@ -86,6 +86,10 @@ pub struct Assembly {
     pub reshape: Option<Reshape>,
     /// The newest superblock's.
     pub events: u64,
+    /// The events when a region was last called clean, by those that are believed.
+    pub events_cleared: u64,
+    /// Which legs that are not believed were away.
+    pub away: Vec<Away>,
     /// What people should know, a clause each.
     pub remarks: Vec<String>,
 }
@@ -97,11 +101,24 @@ pub enum LegState {
     Missing,
     /// It is there, and not what the array holds: why.
     Untrusted(String),
+    /// What it lacks is being written to it: it is right where it has missed nothing.
+    Filling,
     /// What it holds up to this byte is the array's; all: `u64::MAX`.
     Valid {
         /// Bytes from the leg's start.
         until: u64,
     },
+}
+
+/// Whether a leg that is not believed is one of the array's that was away, and may come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Away {
+    /// It is not.
+    No,
+    /// It lacks what is marked since, and nothing else.
+    Marked,
+    /// It may lack anything.
+    Long,
 }
 
 /// Where what goes together may not.
@@ -181,6 +198,7 @@ impl LegState {
         match self {
             Self::Missing => Some(format!("{name} is missing")),
             Self::Untrusted(why) => Some(format!("{name} is not believed: {why}")),
+            Self::Filling => Some(format!("{name} is being filled")),
             Self::Valid { until: u64::MAX } => None,
             Self::Valid { until } => Some(format!("{name} holds {until} bytes so far")),
         }
@@ -189,10 +207,56 @@ impl LegState {
 
 impl Doubt {
     /// In these regions, if there are some.
-    fn in_regions(dirty: Dirty) -> Self {
+    pub(super) fn in_regions(dirty: Dirty) -> Self {
         match dirty.count() {
             0 => Self::Nowhere,
             _ => Self::Regions(dirty),
+        }
+    }
+
+    /// It is about this region, too, one of those of `shape`.
+    pub(super) fn add(&mut self, region: u64, shape: &Dirty) {
+        if let Self::Nowhere = self {
+            *self = Self::Regions(shape.emptied());
+        }
+        if let Self::Regions(dirty) = self {
+            dirty.set(region);
+        }
+    }
+
+    /// It is not about this region any more.
+    ///
+    /// # Panics
+    ///
+    /// It is about everything.
+    pub(super) fn remove(&mut self, region: u64) {
+        match self {
+            Self::Nowhere => {}
+            Self::Everywhere => panic!("it is not about regions"),
+            Self::Regions(dirty) => {
+                dirty.clear(region);
+                if dirty.count() == 0 {
+                    *self = Self::Nowhere;
+                }
+            }
+        }
+    }
+
+    /// The first region from one on that it is about.
+    pub(super) fn next(&self, region: u64) -> Option<u64> {
+        match self {
+            Self::Nowhere => None,
+            Self::Everywhere => panic!("it is not about regions"),
+            Self::Regions(dirty) => dirty.next(region),
+        }
+    }
+
+    /// The regions that it is about, of those of `shape`.
+    pub(super) fn regions(&self, shape: &Dirty) -> Dirty {
+        match self {
+            Self::Nowhere => shape.emptied(),
+            Self::Everywhere => shape.filled(),
+            Self::Regions(dirty) => dirty.clone(),
         }
     }
 
@@ -269,7 +333,6 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .map(|(leg, state)| missed(leg, state, &dirty))
         .collect();
     let mut assembly = Assembly {
-        legs,
         synced: synced.expect("there is a newest one"),
         dirty,
         missed,
@@ -279,7 +342,10 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             .map_or(0, |one| one.data_offset.saturating_mul(SECTOR)),
         reshape,
         events,
+        events_cleared: cleared(found, &legs),
+        away: away(found, &legs, described),
         remarks,
+        legs,
     };
     assembly.remark(described.geometry.scheme());
     Ok(assembly)
@@ -295,9 +361,17 @@ impl Assembly {
             data_start: 0,
             reshape: None,
             events: 0,
+            events_cleared: 0,
+            away: vec![Away::No; legs.len()],
             remarks: Vec::new(),
             legs,
         }
+    }
+
+    /// Whether nobody has used it before.
+    pub(super) fn is_new(&self) -> bool {
+        let is_valid = |leg: &LegState| matches!(leg, LegState::Valid { .. });
+        self.events == 0 && self.synced == 0 && self.legs.iter().all(is_valid)
     }
 
     /// Says what people should know of its legs.
@@ -318,7 +392,7 @@ impl Assembly {
                 let count = missed.count()?;
                 Some(format!("leg {place} may have missed writes in {count}"))
             }
-            LegState::Missing => None,
+            LegState::Missing | LegState::Filling => None,
         });
         self.remarks.extend(remarks);
     }
@@ -445,6 +519,42 @@ fn doubt(
         Doubt::Regions(dirty) => Doubt::in_regions(dirty),
         doubt => doubt,
     }
+}
+
+/// The events when a region was last called clean, by the legs that are believed.
+fn cleared(found: &[LegFound], legs: &[LegState]) -> u64 {
+    let believed = found
+        .iter()
+        .zip(legs)
+        .filter_map(|(leg, state)| match (leg, state) {
+            (LegFound::Holds(_, Bits::Bitmap(bitmap)), LegState::Valid { .. }) => {
+                Some(bitmap.events_cleared)
+            }
+            _ => None,
+        });
+    believed.max().unwrap_or(u64::MAX)
+}
+
+/// Which legs that are not believed are of this array, and were away.
+fn away(found: &[LegFound], legs: &[LegState], described: &Described) -> Vec<Away> {
+    let cleared = cleared(found, legs);
+    let legs = found.iter().zip(legs).enumerate();
+    let away = legs.map(|(place, (leg, state))| match (leg, state) {
+        (LegFound::Holds(superblock, _), LegState::Untrusted(_))
+            if superblock.array_position as usize == place
+                && described.contradiction(superblock).is_none() =>
+        {
+            // What it was not filled with it does not say.
+            let was_whole = superblock.disk_recovery_offset == Position::End;
+            if superblock.events >= cleared && was_whole {
+                Away::Marked
+            } else {
+                Away::Long
+            }
+        }
+        _ => Away::No,
+    });
+    away.collect()
 }
 
 /// Where a leg that is believed knows nothing of writes of which others know.

@@ -220,10 +220,36 @@ impl Dirty {
     ///
     /// As with [`Dirty::clean`].
     pub fn full(region: u64, size: u64) -> Result<Self> {
-        let mut dirty = Self::clean(region, size)?;
+        Ok(Self::clean(region, size)?.filled())
+    }
+
+    /// No regions.
+    pub fn none() -> Self {
+        Self {
+            region: SECTOR,
+            regions: 0,
+            words: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The same regions, all clean.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self {
+            words: vec![0; self.words.len()],
+            count: 0,
+            ..*self
+        }
+    }
+
+    /// The same regions, all dirty.
+    #[must_use]
+    pub fn filled(&self) -> Self {
+        let mut dirty = self.emptied();
         dirty.words.fill(u64::MAX);
         dirty.mend();
-        Ok(dirty)
+        dirty
     }
 
     /// Bytes of a region.
@@ -239,6 +265,11 @@ impl Dirty {
     /// How many of them are dirty.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// All of them, 64 in a word, the lowest first.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
     }
 
     /// Whether a region is dirty.

@@ -1,6 +1,6 @@
 //! What an array is made of, as whoever activates it knows it.
 
-use block::Info;
+use block::{Access, Info};
 
 use super::assembly::Described;
 use super::geometry::{Geometry, Scheme};
@@ -56,6 +56,20 @@ pub struct ArrayConfig {
     pub legs: Vec<ArrayLeg>,
     /// What the legs are called, in order.
     pub leg_names: Vec<String>,
+    /// Whether it is written.
+    pub access: Access,
+    /// What is so where nobody has used it before.
+    pub first: FirstSync,
+}
+
+/// Whether legs that nobody has used go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstSync {
+    /// They are made to.
+    #[default]
+    Due,
+    /// They are said to (`--nosync`).
+    Assumed,
 }
 
 impl ArrayConfig {
@@ -125,8 +139,7 @@ impl ArrayConfig {
         let legs = self.legs.iter().filter_map(|leg| leg.data);
         let legs: Vec<&Info> = legs.map(|device| &devices[device]).collect();
         let mut info = info_over(&self.name, self.size, &legs);
-        // Nothing is written so far.
-        (info.read_only, info.fua) = (true, false);
+        info.read_only = self.access == Access::ReadOnly;
         let geometry = self.geometry();
         if geometry.scheme() != Scheme::Mirror {
             let row = geometry.chunk().saturating_mul(geometry.data_legs() as u64);

@@ -3,41 +3,66 @@
 //! ```text
 //!   read ─▸ which leg holds it? ─▸ that is valid ─────────────────────▸ leg ─▸ answer
 //!                               ╲─▸ is not, or fails ─▸ others of its row ─▸ sums ─▸ answer
+//!
+//!   write ─▸ row locked ─▸ region marked ─▸ what parity needs is read ─▸ data, parity ─▸ answer
+//!   by itself: what is not in sync is brought in sync; legs that were away get what they lack
 //! ```
 //!
 //! What a leg holds is believed if the superblocks say so, those of the others included; what is
-//! not is made up for, or is an error, and never guessed.
+//! not is made up for, or is an error, and never guessed. A write is answered when all legs that
+//! are there have it; a leg that has not is recorded as away before, so that it is not believed
+//! afterwards.
 //!
-//! Does so far: read arrays that others made, in whatever state these left them, and change
-//! nothing. Costs: what is in one chunk of a leg that is there is read on the thread that asks;
-//! what is made up takes a read of each other leg of its row, and memory for that.
+//! Does not: close the write hole. Where power is cut between data and parity of a row, and a leg
+//! is lost as well, what that leg held of the row may be wrong.
+//!
+//! Costs: what is in one chunk of a leg that is there is read on the thread that asks; what is made
+//! up takes a read of each other leg of its row, and memory for that. A write of less than a row
+//! reads what parity needs (`update.rs`); the first one to a region is preceded by its mark on all
+//! legs, durably.
 //!
 //! `rotation.rs` says who holds parity, `geometry.rs` which byte is where; `superblock.rs` and
 //! `bitmap.rs` are what device-mapper keeps beside each leg, `md` what md and mdadm keep on the
 //! devices of their own arrays, `assembly.rs` what is believed of a leg;
-//! `view.rs` plans a read; `config.rs` says what an array is made of, `array.rs` is the machine,
-//! `load.rs` its start, `reads.rs` serves, and `map.rs` says what may be read without it.
+//! `view.rs` plans a read, `update.rs` a write; `config.rs` says what an array is made of,
+//! `array.rs` is the machine, `jobs.rs` what it is in the middle of, `load.rs` and `start.rs` its
+//! start. `reads.rs` and `writes.rs` cut requests, `strokes.rs` writes a row, `mend.rs` mends one,
+//! `resync.rs` says which, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks
+//! and marks, `health.rs` loses legs, `locks.rs` keeps all of them apart; and `map.rs` says what
+//! may be read without the machine.
 
 mod array;
 mod assembly;
 pub mod bitmap;
 mod config;
+mod fence;
 mod geometry;
+mod health;
+mod jobs;
 mod load;
+mod locks;
 mod map;
 pub mod md;
+mod mend;
 mod reads;
+mod record;
+mod regions;
+mod resync;
 mod rotation;
+mod start;
+mod strokes;
 mod superblock;
+mod update;
 mod view;
+mod writes;
 
 #[cfg(test)]
 mod tests;
 
-pub use array::{Array, Status};
-pub use assembly::{Assembly, Bits, Described, Doubt, LegFound, LegState, Reshape, assemble};
+pub use array::{Action, Array, Notice, Status};
+pub use assembly::{Assembly, Away, Bits, Described, Doubt, LegFound, LegState, Reshape, assemble};
 pub use bitmap::{Bitmap, Dirty};
-pub use config::{ArrayConfig, ArrayLeg, LegContent, LegReads};
+pub use config::{ArrayConfig, ArrayLeg, FirstSync, LegContent, LegReads};
 pub use geometry::{Copies, FarPlace, FarSets, Geometry, LEGS_MAX, Scheme, Spot};
 pub use rotation::{Parity, Rotation, Row};
 pub use superblock::{Extended, FailedDevices, Position, Superblock};

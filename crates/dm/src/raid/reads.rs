@@ -15,6 +15,10 @@ use std::collections::VecDeque;
 use block::{Buffer, Completion, Error, Kind, Range, Request, parity};
 
 use super::array::{Array, Steps};
+use super::geometry::Scheme;
+use super::jobs::{Job, Question};
+use super::locks::Mode;
+use super::update::members;
 use super::view::{LegSet, Rebuild, Source};
 use crate::machine::Step;
 
@@ -32,6 +36,8 @@ pub(super) struct Reading {
     done: Vec<(u64, Buffer)>,
     under_way: usize,
     error: Option<Error>,
+    /// Some bytes are not where they were to be read to.
+    is_scattered: bool,
 }
 
 /// A part of a request that has not begun.
@@ -49,6 +55,8 @@ pub(super) struct Asked {
     reading: usize,
     range: Range,
     without: LegSet,
+    /// What others may not change meanwhile.
+    lock: Option<Range>,
     from: From,
     /// Legs that have not answered.
     out: usize,
@@ -59,6 +67,8 @@ pub(super) struct Asked {
 /// From where a part comes.
 #[derive(Debug)]
 enum From {
+    /// From others; it waits for its lock.
+    Locking(Buffer),
     Leg(Buffer),
     Others {
         rebuild: Rebuild,
@@ -67,15 +77,6 @@ enum From {
         /// What the sources answered, in their order.
         bytes: Vec<Buffer>,
     },
-}
-
-/// One question to a leg.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Question {
-    asked: usize,
-    leg: usize,
-    /// Which of the sources it is.
-    source: usize,
 }
 
 impl Array {
@@ -92,6 +93,7 @@ impl Array {
             done: Vec::new(),
             under_way: 0,
             error: None,
+            is_scattered: false,
         });
         self.go_on(reading, steps);
     }
@@ -133,67 +135,117 @@ impl Array {
             });
         }
         let range = Range::new(part.range.start(), len);
-        let (from, questions) = match source {
+        let asked = Asked {
+            reading: id,
+            range,
+            without: part.without,
+            lock: None,
+            from: From::Locking(part.buffer),
+            out: 0,
+            failed: false,
+        };
+        self.begin_source(asked, source, steps);
+    }
+
+    /// Asks for a part, all of which comes from one place.
+    fn begin_source(&mut self, mut asked: Asked, source: Source, steps: &mut Steps) {
+        let From::Locking(buffer) = asked.from else {
+            unreachable!("nobody was asked");
+        };
+        let len = asked.range.len();
+        match source {
             Source::Nowhere(why) => {
                 let what = format!(
                     "{}: {} bytes at byte {} cannot be read: {why}{}",
                     self.config.name,
                     len,
-                    range.start(),
+                    asked.range.start(),
                     self.absent()
                 );
-                let reading = self.readings.get_mut(id);
+                let reading = self.readings.get_mut(asked.reading);
                 reading.error = Some(Error::new(Kind::Io, what));
-                reading.done.push((range.start(), part.buffer));
-                return;
+                reading.done.push((asked.range.start(), buffer));
             }
             Source::Leg { leg, start } => {
-                let buffer = std::mem::take(&mut part.buffer);
-                (From::Leg(Buffer::empty()), vec![(leg, start, buffer)])
+                asked.from = From::Leg(Buffer::empty());
+                asked.out = 1;
+                self.readings.get_mut(asked.reading).under_way += 1;
+                let job = self.jobs.insert(Job::Read(asked));
+                let question = Question { job, leg, slot: 0 };
+                self.ask(question, Request::read(0, start, buffer), steps);
             }
             Source::Others(rebuild) => {
-                let ask = |leg: &usize| (*leg, rebuild.start, self.pool.get(len as usize));
-                let questions = rebuild.sources.iter().map(ask).collect::<Vec<_>>();
-                let bytes = questions.iter().map(|_| Buffer::empty()).collect();
-                let buffer = std::mem::take(&mut part.buffer);
-                let from = From::Others {
-                    rebuild,
-                    buffer,
-                    bytes,
+                let lock = self.row_of(rebuild.start);
+                asked.from = From::Locking(buffer);
+                self.readings.get_mut(asked.reading).under_way += 1;
+                let job = self.jobs.insert(Job::Read(asked));
+                if self.record.is_none() {
+                    return self.ask_others(job, rebuild, steps);
+                }
+                let Job::Read(asked) = self.jobs.get_mut(job) else {
+                    unreachable!("it was just made");
                 };
-                (from, questions)
+                asked.lock = Some(lock);
+                if self.locks.take(job, lock, Mode::Shared) {
+                    self.read_locked(job, steps);
+                }
             }
-        };
-        self.readings.get_mut(id).under_way += 1;
-        let asked = self.asked.insert(Asked {
-            reading: id,
-            range,
-            without: part.without,
-            from,
-            out: questions.len(),
-            failed: false,
-        });
-        for (source, (leg, start, buffer)) in questions.into_iter().enumerate() {
-            let question = Question { asked, leg, source };
-            self.ask(question, start, buffer, steps);
         }
     }
 
-    /// Asks a leg.
-    fn ask(&mut self, question: Question, start: u64, buffer: Buffer, steps: &mut Steps) {
-        let device = self.config.legs[question.leg].data;
-        let leg = device.expect("a leg that is valid is there");
-        let tag = self.questions.insert(question) as u64;
-        let request = Request::read(tag, start, buffer);
-        steps.push(Step::Sub { leg, request });
+    /// The row that a byte of a leg lies in, as bytes that are kept in sync.
+    fn row_of(&self, start: u64) -> Range {
+        let view = self.view.as_ref().expect("it has started");
+        let chunk = self.config.geometry().chunk();
+        let start = start - view.assembly().data_start;
+        Range::new(start - start % chunk, chunk)
     }
 
-    pub(super) fn read_answered(&mut self, answer: Completion, steps: &mut Steps) {
-        let question = self.questions.remove(answer.tag as usize);
-        let asked = self.asked.get_mut(question.asked);
+    /// Nobody changes the row of a part: what it is made up from is asked for, as it is known now.
+    pub(super) fn read_locked(&mut self, job: usize, steps: &mut Steps) {
+        let Job::Read(asked) = self.jobs.get(job) else {
+            unreachable!("it is a read");
+        };
+        let view = self.view.as_ref().expect("it has started");
+        let (source, len) = view.source(asked.range, asked.without);
+        match source {
+            Source::Others(rebuild) if len == asked.range.len() => {
+                self.ask_others(job, rebuild, steps);
+            }
+            // Something has changed meanwhile: it is planned anew.
+            _ => self.finished.push_back(job),
+        }
+    }
+
+    fn ask_others(&mut self, job: usize, rebuild: Rebuild, steps: &mut Steps) {
+        let mut asked = self.take_read(job);
+        let From::Locking(buffer) = asked.from else {
+            unreachable!("nobody was asked");
+        };
+        let (len, start) = (buffer.len(), rebuild.start);
+        let sources = rebuild.sources.clone();
+        asked.out = sources.len();
+        asked.from = From::Others {
+            bytes: sources.iter().map(|_| Buffer::empty()).collect(),
+            rebuild,
+            buffer,
+        };
+        self.put(job, Job::Read(asked));
+        for (slot, leg) in sources.into_iter().enumerate() {
+            let question = Question { job, leg, slot };
+            let request = Request::read(0, start, self.pool.get(len));
+            self.ask(question, request, steps);
+        }
+    }
+
+    pub(super) fn read_answered(&mut self, question: Question, answer: Completion) {
+        let Job::Read(asked) = self.jobs.get_mut(question.job) else {
+            unreachable!("it is a read");
+        };
         match &mut asked.from {
+            From::Locking(_) => unreachable!("nobody was asked"),
             From::Leg(buffer) => *buffer = answer.buffer,
-            From::Others { bytes, .. } => bytes[question.source] = answer.buffer,
+            From::Others { bytes, .. } => bytes[question.slot] = answer.buffer,
         }
         if answer.result.is_err() {
             self.errors[question.leg] += 1;
@@ -201,46 +253,88 @@ impl Array {
             asked.failed = true;
         }
         asked.out -= 1;
-        if asked.out > 0 {
-            return;
+        if asked.out == 0 {
+            self.finished.push_back(question.job);
         }
-        let asked = self.asked.remove(question.asked);
+    }
+
+    /// All that a part needs was answered: it is done, or planned again.
+    pub(super) fn read_finished(&mut self, job: usize, steps: &mut Steps) {
+        let Job::Read(asked) = self.jobs.remove(job) else {
+            unreachable!("it is a read");
+        };
+        if let Some(lock) = asked.lock {
+            self.turns.extend(self.locks.release(job, lock));
+        }
         let id = asked.reading;
         self.readings.get_mut(id).under_way -= 1;
         self.part_answered(asked);
         self.go_on(id, steps);
     }
 
-    /// All that a part needs was answered: it is done, or planned again.
     fn part_answered(&mut self, asked: Asked) {
-        let failed = asked.failed;
+        let mut is_again = asked.failed;
+        let len = asked.range.len() as usize;
         let buffer = match asked.from {
+            From::Locking(buffer) => {
+                is_again = true;
+                buffer
+            }
             From::Leg(buffer) => buffer,
             From::Others {
                 rebuild,
                 mut buffer,
                 bytes,
             } => {
-                if !failed {
+                if !is_again {
                     make_up(&rebuild, &mut buffer, &bytes);
                 }
                 buffer
             }
         };
-        let reading = self.readings.get_mut(asked.reading);
-        if failed {
-            reading.ahead.push_front(Part {
-                range: asked.range,
-                buffer,
-                without: asked.without,
-            });
-        } else {
-            reading.done.push((asked.range.start(), buffer));
+        if !is_again {
+            self.fix(asked.without, asked.range);
+            let reading = self.readings.get_mut(asked.reading);
+            return reading.done.push((asked.range.start(), buffer));
         }
+        let reading = self.readings.get_mut(asked.reading);
+        // A leg that failed may have kept what it got.
+        let buffer = if buffer.len() == len {
+            buffer
+        } else {
+            reading.is_scattered = true;
+            self.pool.get(len)
+        };
+        reading.ahead.push_front(Part {
+            range: asked.range,
+            buffer,
+            without: asked.without,
+        });
+    }
+
+    /// Legs that could not be read here get what they should hold.
+    fn fix(&mut self, legs: LegSet, range: Range) {
+        if self.record.is_none() || legs == 0 {
+            return;
+        }
+        let geometry = self.config.geometry();
+        let sync = match geometry.scheme() {
+            Scheme::Parity(..) => {
+                let start = geometry.spot(range.start(), 0).start;
+                let chunk = geometry.chunk();
+                Range::new(start - start % chunk, chunk)
+            }
+            Scheme::Mirror | Scheme::Copies(_) => {
+                let bucket = self.locks.bucket();
+                let end = (range.start() / bucket + 1) * bucket;
+                Range::new(range.start(), range.len().min(end - range.start()))
+            }
+        };
+        members(legs).for_each(|leg| self.mending.fix(leg, sync));
     }
 
     /// A clause about the legs that are not read.
-    fn absent(&self) -> String {
+    pub(super) fn absent(&self) -> String {
         let view = self.view.as_ref().expect("it has started");
         let legs = view.assembly().legs.iter().zip(&self.config.leg_names);
         let absent: Vec<String> = legs
@@ -262,8 +356,13 @@ impl Reading {
         );
         self.done.sort_unstable_by_key(|(start, _)| *start);
         let mut buffer = Buffer::empty();
-        for (_, part) in self.done {
-            buffer.unsplit(part);
+        if self.is_scattered {
+            let parts: Vec<&[u8]> = self.done.iter().map(|(_, part)| &**part).collect();
+            buffer = Buffer::copy_of(&parts.concat());
+        } else {
+            for (_, part) in self.done {
+                buffer.unsplit(part);
+            }
         }
         assert_eq!(buffer.len() as u64, self.range.len(), "all parts came back");
         Completion {
@@ -275,7 +374,7 @@ impl Reading {
 }
 
 /// The bytes of a leg from those of others of its row.
-fn make_up(rebuild: &Rebuild, target: &mut [u8], bytes: &[Buffer]) {
+pub(super) fn make_up(rebuild: &Rebuild, target: &mut [u8], bytes: &[Buffer]) {
     let Rebuild {
         row,
         leg,

@@ -147,6 +147,16 @@ impl FailedDevices {
         self.0[leg / 64] |= 1 << (leg % 64);
     }
 
+    /// A leg is none of them any more.
+    ///
+    /// # Panics
+    ///
+    /// There cannot be so many legs.
+    pub fn remove(&mut self, leg: usize) {
+        assert!(leg < Self::LEN, "an array has fewer legs");
+        self.0[leg / 64] &= !(1 << (leg % 64));
+    }
+
     /// All of them, the lowest first.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..Self::LEN).filter(|leg| self.contains(*leg))

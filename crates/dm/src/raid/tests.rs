@@ -1,5 +1,6 @@
 //! Arrays that are read: made naively in memory, then robbed of legs.
 
+mod alive;
 mod made;
 
 use std::time::Duration;

@@ -20,13 +20,13 @@
 
 use block::Range;
 
-use super::assembly::{Assembly, LegState};
+use super::assembly::{Assembly, Doubt, LegState};
 use super::config::{ArrayConfig, LegReads};
-use super::geometry::{Geometry, Scheme};
+use super::geometry::{Geometry, Scheme, Spot};
 use super::rotation::Row;
 
 /// Copies are read in turns of so many bytes, so that what is read in order stays in order.
-const TURN: u64 = 1 << 20;
+pub(super) const TURN: u64 = 1 << 20;
 
 /// What is known of an array that is read.
 #[derive(Debug, Clone)]
@@ -34,7 +34,11 @@ pub(super) struct View {
     geometry: Geometry,
     size: u64,
     assembly: Assembly,
+    /// Where nothing was ever brought in sync, besides what the assembly says.
+    raw: Doubt,
     reads: Vec<LegReads>,
+    /// Where a doubt may begin or end.
+    region: Option<u64>,
 }
 
 /// Legs that are not to be asked: a bit each.
@@ -85,9 +89,35 @@ impl View {
             size: assembly.reshape.map_or(config.size, |reshape| {
                 config.size.min(reshape.from.size()).min(reshape.to.size())
             }),
+            region: region_of(&assembly),
             assembly,
+            raw: Doubt::Nowhere,
             reads: config.legs.iter().map(|leg| leg.reads).collect(),
         }
+    }
+
+    /// It is written from now on, in regions of so many bytes: what was in sync in front of a byte
+    /// is in sync in regions.
+    pub(super) fn come_alive(&mut self, region: u64, raw: Doubt) {
+        assert!(self.assembly.reshape.is_none(), "it has one shape");
+        self.assembly.synced = u64::MAX;
+        self.raw = raw;
+        self.region = Some(region);
+    }
+
+    /// What is believed, to be changed.
+    pub(super) fn assembly_mut(&mut self) -> &mut Assembly {
+        &mut self.assembly
+    }
+
+    /// Where nothing was ever brought in sync.
+    pub(super) fn raw(&self) -> &Doubt {
+        &self.raw
+    }
+
+    /// The same, to be changed.
+    pub(super) fn raw_mut(&mut self) -> &mut Doubt {
+        &mut self.raw
     }
 
     /// Bytes of the array that are there.
@@ -121,22 +151,39 @@ impl View {
         }
     }
 
-    /// How many bytes of a leg are valid from `start` on.
-    fn valid_from(&self, leg: usize, start: u64) -> u64 {
+    /// How many bytes of a leg are valid from `start` on, which are `sync`.
+    fn valid_from(&self, leg: usize, start: u64, sync: Range) -> u64 {
         match &self.assembly.legs[leg] {
             LegState::Valid { until } => until.saturating_sub(start),
-            LegState::Missing | LegState::Untrusted(_) => 0,
+            LegState::Filling if !self.assembly.missed[leg].overlaps(sync) => u64::MAX,
+            LegState::Filling | LegState::Missing | LegState::Untrusted(_) => 0,
         }
     }
 
+    /// The legs that do not hold what they should somewhere in these bytes of theirs.
+    pub(super) fn invalid(&self, sync: Range) -> LegSet {
+        let is_invalid = |leg: &usize| {
+            let valid = self.valid_from(*leg, sync.start(), sync);
+            valid < sync.len() || self.has_missed(*leg, sync)
+        };
+        let legs = (0..self.geometry.legs()).filter(is_invalid);
+        legs.fold(0, |set, leg| set | 1 << leg)
+    }
+
+    /// Whether this may be taken from, and belongs to, one leg of copies.
+    pub(super) fn is_copy_valid(&self, spot: Spot, sync: Range) -> bool {
+        self.valid_from(spot.leg, spot.start, sync) >= sync.len()
+            && !self.has_missed(spot.leg, sync)
+    }
+
     /// Whether all that holds bytes of the array holds the same, or goes together, here.
-    fn is_in_sync(&self, sync: Range) -> bool {
+    pub(super) fn is_in_sync(&self, sync: Range) -> bool {
         self.is_computed(sync) && !self.assembly.dirty.overlaps(sync)
     }
 
     /// Whether it was in sync once.
-    fn is_computed(&self, sync: Range) -> bool {
-        sync.end() <= self.assembly.synced
+    pub(super) fn is_computed(&self, sync: Range) -> bool {
+        sync.end() <= self.assembly.synced && !self.raw.overlaps(sync)
     }
 
     /// Whether a leg may have missed writes here. Where nothing was ever in sync others are no
@@ -152,6 +199,7 @@ impl View {
         let offset = range.start();
         let (geometry, data_start, left) = self.geometry_at(offset);
         let len = geometry.run(offset).min(left).min(range.len());
+        let len = self.alike(geometry, offset, len);
         let (mut source, len) = match geometry.scheme() {
             Scheme::Parity(..) => self.of_row(geometry, (offset, len), without),
             Scheme::Mirror | Scheme::Copies(_) => self.of_copies(geometry, (offset, len), without),
@@ -164,6 +212,23 @@ impl View {
         }
         debug_assert!(len > 0 && len <= range.len(), "some of it is planned");
         (source, len)
+    }
+
+    /// Of so many bytes from `offset` on as many as nothing else is known of than of the first.
+    fn alike(&self, geometry: &Geometry, offset: u64, len: u64) -> u64 {
+        let Some(region) = self.region else {
+            return len;
+        };
+        let Assembly { dirty, missed, .. } = &self.assembly;
+        let mut doubts = missed.iter().chain([dirty, &self.raw]);
+        if doubts.all(|doubt| *doubt == Doubt::Nowhere) {
+            return len;
+        }
+        let start = match geometry.scheme() {
+            Scheme::Parity(..) => geometry.spot(offset, 0).start,
+            Scheme::Mirror | Scheme::Copies(_) => offset,
+        };
+        len.min(region - start % region)
     }
 
     fn of_copies(
@@ -181,7 +246,7 @@ impl View {
         };
         let usable = (0..count).filter_map(|turn| {
             let spot = geometry.spot(offset, (first + turn) % count);
-            let valid = self.valid_from(spot.leg, spot.start).min(len);
+            let valid = self.valid_from(spot.leg, spot.start, sync).min(len);
             let is_asked = without >> spot.leg & 1 == 0;
             (valid > 0 && is_asked).then_some((spot, valid))
         });
@@ -211,10 +276,11 @@ impl View {
         let spot = geometry.spot(offset, 0);
         let (leg, start) = (spot.leg, spot.start);
         // Where a leg ends to be valid, another plan begins.
-        let ends = (0..geometry.legs()).map(|leg| self.valid_from(leg, start));
+        let valid_from = |leg| self.valid_from(leg, start, Range::new(start, len));
+        let ends = (0..geometry.legs()).map(valid_from);
         let len = ends.filter(|valid| *valid > 0).fold(len, u64::min);
         let sync = Range::new(start, len);
-        let is_lost = |leg: &usize| self.valid_from(*leg, start) == 0 || without >> leg & 1 == 1;
+        let is_lost = |leg: &usize| valid_from(*leg) == 0 || without >> leg & 1 == 1;
         let has_missed = |leg: &usize| self.has_missed(*leg, sync);
         if !is_lost(&leg) && !has_missed(&leg) {
             return (Source::Leg { leg, start }, len);
@@ -242,7 +308,7 @@ impl View {
 }
 
 /// How the bytes of `leg` from `start` on are made up without those of `lost`.
-fn rebuild(row: Row, (leg, start): (usize, u64), lost: &[usize]) -> Source {
+pub(super) fn rebuild(row: Row, (leg, start): (usize, u64), lost: &[usize]) -> Source {
     assert!(lost.contains(&leg), "what is there is not made up");
     let lost_parity = [Some(row.p), row.q];
     let lost_parity = lost_parity
@@ -280,5 +346,14 @@ fn rebuild(row: Row, (leg, start): (usize, u64), lost: &[usize]) -> Source {
         start,
         other,
         sources,
+    })
+}
+
+/// Bytes of a region, if regions are what is in doubt.
+fn region_of(assembly: &Assembly) -> Option<u64> {
+    let mut doubts = assembly.missed.iter().chain([&assembly.dirty]);
+    doubts.find_map(|doubt| match doubt {
+        Doubt::Regions(dirty) => Some(dirty.region()),
+        Doubt::Nowhere | Doubt::Everywhere => None,
     })
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use block::Device;
 use block::memory::MemoryDevice;
 use block::sim::{Image, Random, SimDevice};
+use block::{Access, Device};
 
 use super::LIMIT;
 use crate::home::Home;
 use crate::raid::bitmap::{Bitmap, Dirty, START};
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, Geometry, Position, Scheme,
-    Superblock,
+    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, FirstSync, Geometry,
+    Position, Scheme, Superblock,
 };
 
 pub(super) const CHUNK: u64 = 4096;
@@ -144,6 +144,27 @@ impl Made {
         self.dirty = regions;
     }
 
+    /// Writes to these regions were cut short: what is not the first copy, or data, is anything.
+    pub(super) fn tear(&mut self, regions: std::ops::Range<u64>) {
+        self.dirty = regions.clone();
+        let (from, to) = (regions.start * REGION, regions.end * REGION);
+        for at in (from..to).step_by(CHUNK as usize) {
+            match self.geometry.scheme() {
+                Scheme::Parity(..) => {
+                    let row = self.geometry.row(at / CHUNK);
+                    self.data[row.p][at as usize..][..CHUNK as usize].fill(0xee);
+                }
+                Scheme::Mirror | Scheme::Copies(_) => {
+                    for copy in 1..self.geometry.copies() {
+                        let spot = self.geometry.spot(at, copy);
+                        let start = spot.start as usize;
+                        self.data[spot.leg][start..][..CHUNK as usize].fill(0xee);
+                    }
+                }
+            }
+        }
+    }
+
     /// A leg's bitmap calls all clean.
     pub(super) fn forget(&mut self, leg: usize) {
         self.blind = Some(leg);
@@ -179,6 +200,8 @@ impl Made {
             described: Described::new(self.geometry, REGION),
             legs: (0..legs).map(leg).collect(),
             leg_names: (0..legs).map(|leg| format!("leg-{leg}")).collect(),
+            access: Access::ReadOnly,
+            first: FirstSync::Due,
         }
     }
 

@@ -1,0 +1,214 @@
+//! Rounds of flushes: all legs that are written are flushed, and what they hold then is durable.
+//!
+//! Behind one comes the answer to a flush, the end of marks that rest, the record that a leg holds
+//! all again, or the end of the array. A leg that does not do it is away from then on.
+
+use std::time::Duration;
+
+use block::{Completion, Error, Request};
+
+use super::array::{Array, Steps};
+use super::assembly::{Doubt, LegState};
+use super::health::Progress;
+use super::jobs::{Gather, Job, Question};
+use super::record::Claim;
+use super::update::{members, only};
+use crate::machine::Step;
+
+/// The timer of this module.
+pub(super) const CLEAN_TIMER: u64 = 1;
+/// How long a region rests before its mark is taken off; what the kernel's bitmaps say, too.
+const REST: Duration = Duration::from_secs(5);
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Fence {
+    gather: Gather,
+    then: Then,
+    /// How it went, while that a leg is away is being recorded.
+    error: Option<Error>,
+}
+
+/// What comes behind a round.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// The answer to the request with this tag.
+    Answer(u64),
+    /// These regions are clean, if nobody wrote them meanwhile.
+    Clean(Vec<(u64, u64)>),
+    /// These legs hold all that they should.
+    Join(Vec<usize>),
+    /// So far is all.
+    Progress(Progress),
+}
+
+impl Array {
+    /// Flushes all legs that are written.
+    pub(super) fn begin_fence(&mut self, then: Then, steps: &mut Steps) {
+        let legs: Vec<usize> = members(self.writable()).collect();
+        let id = self.jobs.insert(Job::Fence(Fence {
+            gather: Gather {
+                out: legs.len(),
+                ..Gather::default()
+            },
+            then,
+            error: None,
+        }));
+        for leg in &legs {
+            let (job, slot) = (id, 0);
+            let question = Question {
+                job,
+                leg: *leg,
+                slot,
+            };
+            self.ask(question, Request::flush(0), steps);
+        }
+        if legs.is_empty() {
+            self.finished.push_back(id);
+        }
+    }
+
+    /// A leg answered a flush.
+    pub(super) fn fence_answered(&mut self, question: Question, answer: Completion) {
+        let Question { job: id, leg, .. } = question;
+        if answer.result.is_err() {
+            self.errors[leg] += 1;
+        }
+        let Job::Fence(fence) = self.jobs.get_mut(id) else {
+            unreachable!("it is such a round");
+        };
+        fence.gather.note(leg, answer.result);
+        if fence.gather.out == 0 {
+            self.finished.push_back(id);
+        }
+    }
+
+    /// All legs have answered a round of flushes.
+    pub(super) fn fence_finished(&mut self, id: usize, steps: &mut Steps) {
+        let Job::Fence(fence) = self.jobs.get_mut(id) else {
+            unreachable!("it is such a round");
+        };
+        let gather = std::mem::take(&mut fence.gather);
+        let is_whole = gather.bad == 0;
+        let error = self.judge(gather);
+        let Job::Fence(fence) = self.jobs.get_mut(id) else {
+            unreachable!("it is such a round");
+        };
+        fence.error = error;
+        match &fence.then {
+            Then::Answer(_) => {}
+            Then::Clean(_) | Then::Join(_) | Then::Progress(_) => {
+                let Job::Fence(fence) = self.jobs.remove(id) else {
+                    unreachable!("it is such a round");
+                };
+                return self.settle(fence.then, is_whole);
+            }
+        }
+        match &mut self.record {
+            Some(record) if record.is_loss_unsaid() && record.claim != Claim::Not => {
+                record.wait(id);
+            }
+            _ => self.end_fence(id, None, steps),
+        }
+    }
+
+    /// Answers a flush.
+    pub(super) fn end_fence(&mut self, id: usize, error: Option<Error>, steps: &mut Steps) {
+        let Job::Fence(fence) = self.jobs.remove(id) else {
+            unreachable!("it is such a round");
+        };
+        let Then::Answer(tag) = fence.then else {
+            unreachable!("only answers wait");
+        };
+        let result = fence.error.or(error).map_or(Ok(()), Err);
+        let completion = Request::flush(tag).complete(result);
+        steps.push(Step::Done(completion));
+    }
+
+    /// What legs hold is durable, all of them or not.
+    fn settle(&mut self, then: Then, is_whole: bool) {
+        match then {
+            Then::Clean(regions) => {
+                self.is_cleaning = false;
+                if is_whole && self.is_whole() {
+                    self.clean(regions);
+                }
+            }
+            Then::Join(legs) => {
+                self.is_joining = false;
+                for leg in legs {
+                    self.join(leg, is_whole);
+                }
+            }
+            Then::Progress(progress) => {
+                self.is_noting = false;
+                if is_whole {
+                    // What came into doubt meanwhile is.
+                    let now = self.progress().synced;
+                    let synced = progress.synced.into_iter().chain(now).min();
+                    self.record_progress(Progress { synced, ..progress });
+                }
+            }
+            Then::Answer(_) => unreachable!("it is answered"),
+        }
+    }
+
+    fn clean(&mut self, regions: Vec<(u64, u64)>) {
+        let record = self.record.as_mut().expect("it is written");
+        let view = self.view.as_ref().expect("it has started");
+        let doubt = &view.assembly().dirty;
+        let size = self.regions.marked().region();
+        for (region, version) in regions {
+            let range = block::Range::new(region * size, 1);
+            if !doubt.overlaps(range) && self.regions.clean(region, version) {
+                record.clear(region);
+            }
+        }
+    }
+
+    /// A leg holds all that it should, durably.
+    fn join(&mut self, leg: usize, is_whole: bool) {
+        let view = self.view_mut();
+        let assembly = view.assembly_mut();
+        let is_filled = assembly.missed[leg] == Doubt::Nowhere;
+        if !is_whole || !is_filled || assembly.legs[leg] != LegState::Filling {
+            return;
+        }
+        assembly.legs[leg] = LegState::Valid { until: u64::MAX };
+        self.unsaid &= !only(leg);
+        self.record.as_mut().expect("it is written").join(leg);
+        self.notices.push(super::Notice::Filled(leg));
+        self.map_changed = true;
+    }
+
+    /// Sees to it that marks are taken off in time.
+    pub(super) fn pump_clean(&mut self, steps: &mut Steps) {
+        if self.regions.is_idle() || !self.is_whole() {
+            return;
+        }
+        if !self.clean_timer {
+            self.clean_timer = true;
+            let (at, key) = (self.now.saturating_add(REST), CLEAN_TIMER);
+            steps.push(Step::Timer { at, key });
+        }
+    }
+
+    pub(super) fn clean_timer_fired(&mut self, steps: &mut Steps) {
+        self.clean_timer = false;
+        // Half the time is enough, so that a region does not wait for a second round.
+        self.begin_cleaning(self.now.saturating_sub(REST / 2), steps);
+    }
+
+    /// Takes marks off that have rested since `before`.
+    pub(super) fn begin_cleaning(&mut self, before: Duration, steps: &mut Steps) {
+        if self.is_cleaning || !self.is_whole() {
+            return;
+        }
+        let resting = self.regions.resting(before);
+        if resting.is_empty() {
+            return;
+        }
+        self.is_cleaning = true;
+        self.begin_fence(Then::Clean(resting), steps);
+    }
+}

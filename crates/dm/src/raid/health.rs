@@ -1,0 +1,197 @@
+//! Which legs are written, which are away, and what becomes of an array that loses one.
+//!
+//! A leg that does not do a write or a flush that the others have done is away: it lacks something,
+//! and nothing of it is read any more. Before the write is answered all others have it on record,
+//! so that it is not believed after a cut. Where not enough legs would be left, none is given up:
+//! the write fails, and where it was is in doubt.
+//!
+//! A leg that fails to answer a read keeps its place: what it should hold is made up and written to
+//! it once more.
+
+use block::{Error, Kind, Range};
+
+use super::Notice;
+use super::array::Array;
+use super::assembly::{Doubt, LegState};
+use super::geometry::Scheme;
+use super::jobs::Gather;
+use super::superblock::Position;
+use super::update::only;
+use super::view::{LegSet, View};
+
+/// How far an array is brought in sync, and legs are filled: regions in front of which all is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// `None`: all is in sync.
+    pub(super) synced: Option<u64>,
+    /// By leg; `None`: it lacks nothing.
+    pub(super) filled: Vec<Option<u64>>,
+}
+
+impl Array {
+    pub(super) fn view_mut(&mut self) -> &mut View {
+        let view = self.view.as_mut().expect("it has started");
+        std::sync::Arc::make_mut(view)
+    }
+
+    /// The legs that get what is written.
+    pub(super) fn writable(&self) -> LegSet {
+        let view = self.view.as_ref().expect("it has started");
+        let legs = view.assembly().legs.iter().enumerate();
+        let is_written = |state: &LegState| match state {
+            LegState::Valid { .. } | LegState::Filling => true,
+            LegState::Missing | LegState::Untrusted(_) => false,
+        };
+        let written = legs.filter(|(_, state)| is_written(state));
+        written.fold(0, |set, (leg, _)| set | only(leg))
+    }
+
+    /// The legs that hold all that they should, but where regions say otherwise.
+    pub(super) fn whole_legs(&self) -> LegSet {
+        let view = self.view.as_ref().expect("it has started");
+        let legs = view.assembly().legs.iter().enumerate();
+        let whole = legs.filter(|(_, state)| matches!(state, LegState::Valid { .. }));
+        whole.fold(0, |set, (leg, _)| set | only(leg))
+    }
+
+    /// Whether no leg is away or being filled.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole_legs().count_ones() as usize == self.config.geometry().legs()
+    }
+
+    /// Whether all can be read without these legs.
+    pub(super) fn survives(&self, lost: LegSet) -> bool {
+        let geometry = self.config.geometry();
+        match geometry.scheme() {
+            Scheme::Parity(..) | Scheme::Mirror => {
+                lost.count_ones() as usize <= geometry.scheme().redundancy(geometry.legs())
+            }
+            Scheme::Copies(_) => (0..geometry.legs() as u64).all(|chunk| {
+                let offset = chunk * geometry.chunk();
+                let is_there = |copy| lost & only(geometry.spot(offset, copy).leg) == 0;
+                offset >= geometry.size() || (0..geometry.copies()).any(is_there)
+            }),
+        }
+    }
+
+    /// What is to be said of a write or a flush to legs: those that have not done it are away,
+    /// unless they are needed.
+    pub(super) fn judge(&mut self, gather: Gather) -> Option<Error> {
+        let error = gather.error?;
+        let all = only(self.config.geometry().legs()) - 1;
+        let lost = all & !self.whole_legs() | gather.bad;
+        if !self.survives(lost) {
+            return Some(error.within(&self.config.name));
+        }
+        for leg in super::update::members(gather.bad) {
+            self.lose(leg, &error);
+        }
+        None
+    }
+
+    /// A leg is away from now on.
+    fn lose(&mut self, leg: usize, why: &Error) {
+        if self.writable() & only(leg) == 0 {
+            return;
+        }
+        let assembly = self.view_mut().assembly_mut();
+        assembly.legs[leg] = LegState::Untrusted(format!("it failed: {why}"));
+        assembly.missed[leg] = Doubt::Nowhere;
+        if let Some(record) = &mut self.record {
+            record.lose(leg);
+        }
+        self.unsaid |= only(leg);
+        self.mending.restart();
+        self.notices.push(Notice::Lost(leg));
+        self.map_changed = true;
+    }
+
+    /// What goes together may not, here: a write was cut short.
+    pub(super) fn doubt(&mut self, sync: Range) {
+        let shape = self.regions.marked().clone();
+        for region in self.regions.of(sync) {
+            self.view_mut().assembly_mut().dirty.add(region, &shape);
+        }
+        self.mending.restart();
+        self.map_changed = true;
+    }
+
+    /// Legs whose metadata say that they are of the array.
+    pub(super) fn recorded(&self) -> LegSet {
+        let metas = self.config.legs.iter().enumerate();
+        let metas = metas.filter(|(_, leg)| leg.meta.is_some());
+        let metas = metas.fold(0, |set, (leg, _)| set | only(leg));
+        self.writable() & metas & !self.unsaid
+    }
+
+    /// How far all is, if what was mended so far is durable.
+    pub(super) fn progress(&self) -> Progress {
+        let view = self.view.as_ref().expect("it has started");
+        let (assembly, raw) = (view.assembly(), view.raw());
+        let doubts = [assembly.dirty.next(0), raw.next(0)];
+        Progress {
+            synced: doubts.into_iter().flatten().min(),
+            filled: assembly
+                .missed
+                .iter()
+                .map(|missed| missed.next(0))
+                .collect(),
+        }
+    }
+
+    /// Writes down how far all is.
+    pub(super) fn record_progress(&mut self, progress: Progress) {
+        self.say_progress(progress);
+        self.record.as_mut().expect("it is written").change();
+    }
+
+    /// The same, whenever superblocks are written next.
+    pub(super) fn say_progress(&mut self, progress: Progress) {
+        let size = self.regions.marked().region();
+        let synced = progress.synced.map(|region| region * size);
+        let record = self.record.as_mut().expect("it is written");
+        record.superblock.array_resync_offset = match synced {
+            Some(byte) => Position::Sector(byte / 512),
+            None => Position::End,
+        };
+        self.durable = progress;
+    }
+
+    /// How far a leg is recovered, as its superblock says.
+    pub(super) fn recovered(&self, leg: usize) -> Position {
+        let view = self.view.as_ref().expect("it has started");
+        if view.assembly().legs[leg] != LegState::Filling {
+            return Position::End;
+        }
+        let size = self.regions.marked().region();
+        match self.durable.filled[leg] {
+            Some(region) => self.position_on_legs(region * size),
+            None => Position::Sector(self.config.geometry().leg_size() / 512),
+        }
+    }
+
+    /// The place on legs in front of which nothing is of a byte that is kept in sync, or of those
+    /// behind it.
+    fn position_on_legs(&self, sync: u64) -> Position {
+        let geometry = self.config.geometry();
+        let byte = match geometry.scheme() {
+            Scheme::Parity(..) | Scheme::Mirror => sync,
+            Scheme::Copies(copies) if copies.far > 1 => 0,
+            // A row holds what is in front of its chunks, too.
+            Scheme::Copies(_) => {
+                let start = geometry.spot(sync, 0).start;
+                start - start % geometry.chunk()
+            }
+        };
+        Position::Sector(byte / 512)
+    }
+
+    /// Why nothing is written; `None`: it is.
+    pub(super) fn refusal(&self) -> Option<Error> {
+        if self.record.is_some() {
+            return None;
+        }
+        let what = format!("{} is read-only{}", self.config.name, self.why_still);
+        Some(Error::new(Kind::InvalidRequest, what))
+    }
+}

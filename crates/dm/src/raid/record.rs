@@ -1,0 +1,337 @@
+//! What legs keep of an array, superblock and bitmap, and the rounds in which it is written.
+//!
+//! A round writes what has changed to all legs that count, in this order:
+//!
+//! ```text
+//!   bitmaps, with their events ─▸ all answered ─▸ superblocks ─▸ all answered ─▸ who waited
+//! ```
+//!
+//! A bitmap whose events are fewer than the superblock's is not believed, and then all regions are
+//! dirty; so bitmaps are first. What changes while a round runs goes into the next one. All is
+//! written with FUA: what was answered is durable. Superblocks are written, with more events, where
+//! something about a leg or the array has changed, and not for a mark.
+//!
+//! The first round comes before the first write, so that an array that is only read is not changed:
+//! it tells which legs are not there.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::bitmap::{Bitmap, START};
+use super::superblock::{Position, Superblock};
+use super::update::{members, only};
+use super::view::LegSet;
+
+/// What is written at once at least.
+const BLOCK: usize = 4096;
+/// Where bits begin in a bitmap.
+const BITS_AT: u64 = 256;
+/// Where events are in a bitmap, and those of the last region that became clean.
+const EVENTS_AT: usize = 24;
+const CLEARED_AT: usize = 32;
+/// Bytes of the bitmap that one write writes at most.
+const RUN_MAX: usize = 1 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// What all legs say alike, as it is written next.
+    pub(super) superblock: Superblock,
+    /// The bitmap, as whole blocks.
+    image: Vec<u8>,
+    /// Blocks of it that have changed.
+    changed: BTreeSet<usize>,
+    /// Legs that get all of it.
+    fresh: LegSet,
+    /// Regions that are marked in the image, and not durably.
+    marking: Vec<u64>,
+    /// Whether superblocks have to be written.
+    supers: bool,
+    /// Whether a leg is away, and that is not durable.
+    is_loss_unsaid: bool,
+    /// Whether the first round is over.
+    pub(super) claim: Claim,
+    stage: Stage,
+    round: u64,
+    /// Who waits for which round.
+    waiting: VecDeque<(u64, usize)>,
+}
+
+/// Whether legs were told that the array is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// They were not.
+    Not,
+    Underway,
+    Held,
+}
+
+/// What a round is at.
+#[derive(Debug)]
+enum Stage {
+    Idle,
+    Bitmaps(Round),
+    Superblocks(Round),
+}
+
+/// A round.
+#[derive(Debug, Default)]
+struct Round {
+    /// Writes that were not answered.
+    out: usize,
+    marks: Vec<u64>,
+    supers: bool,
+    says_loss: bool,
+    claims: bool,
+    /// Legs that did not write, and those that were asked.
+    failed: LegSet,
+    asked: LegSet,
+}
+
+/// Something to write to the metadata of a leg.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) leg: usize,
+    pub(super) start: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A round that is over.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// Regions whose marks are durable.
+    pub(super) marks: Vec<u64>,
+    /// Who waited.
+    pub(super) waiters: Vec<usize>,
+    /// Legs that did not write, and those that did.
+    pub(super) failed: LegSet,
+    pub(super) good: LegSet,
+}
+
+/// What a leg says of itself, and whether it says anything.
+pub(super) type Says<'s> = &'s dyn Fn(usize) -> Option<Position>;
+
+impl Record {
+    /// Of an array whose superblocks say this, and whose bitmap is to be like this.
+    pub(super) fn new(superblock: Superblock, bitmap: &Bitmap) -> Self {
+        let mut image = bitmap.encode();
+        image.resize(image.len().next_multiple_of(BLOCK), 0);
+        Self {
+            superblock,
+            image,
+            changed: BTreeSet::new(),
+            fresh: LegSet::MAX,
+            marking: Vec::new(),
+            supers: false,
+            is_loss_unsaid: false,
+            claim: Claim::Not,
+            stage: Stage::Idle,
+            round: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Tells legs that the array is written, with the next round.
+    pub(super) fn claim(&mut self) {
+        if self.claim == Claim::Not {
+            self.claim = Claim::Underway;
+            self.supers = true;
+            self.is_loss_unsaid = true;
+        }
+    }
+
+    /// Superblocks are written with the next round.
+    pub(super) fn change(&mut self) {
+        self.supers = true;
+    }
+
+    /// A leg is away: who knows nothing of it must not be believed any more.
+    pub(super) fn lose(&mut self, leg: usize) {
+        self.superblock.failed.insert(leg);
+        self.fresh &= !only(leg);
+        self.supers = true;
+        self.is_loss_unsaid = true;
+    }
+
+    /// A leg is there, and gets all.
+    pub(super) fn join(&mut self, leg: usize) {
+        self.superblock.failed.remove(leg);
+        self.fresh |= only(leg);
+        self.supers = true;
+    }
+
+    /// Whether something must not be answered before the next round.
+    pub(super) fn is_loss_unsaid(&self) -> bool {
+        let is_being_said = match &self.stage {
+            Stage::Idle => false,
+            Stage::Bitmaps(round) | Stage::Superblocks(round) => round.says_loss,
+        };
+        self.is_loss_unsaid || is_being_said
+    }
+
+    fn bit(region: u64) -> (usize, u8) {
+        let at = BITS_AT + region / 8;
+        (at as usize, 1 << (region % 8))
+    }
+
+    /// Marks a region, in the next round.
+    pub(super) fn mark(&mut self, region: u64) {
+        let (at, bit) = Self::bit(region);
+        if self.image[at] & bit == 0 {
+            self.image[at] |= bit;
+            self.changed.insert(at / BLOCK);
+        }
+        self.marking.push(region);
+    }
+
+    /// Takes marks off, in the next round.
+    pub(super) fn clear(&mut self, region: u64) {
+        let (at, bit) = Self::bit(region);
+        assert!(self.image[at] & bit != 0, "it is marked");
+        self.image[at] &= !bit;
+        self.changed.insert(at / BLOCK);
+        let events = self.superblock.events.to_le_bytes();
+        if self.image[CLEARED_AT..CLEARED_AT + 8] != events {
+            self.image[CLEARED_AT..CLEARED_AT + 8].copy_from_slice(&events);
+            self.changed.insert(0);
+        }
+    }
+
+    /// `waiter` goes on when all that is said now is durable.
+    pub(super) fn wait(&mut self, waiter: usize) {
+        self.waiting.push_back((self.round + 1, waiter));
+    }
+
+    /// Whether a round should begin.
+    pub(super) fn wants_round(&self) -> bool {
+        let has_news = !self.changed.is_empty() || self.supers || !self.waiting.is_empty();
+        matches!(self.stage, Stage::Idle) && has_news
+    }
+
+    /// Whether nothing is being written, or about to be.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.stage, Stage::Idle) && !self.wants_round()
+    }
+
+    /// Begins a round with these legs.
+    pub(super) fn begin(&mut self, legs: LegSet) -> Vec<Written> {
+        assert!(matches!(self.stage, Stage::Idle), "one round at a time");
+        self.round += 1;
+        if self.supers {
+            self.superblock.events += 1;
+            let events = self.superblock.events.to_le_bytes();
+            self.image[EVENTS_AT..EVENTS_AT + 8].copy_from_slice(&events);
+            self.changed.insert(0);
+        }
+        let mut written = Vec::new();
+        let changed = std::mem::take(&mut self.changed);
+        let blocks = self.image.len() / BLOCK;
+        for leg in members(legs) {
+            let all = self.fresh & only(leg) != 0;
+            let runs = if all {
+                runs((0..blocks).collect())
+            } else {
+                runs(changed.iter().copied().collect())
+            };
+            written.extend(runs.into_iter().map(|run| Written {
+                leg,
+                start: START + (run.start * BLOCK) as u64,
+                bytes: self.image[run.start * BLOCK..run.end * BLOCK].to_vec(),
+            }));
+        }
+        self.fresh &= !legs;
+        self.stage = Stage::Bitmaps(Round {
+            out: written.len(),
+            marks: std::mem::take(&mut self.marking),
+            supers: std::mem::take(&mut self.supers),
+            says_loss: std::mem::take(&mut self.is_loss_unsaid),
+            claims: self.claim == Claim::Underway,
+            failed: 0,
+            asked: legs,
+        });
+        written
+    }
+
+    fn running(&mut self) -> Option<&mut Round> {
+        match &mut self.stage {
+            Stage::Idle => None,
+            Stage::Bitmaps(round) | Stage::Superblocks(round) => Some(round),
+        }
+    }
+
+    /// A leg answered.
+    pub(super) fn answered(&mut self, leg: usize, is_done: bool) {
+        let round = self.running().expect("a round runs");
+        round.out = round.out.checked_sub(1).expect("it was asked");
+        if !is_done {
+            round.failed |= only(leg);
+        }
+    }
+
+    /// What is next in the present round, if nothing is out: more to write, or its end.
+    pub(super) fn go_on(&mut self, says: Says<'_>) -> Option<Result<Vec<Written>, Ended>> {
+        let round = self.running()?;
+        if round.out > 0 {
+            return None;
+        }
+        match std::mem::replace(&mut self.stage, Stage::Idle) {
+            Stage::Bitmaps(mut round) if round.supers => {
+                let legs = round.asked & !round.failed;
+                let written = self.superblocks(legs, says);
+                round.out = written.len();
+                self.stage = Stage::Superblocks(round);
+                Some(Ok(written))
+            }
+            Stage::Bitmaps(round) | Stage::Superblocks(round) => Some(Err(self.end(round))),
+            Stage::Idle => unreachable!("a round runs"),
+        }
+    }
+
+    fn superblocks(&self, legs: LegSet, says: Says<'_>) -> Vec<Written> {
+        let said = members(legs).filter_map(|leg| Some((leg, says(leg)?)));
+        said.map(|(leg, recovered)| {
+            let superblock = Superblock {
+                array_position: leg as u32,
+                disk_recovery_offset: recovered,
+                ..self.superblock.clone()
+            };
+            let mut bytes = superblock.encode().to_vec();
+            bytes.resize(BLOCK, 0);
+            let start = 0;
+            Written { leg, start, bytes }
+        })
+        .collect()
+    }
+
+    fn end(&mut self, round: Round) -> Ended {
+        let good = round.asked & !round.failed;
+        if round.says_loss && good == 0 {
+            self.is_loss_unsaid = true;
+        }
+        if round.claims && good != 0 {
+            self.claim = Claim::Held;
+        }
+        let number = self.round;
+        let mut waiters = Vec::new();
+        while let Some((_, waiter)) = self.waiting.pop_front_if(|(when, _)| *when <= number) {
+            waiters.push(waiter);
+        }
+        Ended {
+            marks: round.marks,
+            waiters,
+            failed: round.failed,
+            good,
+        }
+    }
+}
+
+/// Blocks that follow one another, together, as long as they may be.
+fn runs(blocks: Vec<usize>) -> Vec<std::ops::Range<usize>> {
+    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+    for block in blocks {
+        match runs.last_mut() {
+            Some(run) if run.end == block && run.len() < RUN_MAX / BLOCK => run.end += 1,
+            _ => runs.push(block..block + 1),
+        }
+    }
+    runs
+}

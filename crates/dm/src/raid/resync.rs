@@ -1,0 +1,312 @@
+//! Brings in sync what is not: copies and parity of regions that are in doubt, and what legs lack.
+//!
+//! A region at a time, in order; of it a few rows, or pieces of copies, at once (`mend.rs`):
+//!
+//! ```text
+//!   in doubt, or a leg lacks it ─▸ open ─▸ all of it mended ─▸ in sync ─▸ … ─▸ flushed ─▸ recorded
+//!                                     ╲─▸ a leg was lost, or joined ─▸ once more
+//! ```
+//!
+//! A region is in sync when all of it was mended and no leg was lost meanwhile. What was done is
+//! durable only behind a round of flushes (`fence.rs`), so nothing is recorded before one. What is
+//! left to do is what the bitmap and the superblocks say: a cut costs doing it again and nothing
+//! else. While others ask, one piece is mended at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use block::Range;
+
+use super::Notice;
+use super::array::{Array, Steps};
+use super::assembly::{Doubt, LegState};
+use super::fence::Then;
+use super::geometry::Scheme;
+use super::record::Claim;
+use super::update::{members, only};
+use super::view::LegSet;
+use crate::machine::Step;
+
+/// The timer of this module.
+pub(super) const MEND_TIMER: u64 = 2;
+/// Bytes of each leg that are under way at once, and pieces.
+const BYTES_MAX: u64 = 4 << 20;
+const PIECES_MAX: u64 = 64;
+/// How long nothing is mended after something could not be.
+const PAUSE: Duration = Duration::from_secs(10);
+/// For how long after a request others are taken to ask more.
+const OTHERS: Duration = Duration::from_millis(50);
+/// After so many regions it is written down how far all is.
+const REGIONS_UNTOLD: u64 = 64;
+/// Legs that could not be read and wait for being written, at most.
+const FIXES_MAX: usize = 64;
+
+/// What is being mended.
+#[derive(Debug, Default)]
+pub(super) struct Mending {
+    /// The regions that have begun.
+    open: BTreeMap<u64, Open>,
+    in_flight: u64,
+    /// Where the search goes on.
+    cursor: u64,
+    /// Nothing is mended before.
+    free_at: Duration,
+    timer: bool,
+    /// Counts what makes half a region worth nothing: a leg that is lost, or joins.
+    generation: u64,
+    /// Legs that could not be read, and where.
+    fixes: VecDeque<(usize, Range)>,
+    /// When others asked last.
+    pub(super) asked: Option<Duration>,
+    /// Regions that were mended since that was written down.
+    untold: u64,
+}
+
+/// A region that has begun.
+#[derive(Debug)]
+struct Open {
+    /// From where on nothing has begun.
+    next: u64,
+    end: u64,
+    out: u64,
+    generation: u64,
+    is_bad: bool,
+}
+
+impl Mending {
+    /// What was half done is done again.
+    pub(super) fn restart(&mut self) {
+        self.generation += 1;
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// A leg could not be read here.
+    pub(super) fn fix(&mut self, leg: usize, sync: Range) {
+        if self.fixes.len() < FIXES_MAX && !self.fixes.contains(&(leg, sync)) {
+            self.fixes.push_back((leg, sync));
+        }
+    }
+
+    /// A piece begins.
+    pub(super) fn begin(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// A piece has ended.
+    pub(super) fn end(&mut self) {
+        self.in_flight = self.in_flight.checked_sub(1).expect("it began");
+    }
+
+    /// Something could not be mended: nothing is for a while.
+    pub(super) fn pause(&mut self, now: Duration) {
+        self.free_at = now.saturating_add(PAUSE);
+    }
+
+    /// A timer has come.
+    pub(super) fn woken(&mut self) {
+        self.timer = false;
+    }
+}
+
+impl Array {
+    /// Begins to mend as much as may be.
+    pub(super) fn pump_mend(&mut self, steps: &mut Steps) {
+        if self.record.is_none() {
+            return;
+        }
+        if self.mending.free_at > self.now {
+            return self.arm_mend_timer(self.mending.free_at, steps);
+        }
+        let most = self.pieces_max();
+        while self.mending.in_flight < most {
+            let Some((region, lock, force)) = self.next_piece() else {
+                break;
+            };
+            self.record.as_mut().expect("it is written").claim();
+            self.begin_mend(region, (lock, force), steps);
+        }
+        self.look_whether_mended(steps);
+    }
+
+    fn arm_mend_timer(&mut self, at: Duration, steps: &mut Steps) {
+        if !self.mending.timer {
+            self.mending.timer = true;
+            let key = MEND_TIMER;
+            steps.push(Step::Timer { at, key });
+        }
+    }
+
+    fn pieces_max(&mut self) -> u64 {
+        let asked = self.mending.asked;
+        let others = !self.writings.is_empty() || !self.readings.is_empty();
+        if others || asked.is_some_and(|asked| self.now < asked + OTHERS) {
+            return 1;
+        }
+        (BYTES_MAX / self.locks.bucket()).clamp(1, PIECES_MAX)
+    }
+
+    /// What is mended next: of which region, which bytes, and which legs whatever is known of them.
+    fn next_piece(&mut self) -> Option<(Option<u64>, Range, LegSet)> {
+        while let Some((leg, sync)) = self.mending.fixes.pop_front() {
+            if self.writable() & only(leg) != 0 {
+                return Some((None, sync, only(leg)));
+            }
+        }
+        let bucket = self.locks.bucket();
+        let begun = self.mending.open.iter();
+        let mut begun = begun.filter(|(_, open)| open.next < open.end && !open.is_bad);
+        let region = match begun.next() {
+            Some((region, _)) => *region,
+            None => self.begin_region()?,
+        };
+        let open = self.mending.open.get_mut(&region).expect("it has begun");
+        if open.next >= open.end {
+            // Nothing of it is in use.
+            open.out += 1;
+            self.piece_mended(region, false);
+            return self.next_piece();
+        }
+        let start = open.next;
+        let end = ((start / bucket + 1) * bucket).min(open.end);
+        open.next = end;
+        open.out += 1;
+        Some((Some(region), Range::new(start, end - start), 0))
+    }
+
+    /// The next region that is not in sync begins.
+    fn begin_region(&mut self) -> Option<u64> {
+        let region = self.next_region()?;
+        let size = self.regions.marked().region();
+        let open = Open {
+            next: region * size,
+            end: ((region + 1) * size).min(self.sync_limit()),
+            out: 0,
+            generation: self.mending.generation,
+            is_bad: false,
+        };
+        self.mending.cursor = region + 1;
+        let before = self.mending.open.insert(region, open);
+        assert!(before.is_none(), "a region begins once");
+        Some(region)
+    }
+
+    /// Bytes that are kept in sync and can be: rows are whole.
+    fn sync_limit(&self) -> u64 {
+        let geometry = self.config.geometry();
+        match geometry.scheme() {
+            Scheme::Parity(..) => geometry.leg_size() / geometry.chunk() * geometry.chunk(),
+            Scheme::Mirror | Scheme::Copies(_) => geometry.sync_size(),
+        }
+    }
+
+    /// A region that is not in sync and can be, and has not begun.
+    fn next_region(&self) -> Option<u64> {
+        let view = self.view.as_ref().expect("it has started");
+        let assembly = view.assembly();
+        let all = only(self.config.geometry().legs()) - 1;
+        let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
+        let absent = all & !self.writable();
+        let filled = self.writable() & !self.whole_legs();
+        // Without all data no parity can be computed, and without all others no data.
+        let mends_doubt = (!is_parity || absent == 0) && self.writable().count_ones() > 1;
+        let fills = self.survives(absent | filled);
+        let mut doubts = Vec::new();
+        if mends_doubt {
+            doubts.extend([&assembly.dirty, view.raw()]);
+        }
+        if fills {
+            let written = members(self.writable());
+            doubts.extend(written.map(|leg| &assembly.missed[leg]));
+        }
+        let from = |start: u64| {
+            let next = |doubt: &&Doubt| {
+                let mut region = doubt.next(start)?;
+                while self.mending.open.contains_key(&region) {
+                    region = doubt.next(region + 1)?;
+                }
+                Some(region)
+            };
+            doubts.iter().filter_map(next).min()
+        };
+        let count = self.regions.marked().regions();
+        let cursor = if self.mending.cursor < count {
+            self.mending.cursor
+        } else {
+            0
+        };
+        from(cursor).or_else(|| if cursor > 0 { from(0) } else { None })
+    }
+
+    pub(super) fn piece_mended(&mut self, region: u64, is_bad: bool) {
+        let open = self.mending.open.get_mut(&region).expect("it has begun");
+        open.out -= 1;
+        open.is_bad |= is_bad;
+        if open.out > 0 || (open.next < open.end && !open.is_bad) {
+            return;
+        }
+        let open = self.mending.open.remove(&region).expect("it has begun");
+        if open.is_bad {
+            self.mending.pause(self.now);
+            self.notices.push(Notice::Stuck(region));
+            return;
+        }
+        if open.generation != self.mending.generation {
+            return;
+        }
+        self.mending.untold += 1;
+        let (all, is_parity) = (
+            only(self.config.geometry().legs()) - 1,
+            matches!(self.config.geometry().scheme(), Scheme::Parity(..)),
+        );
+        let writable = self.writable();
+        let now = self.now;
+        let view = self.view_mut();
+        if !is_parity || writable == all {
+            view.raw_mut().remove(region);
+            view.assembly_mut().dirty.remove(region);
+        }
+        for leg in members(writable) {
+            view.assembly_mut().missed[leg].remove(region);
+        }
+        self.regions.touch(region, now);
+        self.map_changed = true;
+    }
+
+    /// Where nothing is left to mend, that is written down, and filled legs join.
+    fn look_whether_mended(&mut self, steps: &mut Steps) {
+        let view = self.view.as_ref().expect("it has started");
+        let assembly = view.assembly();
+        let is_filled = |leg: &usize| {
+            assembly.legs[*leg] == LegState::Filling && assembly.missed[*leg] == Doubt::Nowhere
+        };
+        let filled: Vec<usize> = (0..assembly.legs.len()).filter(is_filled).collect();
+        let is_claimed = self
+            .record
+            .as_ref()
+            .is_some_and(|record| record.claim == Claim::Held);
+        if !filled.is_empty() && is_claimed && !self.is_joining {
+            self.is_joining = true;
+            return self.begin_fence(Then::Join(filled), steps);
+        }
+        let is_due = self.mending.untold >= REGIONS_UNTOLD
+            || self.progress().synced.is_none() && self.durable.synced.is_some();
+        if is_claimed && is_due {
+            self.note_progress(steps);
+        }
+    }
+
+    /// Writes down how far all is, when that is durable.
+    pub(super) fn note_progress(&mut self, steps: &mut Steps) {
+        if self.is_noting || self.progress() == self.durable {
+            return;
+        }
+        self.is_noting = true;
+        self.mending.untold = 0;
+        let progress = self.progress();
+        self.begin_fence(Then::Progress(progress), steps);
+    }
+}

@@ -1,0 +1,353 @@
+//! An array that begins to be written, and how its record is kept.
+
+use std::sync::Arc;
+
+use block::{Access, Buffer, Durability, Error, Kind, Request};
+
+use super::array::{Action, Array, Steps};
+use super::assembly::{Assembly, Away, Doubt, LegState};
+use super::bitmap::{Bitmap, Dirty};
+use super::config::FirstSync;
+use super::geometry::Scheme;
+use super::jobs::{Gather, Job, Question};
+use super::locks::Locks;
+use super::map::ArrayMap;
+use super::record::{Claim, Ended, Record, Written};
+use super::regions::Regions;
+use super::superblock::{Extended, FailedDevices, Position, Superblock};
+use super::update::only;
+use super::view::View;
+use crate::Result;
+
+const SECTOR: u64 = 512;
+/// A mirror is locked in pieces of at most so many bytes.
+const PIECE: u64 = 1 << 20;
+
+impl Array {
+    /// Believes this, and writes if it can.
+    pub(super) fn believe(&mut self, assembly: Assembly) -> Result<()> {
+        let mut assembly = self.fitting(assembly)?;
+        if assembly.is_new() && self.config.first == FirstSync::Assumed {
+            assembly.synced = u64::MAX;
+            assembly.remarks.clear();
+        }
+        let is_wanted = self.config.access == Access::ReadWrite;
+        let why = if is_wanted {
+            why_still(self, &assembly)
+        } else {
+            None
+        };
+        let mut view = View::new(&self.config, assembly);
+        if let (true, None) = (is_wanted, &why) {
+            self.come_alive(&mut view)?;
+        }
+        if let Some(why) = why {
+            view.assembly_mut()
+                .remarks
+                .push(format!("it is read-only: {why}"));
+            self.why_still = format!(": {why}");
+        }
+        let devices = self.config.legs.iter().map(|leg| leg.data).collect();
+        let view = Arc::new(view);
+        let map = if self.record.is_none() {
+            ArrayMap::still(Arc::clone(&view), devices)
+        } else {
+            let reads = self.config.legs.iter().map(|leg| leg.reads).collect();
+            let start = view.assembly().data_start;
+            let shape = self.regions.marked();
+            ArrayMap::live(*self.config.geometry(), start, (devices, reads), shape)
+        };
+        self.map = Arc::new(map);
+        self.view = Some(view);
+        if self.record.is_some() {
+            let progress = self.progress();
+            self.say_progress(progress);
+            self.publish();
+        }
+        Ok(())
+    }
+
+    /// Data lie on their legs, wherever superblocks say that they begin.
+    fn fitting(&self, assembly: Assembly) -> Result<Assembly> {
+        let new_start = assembly.reshape.map_or(0, |reshape| reshape.new_start);
+        for start in [assembly.data_start, new_start] {
+            let end = start.checked_add(self.config.geometry().leg_size());
+            if end.is_none_or(|end| end > self.room) {
+                let what = format!(
+                    "{}: its data begin at byte {start} of legs of {} bytes",
+                    self.config.name, self.room
+                );
+                return Err(crate::Error::new(crate::Kind::Damaged, what));
+            }
+        }
+        Ok(assembly)
+    }
+
+    /// What is known of bytes becomes what is known of regions.
+    fn come_alive(&mut self, view: &mut View) -> Result<()> {
+        let geometry = *self.config.geometry();
+        let size = geometry.sync_size();
+        let clean = Dirty::clean(self.config.described.region_size, size)?;
+        let region = clean.region();
+        let synced = view.assembly().synced;
+        let mut raw = Doubt::Nowhere;
+        for number in 0..clean.regions() {
+            if ((number + 1) * region).min(size) > synced {
+                raw.add(number, &clean);
+            }
+        }
+        let doubt = Doubt::in_regions(view.assembly().dirty.regions(&clean));
+        view.assembly_mut().dirty = doubt.clone();
+        for leg in 0..geometry.legs() {
+            self.begin_leg(leg, view, &doubt, &clean);
+        }
+        let mut marked = doubt.regions(&clean);
+        let alike = marked.merge(&raw.regions(&clean));
+        assert!(alike, "they are of one shape");
+        let assembly = view.assembly();
+        let superblock = self.superblock(assembly);
+        let bitmap = Bitmap {
+            events_cleared: assembly.events_cleared,
+            ..Bitmap::new(size, superblock.events, marked.clone())
+        };
+        view.come_alive(region, raw);
+        let record = Record::new(superblock, &bitmap);
+        self.regions = Regions::new(marked);
+        self.locks = Locks::new(match geometry.scheme() {
+            Scheme::Mirror => PIECE.min(region),
+            Scheme::Parity(..) | Scheme::Copies(_) => geometry.chunk(),
+        });
+        self.record = Some(record);
+        Ok(())
+    }
+
+    /// What is believed of a leg from now on.
+    fn begin_leg(&mut self, leg: usize, view: &mut View, doubt: &Doubt, clean: &Dirty) {
+        let geometry = *self.config.geometry();
+        let assembly = view.assembly_mut();
+        let lacks = match (&assembly.legs[leg], assembly.away[leg]) {
+            (LegState::Missing | LegState::Filling, _) | (LegState::Untrusted(_), Away::No) => {
+                return;
+            }
+            (LegState::Valid { until: u64::MAX }, _) => {
+                let missed = assembly.missed[leg].regions(clean);
+                assembly.missed[leg] = Doubt::in_regions(missed);
+                return;
+            }
+            (LegState::Untrusted(_), Away::Marked) => {
+                self.unsaid |= only(leg);
+                doubt.regions(clean)
+            }
+            (LegState::Untrusted(_), Away::Long) => {
+                self.unsaid |= only(leg);
+                clean.filled()
+            }
+            (LegState::Valid { until }, _) => {
+                let counts_array = matches!(geometry.scheme(), Scheme::Copies(_));
+                let until = if counts_array { 0 } else { *until };
+                let mut lacks = clean.filled();
+                let whole = until / clean.region();
+                (0..whole.min(clean.regions())).for_each(|region| lacks.clear(region));
+                lacks
+            }
+        };
+        assembly.legs[leg] = LegState::Filling;
+        assembly.missed[leg] = Doubt::in_regions(lacks);
+    }
+
+    /// What superblocks say from now on; the next writing adds to the events.
+    fn superblock(&self, assembly: &Assembly) -> Superblock {
+        let geometry = self.config.geometry();
+        let (level, layout) = geometry.scheme().md();
+        let stripe_sectors = match geometry.scheme() {
+            Scheme::Mirror => 0,
+            _ => (geometry.chunk() / SECTOR) as u32,
+        };
+        let data_offset = assembly.data_start / SECTOR;
+        let legs = assembly.legs.iter().enumerate();
+        let away = legs.filter(|(leg, state)| {
+            let is_away = matches!(state, LegState::Missing | LegState::Untrusted(_));
+            is_away || self.unsaid & only(*leg) != 0
+        });
+        let failed: FailedDevices = away.map(|(leg, _)| leg).collect();
+        Superblock {
+            device_count: geometry.legs() as u32,
+            array_position: 0,
+            events: assembly.events,
+            failed,
+            disk_recovery_offset: Position::End,
+            array_resync_offset: Position::End,
+            level,
+            layout,
+            stripe_sectors,
+            extended: Some(Extended {
+                is_reshaping: false,
+                backwards: false,
+                reshape_position: Position::End,
+                new_level: level,
+                new_layout: layout,
+                new_stripe_sectors: stripe_sectors,
+                delta_disks: 0,
+                array_sectors: self.config.size / SECTOR,
+                data_offset,
+                new_data_offset: data_offset,
+                sectors: geometry.leg_size() / SECTOR,
+            }),
+        }
+    }
+
+    /// Whether legs know that the array is written.
+    pub(super) fn is_claimed(&self) -> bool {
+        let record = self.record.as_ref();
+        record.is_some_and(|record| record.claim == Claim::Held)
+    }
+
+    /// Begins rounds of the record as long as something is to be written and none is running.
+    pub(super) fn pump_record(&mut self, steps: &mut Steps) {
+        let legs = match &self.record {
+            Some(record) if record.wants_round() => self.recorded(),
+            _ => return,
+        };
+        let record = self.record.as_mut().expect("it is written");
+        let written = record.begin(legs);
+        let job = self.jobs.insert(Job::Record);
+        self.write_record(job, written, steps);
+        self.record_goes_on(job, steps);
+    }
+
+    fn write_record(&mut self, job: usize, written: Vec<Written>, steps: &mut Steps) {
+        for Written { leg, start, bytes } in written {
+            let slot = 0;
+            let buffer = Buffer::copy_of(&bytes);
+            let request = Request::write(0, start, Durability::Fua, buffer);
+            self.ask_meta(Question { job, leg, slot }, request, steps);
+        }
+    }
+
+    /// A leg has written a part of the record, or not.
+    pub(super) fn record_answered(
+        &mut self,
+        question: Question,
+        answer: &block::Completion,
+        steps: &mut Steps,
+    ) {
+        if answer.result.is_err() {
+            self.errors[question.leg] += 1;
+        }
+        let record = self.record.as_mut().expect("it is written");
+        record.answered(question.leg, answer.result.is_ok());
+        self.record_goes_on(question.job, steps);
+    }
+
+    fn record_goes_on(&mut self, job: usize, steps: &mut Steps) {
+        loop {
+            let says: Vec<Position> = (0..self.config.legs.len())
+                .map(|leg| self.recovered(leg))
+                .collect();
+            let record = self.record.as_mut().expect("it is written");
+            match record.go_on(&|leg| Some(says[leg])) {
+                None => return,
+                Some(Ok(written)) => self.write_record(job, written, steps),
+                Some(Err(ended)) => {
+                    self.jobs.remove(job);
+                    return self.recorded_round(ended, steps);
+                }
+            }
+        }
+    }
+}
+
+/// Why an array is only read, though it was to be written.
+fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
+    let geometry = array.config.geometry();
+    let region = array.config.described.region_size;
+    if assembly.reshape.is_some() {
+        return Some("it is being reshaped".into());
+    }
+    let Some(room) = array.meta_room else {
+        return Some("it has no superblocks of device-mapper's".into());
+    };
+    let regions = geometry.sync_size().div_ceil(region.max(1));
+    let needed = (super::bitmap::START + super::bitmap::len_for(regions)).next_multiple_of(4096);
+    if room < needed {
+        return Some(format!(
+            "superblock and bitmap need {needed} bytes, and there are {room}"
+        ));
+    }
+    let is_lost = |leg: &usize| match &assembly.legs[*leg] {
+        LegState::Valid { until } => *until < u64::MAX,
+        _ => true,
+    };
+    let lost = (0..geometry.legs()).filter(is_lost);
+    if !array.survives(lost.fold(0, |set, leg| set | only(leg))) {
+        return Some("too many of its legs are missing".into());
+    }
+    None
+}
+
+impl Array {
+    /// A round of the record is over.
+    fn recorded_round(&mut self, ended: Ended, steps: &mut Steps) {
+        let Ended {
+            marks,
+            waiters,
+            failed,
+            good,
+        } = ended;
+        let what = || {
+            format!(
+                "{}: superblocks and bitmaps cannot be written",
+                self.config.name
+            )
+        };
+        let unwritten = Error::new(Kind::Io, what());
+        let mut error = (good == 0).then(|| unwritten.clone());
+        if failed != 0 {
+            let gather = Gather {
+                out: 0,
+                good,
+                bad: failed,
+                error: Some(unwritten),
+            };
+            error = error.or(self.judge(gather));
+        }
+        if error.is_none() {
+            self.regions.mark(marks.into_iter());
+        }
+        for id in waiters {
+            match self.jobs.get(id) {
+                Job::Write(_) => self.stroke_recorded(id, error.clone(), steps),
+                Job::Fence(_) => self.end_fence(id, error.clone(), steps),
+                Job::Mend(_) => self.mend_recorded(id, error.is_some(), steps),
+                Job::Read(_) | Job::Record | Job::Busy => unreachable!("it does not wait"),
+            }
+        }
+    }
+
+    /// How much is in sync, and what is being done about the rest.
+    pub(super) fn synced(&self) -> (u64, Action) {
+        let size = self.config.geometry().sync_size();
+        let Some(view) = &self.view else {
+            return (0, Action::Idle);
+        };
+        let assembly = view.assembly();
+        if self.record.is_none() {
+            return (assembly.synced.min(size), Action::Idle);
+        }
+        let shape = self.regions.marked();
+        let mut undone = assembly.dirty.regions(shape);
+        let is_alike = undone.merge(&view.raw().regions(shape));
+        assert!(is_alike, "they are of one shape");
+        let legs = assembly.legs.iter().zip(&assembly.missed);
+        let filled = legs.filter(|(state, _)| **state == LegState::Filling);
+        let lacks = filled.map(|(_, missed)| missed.regions(shape).count());
+        let lacks = lacks.max();
+        let (undone, action) = match (undone.count(), lacks) {
+            (0, None) => (0, Action::Idle),
+            (undone, None) => (undone, Action::Resync),
+            (_, Some(lacks)) => (lacks, Action::Recover),
+        };
+        let left = undone.saturating_mul(shape.region()).min(size);
+        (size - left, action)
+    }
+}

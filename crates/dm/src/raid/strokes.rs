@@ -1,0 +1,469 @@
+//! Strokes: what is written of one row, or of the copies of one run of bytes, at a time.
+//!
+//! ```text
+//!   lock ─▸ regions marked ─▸ row: pieces ─▸ what each needs is read ─▸ data, parity written
+//!                          ╲─▸ copies ─▸ all are written                         │
+//!                                                                                │
+//!      parts are answered ◂── legs that did not do it are recorded as away ◂── all answered
+//! ```
+//!
+//! A piece is a run of bytes of each leg in which the same legs get new data, so that one plan is
+//! right for all of it (`update.rs`). What a leg cannot read is made up from the others. Data and
+//! parity of a piece are written at once: power may be cut between them, which the regions' marks
+//! remember.
+
+use std::collections::BTreeSet;
+
+use block::{Buffer, Completion, Durability, Error, Kind, Range, Request};
+
+use super::array::{Array, Steps};
+use super::geometry::{Geometry, Scheme};
+use super::jobs::{Gather, Job, Question};
+use super::reads::make_up;
+use super::rotation::Row;
+use super::update::{Fit, Method, Plan, Situation, add, members, only, plan, roles, sum};
+use super::view::{LegSet, Source, rebuild};
+use super::writes::{Content, Part};
+
+/// Parts that are written together at most.
+const PARTS_MAX: usize = 256;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Stroke {
+    /// The bytes that are kept in sync that nobody else touches.
+    pub(super) lock: Range,
+    pub(super) parts: Vec<Part>,
+    pub(super) phase: Phase,
+    pieces: Vec<Piece>,
+    /// Pieces that are being read.
+    reading: usize,
+    gather: Gather,
+    error: Option<Error>,
+}
+
+/// How far a stroke is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Locking,
+    Marking,
+    /// Legs are asked.
+    Issued,
+    /// All is written, and a leg that did not do it is being recorded as away.
+    Ending,
+}
+
+/// A run of bytes of each leg, with one plan.
+#[derive(Debug)]
+struct Piece {
+    span: Range,
+    row: Row,
+    /// What legs get.
+    new: Vec<(usize, Buffer)>,
+    plan: Option<Plan>,
+    /// Legs that could not be read.
+    without: LegSet,
+    /// What was read.
+    old: Vec<(usize, Buffer)>,
+    out: usize,
+    failed: bool,
+}
+
+/// Where a part lies in a row.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    leg: usize,
+    /// Bytes of a chunk.
+    from: u64,
+    to: u64,
+    part: usize,
+    /// Where the bytes are in the part.
+    at: u64,
+}
+
+impl Stroke {
+    pub(super) fn new(lock: Range, part: Part) -> Self {
+        Self {
+            lock,
+            parts: vec![part],
+            phase: Phase::Locking,
+            pieces: Vec::new(),
+            reading: 0,
+            gather: Gather::default(),
+            error: None,
+        }
+    }
+
+    /// Whether bytes may be written with those that are here.
+    pub(super) fn has_room_for(&self, range: Range) -> bool {
+        assert!(self.phase != Phase::Ending, "who gathers has not ended");
+        let mut parts = self.parts.iter();
+        self.parts.len() < PARTS_MAX && parts.all(|part| part.range.intersection(range).is_none())
+    }
+
+    fn durability(&self) -> Durability {
+        let mut parts = self.parts.iter();
+        if parts.any(|part| part.durability == Durability::Fua) {
+            Durability::Fua
+        } else {
+            Durability::Volatile
+        }
+    }
+}
+
+impl Part {
+    /// A run of its bytes.
+    fn bytes(&self, at: u64, len: u64) -> Buffer {
+        match &self.bytes {
+            Content::Bytes(bytes) => {
+                let mut share = bytes.share();
+                let mut run = share.split_off(at as usize);
+                run.truncate(len as usize);
+                run
+            }
+            Content::Zeros(_) => Buffer::zeroed(len as usize),
+        }
+    }
+}
+
+impl Array {
+    /// Begins what a stroke writes.
+    pub(super) fn issue(&mut self, id: usize, steps: &mut Steps) {
+        let mut stroke = self.take_stroke(id);
+        stroke.phase = Phase::Issued;
+        if self.gathering.get(&stroke.lock.start()) == Some(&id) {
+            self.gathering.remove(&stroke.lock.start());
+        }
+        let geometry = *self.config.geometry();
+        match geometry.scheme() {
+            Scheme::Parity(..) => {
+                stroke.pieces = pieces(&geometry, &stroke);
+                for slot in 0..stroke.pieces.len() {
+                    self.begin_piece(id, &mut stroke, slot, steps);
+                }
+            }
+            Scheme::Mirror | Scheme::Copies(_) => {
+                self.write_copies(id, &geometry, &mut stroke, steps);
+            }
+        }
+        self.stroke_goes_on(id, stroke);
+    }
+
+    /// Keeps a stroke, and notes it if it has ended.
+    fn stroke_goes_on(&mut self, id: usize, stroke: Stroke) {
+        if stroke.reading == 0 && stroke.gather.out == 0 {
+            self.finished.push_back(id);
+        }
+        self.put(id, Job::Write(stroke));
+    }
+
+    fn write_copies(
+        &mut self,
+        id: usize,
+        geometry: &Geometry,
+        stroke: &mut Stroke,
+        steps: &mut Steps,
+    ) {
+        assert_eq!(stroke.parts.len(), 1, "copies do not gather");
+        let (part, durability) = (&stroke.parts[0], stroke.durability());
+        let range = part.range;
+        let writable = self.writable();
+        let mut out = 0;
+        for copy in 0..geometry.copies() {
+            let spot = geometry.spot(range.start(), copy);
+            if writable & only(spot.leg) == 0 {
+                continue;
+            }
+            let place = self.on_leg(Range::new(spot.start, range.len()));
+            let request = match &part.bytes {
+                Content::Bytes(bytes) => {
+                    Request::write(0, place.start(), durability, bytes.share())
+                }
+                Content::Zeros(operation) => Request {
+                    durability,
+                    ..Request::bare(0, *operation, place)
+                },
+            };
+            let question = Question {
+                job: id,
+                leg: spot.leg,
+                slot: 0,
+            };
+            out += 1;
+            self.ask(question, request, steps);
+        }
+        stroke.gather.out = out;
+        if out == 0 {
+            let what = format!("{}: no leg that holds it is left", self.config.name);
+            stroke.error = Some(Error::new(Kind::Io, what));
+        }
+    }
+
+    /// Plans a piece; reads what it needs.
+    fn begin_piece(&mut self, id: usize, stroke: &mut Stroke, slot: usize, steps: &mut Steps) {
+        let view = self.view.as_ref().expect("it has started");
+        let piece = &mut stroke.pieces[slot];
+        let span = piece.span;
+        let fit = match (view.is_computed(span), view.is_in_sync(span)) {
+            (false, _) => Fit::Never,
+            (true, false) => Fit::Unsure,
+            (true, true) => Fit::Kept,
+        };
+        let now = Situation {
+            covered: piece.new.iter().fold(0, |set, (leg, _)| set | only(*leg)),
+            invalid: view.invalid(span) | piece.without,
+            writable: self.writable(),
+            fit,
+        };
+        let plan = match plan(self.config.geometry(), piece.row, now) {
+            Ok(plan) => plan,
+            Err(why) => {
+                let what = format!("{}: {why}{}", self.config.name, self.absent());
+                stroke.error.get_or_insert(Error::new(Kind::Io, what));
+                return;
+            }
+        };
+        piece.plan = Some(plan);
+        piece.out = plan.reads.count_ones() as usize;
+        if plan.reads == 0 {
+            return self.write_piece(id, stroke, slot, steps);
+        }
+        stroke.reading += 1;
+        let place = self.on_leg(span);
+        for leg in members(plan.reads) {
+            let question = Question { job: id, leg, slot };
+            let buffer = self.pool.get(place.len() as usize);
+            self.ask(question, Request::read(0, place.start(), buffer), steps);
+        }
+    }
+
+    /// A leg answered a stroke.
+    pub(super) fn stroke_answered(
+        &mut self,
+        question: Question,
+        answer: Completion,
+        steps: &mut Steps,
+    ) {
+        let Question { job: id, leg, slot } = question;
+        let mut stroke = self.take_stroke(id);
+        if answer.result.is_err() {
+            self.errors[leg] += 1;
+        }
+        let is_read = stroke.pieces.get(slot).is_some_and(|piece| piece.out > 0);
+        if !is_read {
+            stroke.gather.note(leg, answer.result);
+            return self.stroke_goes_on(id, stroke);
+        }
+        let piece = &mut stroke.pieces[slot];
+        piece.out -= 1;
+        if answer.result.is_err() {
+            piece.without |= only(leg);
+            piece.failed = true;
+        } else {
+            piece.old.push((leg, answer.buffer));
+        }
+        if piece.out == 0 {
+            stroke.reading -= 1;
+            if std::mem::take(&mut piece.failed) {
+                piece.old.clear();
+                self.begin_piece(id, &mut stroke, slot, steps);
+            } else {
+                self.write_piece(id, &mut stroke, slot, steps);
+            }
+        }
+        self.stroke_goes_on(id, stroke);
+    }
+
+    /// All that a piece needs is read.
+    fn write_piece(&mut self, id: usize, stroke: &mut Stroke, slot: usize, steps: &mut Steps) {
+        let durability = stroke.durability();
+        let piece = &mut stroke.pieces[slot];
+        let plan = piece.plan.expect("it was planned");
+        // A leg may have failed meanwhile.
+        let writes = plan.writes & self.writable();
+        let (_, parity) = roles(piece.row);
+        let sums = self.sums(piece, plan, writes & parity);
+        let new = std::mem::take(&mut piece.new);
+        let data = new.into_iter().filter(|(leg, _)| writes & only(*leg) != 0);
+        let place = self.on_leg(piece.span);
+        piece.old.clear();
+        for (leg, buffer) in data.chain(sums).collect::<Vec<_>>() {
+            let question = Question { job: id, leg, slot };
+            stroke.gather.out += 1;
+            let request = Request::write(0, place.start(), durability, buffer);
+            self.ask(question, request, steps);
+        }
+    }
+
+    /// The new parity of a piece, for these legs.
+    fn sums(&mut self, piece: &mut Piece, plan: Plan, legs: LegSet) -> Vec<(usize, Buffer)> {
+        let (row, len) = (piece.row, piece.span.len() as usize);
+        match plan.method {
+            Method::Plain => Vec::new(),
+            Method::Change => {
+                let mut sums = Vec::new();
+                for leg in members(legs) {
+                    let place = piece.old.iter().position(|(other, _)| *other == leg);
+                    let place = place.expect("parity was read");
+                    let (_, mut bytes) = piece.old.swap_remove(place);
+                    for (data, new) in &piece.new {
+                        let old = piece.old.iter().find(|(other, _)| other == data);
+                        let (_, old) = old.expect("data were read");
+                        add(row, *data, old, leg, &mut bytes);
+                        add(row, *data, new, leg, &mut bytes);
+                    }
+                    sums.push((leg, bytes));
+                }
+                sums
+            }
+            Method::Sum | Method::Rebuild => {
+                if plan.method == Method::Rebuild {
+                    self.make_up_others(piece, plan.reads);
+                }
+                let data = |leg: usize| -> &[u8] {
+                    let known = piece.new.iter().chain(&piece.old);
+                    let mut known = known.filter(|(other, _)| *other == leg);
+                    known.next().expect("all data are known").1.as_ref()
+                };
+                let (mut p, mut q) = (self.pool.get(len), Buffer::empty());
+                if row.q.is_some() {
+                    q = self.pool.get(len);
+                }
+                sum(row, data, &mut p, &mut q);
+                let both = [Some((row.p, p)), row.q.map(|leg| (leg, q))];
+                let wanted = |(leg, _): &(usize, Buffer)| legs & only(*leg) != 0;
+                both.into_iter().flatten().filter(wanted).collect()
+            }
+        }
+    }
+
+    /// Makes up data of legs that were not read, and get nothing new.
+    fn make_up_others(&mut self, piece: &mut Piece, read: LegSet) {
+        let (data, parity) = roles(piece.row);
+        let lost: Vec<usize> = members((data | parity) & !read).collect();
+        for leg in members(data & !read) {
+            if piece.new.iter().any(|(other, _)| *other == leg) {
+                continue;
+            }
+            let Source::Others(rebuild) = rebuild(piece.row, (leg, piece.span.start()), &lost)
+            else {
+                unreachable!("the plan counted legs");
+            };
+            let of = |source: &usize| {
+                let old = piece.old.iter().find(|(other, _)| other == source);
+                old.expect("all that is there was read").1.share()
+            };
+            let bytes: Vec<Buffer> = rebuild.sources.iter().map(of).collect();
+            let mut target = self.pool.get(piece.span.len() as usize);
+            make_up(&rebuild, &mut target, &bytes);
+            drop(bytes);
+            piece.old.push((leg, target));
+        }
+    }
+
+    /// All legs have answered a stroke: others may touch its bytes, and what did not do it is away.
+    pub(super) fn stroke_finished(&mut self, id: usize, steps: &mut Steps) {
+        let mut stroke = self.take_stroke(id);
+        assert_eq!(stroke.phase, Phase::Issued);
+        let gather = std::mem::take(&mut stroke.gather);
+        let wrote = gather.good | gather.bad != 0;
+        if let Some(error) = self.judge(gather) {
+            stroke.error.get_or_insert(error);
+        }
+        if stroke.error.is_some() && wrote {
+            self.doubt(stroke.lock);
+        }
+        for region in self.regions.of(stroke.lock) {
+            self.regions.release(region, self.now);
+        }
+        self.turns.extend(self.locks.release(id, stroke.lock));
+        stroke.phase = Phase::Ending;
+        let record = self.record.as_mut().expect("it is written");
+        if record.is_loss_unsaid() && stroke.error.is_none() {
+            record.wait(id);
+            return self.put(id, Job::Write(stroke));
+        }
+        self.put(id, Job::Write(stroke));
+        self.end_stroke(id, steps);
+    }
+
+    /// What a stroke waited for is recorded, or cannot be.
+    pub(super) fn stroke_recorded(&mut self, id: usize, error: Option<Error>, steps: &mut Steps) {
+        let mut stroke = self.take_stroke(id);
+        let is_marked = stroke.phase == Phase::Marking;
+        if let Some(error) = error {
+            stroke.error.get_or_insert(error);
+        }
+        let is_refused = stroke.error.is_some();
+        if is_marked && is_refused {
+            // Nothing is written.
+            stroke.phase = Phase::Issued;
+            if self.gathering.get(&stroke.lock.start()) == Some(&id) {
+                self.gathering.remove(&stroke.lock.start());
+            }
+            self.finished.push_back(id);
+        }
+        self.put(id, Job::Write(stroke));
+        match (is_marked, is_refused) {
+            (true, true) => {}
+            (true, false) => self.issue(id, steps),
+            (false, _) => self.end_stroke(id, steps),
+        }
+    }
+
+    fn end_stroke(&mut self, id: usize, steps: &mut Steps) {
+        let Job::Write(stroke) = self.jobs.remove(id) else {
+            unreachable!("it is a write");
+        };
+        for part in stroke.parts {
+            self.part_written(part, stroke.error.as_ref(), steps);
+        }
+    }
+}
+
+/// Cuts a row where other legs get new data.
+fn pieces(geometry: &Geometry, stroke: &Stroke) -> Vec<Piece> {
+    let chunk = geometry.chunk();
+    let row = geometry.row(stroke.lock.start() / chunk);
+    let mut columns = Vec::new();
+    for (part, one) in stroke.parts.iter().enumerate() {
+        let mut at = 0;
+        while at < one.range.len() {
+            let start = one.range.start() + at;
+            let spot = geometry.spot(start, 0);
+            let len = (chunk - start % chunk).min(one.range.len() - at);
+            let from = spot.start - stroke.lock.start();
+            columns.push(Column {
+                leg: spot.leg,
+                from,
+                to: from + len,
+                part,
+                at,
+            });
+            at += len;
+        }
+    }
+    let ends = columns.iter().flat_map(|column| [column.from, column.to]);
+    let ends: Vec<u64> = ends.collect::<BTreeSet<_>>().into_iter().collect();
+    let runs = ends.windows(2).map(|run| (run[0], run[1]));
+    let piece = |(from, to): (u64, u64)| {
+        let here = columns.iter();
+        let here = here.filter(|column| column.from <= from && to <= column.to);
+        let new = here.map(|column| {
+            let at = column.at + (from - column.from);
+            (column.leg, stroke.parts[column.part].bytes(at, to - from))
+        });
+        Piece {
+            span: Range::new(stroke.lock.start() + from, to - from),
+            row,
+            new: new.collect(),
+            plan: None,
+            without: 0,
+            old: Vec::new(),
+            out: 0,
+            failed: false,
+        }
+    };
+    let all = runs.map(piece);
+    all.filter(|piece| !piece.new.is_empty()).collect()
+}

@@ -1,0 +1,143 @@
+//! Arrays that are written: with all legs, without some, and with one that comes back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use block::sim::Random;
+use block::{Access, BlockingDevice, Device, Range};
+
+use super::made::{CHUNK, Made};
+use super::{LIMIT, assert_reads, losses, schemes};
+use crate::home::Home;
+use crate::raid::{Action, Array, ArrayConfig, ArrayLeg, LegState};
+
+/// How often something is written.
+const WRITES: usize = 60;
+
+fn writable(made: &Made) -> ArrayConfig {
+    ArrayConfig {
+        access: Access::ReadWrite,
+        ..made.config()
+    }
+}
+
+fn without(config: &ArrayConfig, lost: &[usize]) -> ArrayConfig {
+    let mut config = config.clone();
+    for leg in lost {
+        config.legs[*leg] = ArrayLeg::default();
+    }
+    config
+}
+
+/// Writes here and there, and reads some of it back.
+fn write_some(made: &mut Made, home: &Home<Array>, random: &mut Random, what: &str) {
+    let mut device = BlockingDevice::open(&home.face(0).expect("a face")).expect("it opens");
+    let sectors = made.content.len() as u64 / 512;
+    for number in 0..WRITES {
+        let start = random.below(sectors);
+        let most = if number % 4 == 0 { 9 * CHUNK } else { CHUNK };
+        let len = 1 + random.below((sectors - start).min(most / 512));
+        let range = Range::new(start * 512, len * 512);
+        let bytes: Vec<u8> = (0..range.len()).map(|_| random.number() as u8).collect();
+        device
+            .write_at(&bytes, range.start())
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        made.content[range.start() as usize..range.end() as usize].copy_from_slice(&bytes);
+        let read = device.read(range).expect("it is read");
+        assert!(read == bytes, "{what}: {range:?} is not what was written");
+    }
+    device
+        .flush()
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// Waits until nothing is brought in sync any more.
+fn settle(home: &Home<Array>, what: &str) {
+    let begun = Instant::now();
+    loop {
+        let status = home.status(LIMIT).expect("it runs");
+        let is_filling = status.legs.iter().any(|leg| leg.0 == LegState::Filling);
+        if status.action == Action::Idle && !is_filling {
+            return;
+        }
+        assert!(begun.elapsed() < LIMIT, "{what}: {status:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Nobody's array is written by reading what it holds without these legs.
+fn assert_redundant(made: &Made, legs: &[Arc<dyn Device>], lost: &[Vec<usize>], what: &str) {
+    for lost in lost {
+        let config = without(&made.config(), lost);
+        let home = Made::start(&config, legs.to_vec()).expect("it starts");
+        assert_reads(made, &home, &format!("{what}, read without {lost:?}"));
+    }
+}
+
+/// What is written is read, and is there without any legs that the array may lose.
+#[test]
+fn every_layout_is_written() {
+    let mut random = Random::new(1);
+    for (scheme, legs) in schemes() {
+        let what = format!("{scheme:?} of {legs}");
+        let mut made = Made::new(scheme, legs);
+        let devices = made.legs();
+        let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+        write_some(&mut made, &home, &mut random, &what);
+        assert_reads(&made, &home, &what);
+        drop(home);
+        let lost = losses(legs, scheme.redundancy(legs).min(2));
+        assert_redundant(&made, &devices, &lost, &what);
+    }
+}
+
+/// An array that lacks legs is written, too; what it lacked they get when they are back, and then
+/// others may be lost.
+#[test]
+fn legs_that_were_away_get_what_they_missed() {
+    let mut random = Random::new(2);
+    for (scheme, legs) in schemes() {
+        let losses = losses(legs, scheme.redundancy(legs).min(2));
+        for lost in losses.iter().filter(|lost| !lost.is_empty()) {
+            let what = format!("{scheme:?} of {legs} without {lost:?}");
+            let mut made = Made::new(scheme, legs);
+            let devices = made.legs();
+            let config = without(&writable(&made), lost);
+            let home = Made::start(&config, devices.clone()).expect("it starts");
+            write_some(&mut made, &home, &mut random, &what);
+            assert_reads(&made, &home, &what);
+            drop(home);
+            assert_redundant(&made, &devices, &[lost.clone(), Vec::new()], &what);
+            let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+            write_some(&mut made, &home, &mut random, &what);
+            settle(&home, &what);
+            assert_reads(&made, &home, &what);
+            drop(home);
+            assert_redundant(&made, &devices, &losses, &what);
+        }
+    }
+}
+
+/// What was never in sync, and what writes may have been cut short in, is brought in sync.
+#[test]
+fn what_is_not_in_sync_is_brought_in_sync() {
+    let mut random = Random::new(3);
+    for (scheme, legs) in schemes() {
+        for until in [None, Some(0), Some(3 * super::made::REGION)] {
+            let what = format!("{scheme:?} of {legs}, in sync up to {until:?}");
+            let mut made = Made::new(scheme, legs);
+            made.tear(2..4);
+            if let Some(until) = until {
+                made.synced_until(until);
+            }
+            let devices = made.legs();
+            let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+            settle(&home, &what);
+            write_some(&mut made, &home, &mut random, &what);
+            assert_reads(&made, &home, &what);
+            drop(home);
+            let lost = losses(legs, scheme.redundancy(legs).min(2));
+            assert_redundant(&made, &devices, &lost, &what);
+        }
+    }
+}
