@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Access, Device};
+use block::Device;
 use dm::home::Home;
 use dm::raid::{
     Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, LegContent, LegReads, LegState,
