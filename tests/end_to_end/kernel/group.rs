@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ashlar::activate::{self, Activator, MissingPolicy};
 use ashlar::apply::{Disks, HostDisks};
 use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
-use ashlar::live::LiveGroup;
+use ashlar::live::{LiveGroup, MirrorStatus};
 use ashlar::scan::{Options, Scan};
 use dm::volume::{Access, Volume};
 use lvm2::Bytes;
@@ -134,6 +134,27 @@ impl Group {
         while is_there() {
             assert!(Instant::now() < end, "{snapshot} is merged at last");
             std::thread::sleep(Duration::from_millis(50));
+        }
+        used.close().expect("ends");
+    }
+
+    /// Serves an array until all that it consists of is in sync.
+    pub(super) fn bring_in_sync(&self, volume: &str) {
+        let group = LiveGroup::take(&self.host, &self.disks(), self.name).expect("is free");
+        let used = group.open(volume, MissingPolicy::default());
+        let used = used.expect("is opened");
+        let end = Instant::now() + LIMIT;
+        loop {
+            let status = group.status();
+            let mut arrays = status.iter().flat_map(|one| &one.mirrors);
+            if arrays.all(MirrorStatus::is_in_sync) {
+                break;
+            }
+            assert!(
+                Instant::now() < end,
+                "{volume} is in sync at last: {status:?}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
         }
         used.close().expect("ends");
     }

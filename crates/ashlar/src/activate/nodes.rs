@@ -81,8 +81,11 @@ pub(crate) enum Running {
         deferred: Vec<Uuid>,
         home: Home<Origin>,
     },
-    /// It is read, and stays what it is.
-    Array { home: Home<Array> },
+    Array {
+        /// The data of its legs, in order.
+        images: Vec<Uuid>,
+        home: Home<Array>,
+    },
 }
 
 /// Which snapshots there are, and their names, by their identities. They come while their origin
@@ -135,7 +138,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => device(home, number),
             Running::Origin { home, .. } => device(home, number),
-            Running::Array { home } => device(home, number),
+            Running::Array { home, .. } => device(home, number),
         }
     }
 
@@ -156,7 +159,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => home.suspend(limit),
             Running::Origin { home, .. } => home.suspend(limit),
-            Running::Array { home } => home.suspend(limit),
+            Running::Array { home, .. } => home.suspend(limit),
         }
     }
 
@@ -187,7 +190,7 @@ impl Node {
         match &self.machine {
             Running::Mirror { home, .. } => end(home),
             Running::Origin { home, .. } => end(home),
-            Running::Array { home } => end(home),
+            Running::Array { home, .. } => end(home),
         }
     }
 
@@ -196,7 +199,7 @@ impl Node {
         let _ = match &self.machine {
             Running::Mirror { home, .. } => home.resume(),
             Running::Origin { home, .. } => home.resume(),
-            Running::Array { home } => home.resume(),
+            Running::Array { home, .. } => home.resume(),
         };
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dm::home::{Controller, NoticeHandler};
 use dm::mirror::{Control, Mirror, Notice};
+use dm::raid::{self, Array};
 use lvm2::{Extents, Uuid};
 
 /// What a mirror asks for.
@@ -48,6 +49,10 @@ pub(crate) trait MetadataUpdater: Send + Sync {
     /// know that it will be lost. Must not wait.
     fn filled(self: Arc<Self>, store: Filled);
 
+    /// This image of the RAID volume called `name` holds all that it should: that it is to be
+    /// rebuilt is not said any more. Must not wait.
+    fn rebuilt(self: Arc<Self>, image: Uuid, name: String);
+
     /// Something happened that people should know of. Must not wait.
     fn warn(self: Arc<Self>, text: String);
 }
@@ -89,6 +94,32 @@ pub(super) fn handler(
         } else {
             let why = "this process does not own the volume group".to_owned();
             mirror.send(Control::PersistFailed(why));
+        }
+    })
+}
+
+/// What hears the notices of the array called `name`, whose legs are `images`, with their names.
+pub(super) fn array_handler(
+    updater: Option<Arc<dyn MetadataUpdater>>,
+    name: String,
+    images: Vec<(Uuid, String)>,
+) -> NoticeHandler<Array> {
+    Box::new(move |notice, _| {
+        let Some(updater) = updater.clone() else {
+            return;
+        };
+        match notice {
+            raid::Notice::Lost(leg) => updater.warn(format!(
+                "WARNING: {name} lost its image {} and goes on without it, with less redundancy: \
+                 check the disk, and see \"lvs -a -o +devices\" for where the image lies; \
+                 lvconvert --repair puts another one in its place.",
+                images[leg].1
+            )),
+            raid::Notice::Filled(leg) => updater.rebuilt(images[leg].0, name.clone()),
+            raid::Notice::Stuck(_) => updater.warn(format!(
+                "WARNING: A part of {name} cannot be brought in sync: an image cannot be read or \
+                 written there. It is tried again; see \"lvs -a -o +devices,lv_health_status\"."
+            )),
         }
     })
 }

@@ -14,12 +14,13 @@ use dm::raid::{
     Parity, Rotation, Scheme,
 };
 use dm::table::{self, Layout, Piece};
-use lvm2::Bytes;
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment};
+use lvm2::{Bytes, Uuid};
 
 use super::activator::MissingPolicy;
 use super::layout::Builder;
 use super::nodes::{Known, Node, NodeId, NodeKind, Running};
+use super::order::array_handler;
 use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
@@ -117,14 +118,14 @@ impl Builder<'_> {
             "a leg has two devices at most"
         );
         let config = self.array_config(lv, (raid, described, len), legs);
-        let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        let images = raid.images.iter().map(|image| {
+            let image = self.group.model.lv(image.data);
+            (image.uuid, image.name().to_owned())
+        });
+        let images: Vec<(Uuid, String)> = images.collect();
+        let uuids = images.iter().map(|(uuid, _)| *uuid).collect();
+        let home = self.array_home(lv, config, devices, images)?;
         let name = self.name(lv);
-        let home = Array::new(config, &infos)
-            .and_then(|array| Home::start(&*name, array, devices, START_MAX))
-            .map_err(|error| {
-                let what = format!("{name} cannot be used");
-                Error::new(Kind::Device, what).because(error)
-            })?;
         let status = home
             .status(START_MAX)
             .map_err(|error| self.unfit(lv, error))?;
@@ -143,10 +144,31 @@ impl Builder<'_> {
         }
         Ok(Node {
             id,
-            machine: Running::Array { home },
+            machine: Running::Array {
+                images: uuids,
+                home,
+            },
             below: Vec::new(),
             gaps: self.gaps[before..].to_vec(),
         })
+    }
+
+    fn array_home(
+        &self,
+        lv: LvId,
+        config: ArrayConfig,
+        devices: Vec<Arc<dyn Device>>,
+        images: Vec<(Uuid, String)>,
+    ) -> Result<Home<Array>> {
+        let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        let name = self.name(lv);
+        let handler = array_handler(self.updater.clone(), name.clone(), images);
+        Array::new(config, &infos)
+            .and_then(|array| Home::start_with_notices(&*name, array, devices, START_MAX, handler))
+            .map_err(|error| {
+                let what = format!("{name} cannot be used");
+                Error::new(Kind::Device, what).because(error)
+            })
     }
 
     fn array_config(

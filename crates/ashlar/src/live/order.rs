@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use dm::home::Controller;
 use dm::mirror::{Control, Mirror};
 use lvm2::model::{Relations, SnapshotState, VolumeGroup};
-use lvm2::plan::logical::{end_merge, has_first_image, order_images};
+use lvm2::plan::logical::{end_merge, has_first_image, image_rebuilt, order_images};
 use lvm2::plan::{Author, pieces};
 use lvm2::{Bytes, Extents, Uuid};
 
@@ -33,6 +33,7 @@ use crate::{Error, Kind, Result};
 /// The words that a version's text has for who made it.
 const COMMAND: &str = "a mirror lost a copy";
 const MERGED: &str = "a snapshot was merged";
+const REBUILT: &str = "an image was rebuilt";
 /// How long to wait before a snapshot that is merged is taken away, where that failed.
 const MERGED_RETRY: Duration = Duration::from_secs(30);
 
@@ -95,6 +96,27 @@ impl MetadataUpdater for GroupUpdater {
         let thread = std::thread::Builder::new().name("extend".to_owned());
         // Without a thread the store fills, as it would without an owner.
         let _ = thread.spawn(move || self.keep_room(&store));
+    }
+
+    fn rebuilt(self: Arc<Self>, image: Uuid, name: String) {
+        let thread = std::thread::Builder::new().name("rebuilt".to_owned());
+        // Without a thread it is rebuilt once more when it is activated next.
+        let _ = thread.spawn(move || {
+            let Some(shared) = self.shared.upgrade() else {
+                return;
+            };
+            let group = LiveGroup::of(shared);
+            let done = self.change(&group, REBUILT, |vg, author| {
+                Ok(image_rebuilt(vg, &image, author)?.into())
+            });
+            if let Err(error) = done {
+                self.tell(&format!(
+                    "WARNING: An image of {name} is rebuilt, and that cannot be written down: it \
+                     is rebuilt once more when the volume is activated next: {}",
+                    one_line(&error)
+                ));
+            }
+        });
     }
 
     fn warn(self: Arc<Self>, text: String) {

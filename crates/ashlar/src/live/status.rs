@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use dm::home::Controller;
 use dm::mirror::{ImageHealth, Mirror};
+use dm::raid::{Array, LegState};
 use dm::snapshot::{Origin, SnapshotState};
 use lvm2::Uuid;
 use lvm2::model::{LvId, VolumeGroup};
@@ -91,16 +92,17 @@ pub enum Merging {
     Failed,
 }
 
-/// A mirror at work, or a move, of which the piece under way is one.
+/// A mirror or an array at work, or a move, of which the piece under way is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirrorStatus {
     /// The volume that is the mirror.
     #[serde(rename = "uuid", with = "member::uuid")]
     pub lv: Uuid,
-    /// Regions that are the same on all images; of a move what is moved, in the same parts as
-    /// `regions`.
+    /// Regions that are the same on all images; of a move what is moved, of an array the bytes that
+    /// go together, in the same parts as `regions`.
     pub in_sync: u64,
-    /// Regions in all; of a move all that it moves.
+    /// Regions in all; of a move all that it moves, of an array its bytes that go together or are
+    /// to.
     pub regions: u64,
     /// Its images.
     pub images: Vec<ImageStatus>,
@@ -149,6 +151,10 @@ enum Asked {
     Origin {
         stores: Vec<Option<Uuid>>,
         origin: Controller<Origin>,
+    },
+    Array {
+        status: MirrorStatus,
+        array: Controller<Array>,
     },
 }
 
@@ -219,33 +225,35 @@ impl Owner {
             })
         };
         let volumes = self.facts.active.iter().map(|active| {
-            let asked = active.standing_on.iter().filter_map(|node| {
-                let (images, home) = match &node.machine {
-                    Running::Mirror { images, home } => (images, home),
-                    Running::Origin { stores, home, .. } => {
-                        return Some(Asked::Origin {
-                            stores: stores.clone(),
-                            origin: home.controller(),
-                        });
-                    }
-                    // What is to be known of it stands in its superblocks.
-                    Running::Array { .. } => return None,
-                };
-                let images = images.iter().map(|image| ImageStatus {
-                    lv: *image,
-                    name: named(*image),
-                    state: ImageHealth::Good,
-                });
-                Some(Asked::Mirror {
-                    status: MirrorStatus {
+            let asked = active.standing_on.iter().map(|node| {
+                let images = |images: &[Uuid]| {
+                    let images = images.iter().map(|image| ImageStatus {
+                        lv: *image,
+                        name: named(*image),
+                        state: ImageHealth::Good,
+                    });
+                    MirrorStatus {
                         lv: node.id.lv,
                         in_sync: 0,
                         regions: 0,
                         images: images.collect(),
+                    }
+                };
+                match &node.machine {
+                    Running::Mirror { images: legs, home } => Asked::Mirror {
+                        status: images(legs),
+                        mirror: home.controller(),
+                        moved: self.moved(node.id),
                     },
-                    mirror: home.controller(),
-                    moved: self.moved(node.id),
-                })
+                    Running::Origin { stores, home, .. } => Asked::Origin {
+                        stores: stores.clone(),
+                        origin: home.controller(),
+                    },
+                    Running::Array { images: legs, home } => Asked::Array {
+                        status: images(legs),
+                        array: home.controller(),
+                    },
+                }
             });
             let volume = VolumeStatus {
                 name: self.facts.name_of(active.lv).unwrap_or_default(),
@@ -329,6 +337,20 @@ impl Asked {
                 };
                 volume.mirrors.push(status);
             }
+            Self::Array { mut status, array } => {
+                let Some(said) = array.status(left) else {
+                    return;
+                };
+                if said.legs.len() != status.images.len() {
+                    // It has become another one since.
+                    return;
+                }
+                for (image, (state, errors)) in status.images.iter_mut().zip(said.legs) {
+                    image.state = leg_health(&state, errors);
+                }
+                (status.in_sync, status.regions) = (said.synced, said.sync_size);
+                volume.mirrors.push(status);
+            }
             Self::Origin { stores, origin } => {
                 let Some(said) = origin.status(left) else {
                     return;
@@ -380,5 +402,16 @@ impl MirrorStatus {
     /// Whether all images are the same, and used.
     pub fn is_in_sync(&self) -> bool {
         self.in_sync == self.regions && self.failed().next().is_none()
+    }
+}
+
+/// How a leg of an array is, of which this is believed, and that did not answer so many requests.
+fn leg_health(state: &LegState, errors: u64) -> ImageHealth {
+    match state {
+        LegState::Missing => ImageHealth::Missing,
+        LegState::Untrusted(_) => ImageHealth::Lost,
+        LegState::Filling => ImageHealth::OutOfSync,
+        LegState::Valid { .. } if errors > 0 => ImageHealth::ReadErrors,
+        LegState::Valid { .. } => ImageHealth::Good,
     }
 }

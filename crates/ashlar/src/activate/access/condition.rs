@@ -88,7 +88,7 @@ conditions! {
     /// RAID with copies or parity.
     Raid: "types `raid1`, `raid4`, `raid5*`, `raid6*`, `raid10*`",
         Served("images that their superblocks call right; what is missing, from the others"),
-        Refused("it is RAID, which is only read here so far: write it with LVM2");
+        Served("all images that are there; what is not in sync is brought in sync");
     /// The holder of a snapshot's segment.
     SnapshotSegment: "type `snapshot`",
         Refused("it only joins an origin and a snapshot of it: read those"), UNREAD;

@@ -8,6 +8,7 @@ mod extension;
 mod mirror;
 mod options;
 mod order;
+mod rebuilt;
 mod reduce;
 mod remove;
 mod rename;
@@ -32,6 +33,7 @@ pub use options::{
 };
 pub(super) use order::keep_orders;
 pub use order::{has_first_image, order_images};
+pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
 pub use rename::rename_volume;
