@@ -96,6 +96,7 @@ pub(crate) type Names = Arc<Mutex<HashMap<u64, (Uuid, String)>>>;
 pub(super) enum Change {
     Mirror(Prepared<Mirror>),
     Origin(Prepared<Origin>),
+    Array(Prepared<Array>),
 }
 
 /// What a change makes of one.
@@ -217,6 +218,7 @@ impl Change {
         let _ = match self {
             Self::Mirror(prepared) => prepared.reload(PREPARE_MAX).map(drop),
             Self::Origin(prepared) => prepared.reload(PREPARE_MAX).map(drop),
+            Self::Array(prepared) => prepared.reload(PREPARE_MAX).map(drop),
         };
     }
 }

@@ -19,7 +19,8 @@ use lvm2::{Bytes, Uuid};
 
 use super::activator::MissingPolicy;
 use super::layout::Builder;
-use super::nodes::{Known, Node, NodeId, NodeKind, Running};
+use super::mirror::identity;
+use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::array_handler;
 use crate::{Error, Kind, Result};
 
@@ -58,19 +59,13 @@ impl Builder<'_> {
         };
         let node = match self.nodes.find(id) {
             Known::Ready(node) => self.shared(lv, node, 0)?,
-            Known::Suspended(_) => {
-                let what = format!(
-                    "Logical volume {} in use: an array cannot be changed while it is read",
-                    self.name(lv)
-                );
-                return Err(Error::new(Kind::Refused, what));
-            }
-            Known::Nothing => {
+            known => {
                 let geometry = Geometry::new(scheme, raid.images.len(), chunk.0, share.0);
                 let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
                 let region = raid.region_size.to_bytes().unwrap_or(Bytes(0)).0;
                 let described = Described::new(geometry, region);
-                self.standing(|builder| builder.array(lv, id, (raid, described, len), depth))?
+                let shape = (raid, described, len);
+                self.standing(|builder| builder.array(lv, (id, &known), shape, depth))?
             }
         };
         let face = node.face(0).expect("an array has one face");
@@ -86,11 +81,11 @@ impl Builder<'_> {
         Ok(Piece::of(len, table::Area::layout(layout, 0)))
     }
 
-    /// An array that is started now.
+    /// An array that is started now, or becomes what is needed.
     fn array(
         &mut self,
         lv: LvId,
-        id: NodeId,
+        (id, known): (NodeId, &Known),
         (raid, described, len): (&Raid, Described, u64),
         depth: u32,
     ) -> Result<Node> {
@@ -104,7 +99,11 @@ impl Builder<'_> {
                 Kind::Missing if self.may_miss(&error) => {
                     self.gap(format!("{} lacks an image: {error}", self.name(lv)));
                     absent = Some(error);
-                    Ok(ArrayLeg::default())
+                    let id = identity(self.group.model.lv(image.data).uuid);
+                    Ok(ArrayLeg {
+                        id,
+                        ..ArrayLeg::default()
+                    })
                 }
                 _ => Err(error),
             })?);
@@ -123,8 +122,37 @@ impl Builder<'_> {
             (image.uuid, image.name().to_owned())
         });
         let images: Vec<(Uuid, String)> = images.collect();
-        let uuids = images.iter().map(|(uuid, _)| *uuid).collect();
+        let uuids: Vec<Uuid> = images.iter().map(|(uuid, _)| *uuid).collect();
+        if let Known::Suspended(node) = known
+            && let Running::Array { home, .. } = &node.machine
+        {
+            let change = prepare(&self.name(lv), home, config, devices)?;
+            let node = Node {
+                machine: Running::Array {
+                    images: uuids,
+                    home: change.home().clone(),
+                },
+                ..node.clone()
+            };
+            self.nodes.prepared(node.clone(), Change::Array(change));
+            return Ok(node);
+        }
         let home = self.array_home(lv, config, devices, images)?;
+        self.tell_of_array(lv, &home)?;
+        Ok(Node {
+            id,
+            machine: Running::Array {
+                images: uuids,
+                home,
+            },
+            below: Vec::new(),
+            gaps: self.gaps[before..].to_vec(),
+        })
+    }
+
+    /// Notes what people should know of an array that was started; not one that lacks legs, where
+    /// it has to be whole.
+    fn tell_of_array(&mut self, lv: LvId, home: &Home<Array>) -> Result<()> {
         let name = self.name(lv);
         let status = home
             .status(START_MAX)
@@ -142,15 +170,7 @@ impl Builder<'_> {
         for remark in remarks {
             self.gap(remark);
         }
-        Ok(Node {
-            id,
-            machine: Running::Array {
-                images: uuids,
-                home,
-            },
-            below: Vec::new(),
-            gaps: self.gaps[before..].to_vec(),
-        })
+        Ok(())
     }
 
     fn array_home(
@@ -226,6 +246,7 @@ impl Builder<'_> {
             devices.len() - 1
         };
         Ok(ArrayLeg {
+            id: identity(self.group.model.lv(image.data).uuid),
             data: Some(place(data)),
             meta: meta.map(place),
             content,

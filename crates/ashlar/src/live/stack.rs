@@ -3,7 +3,8 @@
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
 use lvm2::model::{
-    AllocationMap, Area, LvFlag, LvId, Relations, Segment, SegmentType, SnapshotState, VolumeGroup,
+    AllocationMap, Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, Relations, Segment,
+    SegmentType, SnapshotState, VolumeGroup,
 };
 use lvm2::{Extents, Sectors, Uuid};
 
@@ -33,9 +34,13 @@ impl<'a> Version<'a> {
 
     /// Whether a volume, or one that it stands on, has a state of its own.
     pub(super) fn has_state(&self, lv: LvId) -> bool {
-        let is_mirror = |segment: &Segment| matches!(segment.kind, SegmentType::Mirror(_));
-        let has_mirror = |lv: LvId| self.vg.lv(lv).segments.iter().any(is_mirror);
-        self.is_shared(lv) || self.stack(lv).into_iter().any(has_mirror)
+        let has = |segment: &Segment| match &segment.kind {
+            SegmentType::Mirror(_) => true,
+            SegmentType::Raid(raid) => raid.level.family() != RaidFamily::Raid0,
+            _ => false,
+        };
+        let has_state = |lv: LvId| self.vg.lv(lv).segments.iter().any(has);
+        self.is_shared(lv) || self.stack(lv).into_iter().any(has_state)
     }
 
     /// Whether `other` puts the same bytes of the volume with this UUID into the same places, and
@@ -173,6 +178,20 @@ fn same_segment(
             log && before.region_size == after.region_size
                 && before.extents_moved == after.extents_moved
                 && areas(&before.images, &after.images)
+        }
+        (SegmentType::Raid(before), SegmentType::Raid(after)) => {
+            let image = |(before, after): (&RaidImage, &RaidImage)| {
+                let meta = match (before.meta, after.meta) {
+                    (None, None) => true,
+                    (Some(before), Some(after)) => below(before, after),
+                    _ => false,
+                };
+                meta && below(before.data, after.data)
+            };
+            let shape = |raid: &Raid| (raid.level, raid.stripe_size, raid.region_size);
+            shape(before) == shape(after)
+                && before.images.len() == after.images.len()
+                && before.images.iter().zip(&after.images).all(image)
         }
         (SegmentType::Zero, SegmentType::Zero) | (SegmentType::Error, SegmentType::Error) => true,
         // Of what is not served nobody knows: better one exchange too many.

@@ -428,9 +428,15 @@ impl Machine for Array {
         })]
     }
 
-    fn foresee(&self, config: &ArrayConfig, _: &[Info]) -> Result<Vec<Option<Face>>> {
-        let what = format!("{}: an array cannot change while it is used", config.name);
-        Err(crate::Error::new(crate::Kind::Busy, what))
+    fn foresee(&self, config: &ArrayConfig, devices: &[Info]) -> Result<Vec<Option<Face>>> {
+        self.may_become(config, devices)?;
+        Ok(vec![Some(Face {
+            info: Info {
+                read_only: self.record.is_none(),
+                ..config.info(devices)
+            },
+            extents_of_leg: None,
+        })])
     }
 
     fn status(&self) -> Status {
@@ -450,11 +456,12 @@ impl Machine for Array {
             Event::Timer(MEND_TIMER) => self.mending.woken(),
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),
-            Event::Reload(config) => unreachable!("{} was not foreseen", config.name),
+            Event::Reload(config) => return self.reload(config),
             Event::Resume => self.phase = Phase::Running,
             Event::Control { control, .. } => match control {},
             Event::Returned { returned, .. } => self.returned(returned, steps),
             Event::Freed => {}
+            // What its legs were may be something else by now.
             Event::Stop if matches!(self.phase, Phase::Suspended) => {
                 self.phase = Phase::Stopped;
                 return steps.push(Step::Stopped);

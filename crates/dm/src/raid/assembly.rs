@@ -27,7 +27,8 @@
 //! Facts: `drivers/md/dm-raid.c` (`super_validate`), `md.c`. Unlike the kernel, a leg whose
 //! superblock is zeros does not keep the others from being read.
 
-use super::bitmap::{Bitmap, Dirty};
+use super::bitmap::Bitmap;
+use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme};
 use super::superblock::{Extended, Position, Superblock};
 use crate::{Error, Kind, Result};
@@ -121,17 +122,6 @@ pub enum Away {
     Long,
 }
 
-/// Where what goes together may not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
-    /// Nowhere.
-    Nowhere,
-    /// In these regions.
-    Regions(Dirty),
-    /// Anywhere: nobody has written down where not.
-    Everywhere,
-}
-
 /// An array that becomes another one, from its start to its end or the other way round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reshape {
@@ -205,80 +195,6 @@ impl LegState {
     }
 }
 
-impl Doubt {
-    /// In these regions, if there are some.
-    pub(super) fn in_regions(dirty: Dirty) -> Self {
-        match dirty.count() {
-            0 => Self::Nowhere,
-            _ => Self::Regions(dirty),
-        }
-    }
-
-    /// It is about this region, too, one of those of `shape`.
-    pub(super) fn add(&mut self, region: u64, shape: &Dirty) {
-        if let Self::Nowhere = self {
-            *self = Self::Regions(shape.emptied());
-        }
-        if let Self::Regions(dirty) = self {
-            dirty.set(region);
-        }
-    }
-
-    /// It is not about this region any more.
-    ///
-    /// # Panics
-    ///
-    /// It is about everything.
-    pub(super) fn remove(&mut self, region: u64) {
-        match self {
-            Self::Nowhere => {}
-            Self::Everywhere => panic!("it is not about regions"),
-            Self::Regions(dirty) => {
-                dirty.clear(region);
-                if dirty.count() == 0 {
-                    *self = Self::Nowhere;
-                }
-            }
-        }
-    }
-
-    /// The first region from one on that it is about.
-    pub(super) fn next(&self, region: u64) -> Option<u64> {
-        match self {
-            Self::Nowhere => None,
-            Self::Everywhere => panic!("it is not about regions"),
-            Self::Regions(dirty) => dirty.next(region),
-        }
-    }
-
-    /// The regions that it is about, of those of `shape`.
-    pub(super) fn regions(&self, shape: &Dirty) -> Dirty {
-        match self {
-            Self::Nowhere => shape.emptied(),
-            Self::Everywhere => shape.filled(),
-            Self::Regions(dirty) => dirty.clone(),
-        }
-    }
-
-    /// Whether it is about some of these bytes.
-    pub fn overlaps(&self, range: block::Range) -> bool {
-        match self {
-            Self::Nowhere => false,
-            Self::Regions(dirty) => dirty.overlaps(range),
-            Self::Everywhere => true,
-        }
-    }
-
-    /// How much it is about, for people; `None`: nothing.
-    fn count(&self) -> Option<String> {
-        match self {
-            Self::Nowhere => None,
-            Self::Regions(dirty) => Some(format!("{} of its regions", dirty.count())),
-            Self::Everywhere => Some("any of its regions".into()),
-        }
-    }
-}
-
 /// What is believed of the array called `name`, of whose legs `found` is known.
 ///
 /// # Errors
@@ -291,6 +207,9 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         described.geometry.legs(),
         "each leg was looked at"
     );
+    let sync_size = described.geometry.sync_size();
+    let fitted: Vec<LegFound> = found.iter().map(|leg| leg.fitted(sync_size)).collect();
+    let (found, before) = (&fitted[..], found);
     let superblocks = found.iter().filter_map(LegFound::superblock);
     let Some(events) = superblocks.clone().map(|one| one.events).max() else {
         return without_superblocks(name, found);
@@ -309,12 +228,10 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             "the newest superblocks contradict each other".into(),
         ));
     }
-    let reshape = first
-        .reshaping()
-        .map(|extended| reshape(described, first, extended));
+    let extended = first.reshaping();
+    let reshape = extended.map(|extended| reshape(described, first, extended));
     let reshape = reshape.transpose().map_err(damaged)?;
     let mut remarks = Vec::new();
-    let sync_size = described.geometry.sync_size();
     let legs = found.iter().enumerate();
     let legs: Vec<LegState> = legs
         .map(|(place, leg)| state(described, first, place, leg))
@@ -326,14 +243,19 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .iter()
         .map(|one| one.array_resync_offset.bytes())
         .min();
-    let dirty = doubt(found, &legs, (events, sync_size), &mut remarks);
+    let grown_from = grown_from(before, &legs, sync_size);
+    let dirty = match doubt(found, &legs, events, &mut remarks) {
+        // What bitmaps count is not what it will be.
+        _ if reshape.is_some() && grown_from < u64::MAX => Doubt::Everywhere,
+        dirty => dirty,
+    };
     let missed: Vec<Doubt> = found
         .iter()
         .zip(&legs)
         .map(|(leg, state)| missed(leg, state, &dirty))
         .collect();
     let mut assembly = Assembly {
-        synced: synced.expect("there is a newest one"),
+        synced: synced.expect("there is a newest one").min(grown_from),
         dirty,
         missed,
         data_start: first
@@ -399,6 +321,24 @@ impl Assembly {
 }
 
 impl LegFound {
+    /// The same, with a bitmap of so many bytes: what comes is clean in it.
+    fn fitted(&self, sync_size: u64) -> Self {
+        let mut fitted = self.clone();
+        if let Self::Holds(_, bits) = &mut fitted
+            && let Bits::Bitmap(bitmap) = bits
+            && bitmap.sync_size != sync_size
+        {
+            match bitmap.dirty.resized(sync_size) {
+                Ok(dirty) => {
+                    bitmap.dirty = dirty;
+                    bitmap.sync_size = sync_size;
+                }
+                Err(error) => *bits = Bits::Damaged(error.to_string()),
+            }
+        }
+        fitted
+    }
+
     fn superblock(&self) -> Option<&Superblock> {
         match self {
             Self::Holds(superblock, _) => Some(superblock),
@@ -474,12 +414,7 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
 }
 
 /// Where the bitmaps of legs that are believed call regions dirty.
-fn doubt(
-    found: &[LegFound],
-    legs: &[LegState],
-    (events, sync_size): (u64, u64),
-    remarks: &mut Vec<String>,
-) -> Doubt {
+fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<String>) -> Doubt {
     let mut doubt = Doubt::Nowhere;
     for (place, (leg, state)) in found.iter().zip(legs).enumerate() {
         let (LegFound::Holds(_, bits), LegState::Valid { .. }) = (leg, state) else {
@@ -495,10 +430,6 @@ fn doubt(
                 remarks.push(format!(
                     "the bitmap of leg {place} is older than its superblock"
                 ));
-                return Doubt::Everywhere;
-            }
-            Bits::Bitmap(bitmap) if bitmap.sync_size < sync_size => {
-                remarks.push(format!("the bitmap of leg {place} is of a smaller array"));
                 return Doubt::Everywhere;
             }
             Bits::Bitmap(bitmap) => &bitmap.dirty,
@@ -519,6 +450,22 @@ fn doubt(
         Doubt::Regions(dirty) => Doubt::in_regions(dirty),
         doubt => doubt,
     }
+}
+
+/// Bytes of which the bitmaps of legs that are believed know, where the array became larger since;
+/// all: `u64::MAX`.
+fn grown_from(found: &[LegFound], legs: &[LegState], sync_size: u64) -> u64 {
+    let known = found
+        .iter()
+        .zip(legs)
+        .filter_map(|(leg, state)| match (leg, state) {
+            (LegFound::Holds(_, Bits::Bitmap(bitmap)), LegState::Valid { .. }) => {
+                Some(bitmap.sync_size)
+            }
+            _ => None,
+        });
+    let smaller = known.filter(|known| *known < sync_size).min();
+    smaller.unwrap_or(u64::MAX)
 }
 
 /// The events when a region was last called clean, by the legs that are believed.

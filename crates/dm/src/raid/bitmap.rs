@@ -252,6 +252,19 @@ impl Dirty {
         dirty
     }
 
+    /// The same regions for another size; those that come are clean.
+    ///
+    /// # Errors
+    ///
+    /// They would be too many.
+    pub fn resized(&self, size: u64) -> Result<Self> {
+        let mut other = Self::clean(self.region, size)?;
+        let words = other.words.iter_mut().zip(&self.words);
+        words.for_each(|(to, from)| *to = *from);
+        other.mend();
+        Ok(other)
+    }
+
     /// Bytes of a region.
     pub fn region(&self) -> u64 {
         self.region

@@ -3,12 +3,16 @@
 use block::{Access, Info};
 
 use super::assembly::Described;
+use super::bitmap;
 use super::geometry::{Geometry, Scheme};
 use crate::legs::info_over;
 use crate::{Error, Kind, Result};
 
 /// Regions at most: what the kernel's bitmaps of arrays have.
 const REGIONS_MAX: u64 = 1 << 21;
+
+/// What is written at once of superblocks and bitmaps, and suits every disk.
+pub(super) const BLOCK: u64 = 4096;
 
 /// One leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +21,8 @@ pub struct ArrayLeg {
     pub data: Option<usize>,
     /// Which one holds its superblock and bitmap.
     pub meta: Option<usize>,
+    /// What tells it from others when the array changes while it is used.
+    pub id: u64,
     /// What is known of it before its superblock is read.
     pub content: LegContent,
     /// Whether it is read.
@@ -76,6 +82,13 @@ impl ArrayConfig {
     /// Its arithmetic.
     pub fn geometry(&self) -> &Geometry {
         &self.described.geometry
+    }
+
+    /// Bytes that superblock and bitmap take on each metadata device.
+    pub(super) fn record_len(&self) -> u64 {
+        let region = self.described.region_size.max(1);
+        let regions = self.geometry().sync_size().div_ceil(region);
+        (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK)
     }
 
     /// Whether this can be served by `devices`.

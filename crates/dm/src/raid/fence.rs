@@ -8,7 +8,8 @@ use std::time::Duration;
 use block::{Completion, Error, Request};
 
 use super::array::{Array, Steps};
-use super::assembly::{Doubt, LegState};
+use super::assembly::LegState;
+use super::doubt::Doubt;
 use super::health::Progress;
 use super::jobs::{Gather, Job, Question};
 use super::record::Claim;

@@ -12,7 +12,8 @@ use block::{Error, Kind, Range};
 
 use super::Notice;
 use super::array::Array;
-use super::assembly::{Doubt, LegState};
+use super::assembly::LegState;
+use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::Gather;
 use super::superblock::Position;

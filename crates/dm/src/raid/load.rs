@@ -10,9 +10,6 @@ use super::superblock::Superblock;
 use crate::Result;
 use crate::machine::Step;
 
-/// What is read is a multiple of this, which suits every disk.
-const BLOCK: u64 = 4096;
-
 /// What was read so far.
 #[derive(Debug)]
 pub(super) struct Load {
@@ -36,12 +33,8 @@ impl Load {
     }
 
     pub(super) fn new(config: &ArrayConfig, devices: &[Info]) -> Self {
-        let geometry = config.geometry();
-        let region = config.described.region_size.max(1);
-        let regions = geometry.sync_size().div_ceil(region);
         let legs = config.legs.iter().enumerate();
-        let wanted = || (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK);
-        let len = |device: usize| wanted().min(devices[device].size) as usize;
+        let len = |device: usize| config.record_len().min(devices[device].size) as usize;
         Self {
             found: config.legs.iter().map(|_| LegFound::Missing).collect(),
             metas: legs

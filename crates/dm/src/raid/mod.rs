@@ -23,18 +23,19 @@
 //!
 //! `rotation.rs` says who holds parity, `geometry.rs` which byte is where; `superblock.rs` and
 //! `bitmap.rs` are what device-mapper keeps beside each leg, `md` what md and mdadm keep on the
-//! devices of their own arrays, `assembly.rs` what is believed of a leg;
+//! devices of their own arrays, `assembly.rs` what is believed of a leg, and `doubt.rs` where not;
 //! `view.rs` plans a read, `update.rs` a write; `config.rs` says what an array is made of,
 //! `array.rs` is the machine, `jobs.rs` what it is in the middle of, `load.rs` and `start.rs` its
-//! start. `reads.rs` and `writes.rs` cut requests, `strokes.rs` writes a row, `mend.rs` mends one,
-//! `resync.rs` says which, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks
-//! and marks, `health.rs` loses legs, `locks.rs` keeps all of them apart; and `map.rs` says what
-//! may be read without the machine.
+//! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
+//! `strokes.rs` writes a row, `mend.rs` mends one, `resync.rs` says which, `fence.rs` makes
+//! durable, `record.rs` and `regions.rs` keep superblocks and marks, `health.rs` loses legs,
+//! `locks.rs` keeps all of them apart; and `map.rs` says what may be read without the machine.
 
 mod array;
 mod assembly;
 pub mod bitmap;
 mod config;
+mod doubt;
 mod fence;
 mod geometry;
 mod health;
@@ -47,6 +48,7 @@ mod mend;
 mod reads;
 mod record;
 mod regions;
+mod reload;
 mod resync;
 mod rotation;
 mod start;
@@ -60,9 +62,10 @@ mod writes;
 mod tests;
 
 pub use array::{Action, Array, Notice, Status};
-pub use assembly::{Assembly, Away, Bits, Described, Doubt, LegFound, LegState, Reshape, assemble};
+pub use assembly::{Assembly, Away, Bits, Described, LegFound, LegState, Reshape, assemble};
 pub use bitmap::{Bitmap, Dirty};
 pub use config::{ArrayConfig, ArrayLeg, FirstSync, LegContent, LegReads};
+pub use doubt::Doubt;
 pub use geometry::{Copies, FarPlace, FarSets, Geometry, LEGS_MAX, Scheme, Spot};
 pub use rotation::{Parity, Rotation, Row};
 pub use superblock::{Extended, FailedDevices, Position, Superblock};

@@ -130,6 +130,19 @@ impl Record {
         }
     }
 
+    /// All legs say this from the next round on.
+    pub(super) fn renew(&mut self, superblock: Superblock, bitmap: &Bitmap) {
+        assert!(self.is_idle(), "nothing is being written");
+        let claim = self.claim;
+        let round = self.round;
+        *self = Self {
+            claim,
+            round,
+            supers: claim == Claim::Held,
+            ..Self::new(superblock, bitmap)
+        };
+    }
+
     /// Tells legs that the array is written, with the next round.
     pub(super) fn claim(&mut self) {
         if self.claim == Claim::Not {

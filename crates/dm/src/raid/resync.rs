@@ -19,7 +19,8 @@ use block::Range;
 
 use super::Notice;
 use super::array::{Array, Steps};
-use super::assembly::{Doubt, LegState};
+use super::assembly::LegState;
+use super::doubt::Doubt;
 use super::fence::Then;
 use super::geometry::Scheme;
 use super::record::Claim;
@@ -77,6 +78,20 @@ impl Mending {
     /// What was half done is done again.
     pub(super) fn restart(&mut self) {
         self.generation += 1;
+    }
+
+    /// It is another array from now on: all is looked for anew.
+    pub(super) fn forget(&mut self) {
+        assert!(
+            self.is_idle() && self.open.values().all(|open| open.out == 0),
+            "it is suspended"
+        );
+        let (generation, timer) = (self.generation + 1, self.timer);
+        *self = Self {
+            timer,
+            generation,
+            ..Self::default()
+        };
     }
 
     /// Whether nothing is under way.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use block::{Access, Buffer, Durability, Error, Kind, Request};
 
 use super::array::{Action, Array, Steps};
-use super::assembly::{Assembly, Away, Doubt, LegState};
+use super::assembly::{Assembly, Away, LegState};
 use super::bitmap::{Bitmap, Dirty};
 use super::config::FirstSync;
+use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::{Gather, Job, Question};
 use super::locks::Locks;
@@ -47,6 +48,12 @@ impl Array {
                 .push(format!("it is read-only: {why}"));
             self.why_still = format!(": {why}");
         }
+        self.show(view);
+        Ok(())
+    }
+
+    /// Serves what is believed from now on.
+    pub(super) fn show(&mut self, view: View) {
         let devices = self.config.legs.iter().map(|leg| leg.data).collect();
         let view = Arc::new(view);
         let map = if self.record.is_none() {
@@ -64,7 +71,6 @@ impl Array {
             self.say_progress(progress);
             self.publish();
         }
-        Ok(())
     }
 
     /// Data lie on their legs, wherever superblocks say that they begin.
@@ -96,7 +102,7 @@ impl Array {
                 raw.add(number, &clean);
             }
         }
-        let doubt = Doubt::in_regions(view.assembly().dirty.regions(&clean));
+        let doubt = view.assembly().dirty.in_shape(&clean);
         view.assembly_mut().dirty = doubt.clone();
         for leg in 0..geometry.legs() {
             self.begin_leg(leg, view, &doubt, &clean);
@@ -130,8 +136,7 @@ impl Array {
                 return;
             }
             (LegState::Valid { until: u64::MAX }, _) => {
-                let missed = assembly.missed[leg].regions(clean);
-                assembly.missed[leg] = Doubt::in_regions(missed);
+                assembly.missed[leg] = assembly.missed[leg].in_shape(clean);
                 return;
             }
             (LegState::Untrusted(_), Away::Marked) => {
@@ -156,7 +161,7 @@ impl Array {
     }
 
     /// What superblocks say from now on; the next writing adds to the events.
-    fn superblock(&self, assembly: &Assembly) -> Superblock {
+    pub(super) fn superblock(&self, assembly: &Assembly) -> Superblock {
         let geometry = self.config.geometry();
         let (level, layout) = geometry.scheme().md();
         let stripe_sectors = match geometry.scheme() {
@@ -260,15 +265,13 @@ impl Array {
 /// Why an array is only read, though it was to be written.
 fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
     let geometry = array.config.geometry();
-    let region = array.config.described.region_size;
     if assembly.reshape.is_some() {
         return Some("it is being reshaped".into());
     }
     let Some(room) = array.meta_room else {
         return Some("it has no superblocks of device-mapper's".into());
     };
-    let regions = geometry.sync_size().div_ceil(region.max(1));
-    let needed = (super::bitmap::START + super::bitmap::len_for(regions)).next_multiple_of(4096);
+    let needed = array.config.record_len();
     if room < needed {
         return Some(format!(
             "superblock and bitmap need {needed} bytes, and there are {room}"

@@ -20,8 +20,9 @@
 
 use block::Range;
 
-use super::assembly::{Assembly, Doubt, LegState};
+use super::assembly::{Assembly, LegState};
 use super::config::{ArrayConfig, LegReads};
+use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme, Spot};
 use super::rotation::Row;
 

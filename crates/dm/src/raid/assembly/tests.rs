@@ -152,7 +152,8 @@ fn what_says_nothing_is_new_or_nothing() {
     assert!(refused(&other).contains("level 6 with layout 2, not 5 with 2"));
 }
 
-/// A bitmap that is older, or of a smaller array, says nothing: anything may be dirty.
+/// A bitmap that is older says nothing: anything may be dirty. Of an array that became larger it
+/// says what it did, and what came was never in sync.
 #[test]
 fn bitmaps_that_do_not_fit_are_not_believed() {
     let size = described().geometry.sync_size();
@@ -167,10 +168,15 @@ fn bitmaps_that_do_not_fit_are_not_believed() {
         assembled(&legs)
     };
     assert!(matches!(with(size, 20).dirty, Doubt::Regions(_)));
-    for assembly in [with(size, 19), with(size - CHUNK, 20)] {
-        assert_eq!(assembly.dirty, Doubt::Everywhere);
-        assert!(assembly.remarks[0].contains("bitmap of leg 0"));
-    }
+    assert_eq!(with(size, 20).synced, u64::MAX);
+    let older = with(size, 19);
+    assert_eq!(older.dirty, Doubt::Everywhere);
+    assert!(older.remarks[0].contains("bitmap of leg 0"));
+    let grown = with(size - CHUNK, 20);
+    assert_eq!(
+        (&grown.dirty, grown.synced),
+        (&with(size, 20).dirty, size - CHUNK)
+    );
 }
 
 /// A leg that is not believed may have a bitmap of any shape: it is not asked.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use block::memory::MemoryDevice;
 use block::sim::Random;
 use block::{Access, BlockingDevice, Device, Range};
 
 use super::made::{CHUNK, Made};
 use super::{LIMIT, assert_reads, losses, schemes};
 use crate::home::Home;
-use crate::raid::{Action, Array, ArrayConfig, ArrayLeg, LegState};
+use crate::raid::{Action, Array, ArrayConfig, ArrayLeg, LegContent, LegState, Scheme};
 
 /// How often something is written.
 const WRITES: usize = 60;
@@ -140,4 +141,59 @@ fn what_is_not_in_sync_is_brought_in_sync() {
             assert_redundant(&made, &devices, &lost, &what);
         }
     }
+}
+
+/// An array that becomes another one while it is used keeps what it knows: larger, its end is
+/// brought in sync; with another leg in the place of one that is gone, that is filled.
+#[test]
+fn arrays_change_while_they_are_used() {
+    let mut random = Random::new(4);
+    let is_near = |scheme: &Scheme| !matches!(scheme, Scheme::Copies(copies) if copies.far > 1);
+    for (scheme, legs) in schemes().into_iter().filter(|(scheme, _)| is_near(scheme)) {
+        let what = format!("{scheme:?} of {legs}");
+        let mut made = Made::new(scheme, legs);
+        let mut devices = made.legs();
+        let small = made.cut();
+        let home = Made::start(&writable(&small), devices.clone()).expect("it starts");
+        let mut small = small;
+        write_some(&mut small, &home, &mut random, &what);
+        made.content[..small.content.len()].copy_from_slice(&small.content);
+        let mut config = writable(&made);
+        let home = become_other(&home, &config, &devices);
+        write_some(&mut made, &home, &mut random, &what);
+        settle(&home, &what);
+        // Another leg takes the place of one.
+        let new = made.legs();
+        devices[0] = block_of(&new[0], 0xdd);
+        devices[1] = block_of(&new[1], 0);
+        config.legs[0].id = 100;
+        config.legs[0].content = LegContent::Rebuild;
+        let home = become_other(&home, &config, &devices);
+        write_some(&mut made, &home, &mut random, &what);
+        settle(&home, &what);
+        assert_reads(&made, &home, &what);
+        drop(home);
+        let lost = losses(legs, scheme.redundancy(legs).min(2));
+        assert_redundant(&made, &devices, &lost, &what);
+    }
+}
+
+/// The array that an array becomes.
+fn become_other(
+    home: &Home<Array>,
+    config: &ArrayConfig,
+    devices: &[Arc<dyn Device>],
+) -> Home<Array> {
+    home.suspend(LIMIT).expect("it rests");
+    let prepared = home.prepare(config.clone(), devices.to_vec(), LIMIT);
+    let other = prepared.expect("it may be").reload(LIMIT);
+    let other = other.expect("it becomes that");
+    other.resume().expect("it goes on");
+    other
+}
+
+/// A device as large as another one, full of one byte.
+fn block_of(other: &Arc<dyn Device>, byte: u8) -> Arc<dyn Device> {
+    let bytes = vec![byte; other.info().size as usize];
+    Arc::new(MemoryDevice::from_bytes("new", bytes))
 }

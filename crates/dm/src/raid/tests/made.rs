@@ -85,6 +85,18 @@ impl Made {
         }
     }
 
+    /// The same with fewer rows, on the same legs: what it will be larger than.
+    pub(super) fn cut(&self) -> Self {
+        let (scheme, legs) = (self.geometry.scheme(), self.data.len());
+        let whole = Self::new(scheme, legs);
+        let geometry = Geometry::new(scheme, legs, CHUNK, 14 * CHUNK).expect("it can be");
+        Self {
+            content: whole.content[..geometry.size() as usize].to_vec(),
+            geometry,
+            ..whole
+        }
+    }
+
     pub(super) fn change(&mut self, mut change: impl FnMut(&mut Superblock)) {
         self.superblocks.iter_mut().for_each(&mut change);
     }
@@ -190,6 +202,7 @@ impl Made {
     pub(super) fn config(&self) -> ArrayConfig {
         let legs = self.data.len();
         let leg = |leg: usize| ArrayLeg {
+            id: leg as u64,
             data: Some(2 * leg),
             meta: Some(2 * leg + 1),
             ..ArrayLeg::default()

@@ -1,0 +1,209 @@
+//! An array that becomes another one while it is suspended: larger or smaller, with other legs, or
+//! with the same legs in other places.
+//!
+//! Legs are known by their identities. What is known of one that stays goes with it; one that comes
+//! is filled, one that goes is forgotten. What comes at the end was never in sync. Level, layout
+//! and chunks stay: to change them is a reshape. Superblocks say so with the next round, before
+//! anything else is written (`record.rs`).
+
+use block::Info;
+
+use super::array::Array;
+use super::assembly::{Assembly, Away, LegState};
+use super::bitmap::{Bitmap, Dirty};
+use super::config::{ArrayConfig, ArrayLeg, FirstSync, LegContent};
+use super::doubt::Doubt;
+use super::geometry::Scheme;
+use super::regions::Regions;
+use super::update::only;
+use super::view::{LegSet, View};
+use crate::{Error, Kind, Result};
+
+/// The regions of an array before, and those that it has from now on, all clean.
+struct Shapes {
+    before: Dirty,
+    after: Dirty,
+}
+
+impl Array {
+    /// Whether it may become what `config` says, on `devices`, while it is used.
+    pub(super) fn may_become(&self, config: &ArrayConfig, devices: &[Info]) -> Result<()> {
+        config.validate(devices)?;
+        let refuse = |what: &str| {
+            let what = format!("{}: {what}; stop it first", config.name);
+            Err(Error::new(Kind::Busy, what))
+        };
+        let (old, new) = (self.config.geometry(), config.geometry());
+        let is_mirror = new.scheme() == Scheme::Mirror;
+        let shape = |geometry: &super::Geometry| {
+            let chunk = if is_mirror { 0 } else { geometry.chunk() };
+            (geometry.scheme(), chunk)
+        };
+        if shape(old) != shape(new) || (old.legs() != new.legs() && !is_mirror) {
+            return refuse("its layout cannot change while it is used");
+        }
+        let is_apart = matches!(new.scheme(), Scheme::Copies(copies) if copies.far > 1);
+        if is_apart && old.leg_size() != new.leg_size() {
+            return refuse("its size cannot change: far copies would be elsewhere");
+        }
+        if self.config.described.region_size != config.described.region_size {
+            return refuse("its regions cannot change while it is used");
+        }
+        let metas = config.legs.iter().filter_map(|leg| leg.meta);
+        let room = metas.map(|device| devices[device].size).min();
+        if self.record.is_some() && room.is_none_or(|room| room < config.record_len()) {
+            return refuse("its bitmap does not fit beside its superblock");
+        }
+        let is_there = |leg: &&ArrayLeg| leg.data.is_some();
+        let ids = |config: &ArrayConfig| -> Vec<u64> {
+            config
+                .legs
+                .iter()
+                .filter(is_there)
+                .map(|leg| leg.id)
+                .collect()
+        };
+        let is_alike = ids(&self.config) == ids(config) && self.config.size == config.size;
+        if self.record.is_none() && !is_alike {
+            return refuse("it is only read");
+        }
+        let stays = config.legs.iter().enumerate().filter(|(_, leg)| {
+            let before = self.place_of(leg.id);
+            leg.data.is_some() && before.is_some_and(|before| self.whole_legs() & only(before) != 0)
+        });
+        let stays = stays.fold(0, |set, (leg, _)| set | only(leg));
+        let lost = (only(new.legs()) - 1) & !stays;
+        let needed = new.scheme().redundancy(new.legs());
+        if self.record.is_some() && lost.count_ones() as usize > needed {
+            return refuse("too many of its legs would go or be new");
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, id: u64) -> Option<usize> {
+        self.config.legs.iter().position(|leg| leg.id == id)
+    }
+
+    /// Becomes what `config` says, which it may.
+    pub(super) fn reload(&mut self, config: ArrayConfig) {
+        let view = self.view.as_ref().expect("it has started");
+        let (before, raw) = (view.assembly().clone(), view.raw().clone());
+        let places: Vec<Option<usize>> = config
+            .legs
+            .iter()
+            .map(|leg| self.place_of(leg.id))
+            .collect();
+        let old = std::mem::replace(&mut self.config, config);
+        let errors = places
+            .iter()
+            .map(|place| place.map_or(0, |place| self.errors[place]));
+        self.errors = errors.collect();
+        if self.record.is_none() {
+            return self.show(View::new(&self.config, before));
+        }
+        let geometry = *self.config.geometry();
+        let shapes = Shapes {
+            before: self.regions.marked().emptied(),
+            after: Dirty::clean(self.config.described.region_size, geometry.sync_size())
+                .expect("it was foreseen"),
+        };
+        let mut assembly = self.carried(&before, &places, &shapes);
+        let mut raw = shapes.carry(&raw);
+        self.grow(&old, &mut assembly, &mut raw, &shapes);
+        let unsaid = places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| place.is_some_and(|place| self.unsaid & only(place) != 0));
+        self.unsaid = unsaid.fold(0, |set: LegSet, (leg, _)| set | only(leg));
+        let size = geometry.sync_size();
+        let marked = self
+            .regions
+            .marked()
+            .resized(size)
+            .expect("it was foreseen");
+        let mut said = marked.clone();
+        for doubt in [&assembly.dirty, &raw] {
+            let is_alike = said.merge(&doubt.regions(&shapes.after));
+            assert!(is_alike, "they are of one shape");
+        }
+        let superblock = self.superblock(&assembly);
+        let bitmap = Bitmap {
+            events_cleared: assembly.events_cleared,
+            ..Bitmap::new(size, superblock.events, said)
+        };
+        let record = self.record.as_mut().expect("it is written");
+        record.renew(superblock, &bitmap);
+        self.regions = Regions::new(marked);
+        self.mending.forget();
+        let mut view = View::new(&self.config, assembly);
+        view.come_alive(shapes.after.region(), raw);
+        self.show(view);
+    }
+
+    /// What is believed of legs that stay, and of new ones.
+    fn carried(&self, before: &Assembly, places: &[Option<usize>], shapes: &Shapes) -> Assembly {
+        let events = self
+            .record
+            .as_ref()
+            .map_or(0, |record| record.superblock.events);
+        let legs = self.config.legs.iter().zip(places);
+        let states = legs.clone().map(|(leg, place)| match (leg.data, place) {
+            (None, _) => LegState::Missing,
+            (Some(_), Some(place)) => match &before.legs[*place] {
+                LegState::Missing => {
+                    LegState::Untrusted("it came back while others were used".into())
+                }
+                state => state.clone(),
+            },
+            (Some(_), None) if leg.content == LegContent::Rebuild => LegState::Filling,
+            (Some(_), None) => LegState::Untrusted("nobody knows what it holds".into()),
+        });
+        let missed = legs.map(|(_, place)| match place {
+            Some(place) => shapes.carry(&before.missed[*place]),
+            None => Doubt::in_regions(shapes.after.filled()),
+        });
+        Assembly {
+            legs: states.collect(),
+            missed: missed.collect(),
+            away: vec![Away::No; places.len()],
+            dirty: shapes.carry(&before.dirty),
+            events,
+            ..before.clone()
+        }
+    }
+
+    /// What comes at the end was never in sync, and no leg that is being filled has it.
+    fn grow(&self, old: &ArrayConfig, assembly: &mut Assembly, raw: &mut Doubt, shapes: &Shapes) {
+        let (before, after) = (
+            old.geometry().sync_size(),
+            self.config.geometry().sync_size(),
+        );
+        if after <= before {
+            return;
+        }
+        let region = shapes.after.region();
+        if !before.is_multiple_of(region) && self.config.first == FirstSync::Due {
+            assembly.dirty.add(before / region, &shapes.after);
+        }
+        for number in before.div_ceil(region)..shapes.after.regions() {
+            if self.config.first == FirstSync::Due {
+                raw.add(number, &shapes.after);
+            }
+            for (state, missed) in assembly.legs.iter().zip(&mut assembly.missed) {
+                if *state == LegState::Filling {
+                    missed.add(number, &shapes.after);
+                }
+            }
+        }
+    }
+}
+
+impl Shapes {
+    /// The same of the regions that are there from now on.
+    fn carry(&self, doubt: &Doubt) -> Doubt {
+        let size = self.after.region().saturating_mul(self.after.regions());
+        let before = doubt.regions(&self.before);
+        let after = before.resized(size).expect("it was foreseen");
+        Doubt::in_regions(after)
+    }
+}
