@@ -3,11 +3,12 @@
 //! [`open`] is the front door. Behind it is the only place of the house that acts:
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
 //! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
-//! while volumes of it are served. [`history`] reads what they were before, and [`filesystem`] how
-//! much of a volume its file system needs.
+//! while volumes of it are served. [`arrays`] reads what the disks say of RAID volumes, [`history`]
+//! what volumes were before, and [`filesystem`] how much of one its file system needs.
 
 pub mod activate;
 pub mod apply;
+pub mod arrays;
 mod below;
 pub mod commit;
 mod device;
