@@ -7,13 +7,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tests::{Access, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
+use tests::{Access, Finished, Golden, LoopDevice, RaidSet, Scratch, Stock, Tool, ashlar};
 
 /// Loop devices over disks, and stock on them.
-struct Bench {
+pub(super) struct Bench {
     loops: Vec<LoopDevice>,
     stock: Stock,
     _golden: Option<Arc<Golden>>,
+    _set: Option<Arc<RaidSet>>,
     _scratch: Option<Scratch>,
 }
 
@@ -28,6 +29,7 @@ impl Bench {
             loops,
             stock,
             _golden: Some(golden),
+            _set: None,
             _scratch: None,
         }
     }
@@ -74,6 +76,7 @@ impl Bench {
             loops,
             stock,
             _golden: None,
+            _set: None,
             _scratch: Some(scratch),
         }
     }
@@ -118,7 +121,25 @@ impl Bench {
             loops,
             stock,
             _golden: None,
+            _set: None,
             _scratch: Some(scratch),
+        }
+    }
+
+    /// The disks with RAID arrays of this set, but for those with these numbers.
+    pub(super) fn raid(set: &Arc<RaidSet>, without: &[usize]) -> Self {
+        let disks = set.images().into_iter().enumerate();
+        let loops: Vec<LoopDevice> = disks
+            .filter(|(number, _)| !without.contains(number))
+            .map(|(_, image)| LoopDevice::attach(&image, Access::ReadOnly))
+            .collect();
+        let stock = Stock::on(&loops);
+        Self {
+            loops,
+            stock,
+            _golden: None,
+            _set: Some(Arc::clone(set)),
+            _scratch: None,
         }
     }
 
@@ -134,11 +155,17 @@ impl Bench {
         ashlar().args(["--devices", &self.devices()]).args(words)
     }
 
-    /// Both programs print the same and end with the same status.
-    fn compare(&self, line: &str) {
-        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+    /// What stock and what Ashlar make of a command.
+    pub(super) fn both(&self, line: &str) -> (Finished, Finished) {
+        let words: Vec<&str> = line.split_whitespace().collect();
         let stock = self.stock.without_driver(words[0]).args(&words[1..]).run();
-        let ours = self.ashlar(&words).run();
+        (stock, self.ashlar(&words).run())
+    }
+
+    /// Both programs print the same and end with the same status.
+    pub(super) fn compare(&self, line: &str) {
+        let (stock, ours) = self.both(line);
+        let words: Vec<&str> = line.split_whitespace().collect();
         let (expected, found) = (
             as_inactive(&stock.text()),
             without_state(words[0], &ours.text()),
@@ -182,7 +209,7 @@ const MIXED: &[&str] = &[
 ];
 
 /// What stock would have printed with its driver, none of the volumes being active.
-fn as_inactive(text: &str) -> String {
+pub(super) fn as_inactive(text: &str) -> String {
     // A remark about a device number of a volume's own choice, on standard output of all places.
     let remark = |line: &&str| !line.starts_with("  Ignoring supplied major");
     text.lines()
@@ -234,7 +261,8 @@ fn without_state(command: &str, text: &str) -> String {
         .collect()
 }
 
-const EVERYWHERE: &[&str] = &[
+/// Commands that both understand, whatever the groups.
+pub(super) const EVERYWHERE: &[&str] = &[
     "pvs",
     "pvs -v",
     "pvs --segments",

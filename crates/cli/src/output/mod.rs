@@ -3,6 +3,7 @@
 //! ```text
 //!   ashlar::scan  ──▶  view.rs     what was found, each volume group parsed and related once
 //!   owners         ──▶  live.rs     which volumes are active
+//!   superblocks    ──▶  arrays.rs   how RAID volumes are that nobody keeps for us
 //!                        │ row.rs   what one line of a report is about
 //!                        ▼
 //!                      fields/      every field of pvs, vgs and lvs: name, heading, value
@@ -14,6 +15,7 @@
 //!
 //! A new property is one line in one table of `fields/`. `units.rs` prints sizes everywhere.
 
+mod arrays;
 pub(crate) mod fields;
 mod harmless;
 pub(crate) mod json;
@@ -24,6 +26,7 @@ mod row;
 mod units;
 mod view;
 
+pub(crate) use arrays::{Known, Role, Trouble};
 pub(crate) use harmless::harmless;
 pub(crate) use live::{Active, Live, Place, State};
 pub(crate) use log::{collected, on_stderr};

@@ -12,6 +12,7 @@ use ashlar::scan::{PvIndex, Scan};
 use lvm2::model::{Area, LvId, PvId, Relations, Segment, SegmentType, VolumeGroup};
 use lvm2::{Extents, Sectors};
 
+use super::arrays::Arrays;
 use super::live::{Live, State};
 use super::row::PvSegment;
 
@@ -19,7 +20,7 @@ use super::row::PvSegment;
 #[derive(Debug)]
 pub(crate) struct View {
     /// The devices and their labels.
-    pub(crate) scan: Scan,
+    pub(crate) scan: Arc<Scan>,
     /// The volume groups, in the order in which stock lists them unsorted.
     pub(crate) groups: Vec<Group>,
 }
@@ -37,6 +38,8 @@ pub(crate) struct Group {
     pub(crate) order: Vec<LvId>,
     /// Which volumes are active, if somebody was asked.
     pub(crate) live: Live,
+    /// How its RAID volumes are, which nobody keeps for us.
+    pub(super) arrays: Arrays,
     found: Vec<Option<PvIndex>>,
     usable: Vec<bool>,
     visible: Vec<bool>,
@@ -50,6 +53,7 @@ pub(crate) struct Group {
 impl View {
     /// Relates what a scan found.
     pub(crate) fn new(scan: Scan) -> Self {
+        let scan = Arc::new(scan);
         let mut groups: Vec<Group> = (0..scan.groups.len())
             .map(|index| Group::new(index, &scan))
             .collect();
@@ -67,7 +71,7 @@ impl View {
 }
 
 impl Group {
-    fn new(index: usize, scan: &Scan) -> Self {
+    fn new(index: usize, scan: &Arc<Scan>) -> Self {
         let vg = Arc::clone(&scan.groups[index].model);
         let relations = Relations::of(&vg);
         let mut found = vec![None; vg.pv_slots()];
@@ -94,6 +98,7 @@ impl Group {
             relations,
             order,
             live: Live::default(),
+            arrays: Arrays::of(scan, index),
             found,
             usable,
             visible,

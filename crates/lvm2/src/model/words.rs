@@ -64,14 +64,29 @@ fn raid_layout(level: RaidLevel) -> Vec<&'static str> {
         RaidLevel::Raid6 => RaidLevel::Raid6Zr,
         level => level,
     };
-    match level.family() {
+    let mut words = match level.family() {
         RaidFamily::Raid0 => vec!["raid", "raid0"],
         RaidFamily::Raid1 => vec!["raid", "raid1"],
         RaidFamily::Raid4 => vec!["raid", "raid4"],
-        RaidFamily::Raid5 => vec!["raid", "raid5", detail.name()],
-        RaidFamily::Raid6 => vec!["raid", "raid6", detail.name()],
+        RaidFamily::Raid5 => vec!["raid", "raid5"],
+        RaidFamily::Raid6 => vec!["raid", "raid6"],
         RaidFamily::Raid10 => vec!["raid", "raid10"],
+    };
+    // Nor has it one for layouts that only a takeover makes.
+    let has_word = matches!(
+        detail,
+        RaidLevel::Raid5La
+            | RaidLevel::Raid5Ra
+            | RaidLevel::Raid5Ls
+            | RaidLevel::Raid5Rs
+            | RaidLevel::Raid6Zr
+            | RaidLevel::Raid6Nr
+            | RaidLevel::Raid6Nc
+    );
+    if has_word {
+        words.push(detail.name());
     }
+    words
 }
 
 fn plain_layout(volume: &LogicalVolume) -> Vec<&'static str> {

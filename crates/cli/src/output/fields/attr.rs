@@ -2,14 +2,14 @@
 //!
 //! The letters and their precedence are LVM2's (see the notes of `man lvs`, `vgs`, `pvs`). Who
 //! serves or attaches a volume makes it active and open; what only a running target can tell is
-//! told by the owner of its group, or stays `-`.
+//! told by the owner of its group, of a RAID volume by its superblocks, or stays `-`.
 
 use ashlar::scan::{Duplicate, FoundPv};
 use lvm2::model::{LvId, PvFlag, SegmentType, VgFlag, policy_letter};
 
 use super::catalogue::fields;
 use crate::output::report::{FieldKind, Value};
-use crate::output::{Group, Row, State, Style};
+use crate::output::{Group, Row, State, Style, Trouble};
 
 fields! { FIELDS of LvInfoStatus {
     "lv_attr" "Attr" FieldKind::Text, 0, lv_attr_field, "Type, permissions and state, as letters.";
@@ -41,13 +41,19 @@ pub(crate) fn lv_attr(group: &Group, lv: LvId) -> String {
             if active.is_only_read && letters[1] == 'w' {
                 letters[1] = 'R';
             }
-            if active.is_synced_image() && letters[0] == 'I' {
+            if letters[0] == 'I' && group.is_synced_image(lv) {
                 letters[0] = 'i';
             }
             if active.has_failed() {
                 letters[8] = 'r';
             }
         }
+    }
+    match group.trouble(lv) {
+        Some(Trouble::Unknown) => letters[8] = 'X',
+        Some(Trouble::Distrusted) => letters[8] = 'r',
+        Some(Trouble::Reshaping) => letters[8] = 's',
+        None => {}
     }
     if group.is_partial(lv) {
         letters[8] = 'p';

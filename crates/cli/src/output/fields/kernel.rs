@@ -1,5 +1,5 @@
 //! What is known of an active volume: by whoever serves it, where stock would ask the kernel. Of an
-//! inactive one, nothing.
+//! inactive one, nothing; but of a RAID volume its superblocks tell what is not as it should be.
 
 use ashlar::live::Merging;
 use lvm2::model::{LvFlag, SegmentType};
@@ -7,8 +7,9 @@ use lvm2::plan::logical::holds_all;
 
 use super::catalogue::fields;
 use super::constant::{binary, blank, minus_one, no_list, no_number, not_known, size};
+use super::raid;
 use crate::output::report::{FieldKind, Value};
-use crate::output::{Row, State, Style};
+use crate::output::{Role, Row, State, Style, Trouble};
 
 const TEXT: FieldKind = FieldKind::Text;
 const NUMBER: FieldKind = FieldKind::Number;
@@ -84,7 +85,8 @@ fields! { STATUS of LvStatus {
     "writecache_error" "WCacheErrors" NUMBER, 0, no_number, "Errors of a writecache.";
 } }
 
-fn state<'a>(row: &Row<'a>) -> State<'a> {
+/// Whether the volume is active.
+pub(super) fn state<'a>(row: &Row<'a>) -> State<'a> {
     let volume = row.volume();
     volume.map_or(State::Inactive, |(group, lv, _)| group.state(lv))
 }
@@ -115,8 +117,8 @@ pub(super) fn active_elsewhere(row: &Row<'_>, style: &Style) -> Value {
 }
 
 pub(super) fn image_synced(row: &Row<'_>, style: &Style) -> Value {
-    let active = state(row).active();
-    let is_synced = active.is_some_and(crate::output::Active::is_synced_image);
+    let volume = row.volume();
+    let is_synced = volume.is_some_and(|(group, lv, _)| group.is_synced_image(lv));
     binary(style, is_synced, "image synced")
 }
 
@@ -143,7 +145,7 @@ fn copied(row: &Row<'_>, _: &Style) -> Value {
         .and_then(|active| active.mirror.as_ref())
     {
         Some(mirror) => Value::percent(mirror.in_sync, mirror.regions),
-        None => Value::no_number(),
+        None => raid::copied(row).unwrap_or_else(Value::no_number),
     }
 }
 
@@ -214,10 +216,16 @@ fn health(row: &Row<'_>, _: &Style) -> Value {
         return Value::text("");
     };
     let is_mirror = matches!(volume.first(), Some(SegmentType::Mirror(_)));
+    let is_part = matches!(group.array_of(lv), Some((_, Role::Image(_))));
     Value::text(match group.state(lv) {
         _ if group.is_partial(lv) => "partial",
         State::Active(active) if active.has_failed() => "refresh needed",
         State::Unknown if is_mirror => "unknown",
-        _ => "",
+        _ => match group.trouble(lv) {
+            Some(Trouble::Unknown) => "unknown",
+            Some(Trouble::Distrusted) => "refresh needed",
+            _ if is_part && volume.flags.has(LvFlag::WriteMostly) => "writemostly",
+            Some(Trouble::Reshaping) | None => "",
+        },
     })
 }

@@ -4,7 +4,7 @@ use lvm2::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, Segment, SegmentTyp
 
 use super::catalogue::fields;
 use super::constant::{binary, blank, minus_one, no_number, not_set, optional, size, sorted_list};
-use super::{kernel, lv_relations as related};
+use super::{kernel, lv_relations as related, raid};
 use crate::output::report::{AUTO, FieldKind, Instant, UNDEFINED, Value};
 use crate::output::{Group, Row, Style};
 
@@ -76,7 +76,7 @@ fields! { FIELDS of Lv {
     "lv_full_descendants" "FDescendants" LIST, 0, related::full_descendants,
         "Snapshots, those that were removed too.";
     "raid_mismatch_count" "Mismatches" NUMBER, 0, no_number, "Mismatches that a RAID check found.";
-    "raid_sync_action" "SyncAction" TEXT, 0, blank, "What a RAID is doing.";
+    "raid_sync_action" "SyncAction" TEXT, 0, raid::sync_action, "What a RAID is doing.";
     "raid_write_behind" "WBehind" NUMBER, 0, |row, _| raid_setting(row, |raid| raid.write_behind),
         "RAID1: writes that may wait for slow copies.";
     "raid_min_recovery_rate" "MinSync" NUMBER, 0,

@@ -5,8 +5,9 @@
 //! only for fields that a report uses. A row without what the field is about gives nothing.
 //!
 //! Volumes that are served or attached are shown as active, with what their owner says of them;
-//! all others as stock shows them when they are not active. What only a running kernel target
-//! knows (how full) has no value here.
+//! all others as stock shows them when they are not active, and RAID volumes with what their
+//! superblocks say is not as it should be. What only a running kernel target knows (how full) has
+//! no value here.
 
 mod attr;
 mod catalogue;
@@ -15,6 +16,7 @@ mod kernel;
 mod lv;
 mod lv_relations;
 mod pv;
+mod raid;
 mod segment;
 mod vdo;
 mod vg;

@@ -5,8 +5,8 @@ use lvm2::model::{
 };
 
 use super::catalogue::fields;
-use super::constant::{binary, blank, no_number, not_known, size, sorted_list};
-use super::lv::{is_reshapable, is_reshapable_image};
+use super::constant::{binary, blank, not_known, size, sorted_list};
+use super::raid;
 use crate::output::report::{FieldKind, Value};
 use crate::output::{Group, Row, Style};
 
@@ -20,12 +20,12 @@ fields! { FIELDS of Segment {
     "stripes" "#Str" NUMBER, 0, |row, _| count(row, stripes), "Number of stripes or copies.";
     "data_stripes" "#DStr" NUMBER, 0, |row, _| count(row, data_stripes),
         "Number of stripes or copies that hold data.";
-    "reshape_len" "RSize" SIZE, 0, reshape_size, "Space reserved for a reshape.";
-    "reshape_len_le" "RSize" NUMBER, 0, reshape_extents, "The same in extents.";
-    "data_copies" "#Cpy" NUMBER, 0, copies, "Copies of the data.";
-    "data_offset" "DOff" NUMBER, 0, no_number, "Of a reshape: where data begins on each image.";
-    "new_data_offset" "NOff" NUMBER, 0, no_number, "Of a reshape: where data will begin.";
-    "parity_chunks" "#Par" NUMBER, 0, parity, "Number of images that may be lost.";
+    "reshape_len" "RSize" SIZE, 0, raid::reshape_size, "Space reserved for a reshape.";
+    "reshape_len_le" "RSize" NUMBER, 0, raid::reshape_extents, "The same in extents.";
+    "data_copies" "#Cpy" NUMBER, 0, raid::copies, "Copies of the data.";
+    "data_offset" "DOff" NUMBER, 0, raid::data_offset, "Of a reshape: where data begins on each image.";
+    "new_data_offset" "NOff" NUMBER, 0, raid::new_data_offset, "Of a reshape: where data will begin.";
+    "parity_chunks" "#Par" NUMBER, 0, raid::parity, "Number of images that may be lost.";
     "stripe_size" "Stripe" SIZE, 0, stripe_size, "How much lies on a disk before the next's turn.";
     "region_size" "Region" SIZE, 0, region_size, "What is synchronised as one.";
     "chunk_size" "Chunk" SIZE, 0, chunk_size, "The unit of a snapshot, thin pool or cache.";
@@ -100,56 +100,6 @@ fn data_stripes(group: &Group, segment: &Segment) -> u64 {
         SegmentType::Raid(raid) => all.saturating_sub(raid.level.parity_count() as u64),
         _ => all,
     }
-}
-
-/// How many images may be lost, and still every byte is there; nothing where none may.
-fn spare_images(segment: &Segment) -> Option<u64> {
-    let SegmentType::Raid(raid) = &segment.kind else {
-        return None;
-    };
-    match raid.level.family() {
-        RaidFamily::Raid0 => None,
-        RaidFamily::Raid1 => Some((raid.images.len() as u64).saturating_sub(1)),
-        RaidFamily::Raid10 => Some(u64::from(raid.copies()).saturating_sub(1)),
-        _ => Some(raid.level.parity_count() as u64),
-    }
-}
-
-fn copies(row: &Row<'_>, _: &Style) -> Value {
-    let segment = row.lv_segment().map(|(_, _, segment)| segment);
-    segment.map_or_else(Value::no_number, |segment| {
-        Value::number(spare_images(segment).unwrap_or(0) + 1)
-    })
-}
-
-fn parity(row: &Row<'_>, _: &Style) -> Value {
-    match row
-        .lv_segment()
-        .and_then(|(_, _, segment)| spare_images(segment))
-    {
-        Some(count) => Value::number(count),
-        None => Value::no_number(),
-    }
-}
-
-/// Extents reserved for a reshape, where the segment can have some.
-fn reshape(row: &Row<'_>) -> Option<(u64, u64)> {
-    let (group, lv, segment) = row.lv_segment()?;
-    let applies = is_reshapable(&segment.kind) || is_reshapable_image(group, lv);
-    let images = match &segment.kind {
-        SegmentType::Raid(raid) => raid.images.len() as u64,
-        _ => 1,
-    };
-    let extents = segment.reshape.0.saturating_mul(images);
-    applies.then(|| (extents, group.sectors(lvm2::Extents(extents))))
-}
-
-fn reshape_size(row: &Row<'_>, style: &Style) -> Value {
-    reshape(row).map_or_else(Value::no_number, |(_, sectors)| size(style, sectors))
-}
-
-fn reshape_extents(row: &Row<'_>, _: &Style) -> Value {
-    reshape(row).map_or_else(Value::no_number, |(extents, _)| Value::number(extents))
 }
 
 fn stripe_size(row: &Row<'_>, style: &Style) -> Value {

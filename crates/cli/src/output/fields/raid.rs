@@ -1,0 +1,114 @@
+//! Fields of RAID: what the metadata say of images, and what the superblocks do where nobody keeps
+//! the array for us (see `output::arrays`).
+
+use ashlar::arrays::FoundArray;
+use lvm2::model::{RaidFamily, Segment, SegmentType};
+
+use super::constant::size;
+use super::kernel::state;
+use super::lv::{is_reshapable, is_reshapable_image};
+use crate::output::report::Value;
+use crate::output::{Known, Role, Row, State, Style};
+
+/// How many images may be lost, and still every byte is there; nothing where none may.
+fn spare_images(segment: &Segment) -> Option<u64> {
+    let SegmentType::Raid(raid) = &segment.kind else {
+        return None;
+    };
+    match raid.level.family() {
+        RaidFamily::Raid0 => None,
+        RaidFamily::Raid1 => Some((raid.images.len() as u64).saturating_sub(1)),
+        RaidFamily::Raid10 => Some(u64::from(raid.copies()).saturating_sub(1)),
+        _ => Some(raid.level.parity_count() as u64),
+    }
+}
+
+pub(super) fn copies(row: &Row<'_>, _: &Style) -> Value {
+    let segment = row.lv_segment().map(|(_, _, segment)| segment);
+    segment.map_or_else(Value::no_number, |segment| {
+        Value::number(spare_images(segment).unwrap_or(0) + 1)
+    })
+}
+
+pub(super) fn parity(row: &Row<'_>, _: &Style) -> Value {
+    match row
+        .lv_segment()
+        .and_then(|(_, _, segment)| spare_images(segment))
+    {
+        Some(count) => Value::number(count),
+        None => Value::no_number(),
+    }
+}
+
+/// Extents reserved for a reshape, where the segment can have some: of an image, the first one.
+fn reshape(row: &Row<'_>) -> Option<(u64, u64)> {
+    let (group, lv, segment) = row.lv_segment()?;
+    let is_first = segment.start.0 == 0;
+    let applies = is_reshapable(&segment.kind) || is_first && is_reshapable_image(group, lv);
+    let images = match &segment.kind {
+        SegmentType::Raid(raid) => raid.images.len() as u64,
+        _ => 1,
+    };
+    let extents = segment.reshape.0.saturating_mul(images);
+    applies.then(|| (extents, group.sectors(lvm2::Extents(extents))))
+}
+
+pub(super) fn reshape_size(row: &Row<'_>, style: &Style) -> Value {
+    reshape(row).map_or_else(Value::no_number, |(_, sectors)| size(style, sectors))
+}
+
+pub(super) fn reshape_extents(row: &Row<'_>, _: &Style) -> Value {
+    reshape(row).map_or_else(Value::no_number, |(extents, _)| Value::number(extents))
+}
+
+/// Where data begin on each image, now or behind a reshape, in sectors: known of what is active,
+/// and elsewhere where it is not the beginning.
+fn offset(row: &Row<'_>, read: impl FnOnce(&FoundArray) -> u64) -> Value {
+    let found = row.lv_segment().and_then(|(group, lv, segment)| {
+        let applies = is_reshapable(&segment.kind) || is_reshapable_image(group, lv);
+        let (known, _) = applies.then(|| group.superblocks_of(lv))??;
+        let Known::Found(found) = &*known else {
+            return None;
+        };
+        let sectors = read(found) / lvm2::SECTOR_SIZE;
+        (sectors > 0 || group.state(lv).active().is_some()).then_some(sectors)
+    });
+    found.map_or_else(Value::no_number, Value::number)
+}
+
+pub(super) fn data_offset(row: &Row<'_>, _: &Style) -> Value {
+    offset(row, |found| found.data_start)
+}
+
+pub(super) fn new_data_offset(row: &Row<'_>, _: &Style) -> Value {
+    offset(row, |found| found.new_start.unwrap_or(found.data_start))
+}
+
+/// How far an array is with what it is in the middle of. One that is active and in the middle of
+/// nothing is there; of one that is not, nothing is said then.
+pub(super) fn copied(row: &Row<'_>) -> Option<Value> {
+    let (group, lv, _) = row.volume()?;
+    let (known, Role::Whole) = group.superblocks_of(lv)? else {
+        return None;
+    };
+    let Known::Found(found) = &*known else {
+        return None;
+    };
+    match (found.progress(), state(row)) {
+        (Some(progress), _) => Some(Value::percent(progress.done, progress.all)),
+        (None, State::Active(_)) => Some(Value::percent(1, 1)),
+        (None, State::Inactive | State::Unknown) => None,
+    }
+}
+
+/// What an active array does. What is only read here does nothing.
+pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
+    let is_array = row
+        .volume()
+        .and_then(|(group, lv, _)| group.array_of(lv))
+        .is_some_and(|(_, role)| role == Role::Whole);
+    Value::text(match state(row) {
+        State::Active(_) if is_array => "idle",
+        _ => "",
+    })
+}
