@@ -9,6 +9,7 @@
 //!   filesystem ext2 and ext3 with their kernel, on an emulated disk
 //!   workload   the operation streams of the programs that people measure with
 //!   predict    what a volume will do, by formula; random cases to judge that by
+//!   raid       what requests cost an array, counted
 //!   experiment questions as data, their runs, and verdicts on claims
 //!   report     one page of HTML from lines of results
 //!   measure    the real data path on this machine, beside the emulation
@@ -32,6 +33,7 @@ pub mod layout;
 pub mod measure;
 mod parallel;
 pub mod predict;
+pub mod raid;
 pub mod report;
 pub mod settings;
 pub mod stack;
