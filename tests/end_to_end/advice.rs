@@ -168,9 +168,9 @@ fn mistakes_are_named() {
     for (volume, words, code, wanted) in [
         (
             "vg0/raid5",
-            &["oltp"][..],
-            5,
-            "vg0/raid5 cannot be explained: it has the type raid5",
+            &["oltp", "--emulate"][..],
+            3,
+            "of an array requests are counted, and no time is predicted",
         ),
         ("vg0/linear1", &["sideways"], 5, "one of oltp"),
         (

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tests::{RAID_SETS, RaidSet, Scratch, Tool, ashlar, assert_root};
+use tests::{Golden, RAID_SETS, RaidSet, Scratch, Tool, ashlar, assert_root};
 
 use crate::reports::{Bench, as_inactive};
 
@@ -250,4 +250,86 @@ fn attached_arrays_are_shown_as_active_ones() {
             _ => assert!(row[1].parse::<f64>().is_ok_and(|share| share < 100.0)),
         }
     }
+}
+
+/// `explain` pictures every array, says how its images are, and counts what requests cost: of books'
+/// arithmetic whole, and as it is without a disk.
+#[test]
+fn arrays_are_explained() {
+    let (golden, folder) = (Golden::shared(), Scratch::new("raid-explained"));
+    let images = golden.images();
+    let explain = |images: &[PathBuf], name: &str| {
+        let tool = on(images, folder.path()).args(["explain", name]);
+        tool.succeed().text()
+    };
+    let line = |text: &str, head: &str| -> String {
+        let mut lines = text.lines().map(str::trim_start);
+        let line = lines.find(|line| line.starts_with(head));
+        let line = line.unwrap_or_else(|| panic!("{head} in {text}"));
+        line[head.len()..]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    for (name, write) in [
+        ("raid1", "0 + 2, 8 KiB"),
+        ("raid1x3", "0 + 3, 12 KiB"),
+        ("raid4", "1 + 2, 12 KiB"),
+        ("raid5", "1 + 2, 12 KiB"),
+        ("raid5_la", "1 + 2, 12 KiB"),
+        ("raid6", "2 + 3, 20 KiB"),
+        ("raid10", "0 + 2, 8 KiB"),
+    ] {
+        let text = explain(&images, &format!("vg0/{name}"));
+        assert!(
+            text.contains("in sync") && !text.contains("missing"),
+            "{text}"
+        );
+        let cost = line(&text, "write 4 KiB ");
+        assert!(cost.starts_with(write), "{name}: {cost} in {text}");
+        assert!(
+            line(&text, "read 4 KiB ").starts_with("1 + 0, 4 KiB"),
+            "{text}"
+        );
+    }
+    let five = RaidSet::shared("levels");
+    let whole = explain(&five.images(), "levels/raid5x6");
+    assert!(
+        line(&whole, "write 4 KiB ").starts_with("2 + 2, 16 KiB"),
+        "{whole}"
+    );
+    assert!(line(&whole, "rows ").starts_with("0 1 2 3 4 P"), "{whole}");
+    let wide = explain(&five.images(), "levels/raid6_wide");
+    assert!(
+        line(&wide, "write 4 KiB ").starts_with("3 + 3, 24 KiB"),
+        "{wide}"
+    );
+    let row = line(&wide, "write 2 MiB, a row ");
+    assert!(row.starts_with("0 + 6, 3 MiB"), "{wide}");
+    // Without the second disk, as it is then: a column of its own.
+    let left: Vec<PathBuf> = [&images[..1], &images[2..]].concat();
+    let text = explain(&left, "vg0/raid5");
+    assert!(
+        text.contains("raid5_rimage_1 on") && text.contains(": missing"),
+        "{text}"
+    );
+    let read = line(&text, "read 4 KiB ");
+    assert_eq!(read, "1 + 0, 4 KiB 1.33 + 0, 5.3 KiB 1.33 + 0, 5.3 KiB");
+    let load = [
+        "explain",
+        "vg0/raid5",
+        "--workload",
+        "randrw:4k:depth=1",
+        "--json",
+    ];
+    let json = on(&left, folder.path()).args(load).succeed().text();
+    assert!(json.contains("\"level\":\"raid5"), "{json}");
+    assert_eq!(
+        json.matches("\"now\":{").count(),
+        json.matches("\"whole\":{").count()
+    );
+    // What keeps no state is striped, and predicted as such.
+    let zero = ["explain", "vg0/raid0", "--workload", "randread:4k:depth=1"];
+    let text = on(&images, folder.path()).args(zero).succeed();
+    assert!(text.text().contains("stripes of"), "{}", text.text());
 }

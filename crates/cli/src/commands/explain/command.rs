@@ -8,7 +8,7 @@ use lab::workload::postmark::Short;
 
 use super::measured::{agreed, measured};
 use super::stack::{Stack, workload};
-use super::{files, shown};
+use super::{files, raid, shown};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::Session;
 use crate::commands::open;
@@ -85,6 +85,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
         What is measured is whatever the volume really lies on, past the page cache where that \
         can be, and --disk does not change it. Jobs with a rate, pauses or flushes are for fio \
         on the attached volume; --json prints the job.\n\n\
+        Of RAID with redundancy no time is predicted. What is shown, without --workload too, is how \
+        chunks and parity lie on the images, how these are, and how many reads and writes of \
+        images a request costs: whole, with one image or two lost, and as it is now.\n\n\
         postmark is a program on an ext3 of the volume's size: the terms of Eq. 1 of a study of \
         LVM (directories, metadata, free lists, file data, journal) are predicted, and emulated \
         with --emulate. Keys are test (1 to 3, the study's), files, size (MIN-MAX bytes), \
@@ -112,6 +115,10 @@ pub(in crate::commands) const COMMAND: Command = Command {
             does: "predicts a database on volumes of a cloud with those limits",
         },
         Example {
+            line: "ashlar explain vg0/raid5",
+            does: "shows where parity lies, and what requests cost, healthy and degraded",
+        },
+        Example {
             line: "ashlar explain vg0/data --workload jobs.fio --disk sda1=flash --disk 'HP 97560'",
             does: "one disk is flash, the others are old drives; each job is explained",
         },
@@ -136,12 +143,17 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             "explain: name one logical volume, as in: ashlar explain vg0/data --workload oltp",
         ));
     };
-    let Some(word) = arguments.value(&WORKLOAD) else {
+    let word = arguments.value(&WORKLOAD);
+    let disks = session.disks(arguments)?;
+    let volume = disks.scan.find_volume(name);
+    if volume.is_ok_and(|(group, lv)| raid::array_of(group, lv).is_some()) {
+        return array(&disks, name, arguments, session);
+    }
+    let Some(word) = word else {
         return Err(Error::usage(
             "explain: say what is asked of it, as in --workload randread:4k:depth=32",
         ));
     };
-    let disks = session.disks(arguments)?;
     let words: Vec<&str> = arguments.values(&DISK).collect();
     if Short::is_meant(word) {
         if arguments.has(&MEASURE) {
@@ -179,6 +191,44 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// An array: how it lies, and what requests cost it.
+fn array(
+    disks: &Disks,
+    name: &str,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let timed = [&DISK, &EMULATE, &MEASURE].map(|flag| arguments.has(flag));
+    if timed.contains(&true) {
+        return Err(Error::usage(
+            "explain: of an array requests are counted, and no time is predicted, emulated or \
+             measured; leave --disk, --emulate and --measure away",
+        ));
+    }
+    let (group, lv) = disks
+        .scan
+        .find_volume(name)
+        .map_err(|error| Error::failed(error.to_string()))?;
+    let size = group.model.lv(lv).size(group.model.extent_size);
+    let size = size.and_then(lvm2::Sectors::to_bytes);
+    let jobs = match arguments.value(&WORKLOAD) {
+        Some(word) if Short::is_meant(word) => {
+            return Err(Error::usage(
+                "explain: what postmark does to an array is not known; name a load of blocks",
+            ));
+        }
+        Some(word) => parse_on(&workload(word)?, size.map_or(0, |size| size.0))
+            .map_err(|error| Error::failed(format!("workload {word}: {error}")))?,
+        None => Vec::new(),
+    };
+    let explained = raid::Explained::of(&disks.scan, group, lv, &jobs)?;
+    if arguments.has(&JSON) {
+        session.print(&explained.json())?;
+        return Ok(());
+    }
+    explained.print(session)
 }
 
 /// The volume and its disks, with what had to be assumed said aloud.

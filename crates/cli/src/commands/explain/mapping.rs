@@ -1,8 +1,8 @@
 //! What a volume lies on: the metadata of its group as a layout of the lab.
 //!
 //! Volumes below volumes are looked through: what remains are runs of bytes on physical volumes,
-//! linear, striped or mirrored. Runs that go on where the last one ended are one. What the lab has
-//! no model of (RAID, snapshots, thin volumes) is refused by its name.
+//! linear, striped (RAID 0 too) or mirrored. Runs that go on where the last one ended are one. What
+//! the lab has no model of (RAID with redundancy, snapshots, thin volumes) is refused by its name.
 //!
 //! The metadata is not believed: each volume is looked through once, loops and ends are refused,
 //! and so is what would take more than [`STEPS_MAX`] steps.
@@ -11,7 +11,9 @@ use std::collections::HashMap;
 
 use lab::layout::{Area, Segment};
 use lvm2::Extents;
-use lvm2::model::{self, LvId, Mirror, PvId, Relations, SegmentType, Striped, VolumeGroup};
+use lvm2::model::{
+    self, LvId, Mirror, PvId, Raid, RaidFamily, Relations, SegmentType, Striped, VolumeGroup,
+};
 
 use crate::args::Error;
 
@@ -111,6 +113,10 @@ impl Walk<'_> {
             let len = self.bytes(lv, segment.length)?;
             let more = match &segment.kind {
                 SegmentType::Striped(striped) => self.striped(lv, segment, striped, len, depth)?,
+                SegmentType::Raid(raid) if raid.level.family() == RaidFamily::Raid0 => {
+                    let striped = stripes(raid);
+                    self.striped(lv, segment, &striped, len, depth)?
+                }
                 SegmentType::Mirror(mirror) => self.mirror(lv, mirror, len, depth)?,
                 _ => {
                     let why = format!(
@@ -272,6 +278,19 @@ impl Walk<'_> {
             self.disks.push(pv);
             self.disks.len() - 1
         })
+    }
+}
+
+/// RAID 0 keeps no state: it is its images in turns.
+fn stripes(raid: &Raid) -> Striped {
+    let images = raid.images.iter();
+    let areas = images.map(|image| model::Area::Lv {
+        lv: image.data,
+        start: Extents(0),
+    });
+    Striped {
+        stripe_size: raid.stripe_size,
+        areas: areas.collect(),
     }
 }
 

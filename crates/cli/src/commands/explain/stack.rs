@@ -121,6 +121,11 @@ impl Known {
     }
 }
 
+/// What a physical volume's disk is called.
+pub(super) fn disk_name(scan: &Scan, group: &FoundVg, pv: PvId) -> String {
+    Known::of(scan, group, pv).name
+}
+
 /// What was said about disks.
 struct Choices<'a> {
     /// Physical volume and word.
