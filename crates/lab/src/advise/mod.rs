@@ -10,17 +10,22 @@
 //! what is uncertain about those cancels; intervals are the predictor's own error. A candidate
 //! whose value lies in the interval of the best one is tied with it, and said to be.
 //!
-//! Does not: try RAID, snapshots or thin volumes; mix shapes in one volume; know prices.
+//! RAID is not emulated: what a load costs its levels is counted, and said beside the ranks.
 //!
-//! `candidate.rs` makes layouts, `rank.rs` orders them, `page.rs` shows them, `chart.rs` draws.
+//! Does not: try snapshots or thin volumes; mix shapes in one volume; know prices.
+//!
+//! `candidate.rs` makes layouts, `rank.rs` orders them, `counted.rs` counts arrays, `page.rs` shows
+//! them, `chart.rs` draws.
 
 mod candidate;
 mod chart;
+mod counted;
 mod page;
 mod rank;
 
 pub use candidate::{Candidate, Shape, Wish, candidates};
 pub use chart::chart;
+pub use counted::Counted;
 pub use page::page;
 pub use rank::{Advice, Choice, Metric, advise};
 

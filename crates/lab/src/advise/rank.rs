@@ -1,6 +1,7 @@
 //! Predictions of candidates, in order; ties; the Pareto front; emulations of the best few.
 
 use super::candidate::{Candidate, Wish, candidates};
+use super::counted::{Counted, counted};
 use crate::error::{Error, Kind, Result};
 use crate::predict::{Estimate, Question, Trial, trial};
 
@@ -39,6 +40,8 @@ pub struct Advice {
     pub choices: Vec<Choice>,
     /// Candidates that could not be, and why.
     pub without: Vec<(String, String)>,
+    /// What the load costs arrays.
+    pub counted: Vec<Counted>,
     /// Bytes of a request.
     pub request: u64,
 }
@@ -71,6 +74,7 @@ pub fn advise(wish: &Wish, emulated: usize, seed: u64) -> Result<Advice> {
         choice.emulated = Some(found);
     }
     Ok(Advice {
+        counted: counted(wish, &choices),
         choices,
         without,
         request: wish.job.block[0].max(wish.job.block[1]),
@@ -214,6 +218,7 @@ impl Advice {
             });
         }
         said.extend(self.reordered());
+        said.extend(self.counted.iter().map(Counted::words));
         said
     }
 
