@@ -62,7 +62,7 @@ fn what_the_metadata_say_is_reported_as_stock_reports_it() {
     let lines = [
         format!("lvs -a --segments -o {TOLD}"),
         format!("lvs -a -o {TOLD} --reportformat json"),
-        "lvs --segments -o +devices,seg_pe_ranges,stripe_size,region_size".to_owned(),
+        "lvs --segments -o lv_name,segtype,devices,seg_pe_ranges,stripe_size".to_owned(),
         "pvs --segments -o +lv_name,seg_start_pe,segtype".to_owned(),
         "pvdisplay -m".to_owned(),
         "lvdisplay -a -m".to_owned(),

@@ -1,7 +1,8 @@
 //! Fields of the segments of logical volumes.
 
 use lvm2::model::{
-    Area, Discards, LvId, Part, RaidFamily, Segment, SegmentType, TypeFlag, ZeroNewBlocks,
+    Area, Discards, LvId, Part, RaidFamily, RaidImage, Segment, SegmentType, TypeFlag,
+    ZeroNewBlocks,
 };
 
 use super::catalogue::fields;
@@ -97,7 +98,15 @@ fn data_stripes(group: &Group, segment: &Segment) -> u64 {
         SegmentType::Raid(raid) if raid.level.family() == RaidFamily::Raid10 => {
             all / u64::from(raid.copies())
         }
-        SegmentType::Raid(raid) => all.saturating_sub(raid.level.parity_count() as u64),
+        SegmentType::Raid(raid) => {
+            // Those that a reshape takes away hold data no longer when it is over.
+            let goes = |image: &&RaidImage| {
+                let mut segments = group.vg.lv(image.data).segments.iter();
+                segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
+            };
+            let gone = raid.images.iter().filter(goes).count();
+            all.saturating_sub((raid.level.parity_count() + gone) as u64)
+        }
         _ => all,
     }
 }
