@@ -18,7 +18,8 @@ const LIVE: &str = "lv_name,lv_attr,copy_percent,sync_percent,raid_sync_action,\
 
 /// What the metadata say of RAID, in columns.
 const TOLD: &str = "lv_name,segtype,lv_layout,lv_role,lv_parent,lv_size,stripes,data_stripes,\
-    data_copies,parity_chunks,stripe_size,region_size,seg_start,seg_size_pe,devices,metadata_devices,seg_pe_ranges,seg_le_ranges,seg_metadata_le_ranges,\
+    data_copies,parity_chunks,stripe_size,region_size,seg_start,seg_size_pe,devices,\
+    metadata_devices,seg_pe_ranges,seg_le_ranges,seg_metadata_le_ranges,\
     raid_write_behind,raid_min_recovery_rate,raid_max_recovery_rate,raidintegritymode,\
     raidintegrityblocksize,integritymismatches,lv_initial_image_sync,lv_modules";
 
@@ -163,6 +164,15 @@ fn superblocks_are_told_of() {
             assert_eq!(found[0].chars().nth(8), Some(letter), "{name}: {found:?}");
         }
     }
+    let moved = seen(
+        &RaidSet::shared("reshape"),
+        "lv_name,data_offset,new_data_offset",
+    );
+    for (name, found) in moved.iter().filter(|(name, _)| !name.contains("_r")) {
+        let starts = [&found[0], &found[1]].map(|start| start.parse::<u64>());
+        assert!(starts.iter().all(Result::is_ok), "{name}: {found:?}");
+        assert_ne!(found[0], found[1], "{name} moves its data");
+    }
     let select = [
         "lvs",
         "--noheadings",
@@ -252,8 +262,8 @@ fn attached_arrays_are_shown_as_active_ones() {
     }
 }
 
-/// `explain` pictures every array, says how its images are, and counts what requests cost: of books'
-/// arithmetic whole, and as it is without a disk.
+/// `explain` pictures every array, says how its images are, and counts what requests cost: by the
+/// arithmetic of books where it is whole, and as it is without a disk.
 #[test]
 fn arrays_are_explained() {
     let (golden, folder) = (Golden::shared(), Scratch::new("raid-explained"));

@@ -92,7 +92,8 @@ impl std::fmt::Debug for ArrayReader {
 }
 
 impl ArrayReader {
-    /// What the disks say of a RAID volume. `None`: it is no array, one without state, or a new one.
+    /// What the disks say of a RAID volume. `None`: it is no array, one without state, or a new
+    /// one.
     ///
     /// # Errors
     ///

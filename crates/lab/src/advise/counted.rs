@@ -2,8 +2,8 @@
 //!
 //! No array is emulated, so none is ranked. But where requests suffice to keep all disks busy, what
 //! is left of a striped volume's rate is what one request costs the array, counted
-//! ([`crate::raid`]): reads and writes of disks are taken for equal. Fewer requests at once do worse,
-//! since a small write waits for reads before it.
+//! ([`crate::raid`]): reads and writes of disks are taken for equal. Fewer requests at once do
+//! worse, since a small write waits for reads before it.
 
 use dm::raid::{Parity, Rotation, Scheme};
 

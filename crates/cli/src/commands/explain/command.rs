@@ -85,8 +85,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
         What is measured is whatever the volume really lies on, past the page cache where that \
         can be, and --disk does not change it. Jobs with a rate, pauses or flushes are for fio \
         on the attached volume; --json prints the job.\n\n\
-        Of RAID with redundancy no time is predicted. What is shown, without --workload too, is how \
-        chunks and parity lie on the images, how these are, and how many reads and writes of \
+        Of RAID with redundancy no time is predicted. What is shown, without --workload too, is \
+        how chunks and parity lie on the images, how these are, and how many reads and writes of \
         images a request costs: whole, with one image or two lost, and as it is now.\n\n\
         postmark is a program on an ext3 of the volume's size: the terms of Eq. 1 of a study of \
         LVM (directories, metadata, free lists, file data, journal) are predicted, and emulated \

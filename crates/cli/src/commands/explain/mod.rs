@@ -2,7 +2,8 @@
 //!
 //! `command.rs` is the command, `mapping.rs` reads what the volume lies on, `stack.rs` makes it a
 //! stack on disks that were named, `stores.rs` asks how its snapshots fill, `measured.rs` runs the
-//! load on the volume itself, `raid.rs` counts what arrays do, `files.rs` explains a program on a file system, `shown.rs` prints.
+//! load on the volume itself, `raid.rs` counts what arrays do, `files.rs` explains a program on a
+//! file system, `shown.rs` prints.
 
 mod command;
 mod files;

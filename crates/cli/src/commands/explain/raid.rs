@@ -206,8 +206,8 @@ impl Explained {
             session.line(&format!("{head:<12}{cells}"))?;
         }
         session.line(if self.chunk_bytes.is_some() {
-            "- a column for each image, from its start on; numbers are chunks of the volume, P and Q \
-             parity"
+            "- a column for each image, from its start on; numbers are chunks of the volume, P and \
+             Q parity"
         } else {
             "- a column for each image, each of which holds all"
         })?;

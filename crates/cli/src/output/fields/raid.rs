@@ -62,7 +62,7 @@ pub(super) fn reshape_extents(row: &Row<'_>, _: &Style) -> Value {
 }
 
 /// Where data begin on each image, now or behind a reshape, in sectors: known of what is active,
-/// and elsewhere where it is not the beginning.
+/// and elsewhere in the middle of a reshape, and where it is not the beginning.
 fn offset(row: &Row<'_>, read: impl FnOnce(&FoundArray) -> u64) -> Value {
     let found = row.lv_segment().and_then(|(group, lv, segment)| {
         let applies = is_reshapable(&segment.kind) || is_reshapable_image(group, lv);
@@ -71,7 +71,8 @@ fn offset(row: &Row<'_>, read: impl FnOnce(&FoundArray) -> u64) -> Value {
             return None;
         };
         let sectors = read(found) / lvm2::SECTOR_SIZE;
-        (sectors > 0 || group.state(lv).active().is_some()).then_some(sectors)
+        let is_moving = found.new_start.is_some() || sectors > 0;
+        (is_moving || group.state(lv).active().is_some()).then_some(sectors)
     });
     found.map_or_else(Value::no_number, Value::number)
 }

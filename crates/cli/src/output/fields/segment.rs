@@ -24,8 +24,10 @@ fields! { FIELDS of Segment {
     "reshape_len" "RSize" SIZE, 0, raid::reshape_size, "Space reserved for a reshape.";
     "reshape_len_le" "RSize" NUMBER, 0, raid::reshape_extents, "The same in extents.";
     "data_copies" "#Cpy" NUMBER, 0, raid::copies, "Copies of the data.";
-    "data_offset" "DOff" NUMBER, 0, raid::data_offset, "Of a reshape: where data begins on each image.";
-    "new_data_offset" "NOff" NUMBER, 0, raid::new_data_offset, "Of a reshape: where data will begin.";
+    "data_offset" "DOff" NUMBER, 0, raid::data_offset,
+        "Of a reshape: where data begins on each image.";
+    "new_data_offset" "NOff" NUMBER, 0, raid::new_data_offset,
+        "Of a reshape: where data will begin.";
     "parity_chunks" "#Par" NUMBER, 0, raid::parity, "Number of images that may be lost.";
     "stripe_size" "Stripe" SIZE, 0, stripe_size, "How much lies on a disk before the next's turn.";
     "region_size" "Region" SIZE, 0, region_size, "What is synchronised as one.";
