@@ -9,7 +9,7 @@ use tests::{Golden, RAID_SETS, RaidSet, RaidVolume, Scratch, Tool, ashlar, sha25
 const DISKS: usize = 5;
 
 /// The program on these images, with nothing of the machine.
-fn on(images: &[PathBuf], folder: &Path) -> Tool {
+pub(super) fn on(images: &[PathBuf], folder: &Path) -> Tool {
     let names: Vec<String> = images.iter().map(|i| i.display().to_string()).collect();
     ashlar()
         .env("ASHLAR_DEVICES", names.join(":"))

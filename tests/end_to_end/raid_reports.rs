@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tests::{Golden, RAID_SETS, RaidSet, Scratch, Tool, ashlar, assert_root};
+use tests::{Golden, RAID_SETS, RaidSet, Scratch, Tool, assert_root};
 
+use crate::raid;
 use crate::reports::{Bench, as_inactive};
 
 /// What superblocks have a part in.
@@ -50,10 +51,7 @@ fn report(tool: Tool, fields: &str) -> BTreeMap<String, Vec<String>> {
 
 /// The program on these images, with a folder of its own for what is attached.
 fn on(images: &[PathBuf], folder: &Path) -> Tool {
-    let names: Vec<String> = images.iter().map(|i| i.display().to_string()).collect();
-    ashlar()
-        .env("ASHLAR_DEVICES", names.join(":"))
-        .env("ASHLAR_RUNTIME_DIR", folder.join("run"))
+    raid::on(images, folder).env("ASHLAR_RUNTIME_DIR", folder.join("run"))
 }
 
 /// All that the metadata say is said as stock says it: of every level, in the middle of rebuilds
