@@ -16,7 +16,7 @@ use ashlar::arrays::{ArrayReader, FoundArray, ImageState, Task};
 use ashlar::scan::Scan;
 use lvm2::model::{LvId, Part, RaidFamily, SegmentType};
 
-use super::live::State;
+use super::live::{Active, State};
 use super::view::Group;
 
 /// The arrays of one group.
@@ -110,6 +110,10 @@ impl Group {
 
     /// What is wrong with an array, or a part of it; nothing where it is no array.
     pub(crate) fn trouble(&self, lv: LvId) -> Option<Trouble> {
+        if self.state(lv).active().is_some_and(Active::is_told_of) {
+            // Who serves it knows better.
+            return None;
+        }
         let (known, role) = self.superblocks_of(lv)?;
         match (&*known, role) {
             (Known::Nothing, _) | (Known::Nonsense, Role::Image(_)) => None,
@@ -138,8 +142,8 @@ impl Group {
         let State::Active(active) = self.state(lv) else {
             return false;
         };
-        if active.is_synced_image() {
-            return true;
+        if active.is_told_of() {
+            return active.is_synced_image();
         }
         let used = self.relations.component_use(lv).map(|used| used.part);
         let (Some(Part::RaidImage(image)), Some((known, _))) = (used, self.superblocks_of(lv))

@@ -137,6 +137,11 @@ impl Active {
         self.image.is_some_and(|(state, _)| is_lost(state)) || states.any(is_lost)
     }
 
+    /// Whether its owner says how it is: a mirror or an array, or an image of one.
+    pub(crate) fn is_told_of(&self) -> bool {
+        self.mirror.is_some() || self.image.is_some()
+    }
+
     /// Whether this is an image that holds all that its mirror does.
     pub(crate) fn is_synced_image(&self) -> bool {
         self.image

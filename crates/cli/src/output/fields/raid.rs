@@ -2,13 +2,15 @@
 //! the array for us (see `output::arrays`).
 
 use ashlar::arrays::FoundArray;
+use ashlar::live::ImageStatus;
+use dm::mirror::ImageHealth;
 use lvm2::model::{RaidFamily, Segment, SegmentType};
 
 use super::constant::size;
 use super::kernel::state;
 use super::lv::{is_reshapable, is_reshapable_image};
 use crate::output::report::Value;
-use crate::output::{Known, Role, Row, State, Style};
+use crate::output::{Active, Known, Role, Row, State, Style};
 
 /// How many images may be lost, and still every byte is there; nothing where none may.
 fn spare_images(segment: &Segment) -> Option<u64> {
@@ -102,14 +104,21 @@ pub(super) fn copied(row: &Row<'_>) -> Option<Value> {
     }
 }
 
-/// What an active array does. What is only read here does nothing.
+/// What an active array does: its owner knows, and what is only read here does nothing.
 pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
     let is_array = row
         .volume()
         .and_then(|(group, lv, _)| group.array_of(lv))
         .is_some_and(|(_, role)| role == Role::Whole);
+    let said = |active: &Active| {
+        let mirror = active.mirror.as_ref()?;
+        let is_filled = |image: &ImageStatus| image.state == ImageHealth::OutOfSync;
+        let is_recovered = mirror.images.iter().any(is_filled);
+        let is_behind = mirror.in_sync < mirror.regions;
+        is_behind.then_some(if is_recovered { "recover" } else { "resync" })
+    };
     Value::text(match state(row) {
-        State::Active(_) if is_array => "idle",
+        State::Active(active) if is_array => said(active).unwrap_or("idle"),
         _ => "",
     })
 }
