@@ -3,13 +3,15 @@
 //! The verifier of the bench writes, logs each answer and comes back after each kill; what it was
 //! told is done must be there. `snapshots.rs` makes, extends and removes snapshots meanwhile,
 //! `merges.rs` merges them, `files.rs` does both below a file system; `moves.rs` moves extents,
-//! `moved_files.rs` those of a file system. `ASHLAR_KILLS=100` asks for that many kills in each
-//! test instead of a few; `ASHLAR_SEED` repeats a run's moments and requests:
+//! `moved_files.rs` those of a file system; `arrays.rs` takes disks of RAID away, and brings them
+//! back. `ASHLAR_KILLS=100` asks for that many kills in each test instead of a few; `ASHLAR_SEED`
+//! repeats a run's moments and requests:
 //!
 //! ```text
 //!   ASHLAR_KILLS=100 cargo test -p tests --test end_to_end survive -- --nocapture
 //! ```
 
+mod arrays;
 mod files;
 mod merges;
 mod moved_files;

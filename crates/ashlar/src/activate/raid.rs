@@ -11,10 +11,9 @@ use block::Device;
 use dm::home::Home;
 use dm::raid::{
     Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, LegContent, LegReads, LegState,
-    Parity, Rotation, Scheme,
 };
 use dm::table::{self, Layout, Piece};
-use lvm2::model::{Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment};
+use lvm2::model::{Area, LvFlag, LvId, Raid, RaidImage, Segment};
 use lvm2::{Bytes, Uuid};
 
 use super::activator::MissingPolicy;
@@ -22,6 +21,7 @@ use super::layout::Builder;
 use super::mirror::identity;
 use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::array_handler;
+use crate::arrays::scheme;
 use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
@@ -253,33 +253,4 @@ impl Builder<'_> {
             reads,
         })
     }
-}
-
-/// How an array is laid out; `None`: RAID 0, which is no array.
-fn scheme(raid: &Raid) -> Option<Scheme> {
-    let rotation = match raid.level {
-        RaidLevel::Raid4 => Rotation::First,
-        RaidLevel::Raid5 | RaidLevel::Raid5Ls => Rotation::LeftSymmetric,
-        RaidLevel::Raid5La => Rotation::LeftAsymmetric,
-        RaidLevel::Raid5Rs => Rotation::RightSymmetric,
-        RaidLevel::Raid5Ra => Rotation::RightAsymmetric,
-        RaidLevel::Raid6La6 => Rotation::LeftAsymmetric6,
-        RaidLevel::Raid6Ls6 => Rotation::LeftSymmetric6,
-        RaidLevel::Raid6Ra6 => Rotation::RightAsymmetric6,
-        RaidLevel::Raid6Rs6 => Rotation::RightSymmetric6,
-        RaidLevel::Raid5N | RaidLevel::Raid6N6 => Rotation::Last,
-        RaidLevel::Raid6 | RaidLevel::Raid6Zr => Rotation::ZeroRestart,
-        RaidLevel::Raid6Nr => Rotation::NRestart,
-        RaidLevel::Raid6Nc => Rotation::NContinue,
-        RaidLevel::Raid0 | RaidLevel::Raid0Meta => return None,
-        RaidLevel::Raid1 => return Some(Scheme::Mirror),
-        RaidLevel::Raid10 | RaidLevel::Raid10Near => {
-            return Some(Scheme::near_copies(raid.copies() as usize));
-        }
-    };
-    let parity = match raid.level.family() {
-        RaidFamily::Raid6 => Parity::Two,
-        _ => Parity::One,
-    };
-    Some(Scheme::Parity(parity, rotation))
 }

@@ -222,8 +222,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             format!("the newest superblock says {what}; see whether an older description fits");
         return Err(damaged(what));
     }
-    let is_alike = |other: &&Superblock| first.agrees_with(other);
-    if !newest.iter().all(is_alike) {
+    if !newest.iter().all(|other| first.agrees_with(other)) {
         return Err(damaged(
             "the newest superblocks contradict each other".into(),
         ));

@@ -1,0 +1,142 @@
+//! Arrays whose server is killed under load, with disks that go and come back in between.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tests::verifier::{Load, Random, Report};
+use tests::{Golden, Group, sha256};
+
+use super::{RESYNC_MAX, connect, kills, load, seed, serve, wait_for_answers};
+
+/// Each level; of the golden disks, on four or five of them.
+const VOLUMES: [&str; 5] = ["raid1", "raid4", "raid5", "raid6", "raid10"];
+/// A server is killed after it answered so many requests for each volume, at most.
+const ANSWERS_MAX: u64 = 120;
+
+/// The disks of the golden group, of which one may be away.
+struct Disks {
+    group: Group,
+    images: Vec<PathBuf>,
+    away: Option<usize>,
+}
+
+impl Disks {
+    fn place(&self, disk: usize) -> PathBuf {
+        self.group.join(&format!("away{disk}"))
+    }
+
+    /// Takes a disk away.
+    fn take(&mut self, disk: usize) {
+        assert_eq!(self.away, None, "one at a time");
+        std::fs::rename(&self.images[disk], self.place(disk)).expect("it is taken away");
+        self.away = Some(disk);
+    }
+
+    /// Brings the disk back that is away.
+    fn bring_back(&mut self) {
+        if let Some(disk) = self.away.take() {
+            std::fs::rename(self.place(disk), &self.images[disk]).expect("it is brought back");
+        }
+    }
+
+    /// Whether all that is there is in sync, and used.
+    fn is_in_sync(&self) -> bool {
+        let said = self.group.ashlar().args(["owners", "vg0"]).succeed();
+        let said = said.text();
+        let rows = said.lines().filter(|line| line.contains("raid"));
+        let rows: Vec<&str> = rows.collect();
+        assert_eq!(rows.len(), VOLUMES.len(), "{said}");
+        let is_in_sync = |row: &&str| row.contains("100.00") && !row.contains("out of sync");
+        rows.iter().all(is_in_sync)
+    }
+
+    fn wait_until_in_sync(&self) {
+        let end = Instant::now() + RESYNC_MAX;
+        while self.away.is_none() && !self.is_in_sync() {
+            assert!(Instant::now() < end, "it is never in sync");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn sums(&self) -> Vec<String> {
+        let cat = |volume: &str| {
+            let cat = self.group.ashlar().args(["cat", &format!("vg0/{volume}")]);
+            sha256(&cat.succeed().stdout)
+        };
+        VOLUMES.map(cat).to_vec()
+    }
+}
+
+/// RAID of every level, written over NBD by servers that are killed again and again, each second
+/// time with a disk away that the one before had, or back: no answered write is lost. In the end
+/// all is brought in sync, and then every volume reads the same without any disk.
+#[test]
+fn arrays_survive_kills_and_lost_disks() {
+    let (golden, seed) = (Golden::copy(), seed());
+    let group = Group::on("survive-arrays", golden.folder());
+    let images = golden.images();
+    let mut disks = Disks {
+        group,
+        images,
+        away: None,
+    };
+    let socket = disks.group.join("s");
+    let stop = AtomicBool::new(false);
+    let mut random = Random::new(seed);
+    let mut server = Some(serve(&disks.group, &socket, &VOLUMES));
+    let loads = VOLUMES.map(|volume| load(&disks.group, volume, seed));
+    let progress = loads.each_ref().map(Load::progress);
+    let reports: Vec<Report> = thread::scope(|scope| {
+        let loads = loads.into_iter().zip(VOLUMES).map(|(load, volume)| {
+            let (socket, stop) = (&socket, &stop);
+            scope.spawn(move || load.run(|| connect(socket, volume), stop))
+        });
+        let loads: Vec<_> = loads.collect();
+        for kill in 0..=kills() {
+            let wanted = VOLUMES.map(|_| 1 + random.below(ANSWERS_MAX));
+            wait_for_answers(&progress, &wanted, &loads);
+            if kill == kills() {
+                break;
+            }
+            let settled = disks.away.is_none() && disks.is_in_sync();
+            if settled || disks.away.is_some() {
+                // A power cut and a lost disk at once are another matter.
+                server.take().expect("it runs").stop();
+            } else {
+                server.take().expect("it runs").kill();
+            }
+            match disks.away {
+                Some(_) => disks.bring_back(),
+                None if settled => disks.take(random.below(disks.images.len() as u64) as usize),
+                None => {}
+            }
+            server = Some(serve(&disks.group, &socket, &VOLUMES));
+        }
+        stop.store(true, Ordering::Relaxed);
+        let loads = loads.into_iter();
+        loads
+            .map(|load| load.join().expect("a load ends"))
+            .collect()
+    });
+    for (volume, report) in VOLUMES.iter().zip(&reports) {
+        println!("{volume}: {report:?}");
+        assert_eq!(report.problems, [""; 0], "{volume}");
+        assert!(report.writes > 0, "{volume}: {report:?}");
+    }
+    disks.wait_until_in_sync();
+    server.expect("it runs").stop();
+    if disks.away.is_some() {
+        disks.bring_back();
+        let server = serve(&disks.group, &socket, &VOLUMES);
+        disks.wait_until_in_sync();
+        assert_eq!(server.stop(), "");
+    }
+    let whole = disks.sums();
+    for disk in 0..disks.images.len() {
+        disks.take(disk);
+        assert_eq!(disks.sums(), whole, "without disk {disk}");
+        disks.bring_back();
+    }
+}
