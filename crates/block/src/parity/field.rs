@@ -61,6 +61,20 @@ pub(super) fn multiply(a: u8, b: u8) -> u8 {
     POWERS[logarithm(a) + logarithm(b)]
 }
 
+/// The power of 2 that makes `product` of `byte`; `None`: one of them is 0.
+pub(super) fn power_between(byte: u8, product: u8) -> Option<u8> {
+    if byte == 0 || product == 0 {
+        return None;
+    }
+    let logarithm = |byte: u8| usize::from(LOGARITHMS[usize::from(byte)]);
+    let power = (ORDER + logarithm(product) - logarithm(byte)) % ORDER;
+    debug_assert!(
+        multiply(byte, POWERS[power]) == product,
+        "a quotient multiplies back"
+    );
+    Some(power as u8)
+}
+
 /// The factor's products with the eight bytes of one bit, lowest first. A product with any other
 /// byte is the sum of those of its bits.
 pub(super) fn products(factor: u8) -> [u8; 8] {

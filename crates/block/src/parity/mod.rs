@@ -24,7 +24,8 @@
 //! asserted. What it costs: each leg is read once and each sum written once, with the processor's
 //! widest registers; blocks of 64 to 256 bytes, what is left in words and bytes.
 //!
-//! It does not find out which leg is wrong.
+//! Where P and Q are both off and one leg is to blame, [`wrong_power`] says which; it does not find
+//! out whether only one is.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -43,4 +44,4 @@ mod sums;
 mod words;
 
 pub use instructions::Instructions;
-pub use sums::{add_power, recover_two, recover_with_q, sum, sums, xor_into};
+pub use sums::{add_power, recover_two, recover_with_q, sum, sums, wrong_power, xor_into};

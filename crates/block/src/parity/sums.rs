@@ -1,5 +1,6 @@
 //! The arithmetic, with the fastest instructions that the processor has.
 
+use super::field;
 use super::instructions::Instructions;
 
 /// Adds `data` to `sum`: with all of a row but one leg, and its P, this gives that leg.
@@ -33,4 +34,11 @@ pub fn recover_with_q(target: &mut [u8], power: u8) {
 /// were added to them again), and then the data of `x` and of `y`.
 pub fn recover_two(a: &mut [u8], b: &mut [u8], x: u8, y: u8) {
     Instructions::best().recover_two(a, b, x, y);
+}
+
+/// The power of the only leg that is wrong at a byte where P is off by `p` and Q by `q`: data that
+/// are off by `p` are off by `2^power * p` in Q. `None`: one of the two is right, so it is not data
+/// that is wrong, or more than one leg is.
+pub fn wrong_power(p: u8, q: u8) -> Option<u8> {
+    field::power_between(p, q)
 }

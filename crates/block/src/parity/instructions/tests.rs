@@ -220,6 +220,23 @@ fn the_field_is_the_defined_one() {
 }
 
 #[test]
+fn the_wrong_leg_is_the_one_whose_product_is_missing() {
+    // Proves: for every byte and every power, what P and Q are off by names that power; and nothing
+    // is named where one of them is right.
+    for power in 0..=254 {
+        let factor = power_of_two(power);
+        for byte in 1..=255 {
+            let q = product(byte, factor);
+            assert_eq!(super::super::wrong_power(byte, q), Some(power));
+        }
+    }
+    for byte in 0..=255 {
+        assert_eq!(super::super::wrong_power(byte, 0), None);
+        assert_eq!(super::super::wrong_power(0, byte), None);
+    }
+}
+
+#[test]
 fn every_length_is_computed_to_its_end() {
     // Lengths from nothing to over a block of any kind, with three legs of other bytes each.
     for len in 0..300 {
