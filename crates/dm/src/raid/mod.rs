@@ -29,7 +29,8 @@
 //! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
 //! `strokes.rs` writes a row, `mend.rs` mends one, `resync.rs` says which, `fence.rs` makes
 //! durable, `record.rs` and `regions.rs` keep superblocks and marks, `health.rs` loses legs,
-//! `locks.rs` keeps all of them apart; and `map.rs` says what may be read without the machine.
+//! `locks.rs` keeps all of them apart; `map.rs` says what may be read without
+//! the machine; and `scrub` says what does not go together.
 
 mod array;
 mod assembly;
@@ -51,6 +52,7 @@ mod regions;
 mod reload;
 mod resync;
 mod rotation;
+pub mod scrub;
 mod start;
 mod strokes;
 mod superblock;
