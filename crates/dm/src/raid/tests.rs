@@ -2,6 +2,7 @@
 
 mod alive;
 mod made;
+mod scrub;
 
 use std::time::Duration;
 
