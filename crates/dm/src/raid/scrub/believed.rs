@@ -10,13 +10,15 @@ use crate::raid::superblock::Superblock;
 
 /// What is read is a multiple of this, which suits every disk.
 const BLOCK: u64 = 4096;
+/// Regions of a bitmap that are looked at, at most: with more there is no course.
+const REGIONS_MAX: u64 = 1 << 21;
 
 /// How many bytes from its start on of each metadata device are to be read, as far as it is so
 /// long.
 pub fn metadata_len(config: &ArrayConfig) -> u64 {
     let region = config.described.region_size.max(1);
     let regions = config.geometry().sync_size().div_ceil(region);
-    let regions = regions.min(bitmap::REGIONS_MAX);
+    let regions = regions.min(REGIONS_MAX);
     (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK)
 }
 

@@ -33,7 +33,7 @@ pub struct Unit {
     /// Bytes of the array that it covers.
     pub covers: u64,
     /// The row of chunks, from 0, in which its first member lies; a mirror has none.
-    pub stripe: Option<u64>,
+    pub row_number: Option<u64>,
     /// Who holds what in the row, where there is parity.
     pub row: Option<Row>,
     /// The legs that are read, if it is compared.
@@ -232,7 +232,7 @@ impl Course {
         };
         let ends = members.iter().map(valid).filter(|valid| *valid > 0);
         len = ends.fold(len, u64::min);
-        let stripe = match self.geometry.scheme() {
+        let row_number = match self.geometry.scheme() {
             Scheme::Mirror => None,
             Scheme::Parity(..) | Scheme::Copies(_) => {
                 Some(members[0].start / self.geometry.chunk())
@@ -246,7 +246,7 @@ impl Course {
         let unit = Unit {
             len,
             covers: row.map_or(len, |row| len * row.data_count() as u64),
-            stripe,
+            row_number,
             row,
             members,
             left_out,
