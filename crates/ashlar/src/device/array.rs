@@ -3,6 +3,7 @@
 //! It is only read. Whoever opens it sees what people were told when its superblocks were looked
 //! at: they are looked at again, and a leg that says something else by now is refused.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,26 +35,12 @@ pub(super) fn open_array(place: &ArrayPlace, options: FileOptions) -> block::Res
         );
         return Err(block::Error::new(Kind::Open, what));
     }
-    let unusable = |error: dm::Error| {
-        block::Error::new(Kind::Invalid, format!("{name} cannot be used: {error}"))
-    };
-    let claims: Vec<Claim> = place
-        .members
-        .iter()
-        .map(|member| member.claim.clone())
-        .collect();
-    let array = md::judge(&claims).map_err(unusable)?;
-    let starts = starts(place, &array).map_err(unusable)?;
-    let (mut legs, mut files) = (Vec::new(), Vec::new());
-    for leg in &array.legs {
-        let Some(leg) = leg else {
-            legs.push(None);
-            continue;
-        };
-        let (device, own) = open_leg(&place.members[leg.claim], starts.old, options)?;
-        legs.push(Some(device));
-        files.extend(own);
-    }
+    let Opened {
+        array,
+        starts,
+        legs,
+        files,
+    } = Opened::open(place, options)?;
     let device = match &array.layout {
         Layout::Redundant(geometry) => redundant(place, &array, *geometry, (legs, starts)),
         Layout::Striped(zones) => plain(name, pieces_of_zones(zones, &legs)),
@@ -63,7 +50,48 @@ pub(super) fn open_array(place: &ArrayPlace, options: FileOptions) -> block::Res
             Err(dm::Error::new(dm::Kind::Device, what))
         }
     };
-    Ok((device.map_err(unusable)?, files))
+    Ok((device.map_err(|error| unusable(place, &error))?, files))
+}
+
+/// An array whose legs are open.
+struct Opened {
+    array: md::Array,
+    starts: Starts,
+    legs: Vec<Option<Arc<dyn Device>>>,
+    files: Vec<OwnedFd>,
+}
+
+impl Opened {
+    fn open(place: &ArrayPlace, options: FileOptions) -> block::Result<Self> {
+        let claims: Vec<Claim> = place
+            .members
+            .iter()
+            .map(|member| member.claim.clone())
+            .collect();
+        let array = md::judge(&claims).map_err(|error| unusable(place, &error))?;
+        let starts = starts(place, &array).map_err(|error| unusable(place, &error))?;
+        let (mut legs, mut files) = (Vec::new(), Vec::new());
+        for leg in &array.legs {
+            let Some(leg) = leg else {
+                legs.push(None);
+                continue;
+            };
+            let (device, own) = open_leg(&place.members[leg.claim], starts.old, options)?;
+            legs.push(Some(device));
+            files.extend(own);
+        }
+        Ok(Self {
+            array,
+            starts,
+            legs,
+            files,
+        })
+    }
+}
+
+fn unusable(place: &ArrayPlace, error: &dm::Error) -> block::Error {
+    let what = format!("{} cannot be used: {error}", place.name);
+    block::Error::new(Kind::Invalid, what)
 }
 
 /// Where data begin on each leg, from where its window begins.
@@ -167,13 +195,21 @@ fn redundant(
     geometry: Geometry,
     (legs, starts): (Vec<Option<Arc<dyn Device>>>, Starts),
 ) -> dm::Result<Arc<dyn Device>> {
-    let reshape = array.reshaping.map(|reshaping| Reshape {
-        from: geometry,
-        to: reshaping.after,
-        position: reshaping.position.bytes(),
-        backwards: reshaping.backwards,
-        new_start: starts.new,
-    });
+    let (config, devices) = config(place, array, geometry, legs);
+    let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+    let assembly = assembly(place, array, geometry, starts);
+    let machine = Array::believing(config, assembly, &infos)?;
+    let home = Home::start(place.name.clone(), machine, devices, START_MAX)?;
+    Ok(Arc::new(home.face(0).expect("an array has one face")))
+}
+
+/// What an array with copies or parity is made of.
+fn config(
+    place: &ArrayPlace,
+    array: &md::Array,
+    geometry: Geometry,
+    legs: Vec<Option<Arc<dyn Device>>>,
+) -> (ArrayConfig, Vec<Arc<dyn Device>>) {
     let mut devices: Vec<Arc<dyn Device>> = Vec::new();
     let mut config = ArrayConfig {
         name: place.name.clone(),
@@ -200,20 +236,18 @@ fn redundant(
         devices.extend(device);
     }
     assert_eq!(config.legs.len(), array.legs.len(), "each leg is one");
-    let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
-    let assembly = assembly(place, array, geometry, (starts, reshape));
-    let machine = Array::believing(config, assembly, &infos)?;
-    let home = Home::start(place.name.clone(), machine, devices, START_MAX)?;
-    Ok(Arc::new(home.face(0).expect("an array has one face")))
+    (config, devices)
 }
 
 /// What is believed of its legs.
-fn assembly(
-    place: &ArrayPlace,
-    array: &md::Array,
-    geometry: Geometry,
-    (starts, reshape): (Starts, Option<Reshape>),
-) -> Assembly {
+fn assembly(place: &ArrayPlace, array: &md::Array, geometry: Geometry, starts: Starts) -> Assembly {
+    let reshape = array.reshaping.map(|reshaping| Reshape {
+        from: geometry,
+        to: reshaping.after,
+        position: reshaping.position.bytes(),
+        backwards: reshaping.backwards,
+        new_start: starts.new,
+    });
     let state = |leg: &Option<md::Leg>| match leg {
         None => LegState::Missing,
         Some(leg) => LegState::Valid {
