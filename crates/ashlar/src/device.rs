@@ -25,6 +25,7 @@ use lvm2::{Bytes, SECTOR_SIZE};
 use nbd::client::{Address, ReconnectingDevice};
 
 use array::open_array;
+pub(crate) use array::{ArrayLegs, open_legs};
 
 use crate::below::files_below;
 use crate::host::{Location, Place, Remote, Sharing};

@@ -3,8 +3,9 @@
 //! [`open`] is the front door. Behind it is the only place of the house that acts:
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
 //! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
-//! while volumes of it are served. [`arrays`] reads what the disks say of RAID volumes, [`history`]
-//! what volumes were before, and [`filesystem`] how much of one its file system needs.
+//! while volumes of it are served. [`arrays`] reads what the disks say of RAID volumes, [`scrub`]
+//! compares what these have more than once, [`history`] says what volumes were before, and
+//! [`filesystem`] how much of one its file system needs.
 
 pub mod activate;
 pub mod apply;
@@ -23,6 +24,7 @@ pub mod lock;
 pub mod log;
 mod replace;
 pub mod scan;
+pub mod scrub;
 pub mod stream;
 
 /// What the interfaces here are made of, in the versions that fit.

@@ -215,7 +215,7 @@ impl Builder<'_> {
     }
 
     /// An image and its metadata, as devices behind those that are known.
-    fn leg(
+    pub(super) fn leg(
         &mut self,
         image: RaidImage,
         devices: &mut Vec<Arc<dyn Device>>,

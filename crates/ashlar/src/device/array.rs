@@ -3,6 +3,8 @@
 //! It is only read. Whoever opens it sees what people were told when its superblocks were looked
 //! at: they are looked at again, and a leg that says something else by now is refused.
 
+mod legs;
+
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,8 @@ use dm::volume::Volume;
 
 use super::{Whole, narrow, open_whole};
 use crate::host::{ArrayMember, ArrayPlace};
+
+pub(crate) use legs::{ArrayLegs, open_legs};
 
 /// How long an array may take to start: nothing is read for that.
 const START_MAX: Duration = Duration::from_secs(30);
