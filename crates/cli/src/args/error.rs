@@ -143,6 +143,12 @@ impl From<std::io::Error> for Error {
     }
 }
 
+impl From<ashlar::Error> for Error {
+    fn from(error: ashlar::Error) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
 impl From<block::Error> for Error {
     fn from(error: block::Error) -> Self {
         Self::failed(error.to_string())

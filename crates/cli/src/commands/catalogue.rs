@@ -2,8 +2,8 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, receive, run, send, serve, snapshot, stop, vgcfgbackup,
-    vgdisplay, vgs, vgscan,
+    owners, pvck, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop,
+    vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -19,6 +19,7 @@ const LOOKING: &[&Command] = &[
     &vgscan::COMMAND,
     &lvscan::COMMAND,
     &pvck::COMMAND,
+    &scrub::COMMAND,
     &vgcfgbackup::COMMAND,
     &history::COMMAND,
     &snapshot::COMMAND,
@@ -119,7 +120,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Look ahead and go back", &["plan", "history", "undo"]),
     (
         "Check and rescue",
-        &["vgck", "pvck", "vgcfgbackup", "vgcfgrestore"],
+        &["vgck", "pvck", "scrub", "vgcfgbackup", "vgcfgrestore"],
     ),
     ("See what layers cost", &["lab"]),
     ("Get to know Ashlar", &["demo", "help"]),

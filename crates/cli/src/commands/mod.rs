@@ -35,6 +35,7 @@ mod receive;
 mod report;
 mod rows;
 mod run;
+mod scrub;
 mod segments;
 mod selected;
 mod send;

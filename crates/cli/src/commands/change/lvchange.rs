@@ -13,6 +13,7 @@ use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::run::run;
 use super::selection::SELECT;
+use super::syncaction::{SYNC_ACTION, check};
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
     PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip,
@@ -43,7 +44,6 @@ const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
     Flag::value("rebuild", "PV", "Not done yet: RAID."),
-    Flag::value("syncaction", "check|repair", "Not done yet: RAID."),
     Flag::value("writemostly", "PV", "Not done yet: RAID."),
     Flag::value("writebehind", "Number", "Not done yet: RAID."),
     Flag::value("minrecoveryrate", "Size", "Not done yet: RAID."),
@@ -83,6 +83,7 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATION_MODE,
             REFRESH,
             RESYNC,
+            SYNC_ACTION,
             SYSINIT,
             SELECT,
             FORCE,
@@ -111,6 +112,9 @@ pub(super) const COMMAND: Command = Command {
 /// Changes the volumes, one after the other.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    if arguments.has(&SYNC_ACTION) {
+        return check(arguments, work);
+    }
     let (added, removed) = (tags(arguments, &ADD_TAG)?, tags(arguments, &REMOVE_TAG)?);
     let mut changes: Vec<AttributeChange<'_>> = Vec::new();
     changes.extend(permission(arguments)?.map(AttributeChange::Permission));

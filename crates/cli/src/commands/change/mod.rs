@@ -46,6 +46,7 @@ mod run;
 mod selection;
 mod shown;
 mod shrink;
+mod syncaction;
 mod table;
 mod terminal;
 mod undo;

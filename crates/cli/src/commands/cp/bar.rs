@@ -75,6 +75,11 @@ impl Bar {
         self.shown.set_message(format!("{pace}{}", what()));
     }
 
+    /// Does `work`, which prints, without the bar in between.
+    pub(in crate::commands) fn aside<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.shown.suspend(work)
+    }
+
     /// Takes it away.
     pub(in crate::commands) fn clear(&self) {
         self.shown.finish_and_clear();
