@@ -55,6 +55,7 @@ mod rings;
 mod run;
 mod salvage;
 mod scripts;
+mod scrub;
 mod send;
 mod sequence;
 mod shrinking;

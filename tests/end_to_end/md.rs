@@ -394,3 +394,44 @@ fn what_an_array_lacks_is_told() {
         .collect();
     assert!(before == after, "nothing is written");
 }
+
+/// Proves: the legs of an array are compared by its name, on any level; of a damaged leg the disk
+/// and its byte are told, and that it is the wrong one with two sums or three copies.
+#[test]
+fn damaged_legs_are_named() {
+    let folder = Scratch::new("md-scrub");
+    let content: Vec<u8> = (0..3 * MIB)
+        .map(|at| (at / 512 * 7 + at % 251) as u8)
+        .collect();
+    for (plan, is_known) in [
+        (Plan::new(6, 2, 5, Place::SecondBlock), true),
+        (Plan::new(1, 0, 3, Place::SecondBlock), true),
+        (Plan::new(1, 0, 2, Place::SecondBlock), false),
+        (Plan::new(5, 2, 4, Place::SecondBlock), false),
+        (Plan::new(10, 0x201, 4, Place::SecondBlock), false),
+    ] {
+        let legs = disks(plan, folder.path(), &content);
+        let clean = run(folder.path(), &legs, &["scrub", "md:host:0"]).text();
+        assert!(clean.contains("no mismatches in "), "{plan:?}: {clean}");
+        let at = DATA_AT * 512 + 5 * CHUNK + 1024;
+        let mut leg = fs::read(&legs[1]).expect("a leg");
+        leg[at as usize + 17] ^= 0x40;
+        fs::write(&legs[1], leg).expect("a leg");
+        let found = tool(folder.path(), &legs, &["scrub", "md:host:0"]).exit(1);
+        let text = found.text();
+        let place = format!("{} byte {at}", legs[1].display());
+        assert!(text.contains(&place), "{plan:?}: {text}");
+        assert_eq!(text.contains("sector wrong on "), is_known, "{plan:?}");
+        assert!(text.contains("1 sector mismatched in "), "{plan:?}: {text}");
+    }
+    let striped = disks(
+        Plan::new(0, 0, 2, Place::SecondBlock),
+        folder.path(),
+        &content,
+    );
+    let said = tool(folder.path(), &striped, &["scrub", "md:host:0"]).exit(5);
+    assert!(
+        said.complaints().contains("neither copies nor parity"),
+        "{said}"
+    );
+}
