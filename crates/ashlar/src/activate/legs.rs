@@ -12,8 +12,8 @@ use super::access::decide;
 use super::activator::{Activator, MissingPolicy, Options};
 use super::layout::Builder;
 use super::permit::permit;
-use super::raid::scheme;
 use crate::scan::FoundVg;
+use crate::arrays::scheme;
 use crate::{Error, Kind, Result};
 
 /// The legs of one array.
