@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use ashlar::apply::{Disks, HostDisks};
 use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
 use ashlar::scan::{Options, Scan};
+use ashlar::scrub::{Subject, scrub};
 use block::sim::Random;
 use dm::raid::{Geometry, Scheme};
 use lvm2::Bytes;
-use lvm2::model::SegmentType;
+use lvm2::model::{LvId, SegmentType, VolumeGroup};
 use lvm2::plan::pieces;
 use tests::{Daemon, Golden, RAID_SETS, RaidSet, Scratch, Tool, ashlar};
 
@@ -62,18 +63,22 @@ fn on(images: &[PathBuf], folder: &Path) -> Tool {
         .env("XDG_STATE_HOME", folder)
 }
 
-fn scan(images: &[PathBuf]) -> Scan {
+/// A machine without settings.
+fn host() -> Host {
     let empty = Scratch::new("settings");
-    let host = Host {
+    Host {
         config: Config::read(empty.path()).expect("a configuration"),
         sysfs: Sysfs::of_host(),
-    };
+    }
+}
+
+fn scan(images: &[PathBuf]) -> Scan {
     let spec = |path: &PathBuf| DeviceSpec { path: path.clone() };
     let disks = HostDisks {
         source: DeviceSource::Listed(images.iter().map(spec).collect()),
         options: Options::default(),
     };
-    disks.scan(&host).expect("a scan")
+    disks.scan(&host()).expect("a scan")
 }
 
 /// What md calls a layout of LVM2's.
@@ -139,11 +144,8 @@ fn plant(scan: &Scan, (volume, kind): (&str, &str), count: usize, seed: u64) -> 
             row = (!is_mirror).then(|| geometry.spot(at, 0).start / chunk);
         }
         let image = raid.images[leg].data;
-        let piece = pieces(model, image, Bytes(start), Bytes(SECTOR)).expect("its extents")[0];
-        let mut known = scan.physical_volumes.iter();
-        let pv = known.find(|pv| pv.uuid == piece.pv).expect("a disk");
-        let disk = scan.device(pv.device).name.clone();
-        damage(Path::new(&disk), piece.start.0, &mut random);
+        let (disk, byte) = place(scan, (model, image), start);
+        damage(Path::new(&disk), byte, &mut random);
         planted.push(Planted {
             volume: volume.to_owned(),
             row,
@@ -151,10 +153,18 @@ fn plant(scan: &Scan, (volume, kind): (&str, &str), count: usize, seed: u64) -> 
             is_known: kind.starts_with("raid6") || geometry.copies() > 2,
             sector: held.map(|at| at / SECTOR),
             disk,
-            byte: piece.start.0,
+            byte,
         });
     }
     planted
+}
+
+/// The disk that a sector of a volume is on, and its byte there.
+fn place(scan: &Scan, (model, lv): (&VolumeGroup, LvId), start: u64) -> (String, u64) {
+    let piece = pieces(model, lv, Bytes(start), Bytes(SECTOR)).expect("its extents")[0];
+    let mut known = scan.physical_volumes.iter();
+    let pv = known.find(|pv| pv.uuid == piece.pv).expect("a disk");
+    (scan.device(pv.device).name.clone(), piece.start.0)
 }
 
 /// Changes 1 to 20 bytes of a sector.
@@ -364,6 +374,32 @@ fn arrays_that_a_stock_kernel_left_are_not_accused() {
             }
         }
     }
+}
+
+/// Proves: an array whose bitmap says something else in the end was written meanwhile, and nothing
+/// that was found of it counts.
+#[test]
+fn what_is_written_meanwhile_is_an_error() {
+    let golden = Golden::copy();
+    let (host, scan) = (host(), scan(&golden.images()));
+    let model = &scan.find_group("vg0").expect("the group").model;
+    let meta = model.lv_by_name("raid5_rmeta_1").expect("metadata");
+    // Bits begin 256 bytes behind the bitmap's beginning.
+    let (disk, byte) = place(&scan, (model, meta), 4096);
+    let subject = Subject::volume(&scan, &host, "vg0/raid5").expect("an array");
+    let mut file = None;
+    let ended = scrub(&subject, ashlar::scrub::Options::default(), &mut |_| {
+        let file = file.get_or_insert_with(|| File::options().write(true).open(&disk));
+        let file = file.as_ref().expect("the image");
+        file.write_all_at(&[1], byte + 256).expect("it is written");
+        Ok::<_, ashlar::Error>(())
+    });
+    let error = ended.expect_err("it was written");
+    assert_eq!(error.kind(), ashlar::Kind::Refused);
+    assert!(
+        error.to_string().contains("vg0/raid5 was written while"),
+        "{error}"
+    );
 }
 
 /// Proves: what is served, has no redundancy or is not there is refused with a reason; a scrub in

@@ -70,9 +70,9 @@ pub fn scrub<E: From<Error>>(
             done,
         };
         scrub.run(options, tell)?;
-        part.require_unchanged()?;
         (summary, done) = (scrub.summary, scrub.done);
     }
+    subject.require_unchanged()?;
     assert_eq!(done, summary.size, "all of it was looked at");
     Ok(summary)
 }

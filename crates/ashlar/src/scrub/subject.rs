@@ -15,7 +15,7 @@ use lvm2::plan::pieces;
 use super::finding::OnDisk;
 use crate::activate::{Activator, Legs};
 use crate::device::{ArrayLegs, open_legs, open_whole};
-use crate::host::{Host, Location, Place};
+use crate::host::{ArrayPlace, Host, Location, Place};
 use crate::lock::{PvLocks, lock_owner};
 use crate::scan::{FoundVg, Scan};
 use crate::{Error, Kind, Result};
@@ -34,6 +34,8 @@ pub struct Subject<'a> {
     pub(super) parts: Vec<Part>,
     /// The group that it is of, as it was found.
     group: Option<(&'a Scan, &'a FoundVg)>,
+    /// The array of md's that it is.
+    array: Option<&'a ArrayPlace>,
     /// Keep owners out. Open files, because the locks are theirs.
     _locks: Vec<(Vec<OwnedFd>, PvLocks)>,
 }
@@ -98,6 +100,7 @@ impl<'a> Subject<'a> {
             gaps,
             parts,
             group: Some((scan, group)),
+            array: None,
             _locks: locks,
         })
     }
@@ -119,14 +122,13 @@ impl<'a> Subject<'a> {
         let failed = |error: block::Error| {
             Error::new(Kind::Device, format!("cannot open {name}")).because(error)
         };
-        let options = FileOptions::new(block::file::Access::ReadOnly);
         let ArrayLegs {
             config,
             devices,
             assembly,
             starts,
             files,
-        } = open_legs(place, options).map_err(failed)?;
+        } = open_legs(place, to_read()).map_err(failed)?;
         let locks = lock_shared(name, files)?;
         let mut part = Part::new(config, assembly, devices)?;
         for (ground, start) in part.grounds.iter_mut().zip(starts) {
@@ -136,6 +138,7 @@ impl<'a> Subject<'a> {
         }
         let subject = Self::of_part(name, part);
         Ok(Self {
+            array: Some(place),
             _locks: locks.into_iter().collect(),
             ..subject
         })
@@ -149,6 +152,7 @@ impl<'a> Subject<'a> {
             gaps: remarks.map(|remark| format!("{name}: {remark}")).collect(),
             parts: vec![part],
             group: None,
+            array: None,
             _locks: Vec::new(),
         }
     }
@@ -156,6 +160,23 @@ impl<'a> Subject<'a> {
     /// Bytes of all its arrays.
     pub fn size(&self) -> u64 {
         self.parts.iter().map(|part| part.course.size()).sum()
+    }
+
+    /// Fails where superblocks or bitmaps say something else than at the beginning: whoever writes
+    /// to an array says so there first.
+    pub(super) fn require_unchanged(&self) -> Result<()> {
+        for part in &self.parts {
+            let has_any = part.metadata.iter().any(Option::is_some);
+            if has_any && metadata(&part.config, &part.devices) != part.metadata {
+                return Err(written(&part.config.name));
+            }
+        }
+        // Legs that say something else are refused.
+        let again = self.array.map(|place| open_legs(place, to_read()));
+        match again {
+            Some(Err(error)) => Err(written(&self.name).because(error)),
+            Some(Ok(_)) | None => Ok(()),
+        }
     }
 
     /// The extent of the volume that a byte of it is in.
@@ -265,21 +286,6 @@ impl Part {
         let data = |leg: &ArrayLeg| Some(Arc::clone(&self.devices[leg.data?]));
         self.config.legs.iter().map(data).collect()
     }
-
-    /// Fails where superblocks or bitmaps say something else than at the beginning: whoever writes
-    /// to an array says so there first.
-    pub(super) fn require_unchanged(&self) -> Result<()> {
-        let has_any = self.metadata.iter().any(Option::is_some);
-        if !has_any || metadata(&self.config, &self.devices) == self.metadata {
-            return Ok(());
-        }
-        let what = format!(
-            "{} was written while it was compared, so what was found may be wrong; see that \
-             nobody uses it, and try again",
-            self.config.name
-        );
-        Err(Error::new(Kind::Refused, what))
-    }
 }
 
 /// What stands on the legs of an array about it.
@@ -295,6 +301,18 @@ fn metadata(config: &ArrayConfig, devices: &[Arc<dyn Device>]) -> Metadata {
         Some(bytes.map_err(|error| error.to_string()))
     };
     config.legs.iter().map(of).collect()
+}
+
+fn to_read() -> FileOptions {
+    FileOptions::new(block::file::Access::ReadOnly)
+}
+
+fn written(name: &str) -> Error {
+    let what = format!(
+        "{name} was written while it was compared, so what was found may be wrong; see that nobody \
+         uses it, and try again"
+    );
+    Error::new(Kind::Refused, what)
 }
 
 fn unusable(config: &ArrayConfig, error: dm::Error) -> Error {
@@ -320,8 +338,7 @@ fn keep_owners_out(scan: &Scan, group: &FoundVg) -> Result<Vec<(Vec<OwnedFd>, Pv
             place: device.location.place.clone(),
             window: None,
         };
-        let options = FileOptions::new(block::file::Access::ReadOnly);
-        let (_, files) = open_whole(&whole, options).map_err(|error| {
+        let (_, files) = open_whole(&whole, to_read()).map_err(|error| {
             let what = format!("cannot open {}", device.name);
             Error::new(Kind::Device, what).because(error)
         })?;
