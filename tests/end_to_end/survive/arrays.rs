@@ -24,7 +24,7 @@ struct Disks {
 
 impl Disks {
     fn place(&self, disk: usize) -> PathBuf {
-        self.group.join(&format!("away{disk}"))
+        self.group.join(format!("away{disk}"))
     }
 
     /// Takes a disk away.

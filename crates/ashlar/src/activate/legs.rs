@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use block::Device;
-use dm::raid::{ArrayConfig, ArrayLeg, Described, Geometry};
+use dm::raid::{ArrayConfig, ArrayLeg, Described, FirstSync, Geometry};
 use dm::volume::Access;
 use lvm2::model::{LvId, Raid, Segment, SegmentType};
 use lvm2::{Bytes, Extents};
@@ -12,8 +12,8 @@ use super::access::decide;
 use super::activator::{Activator, MissingPolicy, Options};
 use super::layout::Builder;
 use super::permit::permit;
-use crate::scan::FoundVg;
 use crate::arrays::scheme;
+use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
 /// The legs of one array.
@@ -98,6 +98,8 @@ impl Builder<'_> {
                 described: Described::new(geometry, in_bytes(raid.region_size)),
                 legs,
                 leg_names: names,
+                access: Access::ReadOnly,
+                first: FirstSync::Due,
             },
             devices,
             images: raid.images.iter().map(|image| image.data).collect(),

@@ -44,6 +44,8 @@ fn mirror(disks: &[Arc<SimDevice>]) -> Subject<'static> {
         described: Described::new(geometry, SIZE),
         legs: (0..count).map(leg).collect(),
         leg_names: (0..count).map(|number| format!("leg-{number}")).collect(),
+        access: dm::volume::Access::ReadOnly,
+        first: dm::raid::FirstSync::Due,
     };
     let valid = LegState::Valid { until: u64::MAX };
     let devices = disks.iter().map(|disk| Arc::clone(disk) as Arc<dyn Device>);

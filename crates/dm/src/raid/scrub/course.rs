@@ -12,8 +12,9 @@
 use block::{Info, Range};
 
 use super::judge::SECTOR;
-use crate::raid::assembly::{Assembly, Doubt, LegState};
+use crate::raid::assembly::{Assembly, LegState};
 use crate::raid::config::ArrayConfig;
+use crate::raid::doubt::Doubt;
 use crate::raid::geometry::{Geometry, Scheme};
 use crate::raid::rotation::Row;
 use crate::{Error, Kind, Result};
@@ -228,7 +229,7 @@ impl Course {
         let (row, mut members) = self.places();
         let valid = |member: &Member| match &self.assembly.legs[member.leg] {
             LegState::Valid { until } => until.saturating_sub(member.start),
-            LegState::Missing | LegState::Untrusted(_) => 0,
+            LegState::Missing | LegState::Untrusted(_) | LegState::Filling => 0,
         };
         let ends = members.iter().map(valid).filter(|valid| *valid > 0);
         len = ends.fold(len, u64::min);
