@@ -20,7 +20,7 @@ use super::superblock::Position;
 use super::update::only;
 use super::view::{LegSet, View};
 
-/// How far an array is brought in sync, and legs are filled: regions in front of which all is.
+/// How far an array was brought in sync once, and legs are filled: regions in front of which all is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     /// `None`: all is in sync.
@@ -128,10 +128,10 @@ impl Array {
     /// How far all is, if what was mended so far is durable.
     pub(super) fn progress(&self) -> Progress {
         let view = self.view.as_ref().expect("it has started");
-        let (assembly, raw) = (view.assembly(), view.raw());
-        let doubts = [assembly.dirty.next(0), raw.next(0)];
+        let assembly = view.assembly();
         Progress {
-            synced: doubts.into_iter().flatten().min(),
+            // What a write was cut short in bitmaps say.
+            synced: view.raw().next(0),
             filled: assembly
                 .missed
                 .iter()
