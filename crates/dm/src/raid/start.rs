@@ -16,7 +16,7 @@ use super::map::ArrayMap;
 use super::record::{Claim, Ended, Record, Written};
 use super::regions::Regions;
 use super::superblock::{Extended, FailedDevices, Position, Superblock};
-use super::update::only;
+use super::update::{members, only};
 use super::view::View;
 use crate::Result;
 
@@ -107,6 +107,7 @@ impl Array {
         for leg in 0..geometry.legs() {
             self.begin_leg(leg, view, &doubt, &clean);
         }
+        self.believe_unmarked(view);
         let mut marked = doubt.regions(&clean);
         let alike = marked.merge(&raw.regions(&clean));
         assert!(alike, "they are of one shape");
@@ -158,6 +159,34 @@ impl Array {
         };
         assembly.legs[leg] = LegState::Filling;
         assembly.missed[leg] = Doubt::in_regions(lacks);
+    }
+
+    /// Legs that the others cannot do without were not away, whatever marks they lack: power was
+    /// cut while these were written.
+    fn believe_unmarked(&self, view: &mut View) {
+        let assembly = view.assembly_mut();
+        let is_whole = |state: &LegState| matches!(state, LegState::Valid { until: u64::MAX });
+        let mut from = 0;
+        loop {
+            let missed = assembly.missed.iter();
+            let Some(region) = missed.filter_map(|missed| missed.next(from)).min() else {
+                return;
+            };
+            from = region + 1;
+            let (mut lost, mut unmarked) = (0, 0);
+            for (leg, state) in assembly.legs.iter().enumerate() {
+                let lacks = assembly.missed[leg].next(region) == Some(region);
+                let is_there = matches!(state, LegState::Valid { .. } | LegState::Filling);
+                if is_whole(state) && lacks {
+                    unmarked |= only(leg);
+                } else if lacks || !is_there {
+                    lost |= only(leg);
+                }
+            }
+            if !self.survives(lost | unmarked) {
+                members(unmarked).for_each(|leg| assembly.missed[leg].remove(region));
+            }
+        }
     }
 
     /// What superblocks say from now on; the next writing adds to the events.
