@@ -303,7 +303,11 @@ impl Array {
             .record
             .as_ref()
             .is_some_and(|record| record.claim == Claim::Held);
-        if !filled.is_empty() && is_claimed && !self.is_joining {
+        if !filled.is_empty() && !is_claimed {
+            // It lacked nothing.
+            return self.record.as_mut().expect("it is written").claim();
+        }
+        if !filled.is_empty() && !self.is_joining {
             self.is_joining = true;
             return self.begin_fence(Then::Join(filled), steps);
         }
