@@ -275,9 +275,7 @@ impl Array {
         if std::mem::take(&mut self.map_changed) {
             self.publish();
         }
-        for notice in std::mem::take(&mut self.notices) {
-            steps.push(Step::Notice(notice));
-        }
+        self.tell(steps);
         if cfg!(debug_assertions) {
             self.check();
         }
@@ -348,7 +346,14 @@ impl Array {
         if matches!(last, Step::Stopped) {
             self.phase = Phase::Stopped;
         }
+        self.tell(steps);
         steps.push(last);
+    }
+
+    fn tell(&mut self, steps: &mut Steps) {
+        for notice in std::mem::take(&mut self.notices) {
+            steps.push(Step::Notice(notice));
+        }
     }
 
     fn end(&mut self, last: Step) {
