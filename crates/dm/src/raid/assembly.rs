@@ -11,6 +11,7 @@
 //! | is older by more | untrusted: it was away |
 //! | is called failed by the newest | untrusted: they went on without it |
 //! | names another place, level, layout or number of legs | untrusted: it is not of this array |
+//! | is zeros, beside others that have no events yet | valid: the first writing was cut short |
 //! | is zeros, damaged or cannot be read, beside others that are not | untrusted |
 //! | does not matter: it is to be rebuilt, and no reshape adds it | valid up to nowhere |
 //!
@@ -30,7 +31,7 @@
 use super::bitmap::Bitmap;
 use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme};
-use super::superblock::{Extended, Position, Superblock};
+use super::superblock::{Extended, FailedDevices, Position, Superblock};
 use crate::{Error, Kind, Result};
 
 const SECTOR: u64 = 512;
@@ -87,6 +88,8 @@ pub struct Assembly {
     pub reshape: Option<Reshape>,
     /// The newest superblock's.
     pub events: u64,
+    /// What the newest superblocks call failed.
+    pub failed: FailedDevices,
     /// The events when a region was last called clean, by those that are believed.
     pub events_cleared: u64,
     /// Which legs that are not believed were away.
@@ -263,6 +266,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             .map_or(0, |one| one.data_offset.saturating_mul(SECTOR)),
         reshape,
         events,
+        failed: first.failed,
         events_cleared: cleared(found, &legs),
         away: away(found, &legs, described),
         remarks,
@@ -282,6 +286,7 @@ impl Assembly {
             data_start: 0,
             reshape: None,
             events: 0,
+            failed: FailedDevices::default(),
             events_cleared: 0,
             away: vec![Away::No; legs.len()],
             remarks: Vec::new(),
@@ -358,10 +363,9 @@ impl Superblock {
     fn agrees_with(&self, other: &Self) -> bool {
         let shape = |one: &Self| (one.level, one.layout, one.stripe_sectors, one.device_count);
         let offsets = |one: &Self| {
-            let reshape = one.extended.as_ref().map(|extended| {
-                let flags = (extended.is_reshaping, extended.backwards);
+            let reshape = one.reshaping().map(|extended| {
                 (
-                    flags,
+                    extended.backwards,
                     extended.delta_disks,
                     extended.new_level,
                     extended.new_layout,
@@ -388,6 +392,10 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
             let filled = superblock.as_deref().filter(is_added);
             let until = filled.map_or(0, |own| own.disk_recovery_offset.bytes());
             return LegState::Valid { until };
+        }
+        // Nobody has written anything before all superblocks were there.
+        LegFound::Blank if newest.events == 0 && !newest.failed.contains(place) => {
+            return LegState::Valid { until: u64::MAX };
         }
         LegFound::Blank => return untrusted("its superblock is zeros"),
         LegFound::Damaged(why) => return untrusted(why),

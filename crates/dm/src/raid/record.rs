@@ -12,12 +12,18 @@
 //! something about a leg or the array has changed, and not for a mark.
 //!
 //! The first round comes before the first write, so that an array that is only read is not changed:
-//! it tells which legs are not there.
+//! it tells which legs are not there. A round that was cut short leaves legs with one event less,
+//! which are believed; two such rounds would leave some with two less, which are not. So the round
+//! that says something new follows one that gives all legs the same events, where some may have
+//! fewer: at first, as nobody knows whether what is read is durable, and after a leg did not do
+//! it. By that round an array that nobody has used gets superblocks with no events.
+//!
+//! What a leg did not do, and is needed all the same, it gets with the next round.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::bitmap::{Bitmap, START};
-use super::superblock::{Position, Superblock};
+use super::superblock::{FailedDevices, Position, Superblock};
 use super::update::{members, only};
 use super::view::LegSet;
 
@@ -50,6 +56,10 @@ pub(super) struct Record {
     is_loss_unsaid: bool,
     /// Whether the first round is over.
     pub(super) claim: Claim,
+    /// What superblocks call failed that have the present events, if some leg may have fewer.
+    uneven: Option<FailedDevices>,
+    /// Whether superblocks were not written to a leg, and are with the next round.
+    again: bool,
     stage: Stage,
     round: u64,
     /// Who waits for which round.
@@ -82,6 +92,9 @@ struct Round {
     supers: bool,
     says_loss: bool,
     claims: bool,
+    level: Level,
+    /// What superblocks call failed.
+    said: FailedDevices,
     /// Legs that did not write, and those that were asked.
     failed: LegSet,
     asked: LegSet,
@@ -105,14 +118,26 @@ pub(super) struct Ended {
     /// Legs that did not write, and those that did.
     pub(super) failed: LegSet,
     pub(super) good: LegSet,
+    pub(super) level: Level,
+}
+
+/// What a round is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Level {
+    /// To say what is new.
+    #[default]
+    Kept,
+    /// To give all legs the same events.
+    Raised,
 }
 
 /// What a leg says of itself, and whether it says anything.
 pub(super) type Says<'s> = &'s dyn Fn(usize) -> Option<Position>;
 
 impl Record {
-    /// Of an array whose superblocks say this, and whose bitmap is to be like this.
-    pub(super) fn new(superblock: Superblock, bitmap: &Bitmap) -> Self {
+    /// Of an array whose superblocks are to say this, and whose bitmap is to be like this; the
+    /// newest ones call these legs failed.
+    pub(super) fn new(superblock: Superblock, bitmap: &Bitmap, failed: FailedDevices) -> Self {
         let mut image = bitmap.encode();
         image.resize(image.len().next_multiple_of(BLOCK), 0);
         Self {
@@ -124,6 +149,8 @@ impl Record {
             supers: false,
             is_loss_unsaid: false,
             claim: Claim::Not,
+            uneven: Some(failed),
+            again: false,
             stage: Stage::Idle,
             round: 0,
             waiting: VecDeque::new(),
@@ -229,8 +256,13 @@ impl Record {
     pub(super) fn begin(&mut self, legs: LegSet) -> Vec<Written> {
         assert!(matches!(self.stage, Stage::Idle), "one round at a time");
         self.round += 1;
+        self.supers |= std::mem::take(&mut self.again);
+        let level = match self.uneven {
+            Some(_) if self.supers => Level::Raised,
+            _ => Level::Kept,
+        };
         if self.supers {
-            self.superblock.events += 1;
+            self.superblock.events += u64::from(level == Level::Kept);
             let events = self.superblock.events.to_le_bytes();
             self.image[EVENTS_AT..EVENTS_AT + 8].copy_from_slice(&events);
             self.changed.insert(0);
@@ -258,6 +290,8 @@ impl Record {
             supers: std::mem::take(&mut self.supers),
             says_loss: std::mem::take(&mut self.is_loss_unsaid),
             claims: self.claim == Claim::Underway,
+            level,
+            said: FailedDevices::default(),
             failed: 0,
             asked: legs,
         });
@@ -289,7 +323,11 @@ impl Record {
         match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Bitmaps(mut round) if round.supers => {
                 let legs = round.asked & !round.failed;
-                let written = self.superblocks(legs, says);
+                round.said = match (round.level, self.uneven) {
+                    (Level::Raised, Some(failed)) => failed,
+                    _ => self.superblock.failed,
+                };
+                let written = self.superblocks((legs, round.said), says);
                 round.out = written.len();
                 self.stage = Stage::Superblocks(round);
                 Some(Ok(written))
@@ -299,11 +337,12 @@ impl Record {
         }
     }
 
-    fn superblocks(&self, legs: LegSet, says: Says<'_>) -> Vec<Written> {
+    fn superblocks(&self, (legs, failed): (LegSet, FailedDevices), says: Says<'_>) -> Vec<Written> {
         let said = members(legs).filter_map(|leg| Some((leg, says(leg)?)));
         said.map(|(leg, recovered)| {
             let superblock = Superblock {
                 array_position: leg as u32,
+                failed,
                 disk_recovery_offset: recovered,
                 ..self.superblock.clone()
             };
@@ -320,7 +359,16 @@ impl Record {
         if round.says_loss && good == 0 {
             self.is_loss_unsaid = true;
         }
-        if round.claims && good != 0 {
+        if round.failed != 0 {
+            self.fresh |= round.failed;
+            self.again |= round.supers;
+            if round.supers && round.level == Level::Kept {
+                self.uneven = Some(round.said);
+            }
+        } else if round.level == Level::Raised {
+            self.uneven = None;
+        }
+        if round.claims && round.level == Level::Kept && good != 0 {
             self.claim = Claim::Held;
         }
         let number = self.round;
@@ -333,6 +381,16 @@ impl Record {
             waiters,
             failed: round.failed,
             good,
+            level: round.level,
+        }
+    }
+
+    /// All legs have the same events: what is new is said, and then who waited goes on.
+    pub(super) fn say_all(&mut self, waiters: Vec<usize>) {
+        self.supers = true;
+        self.is_loss_unsaid = true;
+        for waiter in waiters {
+            self.wait(waiter);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::geometry::Scheme;
 use super::jobs::{Gather, Job, Question};
 use super::locks::Locks;
 use super::map::ArrayMap;
-use super::record::{Claim, Ended, Record, Written};
+use super::record::{Claim, Ended, Level, Record, Written};
 use super::regions::Regions;
 use super::superblock::{Extended, FailedDevices, Position, Superblock};
 use super::update::{members, only};
@@ -113,12 +113,13 @@ impl Array {
         assert!(alike, "they are of one shape");
         let assembly = view.assembly();
         let superblock = self.superblock(assembly);
+        let failed = assembly.failed;
         let bitmap = Bitmap {
             events_cleared: assembly.events_cleared,
             ..Bitmap::new(size, superblock.events, marked.clone())
         };
         view.come_alive(region, raw);
-        let record = Record::new(superblock, &bitmap);
+        let record = Record::new(superblock, &bitmap, failed);
         self.regions = Regions::new(marked);
         self.locks = Locks::new(match geometry.scheme() {
             Scheme::Mirror => PIECE.min(region),
@@ -325,6 +326,7 @@ impl Array {
             waiters,
             failed,
             good,
+            level,
         } = ended;
         let what = || {
             format!(
@@ -345,6 +347,10 @@ impl Array {
         }
         if error.is_none() {
             self.regions.mark(marks.into_iter());
+        }
+        if error.is_none() && level == Level::Raised {
+            let record = self.record.as_mut().expect("it is written");
+            return record.say_all(waiters);
         }
         for id in waiters {
             match self.jobs.get(id) {
