@@ -29,14 +29,16 @@
 //! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
 //! `strokes.rs` writes a row, `mend.rs` mends one, `resync.rs` says which, `fence.rs` makes
 //! durable, `record.rs` and `regions.rs` keep superblocks and marks, `health.rs` loses legs,
-//! `locks.rs` keeps all of them apart; `map.rs` says what may be read without
-//! the machine; and `scrub` says what does not go together.
+//! `locks.rs` keeps all of them apart; `map.rs` says what may be read without the machine, and
+//! `scrub` what does not go together. `explore/` takes the power away.
 
 mod array;
 mod assembly;
 pub mod bitmap;
 mod config;
 mod doubt;
+#[cfg(any(test, feature = "explore"))]
+pub mod explore;
 mod fence;
 mod geometry;
 mod health;

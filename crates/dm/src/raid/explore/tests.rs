@@ -1,0 +1,44 @@
+//! A small campaign, and each mistake.
+
+use super::{Campaign, SeededFault};
+use crate::explore;
+
+fn explore(states: u64, fault: Option<SeededFault>) -> explore::Report {
+    let extent = explore::Campaign {
+        seed: 1,
+        states,
+        histories: u64::MAX,
+    };
+    Campaign { extent, fault }.run()
+}
+
+/// No promise is broken by any cut.
+#[test]
+fn power_cuts_break_no_promise() {
+    let report = explore(4_000, None);
+    println!("{report}");
+    assert_eq!(report.broken, None);
+    for what in [
+        "cuts without a leg",
+        "cuts without two",
+        "cuts with a lost leg back",
+        "killed",
+        "settled",
+        "settled and whole",
+        "reads without the home",
+        "started again",
+    ] {
+        let count = report.counts.get(what).copied().unwrap_or(0);
+        assert!(count > 0, "{what}");
+    }
+}
+
+/// Each mistake is found, and where the write hole is not excused it is, too.
+#[test]
+fn mistakes_are_found() {
+    for (name, fault) in SeededFault::ALL {
+        let report = explore(40_000, Some(*fault));
+        println!("{name}: {report}: {:?}", report.broken);
+        assert!(report.broken.is_some(), "{name} is not found: {report}");
+    }
+}
