@@ -14,6 +14,7 @@ mod metadata;
 mod mirror;
 mod moves;
 mod races;
+mod raid;
 mod run;
 mod snapshot;
 mod subjects;

@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::{metadata, mirror, moves, races, snapshot};
+use super::{metadata, mirror, moves, races, raid, snapshot};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -47,5 +47,10 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "merge",
         what: "snapshots that are merged into their origin, cut off likewise",
         run: snapshot::run_merges,
+    },
+    Subject {
+        name: "raid",
+        what: "arrays of every level, cut off at every moment, and without the legs they may lose",
+        run: raid::run,
     },
 ];
