@@ -160,13 +160,14 @@ impl Record {
     /// All legs say this from the next round on.
     pub(super) fn renew(&mut self, superblock: Superblock, bitmap: &Bitmap) {
         assert!(self.is_idle(), "nothing is being written");
-        let claim = self.claim;
-        let round = self.round;
+        let (claim, round, uneven) = (self.claim, self.round, self.uneven);
+        let failed = superblock.failed;
         *self = Self {
+            uneven,
             claim,
             round,
             supers: claim == Claim::Held,
-            ..Self::new(superblock, bitmap)
+            ..Self::new(superblock, bitmap, failed)
         };
     }
 

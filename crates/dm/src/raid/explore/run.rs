@@ -10,7 +10,7 @@ use super::fault::{Activity, SeededFault, saboteur};
 use super::shape::Shape;
 use crate::explore::{Model, SECTOR, Sort, World, infos};
 use crate::machine::{Event, Machine};
-use crate::raid::assembly::Doubt;
+use crate::raid::doubt::Doubt;
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
 use crate::raid::{Array, LegState};
