@@ -20,6 +20,7 @@ mod import;
 mod lv;
 pub mod name;
 mod pv;
+mod raid_layout;
 mod raid_level;
 mod relations;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use ids::{LvId, PvId};
 pub use import::{from_text, read_header_comments};
 pub use lv::{AllocationPolicy, LogicalVolume, ReadAhead};
 pub use pv::PhysicalVolume;
+pub use raid_layout::ChunkPlace;
 pub use raid_level::{RaidFamily, RaidLevel};
 pub use relations::{Relations, Role, Use, is_cachevol, is_snapshot_holder, is_virtual_origin};
 pub use segment::{

@@ -6,8 +6,9 @@
 //!     devices   pv0 at 9 MiB     pv1 at 5 MiB
 //! ```
 //!
-//! Works for what is made of extents and mirrors of them: that is all that we create. Other types
-//! are refused; their bytes are not where their extents are.
+//! Works for what is made of extents, and of mirrors and arrays of them: that is all that we create.
+//! Of an array it is the data; what is written there makes its parity wrong. Other types are
+//! refused; their bytes are not where their extents are.
 
 use alloc::format;
 use alloc::vec;
@@ -15,11 +16,13 @@ use alloc::vec::Vec;
 
 use super::change::Piece;
 use super::draft::refused;
-use crate::model::{Area, LvFlag, LvId, Segment, SegmentType, VolumeGroup};
+use crate::model::{Area, LvFlag, LvId, Raid, RaidFamily, Segment, SegmentType, VolumeGroup};
 use crate::{Bytes, Error, Kind, Result};
 
 /// Volumes on volumes: deeper than this is damage.
 const DEPTH_MAX: usize = 16;
+/// Chunks of an array that are looked up at once: what is asked for is a few KiB.
+const CHUNKS_MAX: u64 = 1 << 16;
 
 /// Every place where the `length` bytes from `start` of a volume lie.
 pub fn pieces(vg: &VolumeGroup, lv: LvId, start: Bytes, length: Bytes) -> Result<Vec<Piece>> {
@@ -141,12 +144,57 @@ fn spread(
             });
             Ok(parts.filter(|(_, (from, to))| from < to).collect())
         }
+        SegmentType::Raid(raid) => spread_array(raid, from, to),
         kind => Err(refused(format!(
             "The bytes of logical volume {} cannot be found: it has a segment of type {}",
             vg.lv(lv).name(),
             kind.name()
         ))),
     }
+}
+
+/// Where a range of an array's data lies on its images.
+fn spread_array(raid: &Raid, from: u64, to: u64) -> Result<Vec<(Area, (u64, u64))>> {
+    assert!(from < to, "a range has bytes");
+    let on_image = |index: usize, start: u64, length: u64| {
+        let lv = raid.images[index].data;
+        let start_of = crate::Extents::ZERO;
+        (
+            Area::Lv {
+                lv,
+                start: start_of,
+            },
+            (start, start + length),
+        )
+    };
+    if raid.level.family() == RaidFamily::Raid1 {
+        let images = 0..raid.images.len();
+        return Ok(images
+            .map(|image| on_image(image, from, to - from))
+            .collect());
+    }
+    let chunk = raid.stripe_size.to_bytes().ok_or_else(too_large)?.0;
+    if chunk == 0 || (to - from) / chunk > CHUNKS_MAX {
+        return Err(refused("A range of an array is too long to be found"));
+    }
+    let mut found = Vec::new();
+    let mut at = from;
+    while at < to {
+        let (number, within) = (at / chunk, at % chunk);
+        let length = (chunk - within).min(to - at);
+        let place = raid
+            .level
+            .chunk_place(number, raid.images.len(), raid.copies() as usize)
+            .ok_or_else(|| refused("An array has too few images"))?;
+        for (image, row) in place.places {
+            let start = row
+                .checked_mul(chunk)
+                .and_then(|start| start.checked_add(within));
+            found.push(on_image(image, start.ok_or_else(too_large)?, length));
+        }
+        at += length;
+    }
+    Ok(found)
 }
 
 fn too_large() -> Error {

@@ -6,7 +6,7 @@ use crate::model::samples::{hidden_linear, linear, lv, read, text};
 
 #[test]
 fn bytes_are_found() {
-    // Proves: linear, stripes and mirrors, against places counted by hand.
+    // Proves: linear, stripes, mirrors and arrays, against places counted by hand.
     let vg = read(&text(&[
         linear("a", 0, 3, 2),
         lv(
@@ -22,6 +22,19 @@ fn bytes_are_found() {
             "mirror_count = 2 region_size = 1024 \
              mirrors = [\"m_mimage_0\", 0, \"m_mimage_1\", 0]",
         ),
+        lv(
+            "r",
+            2,
+            "raid5",
+            "device_count = 3 region_size = 1024 stripe_size = 8 raids = [\"r_rmeta_0\", \
+             \"r_rimage_0\", \"r_rmeta_1\", \"r_rimage_1\", \"r_rmeta_2\", \"r_rimage_2\"]",
+        ),
+        hidden_linear("r_rimage_0", 0, 31, 1),
+        hidden_linear("r_rmeta_0", 0, 30, 1),
+        hidden_linear("r_rimage_1", 1, 31, 1),
+        hidden_linear("r_rmeta_1", 1, 30, 1),
+        hidden_linear("r_rimage_2", 2, 31, 1),
+        hidden_linear("r_rmeta_2", 2, 30, 1),
         hidden_linear("m_mimage_0", 0, 10, 2),
         hidden_linear("m_mimage_1", 1, 20, 2),
     ]));
@@ -55,5 +68,10 @@ fn bytes_are_found() {
     assert_eq!(
         places("m", 0, 4096),
         [(0, 11 * mib, 4096), (1, 21 * mib, 4096)]
+    );
+    // The second row has its parity on image 1, and begins behind that.
+    assert_eq!(
+        places("r", 4096, 8192),
+        [(1, 32 * mib, 4096), (2, 32 * mib + 4096, 4096)]
     );
 }
