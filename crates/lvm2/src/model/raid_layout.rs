@@ -62,18 +62,23 @@ impl RaidLevel {
         // With a second parity on the last image the others are as those of RAID 5.
         let others = images - 1;
         match self {
-            Self::Raid0 | Self::Raid0Meta | Self::Raid5N | Self::Raid6N6 => index,
-            Self::Raid1 | Self::Raid10 | Self::Raid10Near => index,
+            // Copies are found before.
+            Self::Raid1
+            | Self::Raid10
+            | Self::Raid10Near
+            | Self::Raid0
+            | Self::Raid0Meta
+            | Self::Raid5N
+            | Self::Raid6N6 => index,
             Self::Raid4 => index + 1,
             Self::Raid5La => beside(from_end(images)),
             Self::Raid5Ra => beside(turned(images)),
-            Self::Raid5 | Self::Raid5Ls => behind(from_end(images), images),
+            Self::Raid5 | Self::Raid5Ls | Self::Raid6Nc => behind(from_end(images), images),
             Self::Raid5Rs => behind(turned(images), images),
             Self::Raid6La6 => beside(from_end(others)),
             Self::Raid6Ra6 => beside(turned(others)),
             Self::Raid6Ls6 => behind(from_end(others), others),
             Self::Raid6Rs6 => behind(turned(others), others),
-            Self::Raid6Nc => behind(from_end(images), images),
             Self::Raid6 | Self::Raid6Zr => beside_two(turned(images), index, images),
             Self::Raid6Nr => {
                 let turn = ((row + 1) % images as u64) as usize;

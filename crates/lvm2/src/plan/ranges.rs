@@ -6,9 +6,9 @@
 //!     devices   pv0 at 9 MiB     pv1 at 5 MiB
 //! ```
 //!
-//! Works for what is made of extents, and of mirrors and arrays of them: that is all that we create.
-//! Of an array it is the data; what is written there makes its parity wrong. Other types are
-//! refused; their bytes are not where their extents are.
+//! Works for what is made of extents, and of mirrors and arrays of them: that is all that we
+//! create. Of an array it is the data; what is written there makes its parity wrong. Other types
+//! are refused; their bytes are not where their extents are.
 
 use alloc::format;
 use alloc::vec;

@@ -1,4 +1,4 @@
-//! `lvcreate`: linear, striped, mirrored volumes, and those that take no extents.
+//! `lvcreate`: linear, striped, mirrored volumes, arrays, and those that take no extents.
 //!
 //! The new volume's first bytes are made zero, and signatures looked for, before the commit names
 //! it: a crash in between leaves free extents with zeros in them.
@@ -14,6 +14,7 @@ use super::options::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, Permission, Skip, Start, Stripes,
     Zeroing,
 };
+use super::raid::{add_array, zero_images};
 use crate::model::{
     AllocationPolicy, LogicalVolume, LvFlag, LvId, ReadAhead, Relations, SegmentType, VolumeGroup,
     name,
@@ -98,6 +99,9 @@ pub fn create_volume(
     let mut draft = Draft::begin(vg)?;
     let name = new_name(vg, new.name)?;
     require_room(vg)?;
+    if let NewKind::Raid(options) = new.kind {
+        options.check()?;
+    }
     let stripes = checked_stripes(&mut draft, new.kind)?;
     let mut space = free_space(&mut draft, new.places)?;
     let size = new_size(&mut draft, new, stripes, &space, None)?;
@@ -108,6 +112,10 @@ pub fn create_volume(
         }
         NewKind::Mirror(..) => {
             add_mirror(&mut draft, &name, new, (size, stripes), &mut space, author)?
+        }
+        NewKind::Raid(options) => {
+            let what = (size, stripes.1);
+            add_array(&mut draft, &name, (new, options), what, &mut space, author)?
         }
     };
     prepare_contents(&mut draft, new, id)?;
@@ -304,12 +312,16 @@ fn leave_log(
     extents.min(most.max(Extents(shape.stripes)))
 }
 
-fn policy(vg: &VolumeGroup, new: &NewVolume<'_>) -> AllocationPolicy {
+pub(super) fn policy(vg: &VolumeGroup, new: &NewVolume<'_>) -> AllocationPolicy {
     new.policy.unwrap_or(vg.allocation)
 }
 
 /// The volume that people see, without segments.
-fn visible(name: &str, new: &NewVolume<'_>, author: &mut Author<'_>) -> Result<LogicalVolume> {
+pub(super) fn visible(
+    name: &str,
+    new: &NewVolume<'_>,
+    author: &mut Author<'_>,
+) -> Result<LogicalVolume> {
     let mut lv = LogicalVolume::new(name, author.uuid());
     lv.flags.insert(LvFlag::Read);
     lv.flags.insert(LvFlag::Visible);
@@ -461,6 +473,9 @@ pub(super) fn prepare_contents(draft: &mut Draft, new: &NewVolume<'_>, id: LvId)
     }
     let size = draft.vg.lv(id).size(draft.vg.extent_size);
     let size = size.and_then(Sectors::to_bytes).unwrap_or(ZEROED);
+    if let NewKind::Raid(_) = new.kind {
+        return zero_images(draft, id, ZEROED.min(size));
+    }
     let pieces = ranges::pieces(&draft.vg, id, Bytes::ZERO, ZEROED.min(size))?;
     assert!(!pieces.is_empty(), "a volume with contents lies somewhere");
     draft.before.push(Before::Fill { pieces, byte: 0 });

@@ -8,6 +8,7 @@ mod extension;
 mod mirror;
 mod options;
 mod order;
+mod raid;
 mod rebuilt;
 mod reduce;
 mod remove;
@@ -33,6 +34,7 @@ pub use options::{
 };
 pub(super) use order::keep_orders;
 pub use order::{has_first_image, order_images};
+pub use raid::{RaidOptions, RecoveryRates};
 pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};

@@ -1,5 +1,6 @@
 //! The options that several commands on logical volumes share.
 
+use super::raid::RaidOptions;
 use crate::{Extents, Sectors};
 
 /// Whether a volume may be written.
@@ -98,6 +99,8 @@ pub enum NewKind {
     Striped(Stripes),
     /// Copies, each of which may have stripes.
     Mirror(MirrorOptions, Stripes),
+    /// Copies or parity that the kernel's arrays keep.
+    Raid(RaidOptions),
     /// Zeros.
     Zero,
     /// Errors.
@@ -119,15 +122,17 @@ impl NewKind {
     pub(super) fn stripes(self) -> Stripes {
         match self {
             Self::Striped(stripes) | Self::Mirror(_, stripes) => stripes,
+            Self::Raid(raid) => raid.as_stripes(),
             Self::Zero | Self::Error => Stripes::LINEAR,
         }
     }
 
-    /// Extents on physical volumes for each extent of data.
+    /// Extents on physical volumes for each extent of data; as in stock, parity does not count.
     pub(super) fn copies(self) -> u64 {
         match self {
             Self::Striped(_) => 1,
             Self::Mirror(mirror, _) => mirror.legs as u64,
+            Self::Raid(raid) => raid.copies() as u64,
             Self::Zero | Self::Error => 0,
         }
     }

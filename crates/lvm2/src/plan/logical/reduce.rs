@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::vec;
 
 use super::mirror;
+use super::raid::{array, reduce_array};
 use crate::model::{LvId, SegmentType};
 use crate::plan::draft::{Draft, refused};
 use crate::plan::segments;
@@ -11,6 +12,11 @@ use crate::{Extents, Result};
 
 /// Leaves the volume `new` extents, or a few more where stripes ask for it.
 pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
+    if let Some(array) = array(&draft.vg, id) {
+        let even = Extents(new.0.next_multiple_of(array.data() as u64));
+        require_less(draft, new, even, array.extents)?;
+        return reduce_array(draft, id, even);
+    }
     let parts = mirror::parts(&draft.vg, id)?;
     let legs = match &parts {
         Some(parts) => parts.images.clone(),
@@ -21,6 +27,21 @@ pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
     for leg in &legs {
         to = to.max(boundary(draft, *leg, to));
     }
+    require_less(draft, new, to, old)?;
+    for leg in &legs {
+        segments::truncate(&mut draft.vg.lv_mut(*leg).segments, to)?;
+    }
+    let is_cut = |leg: &LvId| draft.vg.lv(*leg).extents() == to;
+    assert!(legs.iter().all(is_cut), "all copies become as short");
+    if parts.is_some() {
+        segments::truncate(&mut draft.vg.lv_mut(id).segments, to)?;
+        clamp_region(draft, id)?;
+    }
+    Ok(())
+}
+
+/// Tells that `new` became `to`, which must still be less than what there is.
+fn require_less(draft: &mut Draft, new: Extents, to: Extents, old: Extents) -> Result<()> {
     if to != new {
         draft.note(format!(
             "Rounding size ({} extents) up to stripe boundary size for segment ({} extents).",
@@ -32,15 +53,6 @@ pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
             "New size ({} extents) matches existing size ({} extents).",
             to.0, old.0
         )));
-    }
-    for leg in &legs {
-        segments::truncate(&mut draft.vg.lv_mut(*leg).segments, to)?;
-    }
-    let is_cut = |leg: &LvId| draft.vg.lv(*leg).extents() == to;
-    assert!(legs.iter().all(is_cut), "all copies become as short");
-    if parts.is_some() {
-        segments::truncate(&mut draft.vg.lv_mut(id).segments, to)?;
-        clamp_region(draft, id)?;
     }
     Ok(())
 }

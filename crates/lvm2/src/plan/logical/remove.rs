@@ -203,7 +203,8 @@ fn require_removable(
     if let Some(used) = user {
         let by = vg.lv(used.by).name();
         return because(match used.part {
-            Part::MirrorImage | Part::RaidImage(_) => format!(" used by a mirror ({by})"),
+            Part::MirrorImage => format!(" used by a mirror ({by})"),
+            Part::RaidImage(_) | Part::RaidMeta(_) => format!(" used as RAID device ({by})"),
             Part::MirrorLog => format!(" used as mirror log ({by})"),
             Part::ThinPool | Part::VdoPool => format!(": volumes such as {by} are in it"),
             _ => format!(" used by {by}"),

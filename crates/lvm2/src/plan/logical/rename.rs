@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::create::require_free_name;
 use crate::Result;
-use crate::model::{LvFlag, LvId, Relations, VolumeGroup};
+use crate::model::{LvFlag, LvId, Part, Relations, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
@@ -32,7 +32,17 @@ pub fn rename_volume(
         ))
     })?;
     require_free_name(vg, to)?;
-    if !Relations::of(vg).is_visible(vg, id) {
+    let relations = Relations::of(vg);
+    let is_of_array = |part: Part| matches!(part, Part::RaidImage(_) | Part::RaidMeta(_));
+    if relations
+        .component_use(id)
+        .is_some_and(|used| is_of_array(used.part))
+    {
+        return Err(refused(format!(
+            "Cannot rename a RAID image directly: rename the volume of which \"{from}\" is a part"
+        )));
+    }
+    if !relations.is_visible(vg, id) {
         return Err(refused(format!(
             "Cannot rename internal LV \"{from}\": rename the volume of which it is a part"
         )));

@@ -13,10 +13,12 @@ use alloc::vec::Vec;
 use super::create;
 use super::mirror;
 use super::options::{EXTENTS_MIN, Stripes};
+use super::raid::{self, array};
 use super::reduce;
 use super::resize_store::{origin_of, require_no_merge, require_reducible};
 use crate::model::{
-    AllocationPolicy, Area, LvFlag, LvId, Part, Relations, Segment, SegmentType, VolumeGroup,
+    AllocationPolicy, Area, LvFlag, LvId, Part, RaidLevel, Relations, Segment, SegmentType,
+    VolumeGroup,
 };
 use crate::plan::allocate::{Leg, Request, allocate};
 use crate::plan::author::Author;
@@ -38,6 +40,8 @@ pub enum NewExtents {
     Plain,
     /// More of each copy of a mirror.
     Mirror,
+    /// More of each image of an array.
+    Raid(RaidLevel),
     /// Nothing, which reads as zeros.
     Zero,
     /// Nothing, which cannot be read.
@@ -50,6 +54,7 @@ impl NewExtents {
         match self {
             Self::Plain => "striped",
             Self::Mirror => "mirror",
+            Self::Raid(level) => level.name(),
             Self::Zero => "zero",
             Self::Error => "error",
         }
@@ -61,6 +66,7 @@ impl NewExtents {
             Some(SegmentType::Zero) => Self::Zero,
             Some(SegmentType::Error) => Self::Error,
             Some(SegmentType::Mirror(_)) => Self::Mirror,
+            Some(SegmentType::Raid(raid)) => Self::Raid(raid.level),
             _ => Self::Plain,
         }
     }
@@ -68,7 +74,7 @@ impl NewExtents {
     /// The segment that needs no extents of physical volumes.
     fn without_extents(self) -> Option<SegmentType> {
         match self {
-            Self::Plain | Self::Mirror => None,
+            Self::Plain | Self::Mirror | Self::Raid(_) => None,
             Self::Zero => Some(SegmentType::Zero),
             Self::Error => Some(SegmentType::Error),
         }
@@ -132,7 +138,7 @@ pub fn resize_volume(
             resize.volume, vg.name
         ))
     })?;
-    require_resizable_as(vg, id, |part| {
+    require_resizable_as(vg, id, Arrays::Accepted, |part| {
         matches!(part, Part::SnapshotOrigin | Part::SnapshotCow)
     })?;
     require_no_merge(vg, id)?;
@@ -147,9 +153,10 @@ pub fn resize_volume(
         origin: origin_of(vg, id),
     };
     let parts = mirror::parts(vg, id)?;
-    let copies = match &parts {
-        Some(parts) => parts.images.len() as u64,
-        None => u64::from(kind.without_extents().is_none()),
+    let copies = match (&parts, array(vg, id)) {
+        (_, Some(array)) => array.copies(),
+        (Some(parts), _) => parts.images.len() as u64,
+        (None, _) => u64::from(kind.without_extents().is_none()),
     };
     let resized =
         resize
@@ -224,11 +231,23 @@ fn report(draft: &mut Draft, id: LvId, old: Extents) {
 
 /// Refuses volumes whose size is not their own to change, or whose types we only carry.
 pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
-    require_resizable_as(vg, id, |_| false)
+    require_resizable_as(vg, id, Arrays::Refused, |_| false)
+}
+
+/// Whether arrays are among the volumes that may be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrays {
+    Accepted,
+    Refused,
 }
 
 /// The same, but for volumes that are used only as what `is_fine`.
-fn require_resizable_as(vg: &VolumeGroup, id: LvId, is_fine: impl Fn(Part) -> bool) -> Result<()> {
+fn require_resizable_as(
+    vg: &VolumeGroup,
+    id: LvId,
+    arrays: Arrays,
+    is_fine: impl Fn(Part) -> bool,
+) -> Result<()> {
     let lv = vg.lv(id);
     let name = format!("{}/{}", vg.name, lv.name());
     if lv.flags.has(LvFlag::Locked) || lv.flags.has(LvFlag::Pvmove) {
@@ -243,6 +262,11 @@ fn require_resizable_as(vg: &VolumeGroup, id: LvId, is_fine: impl Fn(Part) -> bo
         let what = match used.part {
             Part::SnapshotOrigin => "an origin of snapshots".to_owned(),
             Part::SnapshotCow => "the store of a snapshot".to_owned(),
+            Part::RaidImage(_) | Part::RaidMeta(_) => {
+                return Err(refused(format!(
+                    "Cannot resize a RAID image directly: {name} is a part of {user}"
+                )));
+            }
             _ => format!("a part of {user}"),
         };
         return Err(refused(format!(
@@ -253,6 +277,7 @@ fn require_resizable_as(vg: &VolumeGroup, id: LvId, is_fine: impl Fn(Part) -> bo
         let is_ours = match &segment.kind {
             SegmentType::Striped(_) | SegmentType::Zero | SegmentType::Error => true,
             SegmentType::Mirror(_) => lv.segments.len() == 1,
+            SegmentType::Raid(_) => arrays == Arrays::Accepted && array(vg, id).is_some(),
             _ => false,
         };
         if !is_ours {
@@ -269,7 +294,8 @@ fn require_resizable_as(vg: &VolumeGroup, id: LvId, is_fine: impl Fn(Part) -> bo
 fn kind_of(draft: &mut Draft, id: LvId, resize: &Resize<'_>) -> Result<NewExtents> {
     let last = NewExtents::last_of(&draft.vg.lv(id).segments);
     let kind = resize.kind.unwrap_or(last);
-    if (kind == NewExtents::Mirror) != (last == NewExtents::Mirror) {
+    let is_whole = |kind: NewExtents| matches!(kind, NewExtents::Mirror | NewExtents::Raid(_));
+    if kind != last && (is_whole(kind) || is_whole(last)) {
         return Err(refused(format!(
             "VolumeType does not match ({}).",
             kind.name()
@@ -297,6 +323,9 @@ fn extend(
     let old = draft.vg.lv(id).extents();
     let is_mixed = kind != NewExtents::last_of(&draft.vg.lv(id).segments);
     let parts = mirror::parts(&draft.vg, id)?;
+    if let Some(array) = array(&draft.vg, id) {
+        return extend_array(draft, id, &array, resize, new, exactness);
+    }
     let legs = match &parts {
         Some(parts) => parts.images.clone(),
         None => vec![id],
@@ -343,6 +372,35 @@ fn extend(
         grow_log(draft, &mut space, &parts, extents)?;
     }
     Ok(())
+}
+
+/// The same for an array, which has the same stripes from its start to its end.
+fn extend_array(
+    draft: &mut Draft,
+    id: LvId,
+    array: &raid::Array,
+    resize: &Resize<'_>,
+    new: Extents,
+    exactness: Exactness,
+) -> Result<()> {
+    let (old, data) = (array.extents, array.data());
+    if resize.stripes.is_some_and(|stripes| stripes != data) {
+        return Err(refused(format!(
+            "Unable to extend \"{}\" segment type with different number of stripes.",
+            array.level().name()
+        )));
+    }
+    let new = round_up(draft, old, new, data, exactness, array.copies());
+    if new <= old {
+        return Err(no_change(old, old, ResizeTo::Larger));
+    }
+    let mut space = create::free_space(draft, resize.places)?;
+    let policy = resize
+        .policy
+        .or(draft.vg.lv(id).allocation)
+        .unwrap_or(draft.vg.allocation);
+    let how = (policy, exactness, resize.cling_tags);
+    raid::extend_array(draft, id, new - old, how, &mut space)
 }
 
 /// The stripes of the new extents with their size, and what stock says about them.
@@ -419,7 +477,7 @@ fn round_up(
 }
 
 /// Where a leg goes on: behind its last segment, where that one has as many stripes.
-fn leg_of(vg: &VolumeGroup, lv: LvId, stripes: usize) -> Leg {
+pub(super) fn leg_of(vg: &VolumeGroup, lv: LvId, stripes: usize) -> Leg {
     let mut leg = Leg {
         pvs: mirror::pvs_below(vg, lv),
         behind: Vec::new(),

@@ -1,0 +1,28 @@
+//! RAID volumes: made and resized.
+//!
+//! ```text
+//!     r              type raid1, raid5, … over pairs of
+//!       r_rimage_0   the data of the first image
+//!       r_rmeta_0    its superblock and its share of the bitmap
+//! ```
+//!
+//! Each image lies with its metadata on physical volumes of its own. New metadata is made of zeros
+//! before the commit that names it: who activates the array first writes superblocks into it. What
+//! an image is to be filled with is said by flags: none on an array that is new as a whole,
+//! `REBUILD` on an image that is new among others.
+//!
+//! Conversions that move data on the images (a reshape) are not planned.
+
+mod create;
+mod options;
+mod parts;
+mod resize;
+mod size;
+
+pub(super) use create::{add_array, zero_images};
+pub use options::{RaidOptions, RecoveryRates};
+pub(super) use parts::{Array, array};
+pub(super) use resize::{extend_array, reduce_array};
+
+#[cfg(test)]
+mod tests;
