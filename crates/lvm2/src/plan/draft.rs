@@ -311,9 +311,11 @@ fn snapshots(
 
 fn is_table_changed(was: &LogicalVolume, is: &LogicalVolume) -> bool {
     let is_writable = |lv: &LogicalVolume| lv.is_writable();
+    // Flags of an image are arguments of its array.
+    let mut told = [LvFlag::NotSynced, LvFlag::Rebuild, LvFlag::WriteMostly].into_iter();
     was.segments.len() != is.segments.len()
         || is_writable(was) != is_writable(is)
-        || was.flags.has(LvFlag::NotSynced) != is.flags.has(LvFlag::NotSynced)
+        || told.any(|flag| was.flags.has(flag) != is.flags.has(flag))
         || was.segments.iter().zip(&is.segments).any(|(was, is)| {
             (was.start, was.length, was.reshape) != (is.start, is.length, is.reshape)
                 || was.kind != is.kind

@@ -230,6 +230,16 @@ impl FreeSpace {
             places: left.cloned().collect(),
         }
     }
+
+    /// Leaves what `vg`, which is a later version of the group, does not use either.
+    pub fn keep_free(&mut self, vg: &VolumeGroup) {
+        let map = AllocationMap::of(vg);
+        for place in &mut self.places {
+            place.ranges = intersection(&map.free(place.pv), &place.ranges);
+        }
+        self.places.retain(|place| !place.ranges.is_empty());
+        self.check();
+    }
 }
 
 /// The ways to cut an argument into a device and ranges, the longest name first: the name of a

@@ -234,6 +234,11 @@ pub(super) fn require_resizable(vg: &VolumeGroup, id: LvId) -> Result<()> {
     require_resizable_as(vg, id, Arrays::Refused, |_| false)
 }
 
+/// The same, but for arrays too.
+pub(super) fn require_own(vg: &VolumeGroup, id: LvId) -> Result<()> {
+    require_resizable_as(vg, id, Arrays::Accepted, |_| false)
+}
+
 /// Whether arrays are among the volumes that may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrays {

@@ -1,4 +1,4 @@
-//! RAID volumes: made and resized.
+//! RAID volumes: made, resized, and turned into others.
 //!
 //! ```text
 //!     r              type raid1, raid5, … over pairs of
@@ -13,16 +13,27 @@
 //!
 //! Conversions that move data on the images (a reshape) are not planned.
 
+mod change;
+mod copies;
 mod create;
+mod images;
 mod options;
 mod parts;
+mod replace;
 mod resize;
 mod size;
+mod state;
+mod takeover;
 
+pub use change::{ArrayChange, WriteMostly, change_array, resync_array};
+pub use copies::{ArraySplit, CopiesChange, change_copies, split_copies};
 pub(super) use create::{add_array, zero_images};
 pub use options::{RaidOptions, RecoveryRates};
 pub(super) use parts::{Array, array};
+pub use replace::{Replacement, rebuild_images, repair_array, replace_images};
 pub(super) use resize::{extend_array, reduce_array};
+pub use state::ArrayState;
+pub use takeover::{Takeover, take_over};
 
 #[cfg(test)]
 mod tests;

@@ -52,6 +52,14 @@ impl Array {
             _ => 1,
         }
     }
+
+    /// All volumes of which it is made.
+    pub(in crate::plan::logical) fn volumes(&self) -> Vec<LvId> {
+        let images = self.raid.images.iter();
+        images
+            .flat_map(|image| image.meta.into_iter().chain([image.data]))
+            .collect()
+    }
 }
 
 /// The array that a volume is; `None` for others, and for one in the middle of a reshape.

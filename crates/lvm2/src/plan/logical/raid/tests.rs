@@ -1,5 +1,8 @@
 //! Tests: arrays against what stock writes, and what it refuses.
 
 mod bench;
+mod copies;
 mod create;
+mod replace;
 mod resize;
+mod takeover;

@@ -1,0 +1,130 @@
+//! Images are put into an array, and taken out.
+//!
+//! What is put in lies on other physical volumes than the rest of the array. It gets the number of
+//! the place that it takes; where images go, those behind them move up, as in stock.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::super::mirror::pvs_below;
+use super::parts::{Array, add_image, divide, names};
+use super::size::meta_extents;
+use super::state::ArrayState;
+use crate::model::{AllocationPolicy, LvFlag, LvId, PvId, RaidImage, SegmentType, VolumeGroup};
+use crate::plan::allocate::{Request, allocate};
+use crate::plan::author::Author;
+use crate::plan::draft::{Draft, refused};
+use crate::plan::places::FreeSpace;
+use crate::plan::segments;
+use crate::{Extents, Result};
+
+/// The physical volumes of an image and its metadata.
+pub(super) fn pvs_of(vg: &VolumeGroup, image: &RaidImage) -> BTreeSet<PvId> {
+    let parts = image.meta.into_iter().chain([image.data]);
+    parts.flat_map(|part| pvs_below(vg, part)).collect()
+}
+
+/// Where new images may lie, and how they are chosen.
+pub(super) struct Room<'a> {
+    pub(super) space: FreeSpace,
+    pub(super) policy: Option<AllocationPolicy>,
+    /// Physical volumes that are not used beside those of the array.
+    pub(super) apart: &'a BTreeSet<PvId>,
+}
+
+/// Adds images with these numbers to the group, which the array is still to name. They are to be
+/// filled, unless the array is new.
+pub(super) fn add_images(
+    draft: &mut Draft,
+    id: LvId,
+    (array, kept): (&Array, &[RaidImage]),
+    numbers: &[usize],
+    (room, state): (&mut Room<'_>, ArrayState),
+    author: &mut Author<'_>,
+) -> Result<Vec<RaidImage>> {
+    assert!(!numbers.is_empty(), "images are added");
+    let name = draft.vg.lv(id).name().to_owned();
+    let length = Extents(array.extents.0 / array.data() as u64);
+    let region = array.raid.region_size;
+    let meta = meta_extents(array.level(), length, region, draft.vg.extent_size);
+    let own = draft.vg.lv(id).allocation;
+    let policy = room.policy.or(own).unwrap_or(draft.vg.allocation);
+    let mut request = Request::new(length + meta, numbers.len(), 1, policy);
+    request.apart = kept
+        .iter()
+        .flat_map(|image| pvs_of(&draft.vg, image))
+        .chain(room.apart.iter().copied())
+        .collect();
+    let runs =
+        allocate(&draft.vg, &mut room.space, &request).map_err(|shortage| shortage.error(&name))?;
+    let mut added = Vec::new();
+    for (leg, number) in numbers.iter().enumerate() {
+        let parts = divide(&runs, leg, meta);
+        let image = add_image(draft, (&name, *number), parts, own, author)?;
+        if state != ArrayState::Unused {
+            draft.vg.lv_mut(image.data).flags.insert(LvFlag::Rebuild);
+        }
+        added.push(image);
+    }
+    Ok(added)
+}
+
+/// Removes the volumes of images that no array names any more.
+pub(super) fn remove_images(vg: &mut VolumeGroup, images: &[RaidImage]) {
+    for image in images {
+        vg.remove_lv(image.data);
+        if let Some(meta) = image.meta {
+            vg.remove_lv(meta);
+        }
+    }
+}
+
+/// Lets an array consist of these images.
+pub(super) fn set_images(vg: &mut VolumeGroup, id: LvId, images: Vec<RaidImage>) {
+    assert!(images.len() > 1, "an array has several images");
+    match &mut vg.lv_mut(id).segments[0].kind {
+        SegmentType::Raid(raid) => raid.images = images,
+        _ => unreachable!("the caller has an array"),
+    }
+}
+
+/// Gives images the numbers of their places.
+pub(super) fn number(vg: &mut VolumeGroup, parent: &str, images: &[RaidImage]) -> Result<()> {
+    // They only move up, so whoever had the name has moved before.
+    for (number, image) in images.iter().enumerate() {
+        let (image_name, meta_name) = names(parent, number);
+        rename(vg, image.data, &image_name)?;
+        if let Some(meta) = image.meta {
+            rename(vg, meta, &meta_name)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn rename(vg: &mut VolumeGroup, lv: LvId, name: &str) -> Result<()> {
+    if vg.lv(lv).name() == name {
+        return Ok(());
+    }
+    if vg.lv_by_name(name).is_some() {
+        return Err(refused(format!(
+            "Logical Volume \"{name}\" already exists in volume group \"{}\"",
+            vg.name
+        )));
+    }
+    vg.rename_lv(lv, name)
+}
+
+/// An array of copies becomes what its last one is.
+pub(super) fn collapse(draft: &mut Draft, id: LvId, last: RaidImage) {
+    draft.vg.lv_mut(id).segments.clear();
+    let image = draft.vg.remove_lv(last.data);
+    if let Some(meta) = last.meta {
+        draft.vg.remove_lv(meta);
+    }
+    let lv = draft.vg.lv_mut(id);
+    lv.segments = image.segments;
+    lv.flags.remove(LvFlag::NotSynced);
+    segments::merge(&mut lv.segments);
+}

@@ -1,0 +1,54 @@
+//! What is known of an array that is not active, and what may be done in each case.
+//!
+//! | the array is | images may be added or replaced | the first copy may go |
+//! |---|---|---|
+//! | in sync | yes, to be rebuilt | yes |
+//! | unused | yes | no: it may be what a volume became |
+//! | out of sync | no: nobody would finish what was begun | no |
+
+use alloc::format;
+
+use super::parts::Array;
+use crate::Result;
+use crate::model::{LvFlag, LvId, VolumeGroup};
+use crate::plan::draft::refused;
+
+/// What is known of an array's images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArrayState {
+    /// They go together.
+    InSync,
+    /// Nobody has ever used the array: its metadata is zeros.
+    Unused,
+    /// They do not go together everywhere, or nobody knows.
+    OutOfSync,
+}
+
+/// Whether an image is to be filled from others when the array is used next.
+pub(super) fn is_rebuilding(vg: &VolumeGroup, array: &Array) -> bool {
+    array
+        .volumes()
+        .iter()
+        .any(|part| vg.lv(*part).flags.has(LvFlag::Rebuild))
+}
+
+/// Fails where images cannot be put into the array: `what` is to be done to it.
+pub(super) fn require_settled(
+    vg: &VolumeGroup,
+    id: LvId,
+    (array, state): (&Array, ArrayState),
+    what: &str,
+) -> Result<()> {
+    let name = format!("{}/{}", vg.name, vg.lv(id).name());
+    if vg.lv(id).flags.has(LvFlag::NotSynced) {
+        return Err(refused(format!(
+            "Can't {what} out-of-sync RAID LV {name}: use 'lvchange --resync' first."
+        )));
+    }
+    if state == ArrayState::OutOfSync || is_rebuilding(vg, array) {
+        return Err(refused(format!(
+            "Unable to {what} {name} while it is not in-sync: use it until it is"
+        )));
+    }
+    Ok(())
+}
