@@ -4,6 +4,7 @@
 //! `--resync` gives the array new metadata of zeros, on other extents: metadata in use is never
 //! rewritten, since behind a power cut some of it would speak of another array than the rest.
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -139,7 +140,7 @@ pub fn resync_array(
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
     let id = convertible(vg, volume)?;
-    let mut found = redundant(vg, id)?;
+    let found = redundant(vg, id)?;
     require_whole(vg, id, &found)?;
     if state == ArrayState::OutOfSync || is_rebuilding(vg, &found) {
         return Err(refused(format!(
@@ -148,34 +149,42 @@ pub fn resync_array(
             vg.name
         )));
     }
-    let own = vg.lv(id).allocation;
-    let lengths: Vec<Extents> = found
-        .raid
-        .images
-        .iter()
-        .filter_map(|image| image.meta.map(|meta| vg.lv(meta).extents()))
-        .collect();
-    let old: Vec<LvId> = found
-        .raid
-        .images
-        .iter_mut()
-        .filter_map(|one| one.meta.take())
-        .collect();
-    assert_eq!(old.len(), found.raid.images.len(), "each has metadata");
-    draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid.clone());
-    for meta in old {
-        draft.vg.remove_lv(meta);
-    }
-    for (number, length) in lengths.into_iter().enumerate() {
-        let image = found.raid.images[number].data;
-        let list = beside(&mut draft, image, (length, None), volume)?;
-        let name = names(volume, number).1;
-        found.raid.images[number].meta = Some(add_meta(&mut draft, name, list, own, author)?);
-    }
-    let lv = draft.vg.lv_mut(id);
-    lv.segments[0].kind = SegmentType::Raid(found.raid);
-    lv.flags.remove(LvFlag::NotSynced);
+    renew_metas(&mut draft, id, found.raid.images.len(), author)?;
+    draft.vg.lv_mut(id).flags.remove(LvFlag::NotSynced);
     assert!(array(&draft.vg, id).is_some(), "it is an array as before");
     draft.note(format!("Logical volume {}/{volume} changed.", vg.name));
     draft.finish(author)
+}
+
+/// Gives the first `count` images of an array new metadata of zeros: it starts its life anew, and
+/// its copies are made equal to the first one.
+pub(super) fn renew_metas(
+    draft: &mut Draft,
+    id: LvId,
+    count: usize,
+    author: &mut Author<'_>,
+) -> Result<()> {
+    let mut found = array(&draft.vg, id).expect("the caller has one");
+    let (name, own) = (
+        draft.vg.lv(id).name().to_owned(),
+        draft.vg.lv(id).allocation,
+    );
+    let mut old: Vec<(LvId, Extents)> = Vec::new();
+    for image in found.raid.images.iter_mut().take(count) {
+        let meta = image.meta.take();
+        old.extend(meta.map(|meta| (meta, draft.vg.lv(meta).extents())));
+    }
+    assert_eq!(old.len(), count, "each has metadata");
+    draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid.clone());
+    for (meta, _) in &old {
+        draft.vg.remove_lv(*meta);
+    }
+    for (number, (_, length)) in old.into_iter().enumerate() {
+        let image = found.raid.images[number].data;
+        let list = beside(draft, image, (length, None), &name)?;
+        let meta = add_meta(draft, names(&name, number).1, list, own, author)?;
+        found.raid.images[number].meta = Some(meta);
+    }
+    draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid);
+    Ok(())
 }

@@ -4,6 +4,10 @@
 //!     a: linear      a's segments move into a_rimage_0; the other images are to be filled from it
 //!     a: 2 copies    another image, to be filled; or one goes, and the last one becomes a
 //! ```
+//!
+//! Superblocks say how many images an array has, and which one each is. So an array of another
+//! number of images starts with new metadata, where it was used before, and all copies are made
+//! equal to the first one once more. That takes an extent beside each image.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -13,6 +17,7 @@ use alloc::vec::Vec;
 use super::super::create::{free_space, require_free_name};
 use super::super::mirror::{hidden, pvs_below};
 use super::super::resize::leg_of;
+use super::change::renew_metas;
 use super::images::{
     Room, add_images, collapse, number, pvs_of, remove_images, rename, set_images,
 };
@@ -77,12 +82,13 @@ pub fn change_copies(
         }
         Some(found) if change.copies > found.raid.images.len() => {
             require_whole(vg, id, &found)?;
-            require_settled(vg, id, (&found, change.state), "add images to")?;
+            let what = ("add images to", &BTreeSet::new());
+            require_settled(vg, id, (&found, change.state), what)?;
             let now = found.raid.images.len();
             more(&mut draft, id, (&found, now), change, author)?;
         }
         Some(found) if change.copies < found.raid.images.len() => {
-            fewer(&mut draft, id, &found, change)?;
+            fewer(&mut draft, id, &found, change, author)?;
         }
         Some(_) => {
             return Err(refused(format!(
@@ -206,17 +212,14 @@ fn more(
         apart: &BTreeSet::new(),
     };
     let numbers: Vec<usize> = (now..change.copies).collect();
-    // What a volume becomes holds its data: the others are made from it.
-    let state = if now == 1 {
-        ArrayState::InSync
-    } else {
-        change.state
-    };
     let mut images = found.raid.images.clone();
     let kept = (found, images.as_slice());
-    let added = add_images(draft, id, kept, &numbers, (&mut room, state), author)?;
+    let added = add_images(draft, id, kept, &numbers, &mut room, author)?;
     images.extend(added);
     set_images(&mut draft.vg, id, images);
+    if now > 1 && change.state != ArrayState::Unused {
+        renew_metas(draft, id, now, author)?;
+    }
     Ok(())
 }
 
@@ -285,7 +288,13 @@ fn take_out(
     Ok((left, out))
 }
 
-fn fewer(draft: &mut Draft, id: LvId, found: &Array, change: &CopiesChange<'_>) -> Result<()> {
+fn fewer(
+    draft: &mut Draft,
+    id: LvId,
+    found: &Array,
+    change: &CopiesChange<'_>,
+    author: &mut Author<'_>,
+) -> Result<()> {
     let count = found.raid.images.len() - change.copies;
     let gone = choose(&draft.vg, found, count, change.places)?;
     let (left, out) = take_out(draft, id, found, &gone, change.state)?;
@@ -293,6 +302,9 @@ fn fewer(draft: &mut Draft, id: LvId, found: &Array, change: &CopiesChange<'_>) 
     remove_images(&mut draft.vg, &out);
     if left.len() > 1 {
         number(&mut draft.vg, change.volume, &left)?;
+        if change.state != ArrayState::Unused {
+            renew_metas(draft, id, left.len(), author)?;
+        }
     }
     Ok(())
 }
@@ -365,6 +377,7 @@ pub fn split_copies(
     }
     if left.len() > 1 {
         number(&mut draft.vg, split.volume, &left)?;
+        renew_metas(&mut draft, id, left.len(), author)?;
     }
     draft.note(format!("Logical volume {name} successfully converted."));
     draft.finish(author)

@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 use super::super::mirror::pvs_below;
 use super::parts::{Array, add_image, divide, names};
 use super::size::meta_extents;
-use super::state::ArrayState;
 use crate::model::{AllocationPolicy, LvFlag, LvId, PvId, RaidImage, SegmentType, VolumeGroup};
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
@@ -34,14 +33,14 @@ pub(super) struct Room<'a> {
     pub(super) apart: &'a BTreeSet<PvId>,
 }
 
-/// Adds images with these numbers to the group, which the array is still to name. They are to be
-/// filled, unless the array is new.
+/// Adds images with these numbers to the group, which the array is still to name, and which are to
+/// be filled.
 pub(super) fn add_images(
     draft: &mut Draft,
     id: LvId,
     (array, kept): (&Array, &[RaidImage]),
     numbers: &[usize],
-    (room, state): (&mut Room<'_>, ArrayState),
+    room: &mut Room<'_>,
     author: &mut Author<'_>,
 ) -> Result<Vec<RaidImage>> {
     assert!(!numbers.is_empty(), "images are added");
@@ -63,9 +62,7 @@ pub(super) fn add_images(
     for (leg, number) in numbers.iter().enumerate() {
         let parts = divide(&runs, leg, meta);
         let image = add_image(draft, (&name, *number), parts, own, author)?;
-        if state != ArrayState::Unused {
-            draft.vg.lv_mut(image.data).flags.insert(LvFlag::Rebuild);
-        }
+        draft.vg.lv_mut(image.data).flags.insert(LvFlag::Rebuild);
         added.push(image);
     }
     Ok(added)

@@ -58,7 +58,7 @@ pub fn replace_images(
     }
     require_spare(vg, id, &found, &gone)?;
     let state = (&found, replacement.state);
-    require_settled(vg, id, state, "replace devices in")?;
+    require_settled(vg, id, state, ("replace devices in", &gone))?;
     put_others(&mut draft, id, &found, &gone, replacement, author)?;
     draft.note(format!("Logical volume {name} successfully converted."));
     draft.finish(author)
@@ -96,7 +96,7 @@ pub fn repair_array(
         )));
     }
     let state = (&found, replacement.state);
-    require_settled(vg, id, state, "replace devices in")?;
+    require_settled(vg, id, state, ("replace devices in", &gone))?;
     put_others(&mut draft, id, &found, &gone, replacement, author)?;
     for pv in lost {
         draft.vg.pv_mut(*pv).flags.insert(PvFlag::Missing);
@@ -130,7 +130,7 @@ pub fn rebuild_images(
     }
     require_spare(vg, id, &found, &chosen)?;
     let state = (&found, replacement.state);
-    require_settled(vg, id, state, "rebuild devices of")?;
+    require_settled(vg, id, state, ("rebuild devices of", &chosen))?;
     for index in chosen {
         let image = found.raid.images[index].data;
         draft.vg.lv_mut(image).flags.insert(LvFlag::Rebuild);
@@ -221,8 +221,7 @@ fn put_others(
     let segments = core::mem::take(&mut draft.vg.lv_mut(id).segments);
     remove_images(&mut draft.vg, &old);
     let numbers: Vec<usize> = gone.iter().copied().collect();
-    let what = (&mut room, replacement.state);
-    let added = add_images(draft, id, (found, &kept), &numbers, what, author)?;
+    let added = add_images(draft, id, (found, &kept), &numbers, &mut room, author)?;
     for (index, image) in numbers.iter().zip(added) {
         images[*index] = image;
     }

@@ -2,15 +2,17 @@
 //!
 //! | the array is | images may be added or replaced | the first copy may go |
 //! |---|---|---|
-//! | in sync | yes, to be rebuilt | yes |
-//! | unused | yes | no: it may be what a volume became |
-//! | out of sync | no: nobody would finish what was begun | no |
+//! | in sync | yes, to be filled | yes |
+//! | unused | copies but the first: a mirror or a volume may have become it | no |
+//! | out of sync | no: the kernel would not take it | no |
 
 use alloc::format;
 
 use super::parts::Array;
+use alloc::collections::BTreeSet;
+
 use crate::Result;
-use crate::model::{LvFlag, LvId, VolumeGroup};
+use crate::model::{LvFlag, LvId, RaidLevel, VolumeGroup};
 use crate::plan::draft::refused;
 
 /// What is known of an array's images.
@@ -32,12 +34,13 @@ pub(super) fn is_rebuilding(vg: &VolumeGroup, array: &Array) -> bool {
         .any(|part| vg.lv(*part).flags.has(LvFlag::Rebuild))
 }
 
-/// Fails where images cannot be put into the array: `what` is to be done to it.
+/// Fails where images cannot be put into the array, in the place of those in `gone`: `what` is to
+/// be done to it.
 pub(super) fn require_settled(
     vg: &VolumeGroup,
     id: LvId,
     (array, state): (&Array, ArrayState),
-    what: &str,
+    (what, gone): (&str, &BTreeSet<usize>),
 ) -> Result<()> {
     let name = format!("{}/{}", vg.name, vg.lv(id).name());
     if vg.lv(id).flags.has(LvFlag::NotSynced) {
@@ -45,7 +48,13 @@ pub(super) fn require_settled(
             "Can't {what} out-of-sync RAID LV {name}: use 'lvchange --resync' first."
         )));
     }
-    if state == ArrayState::OutOfSync || is_rebuilding(vg, array) {
+    let is_copied = array.level() == RaidLevel::Raid1 && !gone.contains(&0);
+    let is_known = match state {
+        ArrayState::InSync => true,
+        ArrayState::Unused => is_copied,
+        ArrayState::OutOfSync => false,
+    };
+    if !is_known || is_rebuilding(vg, array) {
         return Err(refused(format!(
             "Unable to {what} {name} while it is not in-sync: use it until it is"
         )));

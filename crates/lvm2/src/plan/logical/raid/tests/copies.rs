@@ -76,8 +76,14 @@ fn a_linear_volume_gets_copies() {
 #[test]
 fn copies_come_and_go() {
     // Proves: a third copy is filled; with the first one gone, the others move up and keep where
-    // they lie; with one left the volume is linear there.
-    let vg = done(convert(&pair(), 3, ArrayState::InSync, None));
+    // they lie; with one left the volume is linear there. Metadata that counts other images is
+    // given up, and not written to.
+    let change = convert(&pair(), 3, ArrayState::InSync, None).expect("there is space");
+    for number in 0..3 {
+        assert!(is_zeroed(&change, &format!("a_rmeta_{number}"), 1 << 20));
+    }
+    let vg = done(Ok(change));
+    assert!(shown(&vg).contains("a_rmeta_0: READ WRITE 0+1@pv0:9"));
     assert!(is_rebuilt(&vg, "a_rimage_2") && !is_rebuilt(&vg, "a_rimage_1"));
     let mut filled = vg.clone();
     let third = id(&vg, "a_rimage_2");
@@ -89,7 +95,7 @@ fn copies_come_and_go() {
         "{lines:#?}"
     );
     assert!(
-        lines.contains("a_rmeta_1: READ WRITE 0+1@pv2:0"),
+        lines.contains("a_rmeta_1: READ WRITE 0+1@pv2:9"),
         "{lines:#?}"
     );
     assert_eq!(less.lv_count(), 5);
@@ -118,7 +124,7 @@ fn the_copy_with_the_data_stays() {
 
 #[test]
 fn nothing_is_added_to_what_is_out_of_sync() {
-    // Proves: stock's refusals; an array that nobody has used is new with its new image.
+    // Proves: stock's refusals; the new image of an array that nobody has used is filled as well.
     let more = |vg: &VolumeGroup, state| convert(vg, 3, state, None);
     let said = refusal(more(&pair(), ArrayState::OutOfSync));
     assert!(said.contains("not in-sync"), "{said}");
@@ -130,7 +136,7 @@ fn nothing_is_added_to_what_is_out_of_sync() {
     let said = refusal(more(&never, ArrayState::InSync));
     assert!(said.contains("use 'lvchange --resync' first"), "{said}");
     let vg = done(more(&pair(), ArrayState::Unused));
-    assert!(!is_rebuilt(&vg, "a_rimage_2"));
+    assert!(is_rebuilt(&vg, "a_rimage_2"));
     let few = refusal(convert(&pair(), 3, ArrayState::InSync, Some(&[0, 1])));
     assert!(few.starts_with("Insufficient"), "{few}");
     let parity = done(create(&empty(), "a", "8", options("raid5")));

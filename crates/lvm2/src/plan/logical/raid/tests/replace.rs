@@ -125,6 +125,12 @@ fn lost_images_are_replaced() {
         whole.ends_with("is consistent. Nothing to repair."),
         "{whole}"
     );
+    // A mirror may have become what nobody has used: its first copy is the one that is right.
+    let unused = |level, lost| repair(&made(level), &[lost], ArrayState::Unused);
+    assert!(refusal(unused("raid5", 1)).contains("not in-sync"));
+    assert!(refusal(unused("raid1", 0)).contains("not in-sync"));
+    let second = done(unused("raid1", 1));
+    assert!(shown(&second).contains("a_rimage_1: READ WRITE REBUILD 0+4@pv2:1"));
 }
 
 #[test]
