@@ -23,10 +23,13 @@
 //! are cleared, and labels that lag behind are written. What consists of several commits leaves a
 //! mark in the text until the last one; `unfinished.rs` ends it.
 //!
+//! What is known of an array that nobody has active is in `array.rs`.
+//!
 //! Last of all, an image may be cut off behind its physical volume: `cut.rs`.
 //!
 //! Does not: change volumes that the kernel has active; the kernel would go on with old tables.
 
+mod array;
 mod author;
 mod backup;
 mod checks;
@@ -48,6 +51,7 @@ mod signatures;
 mod steps;
 mod unfinished;
 
+pub use array::{ArrayFacts, array_facts};
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};
 #[cfg(test)]
