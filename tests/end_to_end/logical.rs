@@ -370,7 +370,10 @@ fn mirrors_keep_what_they_hold() {
     let cp = format!("cp {} /dev/vg/m", file.display());
     for (create, log) in [
         ("lvcreate --type mirror -m 1 -l 1 -n m vg", "[m_mlog]"),
-        ("lvcreate -m 2 --mirrorlog core -l 1 -n m vg", ""),
+        (
+            "lvcreate --type mirror -m 2 --mirrorlog core -l 1 -n m vg",
+            "",
+        ),
         (
             "lvcreate --type mirror -m 1 --mirrorlog mirrored -l 1 --alloc anywhere -n m vg",
             "[m_mlog]",

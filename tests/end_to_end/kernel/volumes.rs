@@ -21,7 +21,10 @@ const VOLUMES: &[(&str, u64, &str)] = &[
 /// What is done to them before they are filled.
 const BEFORE: &[(&str, &str)] = &[("lvextend -L 7m", "pieces"), ("lvextend -L 16m", "wide")];
 /// And after.
-const AFTER: &[(&str, &str)] = &[("lvconvert -m 1", "turned"), ("lvconvert -m 0", "halved")];
+const AFTER: &[(&str, &str)] = &[
+    ("lvconvert --type mirror -m 1", "turned"),
+    ("lvconvert -m 0", "halved"),
+];
 
 /// Volumes of every kind that we make, on four disks.
 fn make(scratch: &Scratch) -> Group {

@@ -3,10 +3,13 @@
 //! A new log says what is in sync: nothing, or everything; a log that stays knows of all but what
 //! was added. A mirror with its log in memory is copied as a whole at each of its starts. How long
 //! that takes depends on the disks and is not guessed.
+//!
+//! An array fills its images that say so, or as a whole, where its metadata is new: all copies but
+//! the first, or its parity.
 
 use ashlar::scan::Scan;
 use lvm2::Bytes;
-use lvm2::model::{LvFlag, LvId, Mirror, SegmentType, VolumeGroup};
+use lvm2::model::{LvFlag, LvId, Mirror, Raid, RaidFamily, SegmentType, VolumeGroup};
 use lvm2::plan::{Before, Change, GroupChange, pieces};
 use serde::Serialize;
 
@@ -37,11 +40,16 @@ pub(super) fn copying(scan: &Scan, change: &Change) -> Vec<Copying> {
         // Of several versions the last one stays.
         found.retain(|one| one.group != vg.name);
         for (id, lv) in vg.lvs().filter(|(_, lv)| lv.flags.has(LvFlag::Visible)) {
-            let Some(new) = mirror(vg, id) else {
-                continue;
+            let (legs, each) = match lv.first() {
+                Some(SegmentType::Raid(raid)) => array(old, (vg, id, raid), &change.before),
+                _ => match mirror(vg, id) {
+                    None => continue,
+                    Some(new) => (
+                        new.images.len().saturating_sub(1) as u64,
+                        each(old, (vg, id, new), &change.before),
+                    ),
+                },
             };
-            let legs = new.images.len().saturating_sub(1) as u64;
-            let each = each(old, (vg, id, new), &change.before);
             if legs > 0 && each > 0 {
                 found.push(Copying {
                     group: vg.name.clone(),
@@ -54,6 +62,39 @@ pub(super) fn copying(scan: &Scan, change: &Change) -> Vec<Copying> {
         }
     }
     found
+}
+
+/// How many images of an array are filled, and how long each is.
+fn array(
+    old: Option<&VolumeGroup>,
+    (vg, id, raid): (&VolumeGroup, LvId, &Raid),
+    before: &[Before],
+) -> (u64, u64) {
+    let length = raid.images.first().map_or(0, |image| size(vg, image.data));
+    let is_new = |image: &LvId| {
+        let was = old.and_then(|old| old.lv_by_uuid(&vg.lv(*image).uuid).map(|id| old.lv(id)));
+        let is_flagged = vg.lv(*image).flags.has(LvFlag::Rebuild);
+        is_flagged && !was.is_some_and(|was| was.flags.has(LvFlag::Rebuild))
+    };
+    let images = raid.images.iter().map(|image| image.data);
+    let rebuilt = images.filter(is_new).count() as u64;
+    let is_blank = |meta: LvId| is_filled_with_zeros(vg, meta, before);
+    let is_whole_new = raid
+        .images
+        .iter()
+        .all(|image| image.meta.is_some_and(is_blank));
+    let is_kept = vg.lv(id).flags.has(LvFlag::NotSynced);
+    if rebuilt > 0 || !is_whole_new || is_kept {
+        return (rebuilt, length);
+    }
+    let images = raid.images.len() as u64;
+    let filled = match raid.level.family() {
+        RaidFamily::Raid0 => 0,
+        RaidFamily::Raid1 => images.saturating_sub(1),
+        RaidFamily::Raid10 => images - images / u64::from(raid.copies()),
+        _ => raid.level.parity_count() as u64,
+    };
+    (filled, length)
 }
 
 fn mirror(vg: &VolumeGroup, lv: LvId) -> Option<&Mirror> {

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::Tolerated;
-use lvm2::plan::logical::{AttributeChange, change_volume, resync_mirror};
+use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
 
 use super::active::{
     Act, active, in_use, point_to_attach, refusals, require_usable, served, served_if_told,
 };
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, refuse};
+use super::arrays::{MAX_RATE, MIN_RATE};
+use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
 use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::run::run;
@@ -37,12 +39,14 @@ const REFRESH: Flag = Flag::switch(
 );
 const RESYNC: Flag = Flag::switch(
     "resync",
-    "Make all copies of a mirror equal to its first one, when it is used next.",
+    "Make all copies of a mirror or an array equal to its first one, and the parity of an array \
+     right for its data, when it is used next.",
 );
 const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
+    Flag::value("syncaction", "check|repair", "Not done yet: RAID."),
     Flag::value("rebuild", "PV", "Not done yet: RAID."),
     Flag::value("writemostly", "PV", "Not done yet: RAID."),
     Flag::value("writebehind", "Number", "Not done yet: RAID."),
@@ -83,6 +87,11 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATION_MODE,
             REFRESH,
             RESYNC,
+            REBUILD,
+            WRITE_MOSTLY,
+            WRITE_BEHIND,
+            MIN_RATE,
+            MAX_RATE,
             SYNC_ACTION,
             SYSINIT,
             SELECT,
@@ -127,7 +136,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
     let active = active(arguments, &ACTIVATE)?;
-    let says_nothing = changes.is_empty() && active.is_none();
+    let is_about_arrays = is_about_arrays(arguments);
+    let says_nothing = changes.is_empty() && active.is_none() && !is_about_arrays;
     if says_nothing && !arguments.has(&REFRESH) && !arguments.has(&RESYNC) {
         return Err(Error::usage("Please say what to change; --help lists it."));
     }
@@ -152,6 +162,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             if let Err(error) = changed {
                 work.fail_later(&error.to_string());
             }
+        }
+        if is_about_arrays && let Err(error) = change_array::change(&volume, arguments, work) {
+            work.fail_later(&error.to_string());
         }
         if arguments.has(&RESYNC)
             && let Err(error) = resync(&volume, work)
@@ -219,6 +232,9 @@ fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
         if served.contains(&volume.uuid) {
             let what = format!("Can't resync open logical volume {}/{name}.", found.name);
             return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
+        }
+        if let Some(array) = change_array::state_of(scan, &host, found, id)? {
+            return planned(resync_array(&found.model, name, array, author));
         }
         state(scan, &host, found, id)?;
         planned(resync_mirror(&found.model, name, author))

@@ -1,4 +1,5 @@
 //! `lvconvert`: from a linear volume to a mirror and back, more or fewer copies, another log.
+//! Arrays are in `convert_array.rs`.
 
 use ashlar::activate::{MirrorFacts, current_images, mirror_facts};
 use ashlar::apply::{Planned, Question, Tolerated};
@@ -10,11 +11,12 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
+use super::convert_array::{self, REPLACE, is_array, split_count};
 use super::convert_snapshot::{
     MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, merge, require_join, split_off,
 };
 use super::limits::region_size;
-use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type, warn_of_type};
+use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type};
 use super::merging::{BACKGROUND, INTERVAL, merge_and_follow};
 use super::run::run;
 use super::volumes::{
@@ -33,8 +35,9 @@ const MIRRORS: Flag = Flag::value(
 .short('m');
 const REPAIR: Flag = Flag::switch(
     "repair",
-    "Let a mirror go on without the copies and the log that are on missing devices. Refused where \
-     all copies that are left are out of date.",
+    "Let a mirror go on without the copies and the log that are on missing devices; of an array, \
+     put other images, on the devices that are named or on any, in the place of those that are \
+     lost. Refused where all copies that are left are out of date.",
 );
 pub(super) const USE_OUTDATED: Flag = Flag::value(
     "useoutdated",
@@ -60,9 +63,8 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::switch("trackchanges", "Not done yet: RAID."),
     Flag::switch("mergemirrors", "Not done yet: RAID."),
     Flag::switch("mergethin", "Not done yet: thin volumes."),
-    Flag::value("replace", "PV", "Not done yet: RAID."),
-    Flag::value("stripes", "Number", "Not done yet: RAID."),
-    Flag::value("stripesize", "Size", "Not done yet: RAID.").short('I'),
+    Flag::value("stripes", "Number", "Not done yet: a reshape of RAID."),
+    Flag::value("stripesize", "Size", "Not done yet: a reshape of RAID.").short('I'),
     Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
     Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
     Flag::switch("cache", "Not done yet: caches.").short('H'),
@@ -78,13 +80,18 @@ const UNSUPPORTED: &[Flag] = &[
 /// `lvconvert`
 pub(super) const COMMAND: Command = Command {
     name: "lvconvert",
-    summary: "Turn a logical volume into a mirror or the store of a snapshot, and back",
+    summary: "Give a logical volume copies or take them, make it the store of a snapshot, and back",
     operands: "LV [PV[:PE[-PE]]|@TAG ...] | -s ORIGIN STORE | --merge SNAPSHOT|@TAG...",
     description: "Gives a volume more copies, on devices that are named or on any, or takes copies \
         away: those on the devices that are named, else the last ones. New copies are made equal \
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
         what is in sync. --splitmirrors makes a copy a volume of its own.\n\n\
-        With --repair a mirror whose devices are missing goes on with what is left of it.\n\n\
+        Copies are kept by RAID 1 unless --type mirror or lvm.conf says otherwise. --type also \
+        turns a mirror into raid1 and back, and striped volumes, raid0 and raid0_meta into each \
+        other. What needs a reshape is not done here. An array must be in sync where its first \
+        copy goes, where images are added or replaced, and where one is split off.\n\n\
+        With --repair a mirror whose devices are missing goes on with what is left of it, and an \
+        array gets other images.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
         question. --splitsnapshot makes a volume of a snapshot's store. --merge gives an origin \
         back what a snapshot of it holds; where the origin is served it waits for the end, and \
@@ -99,6 +106,7 @@ pub(super) const COMMAND: Command = Command {
             NO_SYNC,
             REPAIR,
             USE_OUTDATED,
+            REPLACE,
             SPLIT,
             NAME,
             SNAPSHOT,
@@ -120,8 +128,12 @@ pub(super) const COMMAND: Command = Command {
     ],
     examples: &[
         Example {
-            line: "lvconvert --type mirror -m 1 vg0/data",
+            line: "lvconvert -m 1 vg0/data",
             does: "gives a volume a second copy",
+        },
+        Example {
+            line: "lvconvert --replace /dev/sdb vg0/data /dev/sdd",
+            does: "moves an image of an array from one device to another",
         },
         Example {
             line: "lvconvert --splitmirrors 1 --name copy vg0/data",
@@ -158,7 +170,7 @@ fn run_command(arguments: &Arguments, session: &mut Session) -> Result<(), Error
 
 /// What is asked for about the number of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Count {
+pub(super) enum Count {
     /// As many as there are.
     Same,
     /// So many in all.
@@ -170,7 +182,7 @@ enum Count {
 }
 
 impl Count {
-    fn of(self, now: usize, name: &str) -> Result<usize, Error> {
+    pub(super) fn of(self, now: usize, name: &str) -> Result<usize, Error> {
         let legs = match self {
             Self::Same => Some(now),
             Self::Exactly(legs) => Some(legs),
@@ -213,7 +225,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         };
     }
     if arguments.has(&REPAIR) {
+        if is_array(work, &volume)? {
+            return convert_array::repair(arguments, work, &volume, words);
+        }
         return repair(arguments, work, &volume);
+    }
+    if arguments.has(&REPLACE) {
+        return convert_array::replace(arguments, work, &volume, words);
     }
     if arguments.has(&USE_OUTDATED) {
         return Err(Error::usage("--useoutdated belongs to --repair."));
@@ -223,6 +241,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     if arguments.has(&NAME) {
         return Err(Error::usage("--name names what --splitmirrors makes."));
+    }
+    if convert_array::convert(arguments, work, &volume, words)? {
+        return Ok(());
     }
     convert(arguments, work, &volume, words)
 }
@@ -239,13 +260,8 @@ fn convert(
     let now = present(work, volume)?;
     let count = count(arguments, now.copies)?;
     let legs = count.of(now.copies, &volume.lv)?;
-    if now.copies == 1 && arguments.value(&TYPE).is_none() {
-        if legs == 1 && log.is_some() {
-            return Err(not_permitted(volume, &now.kind));
-        }
-        if legs > 1 {
-            warn_of_type(work);
-        }
+    if now.copies == 1 && arguments.value(&TYPE).is_none() && legs == 1 && log.is_some() {
+        return Err(not_permitted(volume, &now.kind));
     }
     if now.copies > 1 && legs == now.copies && log.is_none() {
         // As in stock: there is nothing to do, and that is no failure.
@@ -325,19 +341,24 @@ fn not_permitted(volume: &LvName, kind: &str) -> Error {
     ))
 }
 
-/// `-m` and `--type`
-fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
+/// `-m`
+pub(super) fn asked_copies(arguments: &Arguments) -> Result<Option<Count>, Error> {
     let number = |text: &str, digits: &str| -> Result<usize, Error> {
         digits.parse().map_err(|_| invalid(&MIRRORS, text))
     };
-    let asked = match arguments.value(&MIRRORS) {
+    Ok(match arguments.value(&MIRRORS) {
         None => None,
         Some(text) => Some(match text.as_bytes().first() {
             Some(b'+') => Count::More(number(text, &text[1..])?),
             Some(b'-') => Count::Fewer(number(text, &text[1..])?),
             _ => Count::Exactly(number(text, text)?.saturating_add(1)),
         }),
-    };
+    })
+}
+
+/// `-m` and `--type`
+fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
+    let asked = asked_copies(arguments)?;
     match (arguments.value(&TYPE), asked) {
         (None | Some("mirror"), Some(count)) => Ok(count),
         (Some("mirror"), None) => Ok(Count::Exactly(now.max(2))),
@@ -406,6 +427,10 @@ fn split(
     };
     require_name("Logical volume name", &name)?;
     let now = present(work, volume)?;
+    if is_array(work, volume)? && now.copies > 1 && now.kind == "raid1" {
+        let count = split_count(&SPLIT, arguments.value(&SPLIT))?;
+        return convert_array::split(work, volume, (count, &name), words);
+    }
     if now.copies == 1 {
         return Err(not_permitted(volume, &now.kind));
     }

@@ -1,7 +1,7 @@
 //! `lvcreate`: a new logical volume.
 
 use lvm2::Sectors;
-use lvm2::model::ReadAhead;
+use lvm2::model::{RaidLevel, ReadAhead};
 use lvm2::plan::display_size;
 use lvm2::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewSnapshot, NewVolume, Permission,
@@ -11,6 +11,8 @@ use lvm2::plan::logical::{
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
 };
+use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
+use super::convert_array::makes_arrays;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::wanted;
 use super::run::run;
@@ -77,9 +79,13 @@ pub(super) const COMMAND: Command = Command {
     summary: "Create a logical volume",
     operands: "VG|ORIGIN [PV[:PE[-PE]]|@TAG ...]",
     description: "Takes free extents of a group for a new volume: one behind the other, in stripes \
-        over several devices (-i), or as a mirror with copies on different devices (--type mirror \
-        -m). A mirror's copies are made equal when it is first served. Its first bytes are zeroed \
-        and signatures in it wiped before the volume is there, so that nothing old is found in it.\
+        over several devices (-i), with copies on different devices (-m), or with parity (--type \
+        raid5, raid6). Copies are kept by RAID 1, and with stripes by RAID 10, unless --type \
+        mirror or lvm.conf says otherwise. They are made equal when the volume is first used. Its \
+        first bytes are zeroed and signatures in it wiped before the volume is there, so that \
+        nothing old is found in it.\
+        \n\nAn array has images on devices of their own, each with its metadata: as many as -i \
+        says and one for the parity of raid4 and raid5, two for raid6; twice as many for raid10.\
         \n\nWith -s it makes a snapshot of a volume: what the volume holds now stays readable \
         under another name while the volume goes on. The size is that of the store, on extents of \
         its own, which keeps what is overwritten; no more is taken than the origin can fill, and \
@@ -100,6 +106,8 @@ pub(super) const COMMAND: Command = Command {
             CORE_LOG,
             REGION_SIZE,
             NO_SYNC,
+            MIN_RATE,
+            MAX_RATE,
             ALLOC,
             CONTIGUOUS,
             PERMISSION,
@@ -133,8 +141,12 @@ pub(super) const COMMAND: Command = Command {
             does: "spreads a volume of all that is free over three devices",
         },
         Example {
-            line: "lvcreate --type mirror -m 1 -L 1g -n safe vg0",
+            line: "lvcreate -m 1 -L 1g -n safe vg0",
             does: "makes a volume with two copies",
+        },
+        Example {
+            line: "lvcreate --type raid5 -i 3 -L 3g -n large vg0",
+            does: "spreads a volume over four devices, of which one may be lost",
         },
         Example {
             line: "lvcreate -s -l 20%ORIGIN -n monday vg0/data",
@@ -234,18 +246,70 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
 
 /// What the volume is made of.
 fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
-    let region_size = region_size(arguments)?;
     let stripes = Stripes {
         count: number(arguments, &STRIPES)?.unwrap_or(1),
         size: size_of(arguments, &STRIPE_SIZE, 'k')?,
     };
     require_stripes(stripes)?;
+    let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
+    let copies = mirrors.filter(|copies| *copies > 0);
+    let array = match (arguments.value(&TYPE), copies) {
+        (Some(name), _) => level(name),
+        (None, Some(_)) if !makes_arrays(work) => None,
+        (None, Some(_)) if stripes.count > 1 => striped_copies(work),
+        (None, Some(_)) => Some(RaidLevel::Raid1),
+        (None, None) => None,
+    };
+    if let Some(level) = array {
+        require_no_log(arguments)?;
+        return new_array(arguments, level);
+    }
+    for flag in [&MIN_RATE, &MAX_RATE] {
+        if arguments.has(flag) {
+            return Err(Error::usage(format!(
+                "Command does not accept option: --{}.",
+                flag.long
+            )));
+        }
+    }
     if stripes.count == 1 && stripes.size.is_some() {
         work.note("Ignoring stripesize argument with single stripe.");
     }
-    let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
+    plain_kind(arguments, work, (stripes, mirrors))
+}
+
+/// What keeps copies with stripes where nothing is said; `None`: a mirror.
+fn striped_copies(work: &Work<'_>) -> Option<RaidLevel> {
+    let chosen = work.host().config.string("global/raid10_segtype_default");
+    (chosen != Some("mirror")).then_some(RaidLevel::Raid10)
+}
+
+/// Where arrays are made because nothing was said, an option of mirrors is refused as in stock.
+fn require_no_log(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.has(&TYPE) {
+        return Ok(());
+    }
+    match [&MIRROR_LOG, &CORE_LOG]
+        .into_iter()
+        .find(|flag| arguments.has(flag))
+    {
+        None => Ok(()),
+        Some(flag) => Err(Error::usage(format!(
+            "--{} is supported only with mirrors.",
+            flag.long
+        ))),
+    }
+}
+
+/// The same of what is no array.
+fn plain_kind(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    (stripes, mirrors): (Stripes, Option<usize>),
+) -> Result<NewKind, Error> {
+    let region_size = region_size(arguments)?;
     let log = mirror_log(arguments)?;
-    let mirror = |copies: usize| -> Result<NewKind, Error> {
+    let mirror = |copies: usize| -> NewKind {
         let options = MirrorOptions {
             legs: copies.saturating_add(1),
             log: log.unwrap_or(MirrorLog::Disk),
@@ -256,17 +320,14 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
                 Initial::Synchronise
             },
         };
-        Ok(NewKind::Mirror(options, stripes))
+        NewKind::Mirror(options, stripes)
     };
     let plain = match arguments.value(&TYPE) {
         None => match mirrors {
-            Some(copies) if copies > 0 => {
-                warn_of_type(work);
-                return mirror(copies);
-            }
+            Some(copies) if copies > 0 => return Ok(mirror(copies)),
             _ => NewKind::Striped(stripes),
         },
-        Some("mirror") => return mirror(mirrors.unwrap_or(1)),
+        Some("mirror") => return Ok(mirror(mirrors.unwrap_or(1))),
         Some("linear") if stripes.count > 1 => {
             return Err(Error::usage(format!(
                 "Command does not accept option: --stripes {}.",
@@ -305,14 +366,6 @@ fn require_stripes(stripes: Stripes) -> Result<(), Error> {
     }
 }
 
-/// Says that a mirror is not of the type that stock would choose.
-pub(super) fn warn_of_type(work: &mut Work<'_>) {
-    let chosen = work.host().config.string("global/mirror_segtype_default");
-    if chosen != Some("mirror") {
-        work.warn("Using type mirror: raid1 is not made yet. --type mirror says so.");
-    }
-}
-
 /// Whether there are volumes of this type which we do not make.
 pub(super) fn is_known_type(name: &str) -> bool {
     let known = [
@@ -322,7 +375,6 @@ pub(super) fn is_known_type(name: &str) -> bool {
         "vdo",
         "writecache",
         "integrity",
-        "raid",
     ];
     known.iter().any(|known| name.starts_with(known))
 }

@@ -10,6 +10,7 @@ use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 use super::arguments::{
     ALLOC, CHANGE, FORCE, FS_MODE, FS_RESIZE, NO_FSCK, RESIZE_FS, number, size as size_of,
 };
+use super::arrays::level;
 use super::file_system;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
@@ -59,7 +60,8 @@ pub(super) const EXTEND: Command = Command {
     summary: "Make a logical volume larger",
     operands: "LV [PV[:PE[-PE]]|@TAG ...]",
     description: "Adds extents behind the end of a volume, in as many stripes as its last segment \
-        has unless -i says otherwise; a mirror grows in all of its copies. Without a size, all \
+        has unless -i says otherwise; a mirror or an array grows in all of its copies or \
+        images. Without a size, all \
         that is free on the devices that are named is added. Of a snapshot its store grows, as far \
         as its origin can fill it; an origin grows, and its snapshots keep their size.",
     flags: &[
@@ -359,6 +361,7 @@ fn kind(arguments: &Arguments) -> Result<Option<NewExtents>, Error> {
         "mirror" => NewExtents::Mirror,
         "zero" => NewExtents::Zero,
         "error" => NewExtents::Error,
+        name if level(name).is_some() => NewExtents::Raid(level(name).expect("it was asked for")),
         other if is_known_type(other) => {
             return Err(Error::failed(format!(
                 "VolumeType does not match ({other})."

@@ -18,7 +18,10 @@
 
 mod active;
 mod arguments;
+mod arrays;
 mod backup_file;
+mod change_array;
+mod convert_array;
 mod convert_snapshot;
 mod copies;
 mod defrag;

@@ -2,7 +2,9 @@
 
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::Uuid;
-use lvm2::model::{AllocationPolicy, LvId, ReadAhead, Relations, VolumeGroup, name};
+use lvm2::model::{
+    AllocationPolicy, LvId, RaidFamily, ReadAhead, Relations, SegmentType, VolumeGroup, name,
+};
 use lvm2::plan::logical::{Autoactivation, Permission, Skip};
 use lvm2::plan::places::Places;
 use lvm2::plan::size::{Amount, Sign, SizeArgument};
@@ -97,13 +99,14 @@ pub(super) const STRIPE_SIZE: Flag = Flag::value(
 /// `--nosync`
 pub(super) const NO_SYNC: Flag = Flag::switch(
     "nosync",
-    "Take the copies of a new mirror for equal as they are.",
+    "Take the copies of a new volume for equal as they are, or its parity for right; not of raid6.",
 );
 /// `--type`
 pub(super) const TYPE: Flag = Flag::value(
     "type",
-    "linear|striped|mirror|zero|error",
-    "What the volume is made of.",
+    "linear|striped|raid*|mirror|zero|error",
+    "What the volume is made of: raid0, raid0_meta, raid1, raid4, raid5, raid6 or raid10, or one \
+     of the layouts of raid5 and raid6, such as raid5_la.",
 );
 /// `-m`
 pub(super) const MIRRORS: Flag = Flag::value(
@@ -125,7 +128,8 @@ pub(super) const CORE_LOG: Flag = Flag::switch("corelog", "The same as --mirrorl
 pub(super) const REGION_SIZE: Flag = Flag::value(
     "regionsize",
     "Size",
-    "How much one note of the mirror log covers; MiB where there is no unit.",
+    "How much one note of a mirror's log covers, or one bit of an array's bitmap; MiB where there \
+     is no unit.",
 )
 .short('R');
 
@@ -479,10 +483,15 @@ pub(super) fn places(
         .map_err(ashlar::Error::from)
 }
 
-/// The copies of a volume: 1 where it is no mirror.
+/// The copies of a volume: 1 where it is no mirror and no array of copies.
 pub(super) fn copies(vg: &VolumeGroup, id: LvId) -> usize {
     match vg.lv(id).first() {
-        Some(lvm2::model::SegmentType::Mirror(mirror)) => mirror.images.len(),
+        Some(SegmentType::Mirror(mirror)) => mirror.images.len(),
+        Some(SegmentType::Raid(raid)) => match raid.level.family() {
+            RaidFamily::Raid1 => raid.images.len(),
+            RaidFamily::Raid10 => raid.copies() as usize,
+            _ => 1,
+        },
         _ => 1,
     }
 }

@@ -1,0 +1,121 @@
+//! RAID on the command line: the options of its commands, and what is known of such a volume.
+
+use ashlar::apply::{ArrayFacts, array_facts};
+use ashlar::host::Host;
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::Sectors;
+use lvm2::model::{LvId, RaidLevel, SegmentType};
+use lvm2::plan::logical::{ArrayState, Initial, NewKind, RaidOptions, RecoveryRates};
+
+use super::arguments::{invalid, number, size as size_of};
+use super::limits::region_size;
+use super::volumes::{CORE_LOG, MIRROR_LOG, MIRRORS, NO_SYNC, STRIPE_SIZE, STRIPES};
+use crate::args::{Arguments, Error, Flag};
+
+/// `--minrecoveryrate`
+pub(super) const MIN_RATE: Flag = Flag::value(
+    "minrecoveryrate",
+    "Size",
+    "RAID: what a synchronisation may always use of each image, in a second; KiB where there is \
+     no unit, 0 for a default.",
+);
+/// `--maxrecoveryrate`
+pub(super) const MAX_RATE: Flag = Flag::value(
+    "maxrecoveryrate",
+    "Size",
+    "RAID: what a synchronisation may use of each image at most, in a second; KiB where there is \
+     no unit, 0 for a default.",
+);
+
+/// The level that a `--type` names.
+pub(super) fn level(name: &str) -> Option<RaidLevel> {
+    RaidLevel::from_name(name)
+}
+
+/// A rate in KiB, if it was given.
+pub(super) fn rate(arguments: &Arguments, flag: &Flag) -> Result<Option<u32>, Error> {
+    let rate =
+        size_of(arguments, flag, 'k')?.map(|rate: Sectors| u32::try_from(rate.0.div_ceil(2)));
+    match rate {
+        None => Ok(None),
+        Some(Ok(rate)) => Ok(Some(rate)),
+        Some(Err(_)) => Err(invalid(flag, arguments.value(flag).unwrap_or_default())),
+    }
+}
+
+/// A new array of a level.
+pub(super) fn new_array(arguments: &Arguments, level: RaidLevel) -> Result<NewKind, Error> {
+    for flag in [&MIRROR_LOG, &CORE_LOG] {
+        if arguments.has(flag) {
+            let value = arguments
+                .value(flag)
+                .map_or(String::new(), |value| format!(" {value}"));
+            return Err(Error::usage(format!(
+                "Command does not accept option: --{}{value}.",
+                flag.long
+            )));
+        }
+    }
+    let copies: Option<usize> = number(arguments, &MIRRORS)?;
+    let options = RaidOptions {
+        level,
+        copies: copies.map(|copies| copies.saturating_add(1)),
+        stripes: number(arguments, &STRIPES)?,
+        stripe_size: size_of(arguments, &STRIPE_SIZE, 'k')?,
+        region_size: region_size(arguments)?,
+        initial: if arguments.has(&NO_SYNC) {
+            Initial::NoSync
+        } else {
+            Initial::Synchronise
+        },
+        rates: RecoveryRates {
+            min: rate(arguments, &MIN_RATE)?,
+            max: rate(arguments, &MAX_RATE)?,
+        },
+    };
+    options
+        .check()
+        .map_err(|error| Error::usage(error.context))?;
+    if let (Some(min), Some(max)) = (options.rates.min, options.rates.max)
+        && min > max
+    {
+        return Err(Error::usage(
+            "Minimum recovery rate cannot be higher than maximum.",
+        ));
+    }
+    Ok(NewKind::Raid(options))
+}
+
+/// The level of a volume that is an array.
+pub(super) fn level_of(group: &FoundVg, id: LvId) -> Option<RaidLevel> {
+    match group.model.lv(id).first() {
+        Some(SegmentType::Raid(raid)) => Some(raid.level),
+        _ => None,
+    }
+}
+
+/// What is known of an array's images. What must not happen in any case is refused.
+pub(super) fn state(
+    scan: &Scan,
+    host: &Host,
+    group: &FoundVg,
+    id: LvId,
+) -> ashlar::Result<ArrayState> {
+    if level_of(group, id).is_none() {
+        return Ok(ArrayState::OutOfSync);
+    }
+    match array_facts(scan, host, group, id)? {
+        ArrayFacts::InSync => Ok(ArrayState::InSync),
+        ArrayFacts::Unused => Ok(ArrayState::Unused),
+        ArrayFacts::FirstIsRight => Ok(ArrayState::OutOfSync),
+        ArrayFacts::Unknown => {
+            let what = format!(
+                "{}/{} is not in-sync, and it is not known which of its images are right: use it \
+                 until it is",
+                group.name,
+                group.model.lv(id).name()
+            );
+            Err(ashlar::Error::new(ashlar::Kind::Refused, what))
+        }
+    }
+}
