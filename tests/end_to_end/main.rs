@@ -46,6 +46,7 @@ mod owner;
 mod package;
 mod plans;
 mod raid;
+mod raid_change;
 mod raid_reports;
 mod raid_sets;
 mod reports;
