@@ -39,7 +39,6 @@ pub use raid::{
     Takeover, WriteMostly, change_array, change_copies, rebuild_images, repair_array,
     replace_images, resync_array, split_copies, take_over,
 };
-pub use raid::{RaidOptions, RecoveryRates};
 pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;
 pub use remove::{Along, remove_volumes};
