@@ -2,7 +2,7 @@
 //! the power goes.
 
 use block::Range;
-use block::sim::{Image, Random};
+use block::sim::{Disk, Image, Random};
 
 use super::cut::{cut, known_after};
 use super::fault::SeededFault;
@@ -133,7 +133,11 @@ fn again(mut run: Run, random: &mut Random, seen: &mut Seen) -> Result<Run, Stri
     };
     let images: Vec<Image> = disks.iter().map(|disk| disk.content().clone()).collect();
     let record = Record::read(&shape, &images)?;
-    let mut run = Run::start_on(shape, (disks, known), (there, record.whole))?;
+    // What is seen after a kill need not be durable: the array makes it so before anything counts
+    // on it.
+    let durable: Vec<Image> = disks.iter().map(Disk::durable).collect();
+    let whole = record.whole & Record::read(&shape, &durable)?.whole;
+    let mut run = Run::start_on(shape, (disks, known), (there, whole))?;
     if run.settle_start(random)? {
         return Ok(run);
     }

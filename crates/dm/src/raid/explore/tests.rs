@@ -42,3 +42,12 @@ fn mistakes_are_found() {
         assert!(report.broken.is_some(), "{name} is not found: {report}");
     }
 }
+
+/// A leg whose superblock was seen after a kill, and was not durable.
+#[test]
+fn what_a_kill_shows_need_not_be_durable() {
+    for seed in [1603, 5013] {
+        let mut seen = explore::Seen::default();
+        assert_eq!(super::history::run(seed, None, &mut seen), Ok(()), "{seed}");
+    }
+}
