@@ -218,6 +218,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         return without_superblocks(name, found);
     };
     let newest: Vec<&Superblock> = superblocks.filter(|one| one.events == events).collect();
+    let newest = not_left_behind(newest);
     let first = newest[0];
     let damaged = |what: String| Error::new(Kind::Damaged, format!("{name}: {what}"));
     if let Some(what) = newest.iter().find_map(|one| described.contradiction(one)) {
@@ -234,10 +235,8 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
     let reshape = extended.map(|extended| reshape(described, first, extended));
     let reshape = reshape.transpose().map_err(damaged)?;
     let mut remarks = Vec::new();
-    let legs = found.iter().enumerate();
-    let legs: Vec<LegState> = legs
-        .map(|(place, leg)| state(described, first, place, leg))
-        .collect();
+    let state = |(place, leg)| state(described, first, place, leg);
+    let legs: Vec<LegState> = found.iter().enumerate().map(state).collect();
     if !legs.iter().any(|leg| matches!(leg, LegState::Valid { .. })) {
         return Err(damaged("none of its legs is believed".into()));
     }
@@ -349,6 +348,23 @@ impl LegFound {
             _ => None,
         }
     }
+}
+
+/// Those of the newest superblocks whose legs no other one calls failed: the others went on without
+/// a leg, which got as far by itself, and knows nothing of that. Where two call each other so, all.
+fn not_left_behind(newest: Vec<&Superblock>) -> Vec<&Superblock> {
+    let calls = |one: &Superblock, other: &Superblock| {
+        let place = other.array_position as usize;
+        place < FailedDevices::LEN && one.failed.contains(place)
+    };
+    let is_left = |one: &&&Superblock| {
+        let others = newest.iter();
+        others
+            .filter(|other| calls(other, one))
+            .any(|other| !calls(one, other))
+    };
+    let rest: Vec<&Superblock> = newest.iter().filter(|one| !is_left(one)).copied().collect();
+    if rest.is_empty() { newest } else { rest }
 }
 
 impl Superblock {

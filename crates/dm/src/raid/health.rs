@@ -20,7 +20,8 @@ use super::superblock::Position;
 use super::update::only;
 use super::view::{LegSet, View};
 
-/// How far an array was brought in sync once, and legs are filled: regions in front of which all is.
+/// How far an array was brought in sync once, and legs are filled: regions in front of which all
+/// is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     /// `None`: all is in sync.

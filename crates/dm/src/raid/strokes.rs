@@ -367,7 +367,10 @@ impl Array {
         assert_eq!(stroke.phase, Phase::Issued);
         let gather = std::mem::take(&mut stroke.gather);
         let wrote = gather.good | gather.bad != 0;
-        if let Some(error) = self.judge(gather) {
+        let unread = self
+            .is_unread(&stroke, gather.bad)
+            .then(|| gather.error.clone());
+        if let Some(error) = self.judge(gather).or(unread.flatten()) {
             stroke.error.get_or_insert(error);
         }
         if stroke.error.is_some() && wrote {
@@ -385,6 +388,19 @@ impl Array {
         }
         self.put(id, Job::Write(stroke));
         self.end_stroke(id, steps);
+    }
+
+    /// Whether what these legs did not do could not be read: where parity was never in sync,
+    /// nothing makes up for data.
+    fn is_unread(&self, stroke: &Stroke, bad: LegSet) -> bool {
+        let view = self.view.as_ref().expect("it has started");
+        let geometry = self.config.geometry();
+        let is_parity = matches!(geometry.scheme(), Scheme::Parity(..));
+        if !is_parity || bad == 0 || view.is_computed(stroke.lock) {
+            return false;
+        }
+        let (data, _) = roles(geometry.row(stroke.lock.start() / geometry.chunk()));
+        bad & data != 0
     }
 
     /// What a stroke waited for is recorded, or cannot be.

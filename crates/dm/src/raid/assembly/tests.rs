@@ -152,6 +152,35 @@ fn what_says_nothing_is_new_or_nothing() {
     assert!(refused(&other).contains("level 6 with layout 2, not 5 with 2"));
 }
 
+/// A leg that the others went on without, and that is as new as they by itself, is not believed;
+/// two that call each other failed contradict each other.
+#[test]
+fn a_leg_that_was_left_behind_is_no_contradiction() {
+    for behind in 0..LEGS {
+        let mut legs = found(0, |_| {});
+        for (leg, one) in legs.iter_mut().enumerate() {
+            let LegFound::Holds(superblock, _) = one else {
+                unreachable!("they hold superblocks");
+            };
+            if leg != behind {
+                superblock.failed.insert(behind);
+            }
+        }
+        let assembly = assembled(&legs);
+        assert!(is_untrusted(&assembly, behind), "{behind}: {assembly:?}");
+    }
+    let mut legs = found(0, |one| one.failed.insert(1));
+    let LegFound::Holds(superblock, _) = &mut legs[1] else {
+        unreachable!("it holds one");
+    };
+    superblock.failed.insert(0);
+    let error = assemble("array", &described(), &legs).expect_err("nobody knows");
+    assert!(
+        error.to_string().contains("contradict each other"),
+        "{error}"
+    );
+}
+
 /// A bitmap that is older says nothing: anything may be dirty. Of an array that became larger it
 /// says what it did, and what came was never in sync.
 #[test]
