@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
-    owners, pvck, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop,
+    owners, pvck, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync,
     vgcfgbackup, vgdisplay, vgs, vgscan,
 };
 use crate::args::{Command, Task};
@@ -37,6 +37,7 @@ const USING: &[&Command] = &[
     &run::COMMAND,
     &serve::COMMAND,
     &owners::COMMAND,
+    &sync::COMMAND,
     &stop::COMMAND,
     &explain::COMMAND,
     &lab::COMMAND,
@@ -120,7 +121,14 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Look ahead and go back", &["plan", "history", "undo"]),
     (
         "Check and rescue",
-        &["vgck", "pvck", "scrub", "vgcfgbackup", "vgcfgrestore"],
+        &[
+            "vgck",
+            "pvck",
+            "scrub",
+            "sync",
+            "vgcfgbackup",
+            "vgcfgrestore",
+        ],
     ),
     ("See what layers cost", &["lab"]),
     ("Get to know Ashlar", &["demo", "help"]),

@@ -44,6 +44,7 @@ mod session;
 mod shell;
 mod snapshot;
 mod stop;
+mod sync;
 mod version;
 mod vgcfgbackup;
 mod vgck;

@@ -110,6 +110,11 @@ impl ImageHealth {
         }
     }
 
+    /// Whether what it lacks is being written to it.
+    pub fn is_filled(self) -> bool {
+        self == Self::OutOfSync
+    }
+
     /// Whether it is read and written.
     pub fn is_used(self) -> bool {
         matches!(self, Self::Good | Self::ReadErrors)
