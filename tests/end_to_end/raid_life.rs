@@ -65,8 +65,8 @@ impl Life {
     }
 }
 
-/// Arrays of each level are made, filled, and brought in sync. A disk is lost: all are read, two are
-/// written; each gets another image, which is filled. Then any disk that is left may be lost.
+/// Arrays of each level are made, filled, and brought in sync. A disk is lost: all are read, and
+/// each gets another image, which is filled. Then any disk that is left may be lost.
 #[test]
 fn arrays_live_through_a_lost_disk() {
     let mut life = Life {

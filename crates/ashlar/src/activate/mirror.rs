@@ -62,6 +62,7 @@ impl Builder<'_> {
         let node = match known {
             Known::Ready(node) => self.shared(lv, node, 0)?,
             known => {
+                self.require_alone(lv, id)?;
                 let access = self.access;
                 if kind == NodeKind::Move {
                     // Whoever opens it: what is read only is moved, too.
@@ -76,6 +77,19 @@ impl Builder<'_> {
         let face = node.face(0).expect("a mirror has one face");
         self.stands_on(&node);
         Ok(Piece::linear(len, face, 0))
+    }
+
+    /// Fails where a volume that is in use as something else is to be this: both would write to the
+    /// same images until that is written down.
+    pub(super) fn require_alone(&self, lv: LvId, id: NodeId) -> Result<()> {
+        if !self.nodes.was_other(id) {
+            return Ok(());
+        }
+        let what = format!(
+            "Logical volume {} in use: its type cannot change meanwhile; stop that first",
+            self.name(lv)
+        );
+        Err(Error::new(Kind::Refused, what))
     }
 
     /// Takes note of a device with a state that the volume stands on.

@@ -300,6 +300,15 @@ impl Nodes {
         self.running.iter().any(|node| node.id == id)
     }
 
+    /// Whether what is suspended is the volume of `id` as a mirror or an array, and not as that.
+    pub(super) fn was_other(&self, id: NodeId) -> bool {
+        let copies = |kind| matches!(kind, NodeKind::Mirror | NodeKind::Array);
+        let mut suspended = self.suspended.iter().map(|node| node.id);
+        suspended.any(|old| {
+            old.lv == id.lv && old.kind != id.kind && copies(old.kind) && copies(id.kind)
+        })
+    }
+
     /// What is known of `id`.
     pub(super) fn find(&self, id: NodeId) -> Known {
         let is_it = |node: &&Node| node.id == id;

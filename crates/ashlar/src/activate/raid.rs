@@ -60,6 +60,7 @@ impl Builder<'_> {
         let node = match self.nodes.find(id) {
             Known::Ready(node) => self.shared(lv, node, 0)?,
             known => {
+                self.require_alone(lv, id)?;
                 let geometry = Geometry::new(scheme, raid.images.len(), chunk.0, share.0);
                 let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
                 let region = raid.region_size.to_bytes().unwrap_or(Bytes(0)).0;
@@ -102,6 +103,7 @@ impl Builder<'_> {
                     let id = identity(self.group.model.lv(image.data).uuid);
                     Ok(ArrayLeg {
                         id,
+                        content: self.content(image.data),
                         ..ArrayLeg::default()
                     })
                 }
@@ -214,6 +216,15 @@ impl Builder<'_> {
         }
     }
 
+    /// What an image holds before its superblock is read.
+    fn content(&self, image: LvId) -> LegContent {
+        if self.group.model.lv(image).flags.has(LvFlag::Rebuild) {
+            LegContent::Rebuild
+        } else {
+            LegContent::Kept
+        }
+    }
+
     /// An image and its metadata, as devices behind those that are known.
     pub(super) fn leg(
         &mut self,
@@ -231,11 +242,7 @@ impl Builder<'_> {
             None => None,
         };
         let flags = &self.group.model.lv(image.data).flags;
-        let content = if flags.has(LvFlag::Rebuild) {
-            LegContent::Rebuild
-        } else {
-            LegContent::Kept
-        };
+        let content = self.content(image.data);
         let reads = if flags.has(LvFlag::WriteMostly) {
             LegReads::Last
         } else {

@@ -1,8 +1,9 @@
 //! What is known of an array that nobody has active, from what its images say of themselves.
 //!
 //! An array goes together where the superblocks of all images that are there are as new, call
-//! nothing unfinished and none of them failed, and their bitmaps have the same bits set. A bit that
-//! one of them lacks tells that it was away while the others were written.
+//! nothing unfinished and none of them failed, and their bitmaps have the same bits set: none, if
+//! all images are there. A bit that one of them lacks tells that it was away while the others were
+//! written.
 //!
 //! Less than what reading an array finds out: what is not plain is not claimed.
 
@@ -167,7 +168,13 @@ fn judge(said: &[Said]) -> ArrayFacts {
     let is_synced = |one: &Superblock| one.array_resync_offset == Position::End;
     let are_alike = superblocks.windows(2).all(|pair| pair[0].2 == pair[1].2);
     let all_whole = superblocks.iter().all(is_whole) && superblocks.len() == there;
-    if there > 0 && all_whole && are_alike && superblocks.iter().all(|one| is_synced(one.1)) {
+    // Where an image is away marks say what it misses; else a write may have been cut short.
+    let is_complete = there == said.len();
+    let is_marked = superblocks
+        .iter()
+        .any(|one| one.2.iter().any(|bits| *bits != 0));
+    let goes_together = all_whole && are_alike && !(is_complete && is_marked);
+    if there > 0 && goes_together && superblocks.iter().all(|one| is_synced(one.1)) {
         return ArrayFacts::InSync;
     }
     // Where it has all bits that others have, it was there whenever they were written.

@@ -457,7 +457,10 @@ impl Machine for Array {
             }
             Event::Request { request, .. } => self.request(request, steps),
             Event::Answer { leg, answer } => self.answer(leg, answer, steps),
-            Event::Timer(CLEAN_TIMER) => self.clean_timer_fired(steps),
+            Event::Timer(CLEAN_TIMER) if matches!(self.phase, Phase::Running) => {
+                self.clean_timer_fired(steps);
+            }
+            Event::Timer(CLEAN_TIMER) => self.clean_timer = false,
             Event::Timer(MEND_TIMER) => self.mending.woken(),
             Event::Timer(key) => unreachable!("there is no timer {key}"),
             Event::Suspend => self.end(Step::Suspended),

@@ -116,8 +116,9 @@ impl ArrayConfig {
         }
         let region = self.described.region_size;
         if self.legs.iter().any(|leg| leg.meta.is_some()) {
-            let regions = geometry.sync_size().checked_div(region).unwrap_or(u64::MAX);
-            if regions >= REGIONS_MAX {
+            let is_possible = region > 0;
+            let regions = geometry.sync_size().div_ceil(region.max(1));
+            if !is_possible || regions > REGIONS_MAX {
                 let what = format!("regions of {region} bytes; {REGIONS_MAX} of them work");
                 return refuse(Kind::TooComplex, what);
             }

@@ -137,12 +137,18 @@ impl Array {
             }
             Then::Join(legs) => {
                 self.is_joining = false;
+                if !is_whole {
+                    self.mending.pause(self.now);
+                }
                 for leg in legs {
                     self.join(leg, is_whole);
                 }
             }
             Then::Progress(progress) => {
                 self.is_noting = false;
+                if !is_whole {
+                    self.mending.pause(self.now);
+                }
                 if is_whole {
                     // What came into doubt meanwhile is.
                     let now = self.progress().synced;

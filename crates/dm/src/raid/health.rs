@@ -17,7 +17,7 @@ use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::Gather;
 use super::superblock::Position;
-use super::update::only;
+use super::update::{all_legs, only};
 use super::view::{LegSet, View};
 
 /// How far an array was brought in sync once, and legs are filled: regions in front of which all
@@ -80,7 +80,7 @@ impl Array {
     /// unless they are needed.
     pub(super) fn judge(&mut self, gather: Gather) -> Option<Error> {
         let error = gather.error?;
-        let all = only(self.config.geometry().legs()) - 1;
+        let all = all_legs(self.config.geometry().legs());
         let lost = all & !self.whole_legs() | gather.bad;
         if !self.survives(lost) {
             return Some(error.within(&self.config.name));

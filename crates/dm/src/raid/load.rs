@@ -36,7 +36,7 @@ impl Load {
         let legs = config.legs.iter().enumerate();
         let len = |device: usize| config.record_len().min(devices[device].size) as usize;
         Self {
-            found: config.legs.iter().map(|_| LegFound::Missing).collect(),
+            found: config.legs.iter().map(absent).collect(),
             metas: legs
                 .filter_map(|(leg, one)| Some((one.meta?, leg, len(one.meta?))))
                 .collect(),
@@ -94,6 +94,15 @@ impl Load {
         }
         let found = std::mem::take(&mut self.found);
         assemble(&config.name, &config.described, &found)
+    }
+}
+
+/// What is known of a leg of which nothing is read.
+fn absent(leg: &super::ArrayLeg) -> LegFound {
+    match leg.content {
+        LegContent::Kept => LegFound::Missing,
+        // Nobody has used it.
+        LegContent::Rebuild => LegFound::New(None),
     }
 }
 

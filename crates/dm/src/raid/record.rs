@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::bitmap::{Bitmap, START};
+use super::bitmap::{Bitmap, Dirty, START};
 use super::superblock::{FailedDevices, Position, Superblock};
 use super::update::{members, only};
 use super::view::LegSet;
@@ -131,6 +131,9 @@ pub(super) enum Level {
     Raised,
 }
 
+/// The regions that a leg lacks.
+pub(super) type Lacks<'s> = &'s dyn Fn(usize) -> Option<&'s Dirty>;
+
 /// What a leg says of itself, and whether it says anything.
 pub(super) type Says<'s> = &'s dyn Fn(usize) -> Option<Position>;
 
@@ -160,13 +163,17 @@ impl Record {
     /// All legs say this from the next round on.
     pub(super) fn renew(&mut self, superblock: Superblock, bitmap: &Bitmap) {
         assert!(self.is_idle(), "nothing is being written");
-        let (claim, round, uneven) = (self.claim, self.round, self.uneven);
+        let (claim, round) = (self.claim, self.round);
         let failed = superblock.failed;
+        let is_even = claim == Claim::Held && self.uneven.is_none();
+        let uneven = (!is_even).then_some(failed);
         *self = Self {
             uneven,
             claim,
             round,
-            supers: claim == Claim::Held,
+            supers: claim != Claim::Not,
+            // Who is away now may not be in what was said.
+            is_loss_unsaid: claim != Claim::Not,
             ..Self::new(superblock, bitmap, failed)
         };
     }
@@ -253,8 +260,9 @@ impl Record {
         matches!(self.stage, Stage::Idle) && !self.wants_round()
     }
 
-    /// Begins a round with these legs.
-    pub(super) fn begin(&mut self, legs: LegSet) -> Vec<Written> {
+    /// Begins a round with these legs, some of which lack something: there they get no marks, since
+    /// nothing else may tell that they were away.
+    pub(super) fn begin(&mut self, legs: LegSet, lacks: Lacks<'_>) -> Vec<Written> {
         assert!(matches!(self.stage, Stage::Idle), "one round at a time");
         self.round += 1;
         self.supers |= std::mem::take(&mut self.again);
@@ -281,7 +289,7 @@ impl Record {
             written.extend(runs.into_iter().map(|run| Written {
                 leg,
                 start: START + (run.start * BLOCK) as u64,
-                bytes: self.image[run.start * BLOCK..run.end * BLOCK].to_vec(),
+                bytes: self.blocks(&run, lacks(leg)),
             }));
         }
         self.fresh &= !legs;
@@ -297,6 +305,21 @@ impl Record {
             asked: legs,
         });
         written
+    }
+
+    /// Blocks of the bitmap for a leg that lacks these regions.
+    fn blocks(&self, run: &std::ops::Range<usize>, lacks: Option<&Dirty>) -> Vec<u8> {
+        let (start, end) = (run.start * BLOCK, run.end * BLOCK);
+        let mut bytes = self.image[start..end].to_vec();
+        let mut next = lacks.and_then(|lacks| lacks.next(0));
+        while let (Some(region), Some(lacks)) = (next, lacks) {
+            let (at, bit) = Self::bit(region);
+            if (start..end).contains(&at) {
+                bytes[at - start] &= !bit;
+            }
+            next = lacks.next(region + 1);
+        }
+        bytes
     }
 
     fn running(&mut self) -> Option<&mut Round> {

@@ -15,7 +15,7 @@ use super::config::{ArrayConfig, ArrayLeg, FirstSync, LegContent};
 use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::regions::Regions;
-use super::update::only;
+use super::update::{all_legs, only};
 use super::view::{LegSet, View};
 use crate::{Error, Kind, Result};
 
@@ -72,10 +72,28 @@ impl Array {
             leg.data.is_some() && before.is_some_and(|before| self.whole_legs() & only(before) != 0)
         });
         let stays = stays.fold(0, |set, (leg, _)| set | only(leg));
-        let lost = (only(new.legs()) - 1) & !stays;
+        let lost = all_legs(new.legs()) & !stays;
         let needed = new.scheme().redundancy(new.legs());
         if self.record.is_some() && lost.count_ones() as usize > needed {
             return refuse("too many of its legs would go or be new");
+        }
+        let is_new = |leg: &ArrayLeg| leg.data.is_some() && self.place_of(leg.id).is_none();
+        let is_parity = matches!(new.scheme(), Scheme::Parity(..));
+        let is_in_doubt = self.view.as_ref().is_some_and(|view| {
+            let assembly = view.assembly();
+            assembly.dirty != Doubt::Nowhere || *view.raw() != Doubt::Nowhere
+        });
+        if is_parity && is_in_doubt && config.legs.iter().any(is_new) {
+            return refuse("a new leg would be made up from parity that is not in sync yet");
+        }
+        let lacks = self.view.as_ref().is_some_and(|view| {
+            let assembly = view.assembly();
+            let legs = assembly.legs.iter().zip(&assembly.missed);
+            let mut whole = legs.filter(|(state, _)| matches!(state, LegState::Valid { .. }));
+            whole.any(|(_, missed)| *missed != Doubt::Nowhere)
+        });
+        if self.record.is_some() && lacks && ids(&self.config) != ids(config) {
+            return refuse("a leg lacks what others have, and has not got it yet");
         }
         Ok(())
     }
@@ -121,7 +139,7 @@ impl Array {
             .marked()
             .resized(size)
             .expect("it was foreseen");
-        let mut said = marked.clone();
+        let mut said = marked;
         for doubt in [&assembly.dirty, &raw] {
             let is_alike = said.merge(&doubt.regions(&shapes.after));
             assert!(is_alike, "they are of one shape");
@@ -129,11 +147,11 @@ impl Array {
         let superblock = self.superblock(&assembly);
         let bitmap = Bitmap {
             events_cleared: assembly.events_cleared,
-            ..Bitmap::new(size, superblock.events, said)
+            ..Bitmap::new(size, superblock.events, said.clone())
         };
         let record = self.record.as_mut().expect("it is written");
         record.renew(superblock, &bitmap);
-        self.regions = Regions::new(marked);
+        self.regions = Regions::new(said);
         self.mending.forget();
         let mut view = View::new(&self.config, assembly);
         view.come_alive(shapes.after.region(), raw);

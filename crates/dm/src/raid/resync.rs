@@ -24,7 +24,7 @@ use super::doubt::Doubt;
 use super::fence::Then;
 use super::geometry::Scheme;
 use super::record::Claim;
-use super::update::{members, only};
+use super::update::{all_legs, members, only};
 use super::view::LegSet;
 use crate::machine::Step;
 
@@ -59,6 +59,8 @@ pub(super) struct Mending {
     fixes: VecDeque<(usize, Range)>,
     /// When others asked last.
     pub(super) asked: Option<Duration>,
+    /// It was told that something could not be mended, and nothing was since.
+    is_stuck_told: bool,
     /// Regions that were mended since that was written down.
     untold: u64,
 }
@@ -222,7 +224,7 @@ impl Array {
     fn next_region(&self) -> Option<u64> {
         let view = self.view.as_ref().expect("it has started");
         let assembly = view.assembly();
-        let all = only(self.config.geometry().legs()) - 1;
+        let all = all_legs(self.config.geometry().legs());
         let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
         let absent = all & !self.writable();
         let filled = self.writable() & !self.whole_legs();
@@ -266,15 +268,18 @@ impl Array {
         let open = self.mending.open.remove(&region).expect("it has begun");
         if open.is_bad {
             self.mending.pause(self.now);
-            self.notices.push(Notice::Stuck(region));
+            if !std::mem::replace(&mut self.mending.is_stuck_told, true) {
+                self.notices.push(Notice::Stuck(region));
+            }
             return;
         }
         if open.generation != self.mending.generation {
             return;
         }
         self.mending.untold += 1;
+        self.mending.is_stuck_told = false;
         let (all, is_parity) = (
-            only(self.config.geometry().legs()) - 1,
+            all_legs(self.config.geometry().legs()),
             matches!(self.config.geometry().scheme(), Scheme::Parity(..)),
         );
         let writable = self.writable();

@@ -32,6 +32,8 @@ const FLAG_BACKWARDS: u32 = 2;
 const DEVICES_MAX: u32 = 253;
 /// The position of a device that has none.
 const NO_POSITION: u32 = u32::MAX;
+/// More often no superblock is written: there is room for the next ones.
+const EVENTS_MAX: u64 = u64::MAX - (1 << 20);
 /// Offsets and lengths of more sectors have no byte.
 const SECTORS_MAX: u64 = u64::MAX / 512;
 const LEVELS: [u32; 6] = [0, 1, 4, 5, 6, 10];
@@ -283,6 +285,9 @@ impl Superblock {
         }
         if too_far(self.disk_recovery_offset) || too_far(self.array_resync_offset) {
             return Some("that more sectors are in sync than there can be".into());
+        }
+        if self.events > EVENTS_MAX {
+            return Some("that it was written more often than can be".into());
         }
         let Some(extended) = &self.extended else {
             return nonsense_layout(self.level, self.stripe_sectors);

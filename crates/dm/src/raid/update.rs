@@ -17,7 +17,7 @@
 
 use block::parity;
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, LEGS_MAX};
 use super::rotation::Row;
 use super::view::LegSet;
 
@@ -65,6 +65,12 @@ pub(super) struct Plan {
 /// A set of one leg.
 pub(super) fn only(leg: usize) -> LegSet {
     1 << leg
+}
+
+/// The set of the first so many legs, one at least.
+pub(super) fn all_legs(count: usize) -> LegSet {
+    assert!((1..=LEGS_MAX).contains(&count), "an array has some");
+    LegSet::MAX >> (LEGS_MAX - count)
 }
 
 /// The members of a set, in order.

@@ -185,6 +185,9 @@ pub(super) fn renew_metas(
         let meta = add_meta(draft, names(&name, number).1, list, own, author)?;
         found.raid.images[number].meta = Some(meta);
     }
-    draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid);
+    let lv = draft.vg.lv_mut(id);
+    lv.segments[0].kind = SegmentType::Raid(found.raid);
+    // That images are alike is not said of those that somebody has used.
+    lv.flags.remove(LvFlag::NotSynced);
     Ok(())
 }

@@ -293,7 +293,10 @@ fn to_raid1(
         data_offset: None,
         images,
     });
-    draft.vg.lv_mut(id).segments = vec![segments::segment(Extents::ZERO, extents, kind)];
+    let lv = draft.vg.lv_mut(id);
+    lv.segments = vec![segments::segment(Extents::ZERO, extents, kind)];
+    // The log knew where they differ; without it the first one is right.
+    lv.flags.remove(LvFlag::NotSynced);
     Ok(())
 }
 
@@ -339,7 +342,9 @@ fn to_mirror(
     let region = mirror::region_size(draft, Some(found.raid.region_size), found.extents)?;
     let contents = match state {
         ArrayState::InSync => LogContents::Everything,
-        _ if draft.vg.lv(id).flags.has(LvFlag::NotSynced) => LogContents::Everything,
+        ArrayState::Unused if draft.vg.lv(id).flags.has(LvFlag::NotSynced) => {
+            LogContents::Everything
+        }
         _ => LogContents::Nothing,
     };
     let what = ((log, contents), region, found.extents);
