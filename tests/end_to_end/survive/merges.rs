@@ -75,6 +75,7 @@ impl Bench {
         self.run(&format!("lvcreate -s -c 8k -L 14m -n kept vg0/{origin}"));
         let socket = self.group.join("s");
         let mut server = serve(&self.group, &socket, &[origin]);
+        self.run("lvconvert -y --merge vg0/back");
         let name = format!("{origin}{round}");
         let load: Load = load(&self.group, &name, self.seed);
         let progress = [load.progress()];
@@ -82,8 +83,6 @@ impl Bench {
         let report = thread::scope(|scope| {
             let load = scope.spawn(|| load.run(|| connect(&socket, origin), &stop));
             let loads = [load];
-            wait_for_answers(&progress, &[1], &loads);
-            self.run("lvconvert -y --merge vg0/back");
             loop {
                 let wanted = [self.random.below(2) * self.random.below(ANSWERS_MAX)];
                 wait_for_answers(&progress, &wanted, &loads);
