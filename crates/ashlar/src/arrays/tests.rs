@@ -170,7 +170,7 @@ fn zeros_and_nonsense() {
     assert_eq!(letters(found), "DAAAAA");
     let (other, rest) = others.split_first().expect("five of them");
     folder.write(&other.0, other.1 + 48, &6_u32.to_le_bytes());
-    folder.write(&other.0, other.1 + 16, &u64::MAX.to_le_bytes());
+    folder.write(&other.0, other.1 + 16, &(1_u64 << 40).to_le_bytes());
     let scan = folder.scan();
     let lv = scan.groups[0]
         .model

@@ -175,13 +175,13 @@ impl Array {
                 self.ask(question, Request::read(0, start, buffer), steps);
             }
             Source::Others(rebuild) => {
-                let lock = self.row_of(rebuild.start);
                 asked.from = From::Locking(buffer);
                 self.readings.get_mut(asked.reading).under_way += 1;
                 let job = self.jobs.insert(Job::Read(asked));
                 if self.record.is_none() {
                     return self.ask_others(job, rebuild, steps);
                 }
+                let lock = self.row_of(rebuild.start);
                 let Job::Read(asked) = self.jobs.get_mut(job) else {
                     unreachable!("it was just made");
                 };
@@ -193,7 +193,8 @@ impl Array {
         }
     }
 
-    /// The row that a byte of a leg lies in, as bytes that are kept in sync.
+    /// The row of an array that is written that a byte of a leg lies in, as bytes that are kept in
+    /// sync.
     fn row_of(&self, start: u64) -> Range {
         let view = self.view.as_ref().expect("it has started");
         let chunk = self.config.geometry().chunk();

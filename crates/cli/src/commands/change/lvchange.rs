@@ -46,12 +46,6 @@ const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::value("syncaction", "check|repair", "Not done yet: RAID."),
-    Flag::value("rebuild", "PV", "Not done yet: RAID."),
-    Flag::value("writemostly", "PV", "Not done yet: RAID."),
-    Flag::value("writebehind", "Number", "Not done yet: RAID."),
-    Flag::value("minrecoveryrate", "Size", "Not done yet: RAID."),
-    Flag::value("maxrecoveryrate", "Size", "Not done yet: RAID."),
     Flag::value("zero", "y|n", "Not done yet: thin pools.").short('Z'),
     Flag::value("discards", "String", "Not done yet: thin pools."),
     Flag::value("errorwhenfull", "y|n", "Not done yet: thin pools."),
