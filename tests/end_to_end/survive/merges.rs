@@ -12,8 +12,10 @@ use tests::{Group, LIMIT};
 use super::snapshots::{ORIGINS, assert_in_order, group};
 use super::{BLOCKS, DISKS, connect, is_short, kills, load, seed, serve, wait_for_answers};
 
-/// Bytes of an origin, of which the first are loaded.
-const SIZE: u64 = 12 << 20;
+/// Bytes of an origin, of which the first are loaded: so many that a merge takes some time.
+const SIZE: u64 = 48 << 20;
+/// What a store needs to hold all of it.
+const STORE_MIB: u64 = (SIZE >> 20) + 4;
 const LOADED: usize = BLOCKS as usize * BLOCK;
 /// Every second server is killed as soon as it merges, the others after they answered so many
 /// requests at most: a merge does not take long.
@@ -69,13 +71,15 @@ impl Bench {
         let chunk = 4 << self.random.below(4);
         self.fill(origin, &then);
         self.run(&format!(
-            "lvcreate -s -c {chunk}k -L 14m -n back vg0/{origin}"
+            "lvcreate -s -c {chunk}k -L {STORE_MIB}m -n back vg0/{origin}"
         ));
         self.fill(origin, &now);
-        self.run(&format!("lvcreate -s -c 8k -L 14m -n kept vg0/{origin}"));
+        self.run(&format!(
+            "lvcreate -s -c 8k -L {STORE_MIB}m -n kept vg0/{origin}"
+        ));
         let socket = self.group.join("s");
         let mut server = serve(&self.group, &socket, &[origin]);
-        self.run("lvconvert -y --merge vg0/back");
+        self.run("lvconvert -y -b --merge vg0/back");
         let name = format!("{origin}{round}");
         let load: Load = load(&self.group, &name, self.seed);
         let progress = [load.progress()];
