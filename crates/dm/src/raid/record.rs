@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::bitmap::{Bitmap, Dirty, START};
+use super::bitmap::{Bitmap, START};
 use super::superblock::{FailedDevices, Position, Superblock};
 use super::update::{members, only};
 use super::view::LegSet;
@@ -130,9 +130,6 @@ pub(super) enum Level {
     /// To give all legs the same events.
     Raised,
 }
-
-/// The regions that a leg lacks.
-pub(super) type Lacks<'s> = &'s dyn Fn(usize) -> Option<&'s Dirty>;
 
 /// What a leg says of itself, and whether it says anything.
 pub(super) type Says<'s> = &'s dyn Fn(usize) -> Option<Position>;
@@ -260,9 +257,8 @@ impl Record {
         matches!(self.stage, Stage::Idle) && !self.wants_round()
     }
 
-    /// Begins a round with these legs, some of which lack something: there they get no marks, since
-    /// nothing else may tell that they were away.
-    pub(super) fn begin(&mut self, legs: LegSet, lacks: Lacks<'_>) -> Vec<Written> {
+    /// Begins a round with these legs.
+    pub(super) fn begin(&mut self, legs: LegSet) -> Vec<Written> {
         assert!(matches!(self.stage, Stage::Idle), "one round at a time");
         self.round += 1;
         self.supers |= std::mem::take(&mut self.again);
@@ -289,7 +285,7 @@ impl Record {
             written.extend(runs.into_iter().map(|run| Written {
                 leg,
                 start: START + (run.start * BLOCK) as u64,
-                bytes: self.blocks(&run, lacks(leg)),
+                bytes: self.image[run.start * BLOCK..run.end * BLOCK].to_vec(),
             }));
         }
         self.fresh &= !legs;
@@ -305,21 +301,6 @@ impl Record {
             asked: legs,
         });
         written
-    }
-
-    /// Blocks of the bitmap for a leg that lacks these regions.
-    fn blocks(&self, run: &std::ops::Range<usize>, lacks: Option<&Dirty>) -> Vec<u8> {
-        let (start, end) = (run.start * BLOCK, run.end * BLOCK);
-        let mut bytes = self.image[start..end].to_vec();
-        let mut next = lacks.and_then(|lacks| lacks.next(0));
-        while let (Some(region), Some(lacks)) = (next, lacks) {
-            let (at, bit) = Self::bit(region);
-            if (start..end).contains(&at) {
-                bytes[at - start] &= !bit;
-            }
-            next = lacks.next(region + 1);
-        }
-        bytes
     }
 
     fn running(&mut self) -> Option<&mut Round> {

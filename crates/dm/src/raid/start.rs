@@ -243,13 +243,8 @@ impl Array {
             Some(record) if record.wants_round() => self.recorded(),
             _ => return,
         };
-        let view = self.view.as_ref().expect("it has started");
-        let missed = &view.assembly().missed;
         let record = self.record.as_mut().expect("it is written");
-        let written = record.begin(legs, &|leg| match &missed[leg] {
-            Doubt::Regions(missed) => Some(missed),
-            Doubt::Nowhere | Doubt::Everywhere => None,
-        });
+        let written = record.begin(legs);
         let job = self.jobs.insert(Job::Record);
         self.write_record(job, written, steps);
         self.record_goes_on(job, steps);
