@@ -14,10 +14,10 @@ use super::array::{Array, Steps};
 use super::geometry::{Geometry, Scheme};
 use super::jobs::{Gather, Job, Question};
 use super::locks::Mode;
-use super::reads::make_up;
 use super::record::Claim;
-use super::update::{members, only, roles, sum};
-use super::view::{LegSet, Source, rebuild};
+use super::rows::{self, Known, legs_of};
+use super::update::{members, only, roles};
+use super::view::LegSet;
 
 /// A row, or a piece of copies, that is being mended.
 #[derive(Debug)]
@@ -25,12 +25,10 @@ pub(super) struct Mend {
     /// Of which region; `None`: of a leg that could not be read.
     region: Option<u64>,
     lock: Range,
-    /// Legs that get what they should hold, whatever is known of them.
-    force: LegSet,
-    /// Legs that could not be read.
+    /// Legs that could not be read: they get what they should hold, whatever is known of them.
     without: LegSet,
     targets: LegSet,
-    old: Vec<(usize, Buffer)>,
+    old: Known,
     reading: usize,
     failed: bool,
     gather: Gather,
@@ -42,15 +40,14 @@ impl Array {
     pub(super) fn begin_mend(
         &mut self,
         region: Option<u64>,
-        (lock, force): (Range, LegSet),
+        (lock, without): (Range, LegSet),
         steps: &mut Steps,
     ) {
         self.mending.begin();
         let id = self.jobs.insert(Job::Mend(Mend {
             region,
             lock,
-            force,
-            without: 0,
+            without,
             targets: 0,
             old: Vec::new(),
             reading: 0,
@@ -105,7 +102,7 @@ impl Array {
         let row = geometry.row(mend.lock.start() / geometry.chunk());
         let (data, parity) = roles(row);
         let writable = self.writable();
-        let invalid = view.invalid(mend.lock) | mend.force | mend.without;
+        let invalid = view.invalid(mend.lock) | mend.without;
         let is_right = view.is_computed(mend.lock) && view.is_in_sync(mend.lock);
         let mut targets = writable & invalid;
         if !is_right && writable == data | parity {
@@ -140,7 +137,7 @@ impl Array {
         for copy in 0..geometry.copies() {
             let spot = geometry.spot(lock.start(), copy);
             let leg = only(spot.leg);
-            let is_asked = (mend.force | mend.without) & leg == 0;
+            let is_asked = mend.without & leg == 0;
             let is_valid = view.is_copy_valid(spot, lock);
             if is_valid && is_asked && source.is_none() {
                 source = Some(spot);
@@ -242,44 +239,21 @@ impl Array {
     ) -> Vec<(usize, Range, Buffer)> {
         let row = geometry.row(mend.lock.start() / geometry.chunk());
         let (data, parity) = roles(row);
-        let read = mend.old.iter().fold(0, |set, (leg, _)| set | only(*leg));
-        let len = mend.lock.len() as usize;
-        let lost: Vec<usize> = members((data | parity) & !read).collect();
-        let mut made: Vec<(usize, Buffer)> = Vec::new();
-        for leg in members(data & !read) {
-            let Source::Others(rebuild) = rebuild(row, (leg, mend.lock.start()), &lost) else {
-                unreachable!("the plan counted legs");
-            };
-            let of = |source: &usize| {
-                let old = mend.old.iter().find(|(other, _)| other == source);
-                old.expect("all that is right was read").1.share()
-            };
-            let bytes: Vec<Buffer> = rebuild.sources.iter().map(of).collect();
-            let mut target = self.pool.get(len);
-            make_up(&rebuild, &mut target, &bytes);
-            made.push((leg, target));
-        }
+        let read = legs_of(&mend.old);
+        rows::complete(&self.pool, row, &mut mend.old, data);
+        let mut made = Known::new();
         if targets & parity != 0 {
             let all = |leg: usize| -> &[u8] {
-                let mut known = mend.old.iter().chain(&made);
-                known
-                    .find(|(other, _)| *other == leg)
-                    .expect("all data are known")
-                    .1
-                    .as_ref()
+                let known = mend.old.iter().find(|(other, _)| *other == leg);
+                known.expect("all data are known").1.as_ref()
             };
-            let (mut p, mut q) = (self.pool.get(len), Buffer::empty());
-            if row.q.is_some() {
-                q = self.pool.get(len);
-            }
-            sum(row, all, &mut p, &mut q);
-            made.push((row.p, p));
-            made.extend(row.q.map(|leg| (leg, q)));
+            let len = mend.lock.len() as usize;
+            made = rows::sums(&self.pool, row, all, (targets, len));
         }
-        let wanted = made
-            .into_iter()
-            .filter(|(leg, _)| targets & only(*leg) != 0);
-        wanted.map(|(leg, bytes)| (leg, mend.lock, bytes)).collect()
+        let is_wanted = |(leg, _): &(usize, Buffer)| targets & data & !read & only(*leg) != 0;
+        made.extend(mend.old.drain(..).filter(is_wanted));
+        let placed = made.into_iter();
+        placed.map(|(leg, bytes)| (leg, mend.lock, bytes)).collect()
     }
 
     /// A piece has ended.

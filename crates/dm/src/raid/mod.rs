@@ -27,10 +27,11 @@
 //! `view.rs` plans a read, `update.rs` a write; `config.rs` says what an array is made of,
 //! `array.rs` is the machine, `jobs.rs` what it is in the middle of, `load.rs` and `start.rs` its
 //! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
-//! `strokes.rs` writes a row, `mend.rs` mends one, `resync.rs` says which, `fence.rs` makes
-//! durable, `record.rs` and `regions.rs` keep superblocks and marks, `health.rs` loses legs,
-//! `locks.rs` keeps all of them apart; `map.rs` says what may be read without the machine, and
-//! `scrub` what does not go together. `explore/` takes the power away.
+//! `strokes.rs` writes a row, `mend.rs` mends one, and `rows.rs` counts for both; `resync.rs` says
+//! what is mended, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks and
+//! marks, `health.rs` loses legs, `locks.rs` keeps all of them apart; `map.rs` says what may be
+//! read without the machine, and `scrub` what does not go together. `explore/` takes the power
+//! away.
 
 mod array;
 mod assembly;
@@ -54,6 +55,7 @@ mod regions;
 mod reload;
 mod resync;
 mod rotation;
+mod rows;
 pub mod scrub;
 mod start;
 mod strokes;

@@ -12,12 +12,12 @@
 
 use std::collections::VecDeque;
 
-use block::{Buffer, Completion, Error, Kind, Range, Request, parity};
+use block::{Buffer, Completion, Error, Kind, Range, Request};
 
 use super::array::{Array, Steps};
-use super::geometry::Scheme;
 use super::jobs::{Job, Question};
 use super::locks::Mode;
+use super::rows::make_up;
 use super::update::members;
 use super::view::{LegSet, Rebuild, Source};
 use crate::machine::Step;
@@ -177,11 +177,12 @@ impl Array {
             Source::Others(rebuild) => {
                 asked.from = From::Locking(buffer);
                 self.readings.get_mut(asked.reading).under_way += 1;
+                let range = asked.range;
                 let job = self.jobs.insert(Job::Read(asked));
                 if self.record.is_none() {
                     return self.ask_others(job, rebuild, steps);
                 }
-                let lock = self.row_of(rebuild.start);
+                let lock = self.lock_of(range);
                 let Job::Read(asked) = self.jobs.get_mut(job) else {
                     unreachable!("it was just made");
                 };
@@ -191,15 +192,6 @@ impl Array {
                 }
             }
         }
-    }
-
-    /// The row of an array that is written that a byte of a leg lies in, as bytes that are kept in
-    /// sync.
-    fn row_of(&self, start: u64) -> Range {
-        let view = self.view.as_ref().expect("it has started");
-        let chunk = self.config.geometry().chunk();
-        let start = start - view.assembly().data_start;
-        Range::new(start - start % chunk, chunk)
     }
 
     /// Nobody changes the row of a part: what it is made up from is asked for, as it is known now.
@@ -318,19 +310,9 @@ impl Array {
         if self.record.is_none() || legs == 0 {
             return;
         }
-        let geometry = self.config.geometry();
-        let sync = match geometry.scheme() {
-            Scheme::Parity(..) => {
-                let start = geometry.spot(range.start(), 0).start;
-                let chunk = geometry.chunk();
-                Range::new(start - start % chunk, chunk)
-            }
-            Scheme::Mirror | Scheme::Copies(_) => {
-                let bucket = self.locks.bucket();
-                let end = (range.start() / bucket + 1) * bucket;
-                Range::new(range.start(), range.len().min(end - range.start()))
-            }
-        };
+        let (lock, bucket) = (self.lock_of(range), self.locks.bucket());
+        let end = (lock.start() / bucket + 1) * bucket;
+        let sync = Range::new(lock.start(), lock.len().min(end - lock.start()));
         members(legs).for_each(|leg| self.mending.fix(leg, sync));
     }
 
@@ -370,51 +352,6 @@ impl Reading {
             tag: self.tag,
             result: self.error.map_or(Ok(()), Err),
             buffer,
-        }
-    }
-}
-
-/// The bytes of a leg from those of others of its row.
-pub(super) fn make_up(rebuild: &Rebuild, target: &mut [u8], bytes: &[Buffer]) {
-    let Rebuild {
-        row,
-        leg,
-        other,
-        sources,
-        ..
-    } = rebuild;
-    assert_eq!(sources.len(), bytes.len(), "each source was read");
-    let sources = || sources.iter().copied().zip(bytes);
-    let has = |leg: usize| sources().any(|(source, _)| source == leg);
-    // What is missing from P is what is missing.
-    let add_to_p = |sum: &mut [u8]| {
-        sum.fill(0);
-        let counted = sources().filter(|(source, _)| row.q != Some(*source));
-        counted.for_each(|(_, bytes)| parity::xor_into(sum, bytes));
-    };
-    // What is missing from Q is its product with a power of 2.
-    let add_to_q = |sum: &mut [u8]| {
-        sum.fill(0);
-        for (source, bytes) in sources().filter(|(source, _)| *source != row.p) {
-            if row.q == Some(source) {
-                parity::xor_into(sum, bytes);
-            } else {
-                parity::add_power(sum, bytes, row.power(source) as u8);
-            }
-        }
-    };
-    match other {
-        None if has(row.p) => add_to_p(target),
-        None => {
-            add_to_q(target);
-            parity::recover_with_q(target, row.power(*leg) as u8);
-        }
-        Some(other) => {
-            let mut q = vec![0; target.len()];
-            add_to_q(&mut q);
-            add_to_p(target);
-            let (x, y) = (row.power(*leg) as u8, row.power(*other) as u8);
-            parity::recover_two(target, &mut q, x, y);
         }
     }
 }

@@ -19,10 +19,10 @@ use block::{Buffer, Completion, Durability, Error, Kind, Range, Request};
 use super::array::{Array, Steps};
 use super::geometry::{Geometry, Scheme};
 use super::jobs::{Gather, Job, Question};
-use super::reads::make_up;
 use super::rotation::Row;
-use super::update::{Fit, Method, Plan, Situation, add, members, only, plan, roles, sum};
-use super::view::{LegSet, Source, rebuild};
+use super::rows::{self, Known, legs_of};
+use super::update::{Fit, Method, Plan, Situation, add, members, only, plan, roles};
+use super::view::LegSet;
 use super::writes::{Content, Part};
 
 /// Parts that are written together at most.
@@ -59,12 +59,12 @@ struct Piece {
     span: Range,
     row: Row,
     /// What legs get.
-    new: Vec<(usize, Buffer)>,
+    new: Known,
     plan: Option<Plan>,
     /// Legs that could not be read.
     without: LegSet,
     /// What was read.
-    old: Vec<(usize, Buffer)>,
+    old: Known,
     out: usize,
     failed: bool,
 }
@@ -131,9 +131,7 @@ impl Array {
     pub(super) fn issue(&mut self, id: usize, steps: &mut Steps) {
         let mut stroke = self.take_stroke(id);
         stroke.phase = Phase::Issued;
-        if self.gathering.get(&stroke.lock.start()) == Some(&id) {
-            self.gathering.remove(&stroke.lock.start());
-        }
+        self.gathers_no_more(id, stroke.lock);
         let geometry = *self.config.geometry();
         match geometry.scheme() {
             Scheme::Parity(..) => {
@@ -147,6 +145,13 @@ impl Array {
             }
         }
         self.stroke_goes_on(id, stroke);
+    }
+
+    /// Parts that come from now on are of another stroke.
+    fn gathers_no_more(&mut self, id: usize, lock: Range) {
+        if self.gathering.get(&lock.start()) == Some(&id) {
+            self.gathering.remove(&lock.start());
+        }
     }
 
     /// Keeps a stroke, and notes it if it has ended.
@@ -210,7 +215,7 @@ impl Array {
             (true, true) => Fit::Kept,
         };
         let now = Situation {
-            covered: piece.new.iter().fold(0, |set, (leg, _)| set | only(*leg)),
+            covered: legs_of(&piece.new),
             invalid: view.invalid(span) | piece.without,
             writable: self.writable(),
             fit,
@@ -296,7 +301,7 @@ impl Array {
     }
 
     /// The new parity of a piece, for these legs.
-    fn sums(&mut self, piece: &mut Piece, plan: Plan, legs: LegSet) -> Vec<(usize, Buffer)> {
+    fn sums(&mut self, piece: &mut Piece, plan: Plan, legs: LegSet) -> Known {
         let (row, len) = (piece.row, piece.span.len() as usize);
         match plan.method {
             Method::Plain => Vec::new(),
@@ -317,47 +322,15 @@ impl Array {
                 sums
             }
             Method::Sum | Method::Rebuild => {
-                if plan.method == Method::Rebuild {
-                    self.make_up_others(piece, plan.reads);
-                }
+                let data = roles(row).0;
+                rows::complete(&self.pool, row, &mut piece.old, data & !legs_of(&piece.new));
                 let data = |leg: usize| -> &[u8] {
-                    let known = piece.new.iter().chain(&piece.old);
-                    let mut known = known.filter(|(other, _)| *other == leg);
-                    known.next().expect("all data are known").1.as_ref()
+                    let mut known = piece.new.iter().chain(&piece.old);
+                    let known = known.find(|(other, _)| *other == leg);
+                    known.expect("all data are known").1.as_ref()
                 };
-                let (mut p, mut q) = (self.pool.get(len), Buffer::empty());
-                if row.q.is_some() {
-                    q = self.pool.get(len);
-                }
-                sum(row, data, &mut p, &mut q);
-                let both = [Some((row.p, p)), row.q.map(|leg| (leg, q))];
-                let wanted = |(leg, _): &(usize, Buffer)| legs & only(*leg) != 0;
-                both.into_iter().flatten().filter(wanted).collect()
+                rows::sums(&self.pool, row, data, (legs, len))
             }
-        }
-    }
-
-    /// Makes up data of legs that were not read, and get nothing new.
-    fn make_up_others(&mut self, piece: &mut Piece, read: LegSet) {
-        let (data, parity) = roles(piece.row);
-        let lost: Vec<usize> = members((data | parity) & !read).collect();
-        for leg in members(data & !read) {
-            if piece.new.iter().any(|(other, _)| *other == leg) {
-                continue;
-            }
-            let Source::Others(rebuild) = rebuild(piece.row, (leg, piece.span.start()), &lost)
-            else {
-                unreachable!("the plan counted legs");
-            };
-            let of = |source: &usize| {
-                let old = piece.old.iter().find(|(other, _)| other == source);
-                old.expect("all that is there was read").1.share()
-            };
-            let bytes: Vec<Buffer> = rebuild.sources.iter().map(of).collect();
-            let mut target = self.pool.get(piece.span.len() as usize);
-            make_up(&rebuild, &mut target, &bytes);
-            drop(bytes);
-            piece.old.push((leg, target));
         }
     }
 
@@ -414,9 +387,7 @@ impl Array {
         if is_marked && is_refused {
             // Nothing is written.
             stroke.phase = Phase::Issued;
-            if self.gathering.get(&stroke.lock.start()) == Some(&id) {
-                self.gathering.remove(&stroke.lock.start());
-            }
+            self.gathers_no_more(id, stroke.lock);
             self.finished.push_back(id);
         }
         self.put(id, Job::Write(stroke));

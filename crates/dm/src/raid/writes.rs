@@ -123,7 +123,7 @@ impl Array {
     }
 
     /// The bytes that are kept in sync by which a part is locked.
-    fn lock_of(&self, range: Range) -> Range {
+    pub(super) fn lock_of(&self, range: Range) -> Range {
         let geometry = self.config.geometry();
         match geometry.scheme() {
             Scheme::Parity(..) => {
