@@ -84,10 +84,12 @@ impl ArrayConfig {
         &self.described.geometry
     }
 
-    /// Bytes that superblock and bitmap take on each metadata device.
+    /// Bytes that superblock and bitmap take on each metadata device; no more than an array may
+    /// have that is served.
     pub(super) fn record_len(&self) -> u64 {
         let region = self.described.region_size.max(1);
         let regions = self.geometry().sync_size().div_ceil(region);
+        let regions = regions.min(REGIONS_MAX);
         (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK)
     }
 

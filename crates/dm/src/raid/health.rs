@@ -11,7 +11,7 @@
 use block::{Error, Kind, Range};
 
 use super::Notice;
-use super::array::Array;
+use super::array::{Action, Array};
 use super::assembly::LegState;
 use super::doubt::Doubt;
 use super::geometry::Scheme;
@@ -157,6 +157,33 @@ impl Array {
             None => Position::End,
         };
         self.durable = progress;
+    }
+
+    /// How much is in sync, and what is being done about the rest.
+    pub(super) fn synced(&self) -> (u64, Action) {
+        let size = self.config.geometry().sync_size();
+        let Some(view) = &self.view else {
+            return (0, Action::Idle);
+        };
+        let assembly = view.assembly();
+        if self.record.is_none() {
+            return (assembly.synced.min(size), Action::Idle);
+        }
+        let shape = self.regions.marked();
+        let mut undone = assembly.dirty.regions(shape);
+        let is_alike = undone.merge(&view.raw().regions(shape));
+        assert!(is_alike, "they are of one shape");
+        let legs = assembly.legs.iter().zip(&assembly.missed);
+        let filled = legs.filter(|(state, _)| **state == LegState::Filling);
+        let lacks = filled.map(|(_, missed)| missed.regions(shape).count());
+        let lacks = lacks.max();
+        let (undone, action) = match (undone.count(), lacks) {
+            (0, None) => (0, Action::Idle),
+            (undone, None) => (undone, Action::Resync),
+            (_, Some(lacks)) => (lacks, Action::Recover),
+        };
+        let left = undone.saturating_mul(shape.region()).min(size);
+        (size - left, action)
     }
 
     /// How far a leg is recovered, as its superblock says.

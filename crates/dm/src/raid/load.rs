@@ -36,7 +36,7 @@ impl Load {
         let legs = config.legs.iter().enumerate();
         let len = |device: usize| config.record_len().min(devices[device].size) as usize;
         Self {
-            found: config.legs.iter().map(absent).collect(),
+            found: config.legs.iter().map(unread).collect(),
             metas: legs
                 .filter_map(|(leg, one)| Some((one.meta?, leg, len(one.meta?))))
                 .collect(),
@@ -71,16 +71,11 @@ impl Load {
         );
         assert!(self.out > 0, "each answers once");
         self.out -= 1;
-        self.found[leg] = match answer.result {
+        let found = match answer.result {
             Ok(()) => found(&answer.buffer),
             Err(error) => LegFound::Damaged(error.to_string()),
         };
-        if config.legs[leg].content == LegContent::Rebuild {
-            self.found[leg] = match std::mem::replace(&mut self.found[leg], LegFound::Blank) {
-                LegFound::Holds(superblock, _) => LegFound::New(Some(superblock)),
-                _ => LegFound::New(None),
-            };
-        }
+        self.found[leg] = of_content(config.legs[leg].content, found);
     }
 
     /// What is believed, now that all is read. Nothing is kept of that.
@@ -97,30 +92,36 @@ impl Load {
     }
 }
 
-/// What is known of a leg of which nothing is read.
-fn absent(leg: &super::ArrayLeg) -> LegFound {
-    match leg.content {
-        LegContent::Kept => LegFound::Missing,
-        // Nobody has used it.
-        LegContent::Rebuild => LegFound::New(None),
+/// What is known of a leg of which nothing is read. One that is to be rebuilt nobody has used.
+fn unread(leg: &super::ArrayLeg) -> LegFound {
+    of_content(leg.content, LegFound::Missing)
+}
+
+/// What was found on a leg that holds this.
+pub(super) fn of_content(content: LegContent, found: LegFound) -> LegFound {
+    match (content, found) {
+        (LegContent::Kept, found) => found,
+        (LegContent::Rebuild, LegFound::Holds(superblock, _)) => LegFound::New(Some(superblock)),
+        (LegContent::Rebuild, _) => LegFound::New(None),
     }
 }
 
-fn found(bytes: &[u8]) -> LegFound {
-    if bytes.len() < bitmap::START as usize {
+/// What the bytes of a metadata device say, from its start on.
+pub(super) fn found(bytes: &[u8]) -> LegFound {
+    let Some((superblock, bits)) = bytes.split_at_checked(bitmap::START as usize) else {
         return LegFound::Damaged("its metadata device is too small".into());
-    }
-    let superblock = match Superblock::decode(bytes) {
-        Ok(Some(superblock)) => superblock,
+    };
+    let superblock = match Superblock::decode(superblock) {
+        Ok(Some(superblock)) => Box::new(superblock),
         Ok(None) => return LegFound::Blank,
         Err(error) => return LegFound::Damaged(error.to_string()),
     };
-    let bits = match Bitmap::decode(&bytes[bitmap::START as usize..]) {
+    let bits = match Bitmap::decode(bits) {
         Ok(Some(bitmap)) => Bits::Bitmap(bitmap),
         Ok(None) => Bits::None,
         Err(error) => Bits::Damaged(error.to_string()),
     };
-    LegFound::Holds(Box::new(superblock), bits)
+    LegFound::Holds(superblock, bits)
 }
 
 /// Nothing is on record: what is there is right, and parity may be anything.

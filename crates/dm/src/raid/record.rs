@@ -131,9 +131,6 @@ pub(super) enum Level {
     Raised,
 }
 
-/// What a leg says of itself, and whether it says anything.
-pub(super) type Says<'s> = &'s dyn Fn(usize) -> Option<Position>;
-
 impl Record {
     /// Of an array whose superblocks are to say this, and whose bitmap is to be like this; the
     /// newest ones call these legs failed.
@@ -319,8 +316,9 @@ impl Record {
         }
     }
 
-    /// What is next in the present round, if nothing is out: more to write, or its end.
-    pub(super) fn go_on(&mut self, says: Says<'_>) -> Option<Result<Vec<Written>, Ended>> {
+    /// What is next in the present round, if nothing is out: more to write, or its end. Each leg is
+    /// recovered so far.
+    pub(super) fn go_on(&mut self, recovered: &[Position]) -> Option<Result<Vec<Written>, Ended>> {
         let round = self.running()?;
         if round.out > 0 {
             return None;
@@ -332,7 +330,7 @@ impl Record {
                     (Level::Raised, Some(failed)) => failed,
                     _ => self.superblock.failed,
                 };
-                let written = self.superblocks((legs, round.said), says);
+                let written = self.superblocks((legs, round.said), recovered);
                 round.out = written.len();
                 self.stage = Stage::Superblocks(round);
                 Some(Ok(written))
@@ -342,21 +340,24 @@ impl Record {
         }
     }
 
-    fn superblocks(&self, (legs, failed): (LegSet, FailedDevices), says: Says<'_>) -> Vec<Written> {
-        let said = members(legs).filter_map(|leg| Some((leg, says(leg)?)));
-        said.map(|(leg, recovered)| {
+    fn superblocks(
+        &self,
+        (legs, failed): (LegSet, FailedDevices),
+        recovered: &[Position],
+    ) -> Vec<Written> {
+        let superblocks = members(legs).map(|leg| {
             let superblock = Superblock {
                 array_position: leg as u32,
                 failed,
-                disk_recovery_offset: recovered,
+                disk_recovery_offset: recovered[leg],
                 ..self.superblock.clone()
             };
             let mut bytes = superblock.encode().to_vec();
             bytes.resize(BLOCK, 0);
             let start = 0;
             Written { leg, start, bytes }
-        })
-        .collect()
+        });
+        superblocks.collect()
     }
 
     fn end(&mut self, round: Round) -> Ended {

@@ -23,7 +23,6 @@ use super::assembly::LegState;
 use super::doubt::Doubt;
 use super::fence::Then;
 use super::geometry::Scheme;
-use super::record::Claim;
 use super::update::{all_legs, members, only};
 use super::view::LegSet;
 use crate::machine::Step;
@@ -223,6 +222,9 @@ impl Array {
     /// A region that is not in sync and can be, and has not begun.
     fn next_region(&self) -> Option<u64> {
         let view = self.view.as_ref().expect("it has started");
+        if !view.is_doubtful() {
+            return None;
+        }
         let assembly = view.assembly();
         let all = all_legs(self.config.geometry().legs());
         let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
@@ -304,10 +306,7 @@ impl Array {
             assembly.legs[*leg] == LegState::Filling && assembly.missed[*leg] == Doubt::Nowhere
         };
         let filled: Vec<usize> = (0..assembly.legs.len()).filter(is_filled).collect();
-        let is_claimed = self
-            .record
-            .as_ref()
-            .is_some_and(|record| record.claim == Claim::Held);
+        let is_claimed = self.is_claimed();
         if !filled.is_empty() && !is_claimed {
             // It lacked nothing.
             return self.record.as_mut().expect("it is written").claim();
@@ -317,7 +316,7 @@ impl Array {
             return self.begin_fence(Then::Join(filled), steps);
         }
         let is_due = self.mending.untold >= REGIONS_UNTOLD
-            || self.progress().synced.is_none() && self.durable.synced.is_some();
+            || self.durable.synced.is_some() && self.progress().synced.is_none();
         if is_claimed && is_due {
             self.note_progress(steps);
         }
@@ -325,12 +324,12 @@ impl Array {
 
     /// Writes down how far all is, when that is durable.
     pub(super) fn note_progress(&mut self, steps: &mut Steps) {
-        if self.is_noting || self.progress() == self.durable {
+        let progress = self.progress();
+        if self.is_noting || progress == self.durable {
             return;
         }
         self.is_noting = true;
         self.mending.untold = 0;
-        let progress = self.progress();
         self.begin_fence(Then::Progress(progress), steps);
     }
 }

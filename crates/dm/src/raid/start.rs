@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use block::{Access, Buffer, Durability, Error, Kind, Request};
 
-use super::array::{Action, Array, Steps};
+use super::array::{Array, Steps};
 use super::assembly::{Assembly, Away, LegState};
 use super::bitmap::{Bitmap, Dirty};
 use super::config::FirstSync;
@@ -276,11 +276,10 @@ impl Array {
 
     fn record_goes_on(&mut self, job: usize, steps: &mut Steps) {
         loop {
-            let says: Vec<Position> = (0..self.config.legs.len())
-                .map(|leg| self.recovered(leg))
-                .collect();
+            let legs = 0..self.config.legs.len();
+            let recovered: Vec<Position> = legs.map(|leg| self.recovered(leg)).collect();
             let record = self.record.as_mut().expect("it is written");
-            match record.go_on(&|leg| Some(says[leg])) {
+            match record.go_on(&recovered) {
                 None => return,
                 Some(Ok(written)) => self.write_record(job, written, steps),
                 Some(Err(ended)) => {
@@ -360,32 +359,5 @@ impl Array {
                 Job::Read(_) | Job::Record | Job::Busy => unreachable!("it does not wait"),
             }
         }
-    }
-
-    /// How much is in sync, and what is being done about the rest.
-    pub(super) fn synced(&self) -> (u64, Action) {
-        let size = self.config.geometry().sync_size();
-        let Some(view) = &self.view else {
-            return (0, Action::Idle);
-        };
-        let assembly = view.assembly();
-        if self.record.is_none() {
-            return (assembly.synced.min(size), Action::Idle);
-        }
-        let shape = self.regions.marked();
-        let mut undone = assembly.dirty.regions(shape);
-        let is_alike = undone.merge(&view.raw().regions(shape));
-        assert!(is_alike, "they are of one shape");
-        let legs = assembly.legs.iter().zip(&assembly.missed);
-        let filled = legs.filter(|(state, _)| **state == LegState::Filling);
-        let lacks = filled.map(|(_, missed)| missed.regions(shape).count());
-        let lacks = lacks.max();
-        let (undone, action) = match (undone.count(), lacks) {
-            (0, None) => (0, Action::Idle),
-            (undone, None) => (undone, Action::Resync),
-            (_, Some(lacks)) => (lacks, Action::Recover),
-        };
-        let left = undone.saturating_mul(shape.region()).min(size);
-        (size - left, action)
     }
 }

@@ -215,14 +215,19 @@ impl View {
         (source, len)
     }
 
+    /// Whether anything is in doubt anywhere.
+    pub(super) fn is_doubtful(&self) -> bool {
+        let Assembly { dirty, missed, .. } = &self.assembly;
+        let mut doubts = missed.iter().chain([dirty, &self.raw]);
+        doubts.any(|doubt| *doubt != Doubt::Nowhere)
+    }
+
     /// Of so many bytes from `offset` on as many as nothing else is known of than of the first.
     fn alike(&self, geometry: &Geometry, offset: u64, len: u64) -> u64 {
         let Some(region) = self.region else {
             return len;
         };
-        let Assembly { dirty, missed, .. } = &self.assembly;
-        let mut doubts = missed.iter().chain([dirty, &self.raw]);
-        if doubts.all(|doubt| *doubt == Doubt::Nowhere) {
+        if !self.is_doubtful() {
             return len;
         }
         let start = match geometry.scheme() {
