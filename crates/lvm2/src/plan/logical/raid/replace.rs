@@ -45,17 +45,8 @@ pub fn replace_images(
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
-    let id = convertible(vg, replacement.volume)?;
-    let found = redundant(vg, id)?;
-    require_whole(vg, id, &found)?;
-    let is_named = |image: &RaidImage| !pvs_of(vg, image).is_disjoint(replacement.pvs);
-    let gone = indexes(&found, is_named);
+    let (id, found, gone) = on_named(vg, replacement, "replace")?;
     let name = format!("{}/{}", vg.name, replacement.volume);
-    if gone.is_empty() {
-        return Err(refused(format!(
-            "Logical volume {name} does not contain devices specified to replace."
-        )));
-    }
     require_spare(vg, id, &found, &gone)?;
     let state = (&found, replacement.state);
     require_settled(vg, id, state, ("replace devices in", &gone))?;
@@ -112,17 +103,8 @@ pub fn rebuild_images(
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
-    let id = convertible(vg, replacement.volume)?;
-    let found = redundant(vg, id)?;
-    require_whole(vg, id, &found)?;
-    let is_named = |image: &RaidImage| !pvs_of(vg, image).is_disjoint(replacement.pvs);
-    let chosen = indexes(&found, is_named);
+    let (id, found, chosen) = on_named(vg, replacement, "rebuild")?;
     let name = format!("{}/{}", vg.name, replacement.volume);
-    if chosen.is_empty() {
-        return Err(refused(format!(
-            "Logical volume {name} does not contain devices specified to rebuild."
-        )));
-    }
     if chosen.len() == found.raid.images.len() {
         return Err(refused(format!(
             "Unable to rebuild all PVs from {name} at once."
@@ -137,6 +119,27 @@ pub fn rebuild_images(
     }
     draft.note(format!("Logical volume {name} changed."));
     draft.finish(author)
+}
+
+/// An array of which nothing is missing, and its images on the physical volumes that are named, at
+/// least one, to do this with.
+fn on_named(
+    vg: &VolumeGroup,
+    replacement: &Replacement<'_>,
+    what: &str,
+) -> Result<(LvId, Array, BTreeSet<usize>)> {
+    let id = convertible(vg, replacement.volume)?;
+    let found = redundant(vg, id)?;
+    require_whole(vg, id, &found)?;
+    let is_named = |image: &RaidImage| !pvs_of(vg, image).is_disjoint(replacement.pvs);
+    let named = indexes(&found, is_named);
+    if named.is_empty() {
+        return Err(refused(format!(
+            "Logical volume {}/{} does not contain devices specified to {what}.",
+            vg.name, replacement.volume
+        )));
+    }
+    Ok((id, found, named))
 }
 
 /// An array that has its data more than once.
