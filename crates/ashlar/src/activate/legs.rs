@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use block::Device;
-use dm::raid::{ArrayConfig, ArrayLeg, Described, FirstSync, Geometry};
+use dm::raid::ArrayConfig;
 use dm::volume::Access;
 use lvm2::model::{LvId, Raid, Segment, SegmentType};
-use lvm2::{Bytes, Extents};
 
 use super::access::decide;
 use super::activator::{Activator, MissingPolicy, Options};
 use super::layout::Builder;
 use super::permit::permit;
-use crate::arrays::scheme;
+use super::raid::ArrayLegs;
 use crate::scan::FoundVg;
 use crate::{Error, Kind, Result};
 
@@ -66,41 +65,13 @@ impl Activator<'_> {
 impl Builder<'_> {
     /// The legs of a RAID segment; `None`: it has no redundancy.
     fn legs(&mut self, lv: LvId, segment: &Segment, raid: &Raid) -> Result<Option<Legs>> {
-        let Some(scheme) = scheme(raid) else {
+        let Some(described) = self.described(lv, segment, raid)? else {
             return Ok(None);
         };
-        let share = segment.area_length();
-        let share = share.and_then(|share| share.0.checked_sub(segment.reshape.0));
-        let share = share.ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
-        let share = self.bytes(lv, Extents(share))?;
         let size = self.bytes(lv, segment.usable_length())?;
-        let in_bytes = |size: lvm2::Sectors| size.to_bytes().unwrap_or(Bytes(0)).0;
-        let chunk = in_bytes(raid.stripe_size);
-        let geometry = Geometry::new(scheme, raid.images.len(), chunk, share.0);
-        let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
-        let (mut devices, mut legs, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for image in &raid.images {
-            let leg = match self.leg(*image, &mut devices, 0) {
-                Err(error) if self.may_miss(&error) => {
-                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
-                    ArrayLeg::default()
-                }
-                leg => leg?,
-            };
-            legs.push(leg);
-            names.push(self.group.model.lv(image.data).name().to_owned());
-        }
-        assert_eq!(legs.len(), raid.images.len(), "each image is a leg");
+        let ArrayLegs { legs, devices, .. } = self.array_legs(lv, raid, 0)?;
         Ok(Some(Legs {
-            config: ArrayConfig {
-                name: self.name(lv),
-                size: size.0,
-                described: Described::new(geometry, in_bytes(raid.region_size)),
-                legs,
-                leg_names: names,
-                access: Access::ReadOnly,
-                first: FirstSync::Due,
-            },
+            config: self.array_config(lv, (raid, described, size.0), legs),
             devices,
             images: raid.images.iter().map(|image| image.data).collect(),
             start: self.bytes(lv, segment.start)?.0,

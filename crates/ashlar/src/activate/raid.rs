@@ -14,7 +14,7 @@ use dm::raid::{
 };
 use dm::table::{self, Layout, Piece};
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidImage, Segment};
-use lvm2::{Bytes, Uuid};
+use lvm2::{Bytes, Extents, Uuid};
 
 use super::activator::MissingPolicy;
 use super::layout::Builder;
@@ -27,6 +27,15 @@ use crate::{Error, Kind, Result};
 /// How long superblocks may take to be read.
 const START_MAX: Duration = Duration::from_mins(1);
 
+/// The legs of an array, in order.
+pub(super) struct ArrayLegs {
+    pub(super) legs: Vec<ArrayLeg>,
+    /// Data and metadata of those that are there.
+    pub(super) devices: Vec<Arc<dyn Device>>,
+    /// Why one is not.
+    absent: Option<Error>,
+}
+
 impl Builder<'_> {
     /// A RAID segment of `len` bytes.
     pub(super) fn raid(
@@ -37,17 +46,12 @@ impl Builder<'_> {
         len: u64,
         depth: u32,
     ) -> Result<Piece> {
-        let share = segment.area_length().and_then(|share| {
-            // What a reshape has set aside is in front of the data, or behind them.
-            Some(lvm2::Extents(share.0.checked_sub(segment.reshape.0)?))
-        });
-        let share = share.ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
-        let share = self.bytes(lv, share)?;
-        let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0));
-        let Some(scheme) = scheme(raid) else {
+        let Some(described) = self.described(lv, segment, raid)? else {
+            let share = self.share(lv, segment)?;
+            let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes(0));
             let areas = raid.images.iter().map(|image| Area::Lv {
                 lv: image.data,
-                start: lvm2::Extents(0),
+                start: Extents(0),
             });
             let areas: Vec<Area> = areas.collect();
             return self.in_turns(lv, &areas, (len, share, chunk), depth);
@@ -61,10 +65,6 @@ impl Builder<'_> {
             Known::Ready(node) => self.shared(lv, node, 0)?,
             known => {
                 self.require_alone(lv, id)?;
-                let geometry = Geometry::new(scheme, raid.images.len(), chunk.0, share.0);
-                let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
-                let region = raid.region_size.to_bytes().unwrap_or(Bytes(0)).0;
-                let described = Described::new(geometry, region);
                 let shape = (raid, described, len);
                 self.standing(|builder| builder.array(lv, (id, &known), shape, depth))?
             }
@@ -82,6 +82,60 @@ impl Builder<'_> {
         Ok(Piece::of(len, table::Area::layout(layout, 0)))
     }
 
+    /// What each image of a RAID segment has of it.
+    fn share(&self, lv: LvId, segment: &Segment) -> Result<Bytes> {
+        let share = segment.area_length().and_then(|share| {
+            // What a reshape has set aside is in front of the data, or behind them.
+            Some(Extents(share.0.checked_sub(segment.reshape.0)?))
+        });
+        let share = share.ok_or_else(|| self.damaged(lv, "its images do not come out even"))?;
+        self.bytes(lv, share)
+    }
+
+    /// What a RAID segment says of its array; `None`: RAID 0, which is none.
+    pub(super) fn described(
+        &self,
+        lv: LvId,
+        segment: &Segment,
+        raid: &Raid,
+    ) -> Result<Option<Described>> {
+        let Some(scheme) = scheme(raid) else {
+            return Ok(None);
+        };
+        let in_bytes = |size: lvm2::Sectors| size.to_bytes().unwrap_or(Bytes(0)).0;
+        let (share, chunk) = (self.share(lv, segment)?, in_bytes(raid.stripe_size));
+        let geometry = Geometry::new(scheme, raid.images.len(), chunk, share.0);
+        let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
+        let region = in_bytes(raid.region_size);
+        Ok(Some(Described::new(geometry, region)))
+    }
+
+    /// The legs of an array; what may be missing of them is noted.
+    pub(super) fn array_legs(&mut self, lv: LvId, raid: &Raid, depth: u32) -> Result<ArrayLegs> {
+        let (mut legs, mut devices, mut absent) = (Vec::new(), Vec::new(), None);
+        for image in &raid.images {
+            let leg = self.leg(*image, &mut devices, depth);
+            legs.push(leg.or_else(|error| {
+                if !self.may_miss(&error) {
+                    return Err(error);
+                }
+                self.gap(format!("{} lacks an image: {error}", self.name(lv)));
+                absent = Some(error);
+                Ok(ArrayLeg {
+                    id: identity(self.group.model.lv(image.data).uuid),
+                    content: self.content(image.data),
+                    ..ArrayLeg::default()
+                })
+            })?);
+        }
+        assert_eq!(legs.len(), raid.images.len(), "each image is a leg");
+        Ok(ArrayLegs {
+            legs,
+            devices,
+            absent,
+        })
+    }
+
     /// An array that is started now, or becomes what is needed.
     fn array(
         &mut self,
@@ -91,29 +145,14 @@ impl Builder<'_> {
         depth: u32,
     ) -> Result<Node> {
         let before = self.gaps.len();
-        let mut devices: Vec<Arc<dyn Device>> = Vec::new();
-        let mut legs = Vec::new();
-        let mut absent = None;
-        for image in &raid.images {
-            let leg = self.leg(*image, &mut devices, depth);
-            legs.push(leg.or_else(|error| match error.kind() {
-                Kind::Missing if self.may_miss(&error) => {
-                    self.gap(format!("{} lacks an image: {error}", self.name(lv)));
-                    absent = Some(error);
-                    let id = identity(self.group.model.lv(image.data).uuid);
-                    Ok(ArrayLeg {
-                        id,
-                        content: self.content(image.data),
-                        ..ArrayLeg::default()
-                    })
-                }
-                _ => Err(error),
-            })?);
-        }
+        let ArrayLegs {
+            legs,
+            devices,
+            absent,
+        } = self.array_legs(lv, raid, depth)?;
         if let (true, Some(error)) = (devices.is_empty(), absent) {
             return Err(error);
         }
-        assert_eq!(legs.len(), raid.images.len(), "each image is a leg");
         assert!(
             devices.len() <= 2 * legs.len(),
             "a leg has two devices at most"
@@ -193,7 +232,7 @@ impl Builder<'_> {
             })
     }
 
-    fn array_config(
+    pub(super) fn array_config(
         &self,
         lv: LvId,
         (raid, described, len): (&Raid, Described, u64),
