@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use ashlar::activate::{Activator, MissingPolicy, Options};
+use ashlar::apply::HostDisks;
+use ashlar::live::LiveGroup;
+use ashlar::scan;
 use dm::table::Layout;
 use dm::volume::{Access, Volume};
+use lvm2::Uuid;
 
 use super::Session;
 use super::session::Disks;
 use crate::args::{Arguments, Error, Flag, flags};
+use crate::output::harmless;
 
 /// `--activationmode`
 pub(super) const ACTIVATION_MODE: Flag = Flag::value(
@@ -92,6 +97,19 @@ impl<'a> Opener<'a> {
             name: format!("{}/{name}", group.name),
         })
     }
+}
+
+/// Takes the group with this UUID, to write what is in it; people are told what happens to it
+/// meanwhile.
+pub(super) fn take(disks: &Disks, group: Uuid) -> Result<LiveGroup, Error> {
+    let all = HostDisks {
+        source: disks.source.clone(),
+        options: scan::Options::default(),
+    };
+    let live = LiveGroup::take(&disks.host, &all, &group.to_string());
+    let live = live.map_err(|error| failed(&error))?;
+    live.warn_with(Box::new(|text| eprintln!("  {}", harmless(text))));
+    Ok(live)
 }
 
 /// Why something cannot be written, and what can be done all the same.

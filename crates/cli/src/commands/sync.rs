@@ -3,15 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ashlar::apply::HostDisks;
-use ashlar::live::{Client, LiveGroup, MirrorStatus, VolumeStatus};
-use ashlar::scan::{FoundVg, Options};
+use ashlar::live::{Client, MirrorStatus, VolumeStatus};
 use dm::volume::Access;
 use lvm2::Uuid;
 
 use super::Session;
 use super::cp::{Bar, Signals};
-use super::open::{FLAGS, Opener};
+use super::open::{FLAGS, Opener, take};
 use super::session::Disks;
 use crate::args::{Arguments, Command, Error, Example, flags};
 
@@ -70,7 +68,7 @@ fn one(
             return wait(&volume, lv.uuid, &mut ask);
         }
     }
-    let live = take(disks, group)?;
+    let live = take(disks, group.uuid)?;
     let options = Opener::options(arguments, Access::ReadWrite)?;
     let used = live.open(lv.name(), options.missing).map_err(failed)?;
     for gap in &used.gaps {
@@ -80,18 +78,6 @@ fn one(
     used.close()
         .map_err(|error| Error::failed(format!("{volume}: {error}")))?;
     waited
-}
-
-fn take(disks: &Disks, group: &FoundVg) -> Result<LiveGroup, Error> {
-    let all = HostDisks {
-        source: disks.source.clone(),
-        options: Options::default(),
-    };
-    let live = LiveGroup::take(&disks.host, &all, &group.uuid.to_string()).map_err(failed)?;
-    live.warn_with(Box::new(|text| {
-        eprintln!("  {}", crate::output::harmless(text));
-    }));
-    Ok(live)
 }
 
 /// Waits until all of a volume is in sync, as whoever is asked says.

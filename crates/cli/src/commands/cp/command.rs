@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ashlar::activate;
-use ashlar::apply::HostDisks;
 use ashlar::live::{LiveGroup, Use};
-use ashlar::scan::Options;
 use block::salvage::Map;
 use block::{Device, Piece};
 use dm::volume::Access;
@@ -21,7 +19,7 @@ use super::source::Source;
 use super::target::{Start, Target};
 use super::volume::{Job, RETRIES, REVERSE, command_again, require_copy};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::commands::open::{FLAGS, Opened, Opener};
+use crate::commands::open::{FLAGS, Opened, Opener, take};
 use crate::commands::{Disks, Session};
 
 /// How a qcow2 image begins.
@@ -217,16 +215,9 @@ fn into_volume(
         require_apart(disks, other, name)?;
     }
     let options = Opener::options(arguments, Access::ReadWrite)?;
-    let all = HostDisks {
-        source: disks.source.clone(),
-        options: Options::default(),
-    };
-    let (uuid, volume) = (group.uuid.to_string(), group.model.lv(id).name().to_owned());
+    let volume = group.model.lv(id).name().to_owned();
     // What is found from here on is under the group's locks.
-    let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
-    live.warn_with(Box::new(|text| {
-        eprintln!("  {}", crate::output::harmless(text));
-    }));
+    let live = take(disks, group.uuid)?;
     let kept = snapshot_in(&live, group.uuid, source, disks, options)?;
     let from = match &kept {
         Some(kept) => Filling::of_use(kept, arguments, disks)?,

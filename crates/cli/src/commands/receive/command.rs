@@ -4,9 +4,7 @@ use std::io::{BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use ashlar::activate::MissingPolicy;
-use ashlar::apply::HostDisks;
-use ashlar::live::{LiveGroup, Use};
-use ashlar::scan::Options;
+use ashlar::live::Use;
 use ashlar::stream::{Header, Note, Reader, Verdict};
 use block::Device;
 use lvm2::Uuid;
@@ -17,6 +15,7 @@ use super::state::State;
 use super::take::{Ended, Taking};
 use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
 use crate::commands::cp::{Place, Signals, Start, Target};
+use crate::commands::open::take;
 use crate::commands::{Disks, Session};
 
 /// Small records come together.
@@ -194,15 +193,8 @@ impl Open {
             Place::Volume(name) => name,
         };
         let (group, lv) = disks.scan.find_volume(name).map_err(failed)?;
-        let all = HostDisks {
-            source: disks.source.clone(),
-            options: Options::default(),
-        };
-        let (uuid, volume) = (group.uuid.to_string(), group.model.lv(lv).name());
-        let live = LiveGroup::take(&disks.host, &all, &uuid).map_err(failed)?;
-        live.warn_with(Box::new(|text| {
-            eprintln!("  {}", crate::output::harmless(text));
-        }));
+        let volume = group.model.lv(lv).name();
+        let live = take(disks, group.uuid)?;
         let used = live.open(volume, MissingPolicy::default());
         let used = used.map_err(failed)?;
         if used.volume.info().read_only {
