@@ -201,6 +201,18 @@ impl Disk {
         }
     }
 
+    /// Carries out a request in flight whose asker was killed, and hears no answer. A flush that
+    /// was to fail is forgotten and loses nothing: Linux keeps a failure that nobody heard for
+    /// whoever flushes next (`errseq_t`), so that nobody goes on without hearing of it.
+    pub fn finish_unheard(&mut self, ticket: Ticket) {
+        let flying = self.flying.get(&ticket).expect("is in flight");
+        let is_flush = flying.request.operation == Operation::Flush;
+        if is_flush && matches!(flying.fate, Fate::Failing(_)) {
+            return self.abandon(ticket);
+        }
+        self.finish(ticket);
+    }
+
     /// What a power cut at this moment could leave: of the writes that are not durable, answered
     /// or not, any subset, each of them whole or torn.
     pub fn cut(&self, random: &mut Random) -> Image {

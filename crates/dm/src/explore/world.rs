@@ -428,7 +428,7 @@ impl<M: Machine> World<M> {
                 match random.below(3) {
                     0 => disk.abandon(ticket),
                     1 => disk.interrupt(ticket),
-                    _ => drop(disk.finish(ticket)),
+                    _ => disk.finish_unheard(ticket),
                 }
             }
         }

@@ -67,7 +67,7 @@ impl Window {
             match random.below(3) {
                 0 => self.disk.abandon(ticket),
                 1 => self.disk.interrupt(ticket),
-                _ => drop(self.disk.finish(ticket)),
+                _ => self.disk.finish_unheard(ticket),
             }
         }
         self.disk
