@@ -29,6 +29,8 @@ pub struct Home<M: Machine> {
 pub struct Prepared<M: Machine> {
     home: Home<M>,
     number: u64,
+    /// Who hears its notices then; `None`: who hears them now.
+    handler: Option<NoticeHandler<M>>,
 }
 
 /// Handles a machine's notices, on the home's thread: it must not wait for anything there.
@@ -137,6 +139,7 @@ impl<M: Machine> Home<M> {
                 legs: legs.into(),
             },
             number,
+            handler: None,
         };
         prepared.home.faces = self.handle.wait(&replied, limit)?.into();
         Ok(prepared)
@@ -199,15 +202,26 @@ impl<M: Machine> Prepared<M> {
         &self.home
     }
 
+    /// Notices go to `handler` from the reload on, since they number what it is made of then.
+    pub fn heard_by(mut self, handler: NoticeHandler<M>) -> Self {
+        self.handler = Some(handler);
+        self
+    }
+
     /// The home, which is suspended, becomes what it was prepared for, and stays suspended.
     ///
     /// # Errors
     ///
     /// It is not suspended, something else was prepared since, or it has ended; it is as it was.
-    pub fn reload(self, limit: Duration) -> Result<Home<M>> {
+    pub fn reload(mut self, limit: Duration) -> Result<Home<M>> {
         let (reply, replied) = sync_channel(1);
+        let handler = self.handler.take();
         let handle = &self.home.handle;
-        handle.send(Message::Reload(self.number, reply))?;
+        handle.send(Message::Reload {
+            number: self.number,
+            handler,
+            reply,
+        })?;
         handle.wait(&replied, limit)?;
         Ok(self.home.clone())
     }

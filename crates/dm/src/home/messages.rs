@@ -6,6 +6,7 @@ use std::sync::mpsc::SyncSender;
 use block::{Device, Mailbox, Outbox, Request};
 
 use super::direct::HoldOf;
+use super::home_device::NoticeHandler;
 use crate::Result;
 use crate::machine::{Face, Machine};
 use crate::map::Returned;
@@ -40,7 +41,11 @@ pub(super) enum Message<M: Machine> {
     /// Do not become what this number was given for.
     Forget(u64),
     /// Become what this number was given for.
-    Reload(u64, SyncSender<Result<()>>),
+    Reload {
+        number: u64,
+        handler: Option<NoticeHandler<M>>,
+        reply: SyncSender<Result<()>>,
+    },
     /// Let requests through again.
     Resume,
     /// An order, and who waits until it is obeyed.

@@ -319,8 +319,12 @@ impl<M: Machine> Runner<M> {
             Message::Forget(number) => {
                 self.prepared.take_if(|prepared| prepared.number == number);
             }
-            Message::Reload(number, reply) => {
-                let _ = reply.send(self.reload(number));
+            Message::Reload {
+                number,
+                handler,
+                reply,
+            } => {
+                let _ = reply.send(self.reload(number, handler));
             }
             Message::Resume => self.resume(),
             Message::Control { control, obeyed } => {
@@ -421,7 +425,7 @@ impl<M: Machine> Runner<M> {
         Ok(faces)
     }
 
-    fn reload(&mut self, number: u64) -> Result<()> {
+    fn reload(&mut self, number: u64, handler: Option<NoticeHandler<M>>) -> Result<()> {
         let refuse = |why| Err(Error::new(Kind::Busy, format!("{}: {why}", self.name)));
         if !matches!(self.phase, Phase::Suspended) {
             return refuse("is not suspended, so it cannot become another one");
@@ -437,6 +441,9 @@ impl<M: Machine> Runner<M> {
         self.devices = prepared.devices;
         self.leg_infos = prepared.leg_infos;
         self.faces = prepared.faces;
+        if let Some(handler) = handler {
+            self.handler = handler;
+        }
         self.tell(Event::Reload(prepared.config));
         let is_idle = self.legs.iter().all(|leg| leg.out == 0);
         assert!(is_idle, "a suspended machine asks for nothing");
