@@ -12,6 +12,7 @@ pub mod explore;
 mod gate;
 pub mod home;
 mod legs;
+mod locks;
 pub mod machine;
 pub mod map;
 pub mod mirror;

@@ -13,11 +13,11 @@ use block::{Buffer, Completion, Durability, Range, Request};
 use super::array::{Array, Steps};
 use super::geometry::{Geometry, Scheme};
 use super::jobs::{Gather, Job, Question};
-use super::locks::Mode;
 use super::record::Claim;
 use super::rows::{self, Known, legs_of};
 use super::update::{members, only, roles};
 use super::view::LegSet;
+use crate::locks::Mode;
 
 /// A row, or a piece of copies, that is being mended.
 #[derive(Debug)]

@@ -29,7 +29,7 @@
 //! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
 //! `strokes.rs` writes a row, `mend.rs` mends one, and `rows.rs` counts for both; `resync.rs` says
 //! what is mended, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks and
-//! marks, `health.rs` loses legs, `locks.rs` keeps all of them apart; `map.rs` says what may be
+//! marks, `health.rs` loses legs, `crate::locks` keeps all of them apart; `map.rs` says what may be
 //! read without the machine, and `scrub` what does not go together. `explore/` takes the power
 //! away.
 
@@ -45,7 +45,6 @@ mod geometry;
 mod health;
 mod jobs;
 mod load;
-mod locks;
 mod map;
 pub mod md;
 mod mend;

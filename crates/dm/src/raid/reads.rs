@@ -16,10 +16,10 @@ use block::{Buffer, Completion, Error, Kind, Range, Request};
 
 use super::array::{Array, Steps};
 use super::jobs::{Job, Question};
-use super::locks::Mode;
 use super::rows::make_up;
 use super::update::members;
 use super::view::{LegSet, Rebuild, Source};
+use crate::locks::Mode;
 use crate::machine::Step;
 
 /// Parts of one request that are under way at once: enough for several full rows.

@@ -11,7 +11,6 @@ use super::config::FirstSync;
 use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::{Gather, Job, Question};
-use super::locks::Locks;
 use super::map::ArrayMap;
 use super::record::{Claim, Ended, Level, Record, Written};
 use super::regions::Regions;
@@ -19,6 +18,7 @@ use super::superblock::{Extended, FailedDevices, Position, Superblock};
 use super::update::{members, only};
 use super::view::View;
 use crate::Result;
+use crate::locks::Locks;
 
 const SECTOR: u64 = 512;
 /// A mirror is locked in pieces of at most so many bytes.

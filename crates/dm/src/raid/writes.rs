@@ -13,8 +13,8 @@ use block::{Buffer, Completion, Durability, Error, Operation, Range, Request};
 use super::array::{Array, Steps};
 use super::geometry::Scheme;
 use super::jobs::Job;
-use super::locks::Mode;
 use super::strokes::{Phase, Stroke};
+use crate::locks::Mode;
 use crate::machine::Step;
 
 /// Parts of one request that are under way at once.

@@ -1,8 +1,9 @@
 //! Who may touch which bytes at the same time.
 //!
-//! Bytes are those that are kept in sync: of each leg, but of copies of chunks the array's own.
-//! They lie in buckets, each a row or a part of a mirror, and a lock lies in one bucket. Who may
-//! not pass waits behind those that came before him, so nobody waits for ever:
+//! Which bytes is for the machine to say that has the locks: of an array those that are kept in
+//! sync, of each leg, but of copies of chunks the array's own. They lie in buckets, each a row or
+//! a part of a mirror, and a lock lies in one bucket. Who may not pass waits behind those that came
+//! before him, so nobody waits for ever:
 //!
 //! ```text
 //!   held     [alone]      [shared][shared]
@@ -18,16 +19,16 @@ use block::Range;
 
 /// What a lock forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Others that change what is there.
     Shared,
     /// All others.
     Alone,
 }
 
-/// All locks of an array.
+/// All locks of a machine.
 #[derive(Debug)]
-pub(super) struct Locks {
+pub(crate) struct Locks {
     bucket: u64,
     buckets: BTreeMap<u64, Bucket>,
 }
@@ -55,7 +56,7 @@ impl Lock {
 
 impl Locks {
     /// Of buckets of so many bytes.
-    pub(super) fn new(bucket: u64) -> Self {
+    pub(crate) fn new(bucket: u64) -> Self {
         assert!(bucket > 0, "buckets hold something");
         Self {
             bucket,
@@ -64,12 +65,12 @@ impl Locks {
     }
 
     /// Bytes of a bucket.
-    pub(super) fn bucket(&self) -> u64 {
+    pub(crate) fn bucket(&self) -> u64 {
         self.bucket
     }
 
     /// Takes a lock; whether it is had at once. If not, [`Locks::release`] names the owner later.
-    pub(super) fn take(&mut self, owner: usize, range: Range, mode: Mode) -> bool {
+    pub(crate) fn take(&mut self, owner: usize, range: Range, mode: Mode) -> bool {
         let number = range.start() / self.bucket;
         assert!(!range.is_empty(), "a lock is of something");
         assert!(range.end() <= (number + 1) * self.bucket, "of one bucket");
@@ -85,7 +86,7 @@ impl Locks {
     }
 
     /// Gives a lock back; whose turn it is now.
-    pub(super) fn release(&mut self, owner: usize, range: Range) -> Vec<usize> {
+    pub(crate) fn release(&mut self, owner: usize, range: Range) -> Vec<usize> {
         let number = range.start() / self.bucket;
         let bucket = self.buckets.get_mut(&number).expect("it is held");
         let is_it = |lock: &Lock| lock.owner == owner && lock.range == range;
@@ -111,12 +112,12 @@ impl Locks {
     }
 
     /// Whether nobody has a lock.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.buckets.is_empty()
     }
 
     /// What is always so.
-    pub(super) fn check(&self) {
+    pub(crate) fn check(&self) {
         for bucket in self.buckets.values() {
             assert!(!bucket.held.is_empty(), "what nobody holds is forgotten");
             for (place, lock) in bucket.held.iter().enumerate() {
