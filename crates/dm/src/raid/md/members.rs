@@ -8,8 +8,13 @@
 //!    *freshest*. What the array is, it says.
 //! 2. A leg with one event less is as good: power went while superblocks were written. But what it
 //!    is for the freshest says. A leg with fewer events is *stale*.
+//!    So is one with as many that the freshest one calls failed or gone: power went while the next
+//!    superblocks were written, after its own; the others then went on without it, and got as far.
+//!    Of several with the most events it is not the freshest for that. mdadm, which takes the first
+//!    of them, would believe it alone.
 //! 3. A leg that says that the freshest one is none took part in another history: two halves ran
-//!    alone. It is left out, however many events it has.
+//!    alone. It is left out, however many events it has. If both have as many, nothing says which
+//!    half people went on with, and nothing is served.
 //! 4. Of two that say that they are the same leg, the one with more events is. With as many they
 //!    are copies of one another, or one device seen twice, and nothing is served.
 //! 5. A spare needs no events.
@@ -173,18 +178,37 @@ pub fn judge(claims: &[Claim]) -> Result<Array> {
 /// The claim that says what the array is.
 fn find_freshest(claims: &[Claim]) -> Result<usize> {
     let takes_part = |claim: &Claim| matches!(claim.role(), Role::Leg(_) | Role::Journal);
-    let mut freshest: Option<usize> = None;
-    for (index, claim) in claims.iter().enumerate() {
-        let is_fresher = freshest.is_none_or(|best| claim.events > claims[best].events);
-        if takes_part(claim) && is_fresher {
-            freshest = Some(index);
-        }
-    }
-    freshest.ok_or_else(|| {
+    let all = claims.iter().filter(|claim| takes_part(claim));
+    let Some(events) = all.map(|claim| claim.events).max() else {
         let count = claims.len();
         let what = format!("none of {count} devices is a leg of the array; attach those that are");
-        Error::new(Kind::InvalidLayout, what)
+        return Err(Error::new(Kind::InvalidLayout, what));
+    };
+    let newest = (0..claims.len())
+        .filter(|index| takes_part(&claims[*index]) && claims[*index].events == events);
+    let newest: Vec<usize> = newest.collect();
+    let is_left = |one: &usize| {
+        let mut others = newest.iter();
+        others.any(|other| calls_gone(&claims[*other], &claims[*one]))
+    };
+    let freshest = newest.iter().find(|one| !is_left(one)).copied();
+    freshest.ok_or_else(|| {
+        let count = newest.len();
+        let what = format!(
+            "{count} devices with {events} events went on without one another, and nothing says \
+             whose data count; name only those of one half"
+        );
+        Error::new(Kind::Damaged, what)
     })
+}
+
+/// Whether `one` says that the leg that `other` is has failed or is gone.
+fn calls_gone(one: &Claim, other: &Claim) -> bool {
+    let Role::Leg(leg) = other.role() else {
+        return false;
+    };
+    let is_same = one.uuid == other.uuid && one.place == other.place && one.shape == other.shape;
+    is_same && matches!(one.role(), Role::Leg(_)) && !one.knows_leg(leg)
 }
 
 /// What is believed of one, were it alone with the freshest.
@@ -211,6 +235,9 @@ fn judge_one(claim: &Claim, best: &Claim, positions: usize) -> Verdict {
         && !claim.knows_leg(leg)
     {
         return Verdict::Disagrees;
+    }
+    if claim.events == best.events && calls_gone(best, claim) {
+        return Verdict::Stale;
     }
     let role = if claim.events == best.events {
         own
