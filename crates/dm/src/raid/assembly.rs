@@ -28,11 +28,14 @@
 //! Facts: `drivers/md/dm-raid.c` (`super_validate`), `md.c`. Unlike the kernel, a leg whose
 //! superblock is zeros does not keep the others from being read.
 
-use super::bitmap::Bitmap;
+mod bits;
+
 use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme};
 use super::superblock::{Extended, FailedDevices, Position, Superblock};
 use crate::{Error, Kind, Result};
+
+pub use bits::Bits;
 
 const SECTOR: u64 = 512;
 
@@ -60,17 +63,6 @@ pub enum LegFound {
     Holds(Box<Superblock>, Bits),
 }
 
-/// What stands where a bitmap may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bits {
-    /// Nothing.
-    None,
-    /// None that can be read: why.
-    Damaged(String),
-    /// A bitmap.
-    Bitmap(Bitmap),
-}
-
 /// What is believed of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembly {
@@ -80,6 +72,8 @@ pub struct Assembly {
     pub synced: u64,
     /// Where writes may have been cut short.
     pub dirty: Doubt,
+    /// Where they were not, and legs that are away lack something.
+    pub lacking: Doubt,
     /// Where each leg may have missed writes, so that others are to be believed if they suffice.
     pub missed: Vec<Doubt>,
     /// Where data begin on each leg, in bytes.
@@ -245,7 +239,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .map(|one| one.array_resync_offset.bytes())
         .min();
     let grown_from = grown_from(before, &legs, sync_size);
-    let dirty = match doubt(found, &legs, events, &mut remarks) {
+    let marked = match doubt(found, &legs, events, &mut remarks) {
         // What bitmaps count is not what it will be.
         _ if reshape.is_some() && grown_from < u64::MAX => Doubt::Everywhere,
         dirty => dirty,
@@ -253,11 +247,13 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
     let missed: Vec<Doubt> = found
         .iter()
         .zip(&legs)
-        .map(|(leg, state)| missed(leg, state, &dirty))
+        .map(|(leg, state)| missed(leg, state, &marked))
         .collect();
+    let (dirty, lacking) = what_marks_mean(marked, first, found);
     let mut assembly = Assembly {
         synced: synced.expect("there is a newest one").min(grown_from),
         dirty,
+        lacking,
         missed,
         data_start: first
             .extended
@@ -281,6 +277,7 @@ impl Assembly {
         Self {
             synced: u64::MAX,
             dirty: Doubt::Nowhere,
+            lacking: Doubt::Nowhere,
             missed: vec![Doubt::Nowhere; legs.len()],
             data_start: 0,
             reshape: None,
@@ -328,7 +325,7 @@ impl LegFound {
     fn fitted(&self, sync_size: u64) -> Self {
         let mut fitted = self.clone();
         if let Self::Holds(_, bits) = &mut fitted
-            && let Bits::Bitmap(bitmap) = bits
+            && let Some(bitmap) = bits.bitmap_mut()
             && bitmap.sync_size != sync_size
         {
             match bitmap.dirty.resized(sync_size) {
@@ -449,13 +446,13 @@ fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<S
                 remarks.push(format!("the bitmap of leg {place} is not believed: {why}"));
                 return Doubt::Everywhere;
             }
-            Bits::Bitmap(bitmap) if !bitmap.is_current(events) => {
+            Bits::Bitmap(bitmap) | Bits::Resting(bitmap) if !bitmap.is_current(events) => {
                 remarks.push(format!(
                     "the bitmap of leg {place} is older than its superblock"
                 ));
                 return Doubt::Everywhere;
             }
-            Bits::Bitmap(bitmap) => &bitmap.dirty,
+            Bits::Bitmap(bitmap) | Bits::Resting(bitmap) => &bitmap.dirty,
         };
         let is_alike = match &mut doubt {
             Doubt::Regions(known) => known.merge(dirty),
@@ -475,6 +472,21 @@ fn doubt(found: &[LegFound], legs: &[LegState], events: u64, remarks: &mut Vec<S
     }
 }
 
+/// What is in doubt where regions are marked, and what legs lack that are away: the latter where
+/// the newest superblocks say that nothing was being written.
+fn what_marks_mean(marked: Doubt, first: &Superblock, found: &[LegFound]) -> (Doubt, Doubt) {
+    let mut newest = found.iter().filter_map(|leg| match leg {
+        LegFound::Holds(superblock, bits) if superblock.events == first.events => Some(bits),
+        _ => None,
+    });
+    let is_resting = newest.all(|bits| matches!(bits, Bits::Resting(_)));
+    if is_resting && !first.failed.is_empty() {
+        (Doubt::Nowhere, marked)
+    } else {
+        (marked, Doubt::Nowhere)
+    }
+}
+
 /// Bytes of which the bitmaps of legs that are believed know, where the array became larger since;
 /// all: `u64::MAX`.
 fn grown_from(found: &[LegFound], legs: &[LegState], sync_size: u64) -> u64 {
@@ -482,9 +494,7 @@ fn grown_from(found: &[LegFound], legs: &[LegState], sync_size: u64) -> u64 {
         .iter()
         .zip(legs)
         .filter_map(|(leg, state)| match (leg, state) {
-            (LegFound::Holds(_, Bits::Bitmap(bitmap)), LegState::Valid { .. }) => {
-                Some(bitmap.sync_size)
-            }
+            (LegFound::Holds(_, bits), LegState::Valid { .. }) => Some(bits.bitmap()?.sync_size),
             _ => None,
         });
     let smaller = known.filter(|known| *known < sync_size).min();
@@ -497,8 +507,8 @@ fn cleared(found: &[LegFound], legs: &[LegState]) -> u64 {
         .iter()
         .zip(legs)
         .filter_map(|(leg, state)| match (leg, state) {
-            (LegFound::Holds(_, Bits::Bitmap(bitmap)), LegState::Valid { .. }) => {
-                Some(bitmap.events_cleared)
+            (LegFound::Holds(_, bits), LegState::Valid { .. }) => {
+                Some(bits.bitmap()?.events_cleared)
             }
             _ => None,
         });
@@ -529,7 +539,10 @@ fn away(found: &[LegFound], legs: &[LegState], described: &Described) -> Vec<Awa
 
 /// Where a leg that is believed knows nothing of writes of which others know.
 fn missed(leg: &LegFound, state: &LegState, all: &Doubt) -> Doubt {
-    let (LegFound::Holds(_, Bits::Bitmap(own)), Doubt::Regions(all)) = (leg, all) else {
+    let (LegFound::Holds(_, bits), Doubt::Regions(all)) = (leg, all) else {
+        return Doubt::Nowhere;
+    };
+    let Some(own) = bits.bitmap() else {
         return Doubt::Nowhere;
     };
     if !matches!(state, LegState::Valid { .. }) {

@@ -47,7 +47,7 @@ const WRITE_BEHIND_MAX: u32 = (1 << 14) - 1;
 const DAEMON_SLEEP: u32 = 5;
 
 /// How many bytes from its start on a bitmap of so many regions takes, as whole sectors.
-pub fn len_for(regions: u64) -> u64 {
+pub const fn len_for(regions: u64) -> u64 {
     assert!(regions <= REGIONS_MAX, "no bitmap has so many regions");
     (HEADER as u64 + regions.div_ceil(8)).next_multiple_of(SECTOR)
 }
@@ -149,6 +149,20 @@ impl Bitmap {
             Some(what) => Err(damaged(format!("its bitmap says {what}"))),
             None => Ok(Some(bitmap)),
         }
+    }
+
+    /// How many sectors are kept in sync, and bytes of a region, by the first 512 bytes of a
+    /// bitmap, of which nothing else is looked at.
+    ///
+    /// # Errors
+    ///
+    /// They are cut off.
+    pub fn shape(bytes: &[u8]) -> Result<(u64, u64)> {
+        let Some(header) = bytes.first_chunk::<HEADER>() else {
+            let what = format!("{} bytes hold no bitmap", bytes.len());
+            return Err(damaged(what));
+        };
+        Ok((long(header, 40), u64::from(word(header, 52))))
     }
 
     /// What is written from its start on: whole sectors, [`len_for`] so many regions.

@@ -9,7 +9,7 @@ use crate::legs::info_over;
 use crate::{Error, Kind, Result};
 
 /// Regions at most: what the kernel's bitmaps of arrays have.
-const REGIONS_MAX: u64 = 1 << 21;
+pub(super) const REGIONS_MAX: u64 = 1 << 21;
 
 /// What is written at once of superblocks and bitmaps, and suits every disk.
 pub(super) const BLOCK: u64 = 4096;

@@ -5,7 +5,7 @@ use block::{Buffer, Completion, Info, Request};
 use super::array::Steps;
 use super::assembly::{Assembly, Bits, LegFound, LegState, assemble};
 use super::bitmap::{self, Bitmap};
-use super::config::{ArrayConfig, LegContent};
+use super::config::{ArrayConfig, LegContent, REGIONS_MAX};
 use super::superblock::Superblock;
 use crate::Result;
 use crate::machine::Step;
@@ -72,10 +72,10 @@ impl Load {
         assert!(self.out > 0, "each answers once");
         self.out -= 1;
         let found = match answer.result {
-            Ok(()) => found(&answer.buffer),
+            Ok(()) => LegFound::of_metadata(&answer.buffer),
             Err(error) => LegFound::Damaged(error.to_string()),
         };
-        self.found[leg] = of_content(config.legs[leg].content, found);
+        self.found[leg] = found.of_content(config.legs[leg].content);
     }
 
     /// What is believed, now that all is read. Nothing is kept of that.
@@ -94,34 +94,40 @@ impl Load {
 
 /// What is known of a leg of which nothing is read. One that is to be rebuilt nobody has used.
 fn unread(leg: &super::ArrayLeg) -> LegFound {
-    of_content(leg.content, LegFound::Missing)
+    LegFound::Missing.of_content(leg.content)
 }
 
-/// What was found on a leg that holds this.
-pub(super) fn of_content(content: LegContent, found: LegFound) -> LegFound {
-    match (content, found) {
-        (LegContent::Kept, found) => found,
-        (LegContent::Rebuild, LegFound::Holds(superblock, _)) => LegFound::New(Some(superblock)),
-        (LegContent::Rebuild, _) => LegFound::New(None),
+impl LegFound {
+    /// What is read of a metadata device at most: superblock and bitmap of the largest array.
+    pub const METADATA_MAX: u64 = bitmap::START + bitmap::len_for(REGIONS_MAX);
+
+    /// What the bytes of a metadata device of device-mapper's say, from its start on.
+    pub fn of_metadata(bytes: &[u8]) -> Self {
+        let Some((superblock, bits)) = bytes.split_at_checked(bitmap::START as usize) else {
+            return Self::Damaged("its metadata device is too small".into());
+        };
+        let superblock = match Superblock::decode(superblock) {
+            Ok(Some(superblock)) => Box::new(superblock),
+            Ok(None) => return Self::Blank,
+            Err(error) => return Self::Damaged(error.to_string()),
+        };
+        let bits = match Bitmap::decode(bits) {
+            Ok(Some(bitmap)) => Bits::Bitmap(bitmap),
+            Ok(None) => Bits::None,
+            Err(error) => Bits::Damaged(error.to_string()),
+        };
+        Self::Holds(superblock, bits)
     }
-}
 
-/// What the bytes of a metadata device say, from its start on.
-pub(super) fn found(bytes: &[u8]) -> LegFound {
-    let Some((superblock, bits)) = bytes.split_at_checked(bitmap::START as usize) else {
-        return LegFound::Damaged("its metadata device is too small".into());
-    };
-    let superblock = match Superblock::decode(superblock) {
-        Ok(Some(superblock)) => Box::new(superblock),
-        Ok(None) => return LegFound::Blank,
-        Err(error) => return LegFound::Damaged(error.to_string()),
-    };
-    let bits = match Bitmap::decode(bits) {
-        Ok(Some(bitmap)) => Bits::Bitmap(bitmap),
-        Ok(None) => Bits::None,
-        Err(error) => Bits::Damaged(error.to_string()),
-    };
-    LegFound::Holds(superblock, bits)
+    /// The same of a leg that is known to hold this.
+    #[must_use]
+    pub fn of_content(self, content: LegContent) -> Self {
+        match (content, self) {
+            (LegContent::Kept, found) => found,
+            (LegContent::Rebuild, Self::Holds(superblock, _)) => Self::New(Some(superblock)),
+            (LegContent::Rebuild, _) => Self::New(None),
+        }
+    }
 }
 
 /// Nothing is on record: what is there is right, and parity may be anything.

@@ -104,13 +104,15 @@ impl Array {
         }
         let doubt = view.assembly().dirty.in_shape(&clean);
         view.assembly_mut().dirty = doubt.clone();
+        let mut marked = doubt.regions(&clean);
+        for other in [&view.assembly().lacking, &raw] {
+            let alike = marked.merge(&other.in_shape(&clean).regions(&clean));
+            assert!(alike, "they are of one shape");
+        }
         for leg in 0..geometry.legs() {
-            self.begin_leg(leg, view, &doubt, &clean);
+            self.begin_leg(leg, view, &marked, &clean);
         }
         self.believe_unmarked(view);
-        let mut marked = doubt.regions(&clean);
-        let alike = marked.merge(&raw.regions(&clean));
-        assert!(alike, "they are of one shape");
         let assembly = view.assembly();
         let superblock = self.superblock(assembly);
         let failed = assembly.failed;
@@ -130,7 +132,7 @@ impl Array {
     }
 
     /// What is believed of a leg from now on.
-    fn begin_leg(&mut self, leg: usize, view: &mut View, doubt: &Doubt, clean: &Dirty) {
+    fn begin_leg(&mut self, leg: usize, view: &mut View, marked: &Dirty, clean: &Dirty) {
         let geometry = *self.config.geometry();
         let assembly = view.assembly_mut();
         let lacks = match (&assembly.legs[leg], assembly.away[leg]) {
@@ -143,7 +145,7 @@ impl Array {
             }
             (LegState::Untrusted(_), Away::Marked) => {
                 self.unsaid |= only(leg);
-                doubt.regions(clean)
+                marked.clone()
             }
             (LegState::Untrusted(_), Away::Long) => {
                 self.unsaid |= only(leg);

@@ -5,7 +5,6 @@
 use crate::Result;
 use crate::raid::assembly::{Assembly, LegFound, LegState, assemble};
 use crate::raid::config::ArrayConfig;
-use crate::raid::load::{found, of_content};
 
 /// How many bytes from its start on of each metadata device are to be read, as far as it is so
 /// long.
@@ -33,8 +32,8 @@ pub fn believed(
         let found: Vec<LegFound> = legs
             .map(|(leg, bytes)| match bytes {
                 None => LegFound::Missing,
-                Some(Err(why)) => of_content(leg.content, LegFound::Damaged(why.clone())),
-                Some(Ok(bytes)) => of_content(leg.content, found(bytes)),
+                Some(Err(why)) => LegFound::Damaged(why.clone()).of_content(leg.content),
+                Some(Ok(bytes)) => LegFound::of_metadata(bytes).of_content(leg.content),
             })
             .collect();
         assemble(&config.name, &config.described, &found)?
