@@ -8,6 +8,7 @@
 
 mod claim;
 mod fields;
+mod kept;
 mod members;
 mod places;
 mod superblock090;
@@ -16,6 +17,7 @@ mod zones;
 
 pub use claim::{BadBlocks, Claim, Guard, Reshape, Role, Shape};
 pub use fields::ByteOrder;
+pub use kept::{Kept, KeptBitmap, KeptLeg, KeptSuperblock};
 pub use members::{Array, Layout, Leg, Readiness, Reshaping, Verdict, judge};
 pub use places::{Place, candidates, find};
 pub use superblock1::{Feature, Features, Superblock1};

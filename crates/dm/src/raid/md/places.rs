@@ -36,6 +36,16 @@ const LEN: u64 = Superblock1::LEN as u64;
 const OLD_UNIT: u64 = 64 << 10;
 
 impl Place {
+    /// The version that mdadm calls what is there.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::Start => "1.1",
+            Self::SecondBlock => "1.2",
+            Self::End => "1.0",
+            Self::EndOld => "0.90",
+        }
+    }
+
     /// Where that is on a device of so many bytes; `None`: the device is too small.
     pub fn offset(self, device: u64) -> Option<u64> {
         let end = |unit: u64, behind: u64| {

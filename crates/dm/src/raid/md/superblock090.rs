@@ -33,11 +33,10 @@ const SUM_AT: usize = 4 * 38;
 const DESCRIPTORS_AT: usize = 4 * 128;
 const THIS_AT: usize = 4 * 992;
 const DESCRIPTOR_LEN: usize = 4 * 32;
-const DESCRIPTORS: usize = 27;
 const VERSION: u32 = 90;
 const VERSION_RESHAPING: u32 = 91;
-const STATE_CLEAN: u32 = 1;
-const STATE_BITMAP: u32 = 1 << 8;
+pub(super) const STATE_CLEAN: u32 = 1;
+pub(super) const STATE_BITMAP: u32 = 1 << 8;
 const SECTOR: u64 = 512;
 const KIB: u64 = 1024;
 
@@ -68,7 +67,7 @@ pub struct Superblock090 {
     pub new_chunk: u32,
     pub layout: u32,
     pub chunk: u32,
-    pub descriptors: [Descriptor; DESCRIPTORS],
+    pub descriptors: [Descriptor; Self::DESCRIPTORS],
     pub this: Descriptor,
 }
 
@@ -130,6 +129,8 @@ impl Descriptor {
 impl Superblock090 {
     /// Bytes of one.
     pub const LEN: usize = 4096;
+    /// Devices that it tells apart.
+    pub const DESCRIPTORS: usize = 27;
 
     /// Reads one of a device of so many bytes; `None`: no superblock.
     ///
@@ -261,13 +262,13 @@ impl Superblock090 {
         let Some(room) = Place::EndOld.offset(device) else {
             return Some("that it is on a larger device".into());
         };
-        if self.device_count == 0 || self.device_count as usize > DESCRIPTORS {
+        if self.device_count == 0 || self.device_count as usize > Self::DESCRIPTORS {
             return Some(format!("that its array has {} legs", self.device_count));
         }
-        if self.this.number as usize >= DESCRIPTORS {
+        if self.this.number as usize >= Self::DESCRIPTORS {
             return Some(format!("that this is device {}", self.this.number));
         }
-        if self.delta_disks.unsigned_abs() as usize > DESCRIPTORS && self.is_reshaping() {
+        if self.delta_disks.unsigned_abs() as usize > Self::DESCRIPTORS && self.is_reshaping() {
             return Some(format!(
                 "that its array gets {} legs more",
                 self.delta_disks
@@ -286,7 +287,7 @@ impl Superblock090 {
         }
         let state = self.own().state;
         let is_leg = state & (Descriptor::SYNC | Descriptor::ACTIVE) != 0;
-        (is_leg && self.own().leg as usize >= DESCRIPTORS)
+        (is_leg && self.own().leg as usize >= Self::DESCRIPTORS)
             .then(|| format!("that this is leg {}", self.own().leg))
     }
 
@@ -295,7 +296,7 @@ impl Superblock090 {
     }
 
     /// What the list says of this device, which counts.
-    fn own(&self) -> Descriptor {
+    pub(super) fn own(&self) -> Descriptor {
         self.descriptors[self.this.number as usize]
     }
 

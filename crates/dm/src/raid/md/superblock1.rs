@@ -22,6 +22,8 @@
 
 mod meaning;
 
+pub(super) use meaning::{ROLE_FAULTY, ROLE_SPARE, is_role_of_a_leg};
+
 use super::fields::{ByteOrder, Fields, FieldsMut, checksum};
 use super::places::Place;
 use crate::{Error, Kind, Result};
@@ -83,6 +85,12 @@ impl Features {
     #[must_use]
     pub fn with(self, feature: Feature) -> Self {
         Self(self.0 | feature as u32)
+    }
+
+    /// The same, but not this one.
+    #[must_use]
+    pub fn without(self, feature: Feature) -> Self {
+        Self(self.0 & !(feature as u32))
     }
 }
 

@@ -7,9 +7,10 @@ use crate::raid::md::claim::{BadBlocks, Claim, Guard, LEVEL_STRIPED, Reshape, Ro
 use crate::raid::md::places::Place;
 use crate::raid::superblock::Position;
 
+/// The first role that is no leg.
 const ROLE_MAX: u16 = 0xff00;
-const ROLE_SPARE: u16 = 0xffff;
-const ROLE_FAULTY: u16 = 0xfffe;
+pub(in crate::raid::md) const ROLE_SPARE: u16 = 0xffff;
+pub(in crate::raid::md) const ROLE_FAULTY: u16 = 0xfffe;
 const ROLE_JOURNAL: u16 = 0xfffd;
 /// Sectors of data that the kernel wants.
 const DATA_MIN: u64 = 10;
@@ -187,6 +188,11 @@ impl Superblock1 {
             delta: self.delta_disks,
         }
     }
+}
+
+/// Whether a role is that of a leg.
+pub(in crate::raid::md) fn is_role_of_a_leg(role: u16) -> bool {
+    matches!(role_of(role), Role::Leg(_))
 }
 
 fn role_of(role: u16) -> Role {
