@@ -7,6 +7,7 @@
 //! the bytes of arrays without redundancy are.
 
 mod claim;
+mod create;
 mod fields;
 mod kept;
 mod members;
@@ -16,6 +17,7 @@ mod superblock1;
 mod zones;
 
 pub use claim::{BadBlocks, Claim, Guard, Reshape, Role, Shape};
+pub use create::{Formatted, NewArray, NewBitmap};
 pub use fields::ByteOrder;
 pub use kept::{Kept, KeptBitmap, KeptLeg, KeptSuperblock};
 pub use members::{Array, Layout, Leg, Readiness, Reshaping, Verdict, judge};
