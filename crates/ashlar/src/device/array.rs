@@ -251,6 +251,7 @@ fn assembly(place: &ArrayPlace, array: &md::Array, geometry: Geometry, starts: S
         position: reshaping.position.bytes(),
         backwards: reshaping.backwards,
         new_start: starts.new,
+        says: None,
     });
     let state = |leg: &Option<md::Leg>| match leg {
         None => LegState::Missing,

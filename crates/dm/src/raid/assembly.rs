@@ -132,6 +132,8 @@ pub struct Reshape {
     pub backwards: bool,
     /// Where the new data begin on each leg, in bytes.
     pub new_start: u64,
+    /// What superblocks of device-mapper's say of it; `None`: md's do.
+    pub says: Option<Extended>,
 }
 
 impl Described {
@@ -229,8 +231,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
     let reshape = extended.map(|extended| reshape(described, first, extended));
     let reshape = reshape.transpose().map_err(damaged)?;
     let mut remarks = Vec::new();
-    let state = |(place, leg)| state(described, first, place, leg);
-    let legs: Vec<LegState> = found.iter().enumerate().map(state).collect();
+    let legs = states(described, first, found);
     if !legs.iter().any(|leg| matches!(leg, LegState::Valid { .. })) {
         return Err(damaged("none of its legs is believed".into()));
     }
@@ -255,10 +256,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         dirty,
         lacking,
         missed,
-        data_start: first
-            .extended
-            .as_ref()
-            .map_or(0, |one| one.data_offset.saturating_mul(SECTOR)),
+        data_start: data_start(first),
         reshape,
         events,
         failed: first.failed,
@@ -388,6 +386,19 @@ impl Superblock {
         };
         shape(self) == shape(other) && offsets(self) == offsets(other)
     }
+}
+
+/// What is believed of the legs, if `newest` is one of the newest superblocks.
+fn states(described: &Described, newest: &Superblock, found: &[LegFound]) -> Vec<LegState> {
+    let legs = found.iter().enumerate();
+    legs.map(|(place, leg)| state(described, newest, place, leg))
+        .collect()
+}
+
+/// Where data begin on each leg, in bytes.
+fn data_start(newest: &Superblock) -> u64 {
+    let extended = newest.extended.as_ref();
+    extended.map_or(0, |one| one.data_offset.saturating_mul(SECTOR))
 }
 
 /// What is believed of the leg in this place, if `newest` is one of the newest superblocks.
@@ -634,6 +645,7 @@ fn reshape(
         position,
         backwards: extended.backwards,
         new_start: extended.new_data_offset.saturating_mul(SECTOR),
+        says: Some(*extended),
     })
 }
 

@@ -57,6 +57,7 @@ mod resync;
 mod rotation;
 mod rows;
 pub mod scrub;
+mod sides;
 mod start;
 mod strokes;
 mod superblock;

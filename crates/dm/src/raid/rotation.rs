@@ -136,6 +136,18 @@ impl Rotation {
         found.expect("each has one").1
     }
 
+    /// With one parity: the layout that has another one on a leg behind, and all else as here.
+    pub fn with_q_behind(self) -> Option<Self> {
+        match self {
+            Self::LeftAsymmetric => Some(Self::LeftAsymmetric6),
+            Self::RightAsymmetric => Some(Self::RightAsymmetric6),
+            Self::LeftSymmetric => Some(Self::LeftSymmetric6),
+            Self::RightSymmetric => Some(Self::RightSymmetric6),
+            Self::Last => Some(Self::Last),
+            _ => None,
+        }
+    }
+
     /// Whether arrays with so much parity may be laid out like this.
     pub fn suits(self, parity: Parity) -> bool {
         match parity {

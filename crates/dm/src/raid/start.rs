@@ -194,12 +194,6 @@ impl Array {
 
     /// What superblocks say from now on; the next writing adds to the events.
     pub(super) fn superblock(&self, assembly: &Assembly) -> Superblock {
-        let geometry = self.config.geometry();
-        let (level, layout) = geometry.scheme().md();
-        let stripe_sectors = match geometry.scheme() {
-            Scheme::Mirror => 0,
-            _ => (geometry.chunk() / SECTOR) as u32,
-        };
         let data_offset = assembly.data_start / SECTOR;
         let legs = assembly.legs.iter().enumerate();
         let away = legs.filter(|(leg, state)| {
@@ -207,29 +201,21 @@ impl Array {
             is_away || self.unsaid & only(*leg) != 0
         });
         let failed: FailedDevices = away.map(|(leg, _)| leg).collect();
-        Superblock {
-            device_count: geometry.legs() as u32,
-            array_position: 0,
+        let in_sync = Superblock::in_sync(self.config.geometry(), self.config.size, 0);
+        let extended = in_sync.extended.map(|extended| Extended {
+            data_offset,
+            new_data_offset: data_offset,
+            ..extended
+        });
+        let at_rest = Superblock {
             events: assembly.events,
             failed,
-            disk_recovery_offset: Position::End,
-            array_resync_offset: Position::End,
-            level,
-            layout,
-            stripe_sectors,
-            extended: Some(Extended {
-                is_reshaping: false,
-                backwards: false,
-                reshape_position: Position::End,
-                new_level: level,
-                new_layout: layout,
-                new_stripe_sectors: stripe_sectors,
-                delta_disks: 0,
-                array_sectors: self.config.size / SECTOR,
-                data_offset,
-                new_data_offset: data_offset,
-                sectors: geometry.leg_size() / SECTOR,
-            }),
+            extended,
+            ..in_sync
+        };
+        match &assembly.reshape {
+            Some(reshape) => reshape.said_by(&at_rest),
+            None => at_rest,
         }
     }
 

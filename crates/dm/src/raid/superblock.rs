@@ -21,6 +21,7 @@
 //! an array that is described elsewhere is not asked here. Bits of `flags` without a meaning are
 //! forgotten. The facts are those of `drivers/md/dm-raid.c`.
 
+use super::geometry::{Geometry, Scheme};
 use crate::{Error, Kind, Result};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"DmRd");
@@ -35,7 +36,8 @@ const NO_POSITION: u32 = u32::MAX;
 /// More often no superblock is written: there is room for the next ones.
 const EVENTS_MAX: u64 = u64::MAX - (1 << 20);
 /// Offsets and lengths of more sectors have no byte.
-const SECTORS_MAX: u64 = u64::MAX / 512;
+const SECTORS_MAX: u64 = u64::MAX / SECTOR;
+const SECTOR: u64 = 512;
 const LEVELS: [u32; 6] = [0, 1, 4, 5, 6, 10];
 /// The level without chunks.
 const LEVEL_MIRROR: u32 = 1;
@@ -78,7 +80,7 @@ pub struct Superblock {
 }
 
 /// How an array becomes another one, and how large it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extended {
     /// It does.
     pub is_reshaping: bool,
@@ -102,6 +104,25 @@ pub struct Extended {
     pub new_data_offset: u64,
     /// What of the data leg is used.
     pub sectors: u64,
+}
+
+impl Extended {
+    /// Of an array that becomes no other one; it says nothing of sizes and places.
+    pub(super) fn at_rest((level, layout): (u32, u32), stripe_sectors: u32) -> Self {
+        Self {
+            is_reshaping: false,
+            backwards: false,
+            reshape_position: Position::End,
+            new_level: level,
+            new_layout: layout,
+            new_stripe_sectors: stripe_sectors,
+            delta_disks: 0,
+            array_sectors: 0,
+            data_offset: 0,
+            new_data_offset: 0,
+            sectors: 0,
+        }
+    }
 }
 
 /// Legs by their numbers, up to 255.
@@ -179,6 +200,33 @@ impl FromIterator<usize> for FailedDevices {
 }
 
 impl Superblock {
+    /// What the leg in this place says of an array of `size` bytes all of which is in sync, with no
+    /// events yet.
+    pub(super) fn in_sync(geometry: &Geometry, size: u64, place: usize) -> Self {
+        assert!(place < geometry.legs(), "it is one of the array's");
+        let (level, layout) = geometry.scheme().md();
+        let stripe_sectors = match geometry.scheme() {
+            Scheme::Mirror => 0,
+            _ => (geometry.chunk() / SECTOR) as u32,
+        };
+        Self {
+            device_count: geometry.legs() as u32,
+            array_position: place as u32,
+            events: 0,
+            failed: FailedDevices::default(),
+            disk_recovery_offset: Position::End,
+            array_resync_offset: Position::End,
+            level,
+            layout,
+            stripe_sectors,
+            extended: Some(Extended {
+                array_sectors: size / SECTOR,
+                sectors: geometry.leg_size() / SECTOR,
+                ..Extended::at_rest((level, layout), stripe_sectors)
+            }),
+        }
+    }
+
     /// Bytes of one, from the beginning of the leg.
     pub const LEN: usize = 512;
 

@@ -25,6 +25,7 @@ use super::config::{ArrayConfig, LegReads};
 use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme, Spot};
 use super::rotation::Row;
+use super::sides::Side;
 
 /// Copies are read in turns of so many bytes, so that what is read in order stays in order.
 pub(super) const TURN: u64 = 1 << 20;
@@ -133,7 +134,7 @@ impl View {
 
     /// The arithmetic that holds at a byte of the array, where its data begin on each leg, and how
     /// many bytes it holds for.
-    fn geometry_at(&self, offset: u64) -> (&Geometry, u64, u64) {
+    pub(super) fn geometry_at(&self, offset: u64) -> (&Geometry, u64, u64) {
         let Some(reshape) = &self.assembly.reshape else {
             let start = self.assembly.data_start;
             return (&self.geometry, start, self.size - offset);
@@ -150,6 +151,33 @@ impl View {
         } else {
             (&reshape.to, reshape.new_start, left)
         }
+    }
+
+    /// The arithmetic of the row with a byte that is kept in sync, and where its data begin on each
+    /// leg; `None`: a reshape has left what is there behind, or not come to it.
+    pub(super) fn side(&self, sync: u64) -> Option<Side> {
+        let start = self.assembly.data_start;
+        match &self.assembly.reshape {
+            Some(reshape) => reshape.side(sync, start),
+            None => Some(Side {
+                geometry: self.geometry,
+                start,
+            }),
+        }
+    }
+
+    /// A reshape has come so far; whether it is over.
+    pub(super) fn go_on(&mut self, position: u64, size: u64) -> bool {
+        let reshape = self.assembly.reshape.as_mut().expect("it is reshaped");
+        reshape.position = position;
+        if !reshape.is_over() {
+            return false;
+        }
+        assert_eq!(reshape.to, self.geometry, "it has become what it is called");
+        self.assembly.data_start = reshape.new_start;
+        self.assembly.reshape = None;
+        self.size = size;
+        true
     }
 
     /// How many bytes of a leg are valid from `start` on, which are `sync`.
