@@ -10,6 +10,7 @@
 //! | is older by one, and the newest do not call it failed | valid: the writing was cut short |
 //! | is older by more | untrusted: it was away |
 //! | is called failed by the newest | untrusted: they went on without it |
+//! | says what a takeover leaves (`takeover.rs`) | as if it said what the array is now |
 //! | names another place, level, layout or number of legs | untrusted: it is not of this array |
 //! | is zeros, beside others that have no events yet | valid: the first writing was cut short |
 //! | is zeros, damaged or cannot be read, beside others that are not | untrusted |
@@ -33,6 +34,7 @@ mod bits;
 use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme};
 use super::superblock::{Extended, FailedDevices, Position, Superblock};
+use super::takeover::{may_become, place_before};
 use crate::{Error, Kind, Result};
 
 pub use bits::Bits;
@@ -145,8 +147,27 @@ impl Described {
         }
     }
 
+    /// Whether a superblock is of this array, or of what it was before a takeover.
+    pub fn fits(&self, superblock: &Superblock) -> bool {
+        self.contradiction(superblock).is_none()
+    }
+
+    /// Whether superblocks that are as new say the same of the array.
+    fn agree(&self, newest: &[&Superblock]) -> bool {
+        let first = newest[0];
+        // The first record of an array that was taken over has the events of the last one before.
+        let is_former = |one: &Superblock| may_become(one, &self.geometry);
+        newest.iter().all(|other| {
+            let is_taken_over = is_former(first) != is_former(other);
+            first.agrees_with(other, is_taken_over)
+        })
+    }
+
     /// What a superblock says otherwise; nothing, if it is of this array.
     fn contradiction(&self, superblock: &Superblock) -> Option<String> {
+        if may_become(superblock, &self.geometry) {
+            return None;
+        }
         let chunk = match self.geometry.scheme() {
             Scheme::Mirror => None,
             _ => Some(self.geometry.chunk()),
@@ -213,8 +234,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
     let Some(events) = superblocks.clone().map(|one| one.events).max() else {
         return without_superblocks(name, found);
     };
-    let newest: Vec<&Superblock> = superblocks.filter(|one| one.events == events).collect();
-    let newest = not_left_behind(newest);
+    let newest = not_left_behind(superblocks.filter(|one| one.events == events).collect());
     let first = newest[0];
     let damaged = |what: String| Error::new(Kind::Damaged, format!("{name}: {what}"));
     if let Some(what) = newest.iter().find_map(|one| described.contradiction(one)) {
@@ -222,7 +242,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             format!("the newest superblock says {what}; see whether an older description fits");
         return Err(damaged(what));
     }
-    if !newest.iter().all(|other| first.agrees_with(other)) {
+    if !described.agree(&newest) {
         return Err(damaged(
             "the newest superblocks contradict each other".into(),
         ));
@@ -370,8 +390,9 @@ impl Superblock {
             .filter(|extended| extended.is_reshaping)
     }
 
-    /// Whether another one, which is as new, says the same of the array.
-    fn agrees_with(&self, other: &Self) -> bool {
+    /// Whether another one, which is as new, says the same of the array; where a takeover is
+    /// between them its level, layout and number of legs are others.
+    fn agrees_with(&self, other: &Self, is_taken_over: bool) -> bool {
         let shape = |one: &Self| (one.level, one.layout, one.stripe_sectors, one.device_count);
         let offsets = |one: &Self| {
             let reshape = one.reshaping().map(|extended| {
@@ -384,7 +405,7 @@ impl Superblock {
             });
             (one.failed, reshape)
         };
-        shape(self) == shape(other) && offsets(self) == offsets(other)
+        (is_taken_over || shape(self) == shape(other)) && offsets(self) == offsets(other)
     }
 }
 
@@ -425,7 +446,8 @@ fn state(described: &Described, newest: &Superblock, place: usize, leg: &LegFoun
         LegFound::Damaged(why) => return untrusted(why),
         LegFound::Holds(superblock, _) => superblock,
     };
-    if superblock.array_position as usize != place {
+    let position = superblock.array_position as usize;
+    if place_before(superblock, &described.geometry, place) != Some(position) {
         let why = format!("it was leg {}", superblock.array_position);
         return LegState::Untrusted(why);
     }

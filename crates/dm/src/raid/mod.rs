@@ -61,6 +61,7 @@ mod sides;
 mod start;
 mod strokes;
 mod superblock;
+mod takeover;
 mod update;
 mod view;
 mod writes;

@@ -3,6 +3,7 @@
 mod alive;
 mod made;
 mod scrub;
+mod takeover;
 
 use std::time::Duration;
 

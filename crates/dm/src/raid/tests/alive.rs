@@ -15,14 +15,14 @@ use crate::raid::{Action, Array, ArrayConfig, ArrayLeg, LegContent, LegState, Sc
 /// How often something is written.
 const WRITES: usize = 60;
 
-fn writable(made: &Made) -> ArrayConfig {
+pub(super) fn writable(made: &Made) -> ArrayConfig {
     ArrayConfig {
         access: Access::ReadWrite,
         ..made.config()
     }
 }
 
-fn without(config: &ArrayConfig, lost: &[usize]) -> ArrayConfig {
+pub(super) fn without(config: &ArrayConfig, lost: &[usize]) -> ArrayConfig {
     let mut config = config.clone();
     for leg in lost {
         config.legs[*leg] = ArrayLeg::default();
@@ -31,7 +31,7 @@ fn without(config: &ArrayConfig, lost: &[usize]) -> ArrayConfig {
 }
 
 /// Writes here and there, and reads some of it back.
-fn write_some(made: &mut Made, home: &Home<Array>, random: &mut Random, what: &str) {
+pub(super) fn write_some(made: &mut Made, home: &Home<Array>, random: &mut Random, what: &str) {
     let mut device = BlockingDevice::open(&home.face(0).expect("a face")).expect("it opens");
     let sectors = made.content.len() as u64 / 512;
     for number in 0..WRITES {
@@ -53,7 +53,7 @@ fn write_some(made: &mut Made, home: &Home<Array>, random: &mut Random, what: &s
 }
 
 /// Waits until nothing is brought in sync any more.
-fn settle(home: &Home<Array>, what: &str) {
+pub(super) fn settle(home: &Home<Array>, what: &str) {
     let begun = Instant::now();
     loop {
         let status = home.status(LIMIT).expect("it runs");
@@ -67,7 +67,12 @@ fn settle(home: &Home<Array>, what: &str) {
 }
 
 /// Nobody's array is written by reading what it holds without these legs.
-fn assert_redundant(made: &Made, legs: &[Arc<dyn Device>], lost: &[Vec<usize>], what: &str) {
+pub(super) fn assert_redundant(
+    made: &Made,
+    legs: &[Arc<dyn Device>],
+    lost: &[Vec<usize>],
+    what: &str,
+) {
     for lost in lost {
         let config = without(&made.config(), lost);
         let home = Made::start(&config, legs.to_vec()).expect("it starts");

@@ -109,17 +109,8 @@ impl Made {
     pub(super) fn begin_at(&mut self, sector: u64) {
         self.change(|one| {
             one.extended = Some(Extended {
-                is_reshaping: false,
-                backwards: false,
-                reshape_position: Position::End,
-                new_level: one.level,
-                new_layout: one.layout,
-                new_stripe_sectors: one.stripe_sectors,
-                delta_disks: 0,
-                array_sectors: 0,
                 data_offset: sector,
-                new_data_offset: 0,
-                sectors: 0,
+                ..Extended::at_rest((one.level, one.layout), one.stripe_sectors)
             });
         });
     }
