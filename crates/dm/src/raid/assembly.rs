@@ -90,6 +90,9 @@ pub struct Assembly {
     pub events_cleared: u64,
     /// Which legs that are not believed were away.
     pub away: Vec<Away>,
+    /// Whether superblocks or bitmaps of legs that are believed cover more than there is: the array
+    /// was larger. If it grew before they are written, what comes would count as in sync.
+    pub was_larger: bool,
     /// What people should know, a clause each.
     pub remarks: Vec<String>,
 }
@@ -282,6 +285,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         failed: first.failed,
         events_cleared: cleared(found, &legs),
         away: away(found, &legs, described),
+        was_larger: was_larger(before, &legs, &described.geometry),
         remarks,
         legs,
     };
@@ -303,6 +307,7 @@ impl Assembly {
             failed: FailedDevices::default(),
             events_cleared: 0,
             away: vec![Away::No; legs.len()],
+            was_larger: false,
             remarks: Vec::new(),
             legs,
         }
@@ -532,6 +537,19 @@ fn grown_from(found: &[LegFound], legs: &[LegState], sync_size: u64) -> u64 {
         });
     let smaller = known.filter(|known| *known < sync_size).min();
     smaller.unwrap_or(u64::MAX)
+}
+
+/// Whether what legs that are believed say is of an array that was larger.
+fn was_larger(found: &[LegFound], legs: &[LegState], geometry: &Geometry) -> bool {
+    let is_larger = |(leg, state): (&LegFound, &LegState)| match (leg, state) {
+        (LegFound::Holds(superblock, bits), LegState::Valid { .. }) => {
+            let sectors = superblock.extended.as_ref().map_or(0, |one| one.sectors);
+            let covers = bits.bitmap().map_or(0, |bitmap| bitmap.sync_size);
+            covers > geometry.sync_size() || sectors.saturating_mul(SECTOR) > geometry.leg_size()
+        }
+        _ => false,
+    };
+    found.iter().zip(legs).any(is_larger)
 }
 
 /// The events when a region was last called clean, by the legs that are believed.

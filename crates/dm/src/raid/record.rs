@@ -12,11 +12,12 @@
 //! something about a leg or the array has changed, and not for a mark.
 //!
 //! The first round comes before the first write, so that an array that is only read is not changed:
-//! it tells which legs are not there. A round that was cut short leaves legs with one event less,
-//! which are believed; two such rounds would leave some with two less, which are not. So the round
-//! that says something new follows one that gives all legs the same events, where some may have
-//! fewer: at first, as nobody knows whether what is read is durable, and after a leg did not do
-//! it. By that round an array that nobody has used gets superblocks with no events.
+//! it tells which legs are not there. One that became smaller is told so at once. A round that was
+//! cut short leaves legs with one event less, which are believed; two such rounds would leave some
+//! with two less, which are not. So the round that says something new follows one that gives all
+//! legs the same events, where some may have fewer: at first, as nobody knows whether what is read
+//! is durable, and after a leg did not do it. By that round an array that nobody has used gets
+//! superblocks with no events.
 //!
 //! What a leg did not do, and is needed all the same, it gets with the next round.
 
@@ -154,12 +155,14 @@ impl Record {
         }
     }
 
-    /// All legs say this from the next round on.
+    /// All legs say this from the next round on. Where it has no events, they have metadata that
+    /// nobody has used.
     pub(super) fn renew(&mut self, superblock: Superblock, bitmap: &Bitmap) {
         assert!(self.is_idle(), "nothing is being written");
         let (claim, round) = (self.claim, self.round);
         let failed = superblock.failed;
-        let is_even = claim == Claim::Held && self.uneven.is_none();
+        let is_used = superblock.events > 0;
+        let is_even = self.uneven.is_none() && claim == Claim::Held && is_used;
         let uneven = (!is_even).then_some(failed);
         *self = Self {
             uneven,

@@ -4,7 +4,12 @@
 //! Legs are known by their identities. What is known of one that stays goes with it; one that comes
 //! is filled, one that goes is forgotten. What comes at the end was never in sync. Level, layout
 //! and chunks stay: to change them is a reshape. Superblocks say so with the next round, before
-//! anything else is written (`record.rs`).
+//! anything else is written (`record.rs`); that it became smaller they say at once, and before it
+//! rests again: what comes if it grows once more must not be covered by what they say.
+//!
+//! Superblocks say how many legs there are, so a mirror of another number of legs has metadata of
+//! zeros on all of them: it counts its events anew, as an array that nobody has used does. What it
+//! knows of its regions it keeps.
 
 use block::Info;
 
@@ -15,7 +20,7 @@ use super::config::{ArrayConfig, ArrayLeg, FirstSync, LegContent};
 use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::regions::Regions;
-use super::update::{all_legs, only};
+use super::update::{all_legs, members, only};
 use super::view::{LegSet, View};
 use crate::{Error, Kind, Result};
 
@@ -49,20 +54,9 @@ impl Array {
         if self.config.described.region_size != config.described.region_size {
             return refuse("its regions cannot change while it is used");
         }
-        let metas = config.legs.iter().filter_map(|leg| leg.meta);
-        let room = metas.map(|device| devices[device].size).min();
-        if self.record.is_some() && room.is_none_or(|room| room < config.record_len()) {
-            return refuse("its bitmap does not fit beside its superblock");
+        if let Some(what) = self.lacks_room(config, devices) {
+            return refuse(what);
         }
-        let is_there = |leg: &&ArrayLeg| leg.data.is_some();
-        let ids = |config: &ArrayConfig| -> Vec<u64> {
-            config
-                .legs
-                .iter()
-                .filter(is_there)
-                .map(|leg| leg.id)
-                .collect()
-        };
         let is_alike = ids(&self.config) == ids(config) && self.config.size == config.size;
         if self.record.is_none() && !is_alike {
             return refuse("it is only read");
@@ -86,16 +80,32 @@ impl Array {
         if is_parity && is_in_doubt && config.legs.iter().any(is_new) {
             return refuse("a new leg would be made up from parity that is not in sync yet");
         }
-        let lacks = self.view.as_ref().is_some_and(|view| {
-            let assembly = view.assembly();
-            let legs = assembly.legs.iter().zip(&assembly.missed);
-            let mut whole = legs.filter(|(state, _)| matches!(state, LegState::Valid { .. }));
-            whole.any(|(_, missed)| *missed != Doubt::Nowhere)
-        });
+        let goes = |leg: usize| {
+            !config
+                .legs
+                .iter()
+                .any(|new| new.id == self.config.legs[leg].id)
+        };
+        if !is_parity && is_in_doubt && members(self.whole_legs()).any(goes) {
+            return refuse("a leg would go that others may not agree with yet");
+        }
+        let lacks = self
+            .view
+            .as_ref()
+            .is_some_and(|view| lacks(view.assembly()));
         if self.record.is_some() && lacks && ids(&self.config) != ids(config) {
             return refuse("a leg lacks what others have, and has not got it yet");
         }
         Ok(())
+    }
+
+    /// What it has no room for on the metadata devices that it would have.
+    fn lacks_room(&self, config: &ArrayConfig, devices: &[Info]) -> Option<&'static str> {
+        let metas = config.legs.iter().filter_map(|leg| leg.meta);
+        let room = metas.map(|device| devices[device].size).min();
+        let is_short = room.is_none_or(|room| room < config.record_len());
+        (self.record.is_some() && is_short)
+            .then_some("its bitmap does not fit beside its superblock")
     }
 
     fn place_of(&self, id: u64) -> Option<usize> {
@@ -126,6 +136,10 @@ impl Array {
                 .expect("it was foreseen"),
         };
         let mut assembly = self.carried(&before, &places, &shapes);
+        if old.geometry().legs() != geometry.legs() {
+            // So superblocks are new, which nobody has used.
+            (assembly.events, assembly.events_cleared) = (0, 0);
+        }
         let mut raw = shapes.carry(&raw);
         self.grow(&old, &mut assembly, &mut raw, &shapes);
         let unsaid = places
@@ -151,6 +165,10 @@ impl Array {
         };
         let record = self.record.as_mut().expect("it is written");
         record.renew(superblock, &bitmap);
+        if geometry.sync_size() < old.geometry().sync_size() {
+            // If it grows again, what comes then is new.
+            record.claim();
+        }
         self.regions = Regions::new(said);
         self.mending.forget();
         let mut view = View::new(&self.config, assembly);
@@ -214,6 +232,19 @@ impl Array {
             }
         }
     }
+}
+
+/// The identities of the legs that are there.
+fn ids(config: &ArrayConfig) -> Vec<u64> {
+    let legs = config.legs.iter().filter(|leg| leg.data.is_some());
+    legs.map(|leg| leg.id).collect()
+}
+
+/// Whether a leg that holds what it should lacks something all the same.
+fn lacks(assembly: &Assembly) -> bool {
+    let legs = assembly.legs.iter().zip(&assembly.missed);
+    let mut whole = legs.filter(|(state, _)| matches!(state, LegState::Valid { .. }));
+    whole.any(|(_, missed)| *missed != Doubt::Nowhere)
 }
 
 impl Shapes {

@@ -120,8 +120,12 @@ impl Array {
             events_cleared: assembly.events_cleared,
             ..Bitmap::new(size, superblock.events, marked.clone())
         };
+        let was_larger = assembly.was_larger;
         view.come_alive(region, raw);
-        let record = Record::new(superblock, &bitmap, failed);
+        let mut record = Record::new(superblock, &bitmap, failed);
+        if was_larger {
+            record.claim();
+        }
         self.regions = Regions::new(marked);
         self.locks = Locks::new(match geometry.scheme() {
             Scheme::Mirror => PIECE.min(region),

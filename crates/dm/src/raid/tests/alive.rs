@@ -7,10 +7,12 @@ use block::memory::MemoryDevice;
 use block::sim::Random;
 use block::{Access, BlockingDevice, Device, Range};
 
-use super::made::{CHUNK, Made};
+use super::made::{CHUNK, Made, REGION};
 use super::{LIMIT, assert_reads, losses, schemes};
 use crate::home::Home;
-use crate::raid::{Action, Array, ArrayConfig, ArrayLeg, LegContent, LegState, Scheme};
+use crate::raid::{
+    Action, Array, ArrayConfig, ArrayLeg, Geometry, LegContent, LegState, Notice, Scheme,
+};
 
 /// How often something is written.
 const WRITES: usize = 60;
@@ -197,8 +199,104 @@ fn become_other(
     other
 }
 
+/// What an array tells of its legs goes to whoever knows their numbers: another one hears it when
+/// it has become another one.
+#[test]
+fn notices_number_the_legs_of_now() {
+    let made = Made::new(Scheme::Mirror, 2);
+    let mut devices = made.legs();
+    let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+    settle(&home, "two legs");
+    let mut config = writable(&made);
+    let geometry = Geometry::new(Scheme::Mirror, 3, 0, config.geometry().leg_size());
+    config.described.geometry = geometry.expect("it can be");
+    config.legs.push(ArrayLeg {
+        data: Some(devices.len()),
+        meta: Some(devices.len() + 1),
+        id: 100,
+        content: LegContent::Rebuild,
+        ..ArrayLeg::default()
+    });
+    config.leg_names.push("leg 2".into());
+    let new = made.legs();
+    devices.extend([block_of(&new[0], 0xdd), block_of(&new[1], 0)]);
+    let (tell, heard) = std::sync::mpsc::channel();
+    home.suspend(LIMIT).expect("it rests");
+    let prepared = home.prepare(config, devices, LIMIT).expect("it may be");
+    let prepared = prepared.heard_by(Box::new(move |notice, _| {
+        tell.send(notice).expect("somebody listens");
+    }));
+    let home = prepared.reload(LIMIT).expect("it becomes that");
+    home.resume().expect("it goes on");
+    let filled = heard.recv_timeout(LIMIT);
+    assert_eq!(filled, Ok(Notice::Filled(2)));
+}
+
 /// A device as large as another one, full of one byte.
 fn block_of(other: &Arc<dyn Device>, byte: u8) -> Arc<dyn Device> {
     let bytes = vec![byte; other.info().size as usize];
     Arc::new(MemoryDevice::from_bytes("new", bytes))
+}
+
+/// What is marked is brought in sync by an array whose regions are others: larger or smaller ones.
+#[test]
+fn marks_are_kept_in_regions_of_another_size() {
+    for (scheme, legs) in schemes() {
+        for region in [REGION / 2, 2 * REGION, 8 * REGION] {
+            let what = format!("{scheme:?} of {legs}, regions of {region}");
+            let mut made = Made::new(scheme, legs);
+            made.tear(2..4);
+            let devices = made.legs();
+            let mut config = writable(&made);
+            config.described.region_size = region;
+            let home = Made::start(&config, devices.clone()).expect("it starts");
+            settle(&home, &what);
+            assert_reads(&made, &home, &what);
+            drop(home);
+            let lost = losses(legs, scheme.redundancy(legs).min(2));
+            assert_redundant(&made, &devices, &lost, &what);
+        }
+    }
+}
+
+/// An array that became smaller says so before anybody writes it, so that what it gets when it
+/// grows again, whoever made it do so, is brought in sync.
+#[test]
+fn what_comes_behind_a_smaller_size_is_new() {
+    let is_near = |scheme: &Scheme| !matches!(scheme, Scheme::Copies(copies) if copies.far > 1);
+    for (scheme, legs) in schemes().into_iter().filter(|(scheme, _)| is_near(scheme)) {
+        for how in ["opened", "reloaded"] {
+            let what = format!("{scheme:?} of {legs}, {how}");
+            let made = Made::new(scheme, legs);
+            let small = made.cut();
+            let devices = made.legs();
+            let home = if how == "opened" {
+                Made::start(&writable(&small), devices.clone()).expect("it starts")
+            } else {
+                let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+                let other = become_other(&home, &writable(&small), &devices);
+                // One that is stopped while it rests writes nothing.
+                assert_reads(&small, &other, &what);
+                other
+            };
+            drop(home);
+            // The extents behind it are others now.
+            for (number, device) in devices.iter().step_by(2).enumerate() {
+                let start = small.config().geometry().leg_size();
+                let bytes = vec![number as u8 + 1; (device.info().size - start) as usize];
+                let mut io = BlockingDevice::open(&**device).expect("it opens");
+                io.write_at(&bytes, start).expect("it is written");
+            }
+            let home = Made::start(&writable(&made), devices.clone()).expect("it starts");
+            settle(&home, &what);
+            let mut io = BlockingDevice::open(&home.face(0).expect("a face")).expect("it opens");
+            let all = io.read(Range::new(0, made.content.len() as u64));
+            let mut made = made;
+            made.content = all.expect("it is read");
+            assert_eq!(made.content[..small.content.len()], small.content, "{what}");
+            drop((io, home));
+            let lost = losses(legs, scheme.redundancy(legs).min(2));
+            assert_redundant(&made, &devices, &lost, &what);
+        }
+    }
 }
