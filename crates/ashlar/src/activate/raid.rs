@@ -10,7 +10,8 @@ use std::time::Duration;
 use block::Device;
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, LegContent, LegReads, LegState,
+    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent, LegReads,
+    LegState,
 };
 use dm::table::{self, Layout, Piece};
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidImage, Segment};
@@ -252,6 +253,7 @@ impl Builder<'_> {
             } else {
                 FirstSync::Due
             },
+            keeping: Keeping::Mapper,
         }
     }
 

@@ -15,7 +15,7 @@ use block::{BlockingDevice, Device, Kind, Range};
 use dm::home::Home;
 use dm::raid::md::{self, Claim, Layout, Spans, Zones};
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, FirstSync, Geometry, LegReads,
+    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, FirstSync, Geometry, Keeping, LegReads,
     LegState, Position, Reshape, Scheme,
 };
 use dm::table::{self, Area, Piece, Table};
@@ -223,6 +223,7 @@ fn config(
         leg_names: Vec::new(),
         access: Access::ReadOnly,
         first: FirstSync::Due,
+        keeping: Keeping::Mapper,
     };
     for (number, (leg, device)) in array.legs.iter().zip(legs).enumerate() {
         let member = leg.map(|leg| &place.members[leg.claim]);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use block::Device;
 use block::sim::{Image, Random, SimDevice};
-use dm::raid::{ArrayConfig, ArrayLeg, Assembly, Described, Geometry, LegState, Scheme};
+use dm::raid::{ArrayConfig, ArrayLeg, Assembly, Described, Geometry, Keeping, LegState, Scheme};
 
 use super::run::{Event, Options, scrub};
 use super::subject::{Part, Subject};
@@ -46,6 +46,7 @@ fn mirror(disks: &[Arc<SimDevice>]) -> Subject<'static> {
         leg_names: (0..count).map(|number| format!("leg-{number}")).collect(),
         access: dm::volume::Access::ReadOnly,
         first: dm::raid::FirstSync::Due,
+        keeping: Keeping::Mapper,
     };
     let valid = LegState::Valid { until: u64::MAX };
     let devices = disks.iter().map(|disk| Arc::clone(disk) as Arc<dyn Device>);

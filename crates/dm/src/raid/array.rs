@@ -112,6 +112,8 @@ enum Ending {
     /// What was mended is durable, and marks that rest are taken off.
     Noted,
     Cleaned,
+    /// Legs were told that nothing is being written.
+    Rested,
 }
 
 /// How an array is.
@@ -324,13 +326,15 @@ impl Array {
             let next = match until {
                 Ending::Drained if self.is_claimed() => Ending::Noted,
                 Ending::Noted => Ending::Cleaned,
-                Ending::Drained | Ending::Cleaned => return self.ended(steps),
+                Ending::Cleaned if self.wants_rest() => Ending::Rested,
+                Ending::Drained | Ending::Cleaned | Ending::Rested => return self.ended(steps),
             };
             if let Phase::Ending(_, until) = &mut self.phase {
                 *until = next;
             }
             match next {
                 Ending::Noted => self.note_progress(steps),
+                Ending::Rested => self.begin_fence(Then::Rest, steps),
                 _ => self.begin_cleaning(self.now, steps),
             }
             self.pump_ended(steps);

@@ -3,8 +3,8 @@
 use block::{Access, Info};
 
 use super::assembly::Described;
-use super::bitmap;
 use super::geometry::{Geometry, Scheme};
+use super::keeping::Keeping;
 use crate::legs::info_over;
 use crate::{Error, Kind, Result};
 
@@ -66,6 +66,8 @@ pub struct ArrayConfig {
     pub access: Access,
     /// What is so where nobody has used it before.
     pub first: FirstSync,
+    /// How its legs keep what is said of it.
+    pub keeping: Keeping,
 }
 
 /// Whether legs that nobody has used go together.
@@ -90,7 +92,12 @@ impl ArrayConfig {
         let region = self.described.region_size.max(1);
         let regions = self.geometry().sync_size().div_ceil(region);
         let regions = regions.min(REGIONS_MAX);
-        (bitmap::START + bitmap::len_for(regions)).next_multiple_of(BLOCK)
+        let len = self.keeping.len(regions);
+        match self.keeping {
+            Keeping::Mapper => len.next_multiple_of(BLOCK),
+            // What is behind it may be anything.
+            Keeping::Md(_) => len,
+        }
     }
 
     /// Whether this can be served by `devices`.

@@ -41,6 +41,8 @@ pub(super) enum Then {
     Join(Vec<usize>),
     /// So far is all.
     Progress(Progress),
+    /// Nothing is being written any more.
+    Rest,
 }
 
 impl Array {
@@ -98,7 +100,7 @@ impl Array {
         fence.error = error;
         match &fence.then {
             Then::Answer(_) => {}
-            Then::Clean(_) | Then::Join(_) | Then::Progress(_) => {
+            Then::Clean(_) | Then::Join(_) | Then::Progress(_) | Then::Rest => {
                 let Job::Fence(fence) = self.jobs.remove(id) else {
                     unreachable!("it is such a round");
                 };
@@ -133,6 +135,7 @@ impl Array {
                 self.is_cleaning = false;
                 if is_whole && self.is_whole() {
                     self.clean(regions);
+                    self.rest_if_idle();
                 }
             }
             Then::Join(legs) => {
@@ -156,8 +159,32 @@ impl Array {
                     self.record_progress(Progress { synced, ..progress });
                 }
             }
+            Then::Rest if is_whole && self.wants_rest() => self.rest(),
+            Then::Rest => {}
             Then::Answer(_) => unreachable!("it is answered"),
         }
+    }
+
+    /// Whether legs are to be told that nothing is being written any more.
+    pub(super) fn wants_rest(&self) -> bool {
+        self.config.keeping.tells_rest() && self.is_claimed()
+    }
+
+    /// Tells them, if that is so: all is in sync and durable, and nobody has begun to write.
+    fn rest_if_idle(&mut self) {
+        let progress = self.progress();
+        let is_done = progress.synced.is_none() && progress.filled.iter().all(Option::is_none);
+        let is_unmarked = self.regions.marked().count() == 0 && self.regions.is_idle();
+        if self.wants_rest() && is_done && is_unmarked && self.mending.is_idle() {
+            self.rest();
+        }
+    }
+
+    /// All that legs hold is durable, and nothing is being written.
+    fn rest(&mut self) {
+        let progress = self.progress();
+        self.say_progress(progress);
+        self.record.as_mut().expect("it is written").rest();
     }
 
     fn clean(&mut self, regions: Vec<(u64, u64)>) {
@@ -184,7 +211,6 @@ impl Array {
         assembly.legs[leg] = LegState::Valid { until: u64::MAX };
         self.unsaid &= !only(leg);
         self.record.as_mut().expect("it is written").join(leg);
-        self.notices.push(super::Notice::Filled(leg));
         self.map_changed = true;
     }
 

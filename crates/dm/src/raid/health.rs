@@ -16,6 +16,7 @@ use super::assembly::LegState;
 use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::Gather;
+use super::keeping::Keeping;
 use super::superblock::Position;
 use super::update::{all_legs, only};
 use super::view::{LegSet, View};
@@ -101,6 +102,10 @@ impl Array {
         assembly.missed[leg] = Doubt::Nowhere;
         if let Some(record) = &mut self.record {
             record.lose(leg);
+            // Others may be needed that lack marks, as reads take them.
+            let mut view = self.view.take().expect("it has started");
+            self.believe_unmarked(std::sync::Arc::make_mut(&mut view));
+            self.view = Some(view);
         }
         self.unsaid |= only(leg);
         self.mending.restart();
@@ -131,8 +136,14 @@ impl Array {
         let view = self.view.as_ref().expect("it has started");
         let assembly = view.assembly();
         Progress {
-            // What a write was cut short in bitmaps say.
-            synced: view.raw().next(0),
+            // What a write was cut short in bitmaps say; md's are only looked at from there on.
+            synced: match self.config.keeping {
+                Keeping::Mapper => view.raw().next(0),
+                Keeping::Md(_) => {
+                    let doubts = [view.raw(), &assembly.dirty];
+                    doubts.iter().filter_map(|doubt| doubt.next(0)).min()
+                }
+            },
             filled: assembly
                 .missed
                 .iter()

@@ -72,7 +72,10 @@ impl Load {
         assert!(self.out > 0, "each answers once");
         self.out -= 1;
         let found = match answer.result {
-            Ok(()) => LegFound::of_metadata(&answer.buffer),
+            Ok(()) => {
+                let (keeping, described) = (&config.keeping, &config.described);
+                keeping.found(leg, described, &answer.buffer)
+            }
             Err(error) => LegFound::Damaged(error.to_string()),
         };
         self.found[leg] = found.of_content(config.legs[leg].content);

@@ -20,10 +20,15 @@
 //! superblocks with no events.
 //!
 //! What a leg did not do, and is needed all the same, it gets with the next round.
+//!
+//! Where superblocks say whether an array is written (md's do), the claim is also that: it ends
+//! with a round when nothing was written for a while and all of it is durable, and at the end.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use super::bitmap::{Bitmap, START};
+use super::keeping::{Activity, Keeping, Said};
 use super::superblock::{FailedDevices, Position, Superblock};
 use super::update::{members, only};
 use super::view::LegSet;
@@ -45,6 +50,8 @@ pub(super) struct Record {
     pub(super) superblock: Superblock,
     /// The bitmap, as whole blocks.
     image: Vec<u8>,
+    /// Bytes of it that legs keep.
+    room: usize,
     /// Blocks of it that have changed.
     changed: BTreeSet<usize>,
     /// Legs that get all of it.
@@ -65,6 +72,8 @@ pub(super) struct Record {
     round: u64,
     /// Who waits for which round.
     waiting: VecDeque<(u64, usize)>,
+    /// Legs that joined, and the round that says so.
+    joined: Vec<(u64, usize)>,
 }
 
 /// Whether legs were told that the array is written.
@@ -120,6 +129,8 @@ pub(super) struct Ended {
     pub(super) failed: LegSet,
     pub(super) good: LegSet,
     pub(super) level: Level,
+    /// Legs of which it says for the first time that they are there.
+    pub(super) joined: Vec<usize>,
 }
 
 /// What a round is for.
@@ -140,6 +151,7 @@ impl Record {
         image.resize(image.len().next_multiple_of(BLOCK), 0);
         Self {
             superblock,
+            room: image.len(),
             image,
             changed: BTreeSet::new(),
             fresh: LegSet::MAX,
@@ -152,7 +164,15 @@ impl Record {
             stage: Stage::Idle,
             round: 0,
             waiting: VecDeque::new(),
+            joined: Vec::new(),
         }
+    }
+
+    /// The same, of whose bitmap legs keep so many bytes: all that count, or none.
+    #[must_use]
+    pub(super) fn within(mut self, room: u64) -> Self {
+        self.room = self.image.len().min(room as usize);
+        self
     }
 
     /// All legs say this from the next round on. Where it has no events, they have metadata that
@@ -163,6 +183,8 @@ impl Record {
         let failed = superblock.failed;
         let is_used = superblock.events > 0;
         let is_even = self.uneven.is_none() && claim == Claim::Held && is_used;
+        let room = self.room;
+        assert_eq!(room, self.image.len(), "legs keep all of it");
         let uneven = (!is_even).then_some(failed);
         *self = Self {
             uneven,
@@ -184,6 +206,13 @@ impl Record {
         }
     }
 
+    /// Tells legs that nothing is being written any more, with the next round.
+    pub(super) fn rest(&mut self) {
+        assert_eq!(self.claim, Claim::Held, "it was written");
+        self.claim = Claim::Not;
+        self.supers = true;
+    }
+
     /// Superblocks are written with the next round.
     pub(super) fn change(&mut self) {
         self.supers = true;
@@ -192,6 +221,7 @@ impl Record {
     /// A leg is away: who knows nothing of it must not be believed any more.
     pub(super) fn lose(&mut self, leg: usize) {
         self.superblock.failed.insert(leg);
+        self.joined.retain(|(_, other)| *other != leg);
         self.fresh &= !only(leg);
         self.supers = true;
         self.is_loss_unsaid = true;
@@ -200,8 +230,20 @@ impl Record {
     /// A leg is there, and gets all.
     pub(super) fn join(&mut self, leg: usize) {
         self.superblock.failed.remove(leg);
+        self.joined.push((self.round + 1, leg));
         self.fresh |= only(leg);
         self.supers = true;
+    }
+
+    /// Whether the legs that count have superblocks with the same events, and the next round adds
+    /// to them.
+    pub(super) fn is_even(&self) -> bool {
+        self.uneven.is_none() && !self.again && matches!(self.stage, Stage::Idle)
+    }
+
+    /// Whether a leg is away, and that is being written, or about to be.
+    pub(super) fn is_saying_loss(&self) -> bool {
+        self.is_loss_unsaid() && !self.is_idle()
     }
 
     /// Whether something must not be answered before the next round.
@@ -274,18 +316,21 @@ impl Record {
         }
         let mut written = Vec::new();
         let changed = std::mem::take(&mut self.changed);
-        let blocks = self.image.len() / BLOCK;
+        let blocks = self.room.div_ceil(BLOCK);
         for leg in members(legs) {
             let all = self.fresh & only(leg) != 0;
             let runs = if all {
                 runs((0..blocks).collect())
             } else {
-                runs(changed.iter().copied().collect())
+                runs(changed.range(..blocks).copied().collect())
             };
-            written.extend(runs.into_iter().map(|run| Written {
-                leg,
-                start: START + (run.start * BLOCK) as u64,
-                bytes: self.image[run.start * BLOCK..run.end * BLOCK].to_vec(),
+            written.extend(runs.into_iter().map(|run| {
+                let bytes = run.start * BLOCK..(run.end * BLOCK).min(self.room);
+                Written {
+                    leg,
+                    start: START + bytes.start as u64,
+                    bytes: self.image[bytes].to_vec(),
+                }
             }));
         }
         self.fresh &= !legs;
@@ -320,8 +365,12 @@ impl Record {
     }
 
     /// What is next in the present round, if nothing is out: more to write, or its end. Each leg is
-    /// recovered so far.
-    pub(super) fn go_on(&mut self, recovered: &[Position]) -> Option<Result<Vec<Written>, Ended>> {
+    /// recovered so far, and keeps what is said in this way.
+    pub(super) fn go_on(
+        &mut self,
+        keeping: &Keeping,
+        (recovered, now): (&[Position], Duration),
+    ) -> Option<Result<Vec<Written>, Ended>> {
         let round = self.running()?;
         if round.out > 0 {
             return None;
@@ -333,7 +382,19 @@ impl Record {
                     (Level::Raised, Some(failed)) => failed,
                     _ => self.superblock.failed,
                 };
-                let written = self.superblocks((legs, round.said), recovered);
+                let said = Said {
+                    superblock: &Superblock {
+                        failed: round.said,
+                        ..self.superblock.clone()
+                    },
+                    recovered,
+                    activity: match self.claim {
+                        Claim::Not => Activity::Resting,
+                        Claim::Underway | Claim::Held => Activity::Written,
+                    },
+                    now,
+                };
+                let written = superblocks(legs, keeping, &said);
                 round.out = written.len();
                 self.stage = Stage::Superblocks(round);
                 Some(Ok(written))
@@ -341,26 +402,6 @@ impl Record {
             Stage::Bitmaps(round) | Stage::Superblocks(round) => Some(Err(self.end(round))),
             Stage::Idle => unreachable!("a round runs"),
         }
-    }
-
-    fn superblocks(
-        &self,
-        (legs, failed): (LegSet, FailedDevices),
-        recovered: &[Position],
-    ) -> Vec<Written> {
-        let superblocks = members(legs).map(|leg| {
-            let superblock = Superblock {
-                array_position: leg as u32,
-                failed,
-                disk_recovery_offset: recovered[leg],
-                ..self.superblock.clone()
-            };
-            let mut bytes = superblock.encode().to_vec();
-            bytes.resize(BLOCK, 0);
-            let start = 0;
-            Written { leg, start, bytes }
-        });
-        superblocks.collect()
     }
 
     fn end(&mut self, round: Round) -> Ended {
@@ -385,7 +426,12 @@ impl Record {
         while let Some((_, waiter)) = self.waiting.pop_front_if(|(when, _)| *when <= number) {
             waiters.push(waiter);
         }
+        let says = |(when, leg): &mut (u64, usize)| {
+            *when <= number && round.level == Level::Kept && good & only(*leg) != 0
+        };
+        let joined = self.joined.extract_if(.., says).map(|(_, leg)| leg);
         Ended {
+            joined: joined.collect(),
             marks: round.marks,
             waiters,
             failed: round.failed,
@@ -402,6 +448,16 @@ impl Record {
             self.wait(waiter);
         }
     }
+}
+
+fn superblocks(legs: LegSet, keeping: &Keeping, said: &Said<'_>) -> Vec<Written> {
+    let superblocks = members(legs).map(|leg| {
+        let mut bytes = keeping.superblock(leg, said);
+        bytes.resize(BLOCK, 0);
+        let start = 0;
+        Written { leg, start, bytes }
+    });
+    superblocks.collect()
 }
 
 /// Blocks that follow one another, together, as long as they may be.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use block::{Access, Buffer, Durability, Error, Kind, Request};
 
-use super::array::{Array, Steps};
+use super::array::{Array, Notice, Steps};
 use super::assembly::{Assembly, Away, LegState};
-use super::bitmap::{Bitmap, Dirty};
+use super::bitmap::{Bitmap, Dirty, START};
 use super::config::FirstSync;
 use super::doubt::Doubt;
 use super::geometry::Scheme;
@@ -116,13 +116,13 @@ impl Array {
         let assembly = view.assembly();
         let superblock = self.superblock(assembly);
         let failed = assembly.failed;
-        let bitmap = Bitmap {
+        let bitmap = self.config.keeping.bitmap(Bitmap {
             events_cleared: assembly.events_cleared,
             ..Bitmap::new(size, superblock.events, marked.clone())
-        };
+        });
         let was_larger = assembly.was_larger;
         view.come_alive(region, raw);
-        let mut record = Record::new(superblock, &bitmap, failed);
+        let mut record = Record::new(superblock, &bitmap, failed).within(self.bitmap_room());
         if was_larger {
             record.claim();
         }
@@ -133,6 +133,15 @@ impl Array {
         });
         self.record = Some(record);
         Ok(())
+    }
+
+    /// Bytes of the bitmap that legs keep.
+    fn bitmap_room(&self) -> u64 {
+        if !self.config.keeping.has_bitmap() {
+            return 0;
+        }
+        let room = self.meta_room.expect("it is written beside its legs");
+        room.checked_sub(START).expect("a bitmap fits")
     }
 
     /// What is believed of a leg from now on.
@@ -170,7 +179,7 @@ impl Array {
 
     /// Legs that the others cannot do without were not away, whatever marks they lack: power was
     /// cut while these were written.
-    fn believe_unmarked(&self, view: &mut View) {
+    pub(super) fn believe_unmarked(&self, view: &mut View) {
         let assembly = view.assembly_mut();
         let is_whole = |state: &LegState| matches!(state, LegState::Valid { until: u64::MAX });
         let mut from = 0;
@@ -271,7 +280,7 @@ impl Array {
             let legs = 0..self.config.legs.len();
             let recovered: Vec<Position> = legs.map(|leg| self.recovered(leg)).collect();
             let record = self.record.as_mut().expect("it is written");
-            match record.go_on(&recovered) {
+            match record.go_on(&self.config.keeping, (&recovered, self.now)) {
                 None => return,
                 Some(Ok(written)) => self.write_record(job, written, steps),
                 Some(Err(ended)) => {
@@ -290,7 +299,7 @@ fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
         return Some("it is being reshaped".into());
     }
     let Some(room) = array.meta_room else {
-        return Some("it has no superblocks of device-mapper's".into());
+        return Some("it keeps no superblocks".into());
     };
     let needed = array.config.record_len();
     if room < needed {
@@ -318,7 +327,10 @@ impl Array {
             failed,
             good,
             level,
+            joined,
         } = ended;
+        let filled = joined.into_iter().map(Notice::Filled);
+        self.notices.extend(filled);
         let what = || {
             format!(
                 "{}: superblocks and bitmaps cannot be written",

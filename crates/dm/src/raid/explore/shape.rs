@@ -13,7 +13,7 @@ use crate::raid::bitmap::{START, len_for};
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, LegContent, Parity, Rotation,
+    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent, Parity, Rotation,
     Scheme,
 };
 
@@ -142,6 +142,7 @@ impl Shape {
             leg_names: legs.map(|leg| format!("leg-{leg}")).collect(),
             access,
             first: self.first,
+            keeping: Keeping::Mapper,
         }
     }
 

@@ -30,10 +30,15 @@ pub fn believed(
     let mut assembly = if config.legs.iter().any(|leg| leg.meta.is_some()) {
         let legs = config.legs.iter().zip(metadata);
         let found: Vec<LegFound> = legs
-            .map(|(leg, bytes)| match bytes {
+            .enumerate()
+            .map(|(place, (leg, bytes))| match bytes {
                 None => LegFound::Missing,
                 Some(Err(why)) => LegFound::Damaged(why.clone()).of_content(leg.content),
-                Some(Ok(bytes)) => LegFound::of_metadata(bytes).of_content(leg.content),
+                Some(Ok(bytes)) => {
+                    let (keeping, described) = (&config.keeping, &config.described);
+                    let found = keeping.found(place, described, bytes);
+                    found.of_content(leg.content)
+                }
             })
             .collect();
         assemble(&config.name, &config.described, &found)?

@@ -10,7 +10,7 @@ use super::LIMIT;
 use crate::home::Home;
 use crate::raid::bitmap::{Bitmap, Dirty, START};
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, FirstSync, Geometry,
+    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, FirstSync, Geometry, Keeping,
     Position, Scheme, Superblock,
 };
 
@@ -206,6 +206,7 @@ impl Made {
             leg_names: (0..legs).map(|leg| format!("leg-{leg}")).collect(),
             access: Access::ReadOnly,
             first: FirstSync::Due,
+            keeping: Keeping::Mapper,
         }
     }
 
