@@ -25,6 +25,9 @@ use crate::machine::Step;
 /// Parts of one request that are under way at once: enough for several full rows.
 const PARTS_MAX: usize = 32;
 
+/// What is read by itself where legs fail at different places of a part: they may have the rest.
+pub(super) const PIECE: u64 = 4096;
+
 /// A request that is being read.
 #[derive(Debug)]
 pub(super) struct Reading {
@@ -154,6 +157,9 @@ impl Array {
         };
         let len = asked.range.len();
         match source {
+            Source::Nowhere(_) if asked.without != 0 && asked.range.len() > PIECE => {
+                self.in_pieces(asked.reading, asked.range, buffer);
+            }
             Source::Nowhere(why) => {
                 let what = format!(
                     "{}: {} bytes at byte {} cannot be read: {why}{}",
@@ -191,6 +197,27 @@ impl Array {
                     self.read_locked(job, steps);
                 }
             }
+        }
+    }
+
+    /// Too many legs failed somewhere in a part: each piece of it is read anew, from any of them.
+    fn in_pieces(&mut self, id: usize, range: Range, mut buffer: Buffer) {
+        let mut pieces = Vec::new();
+        let mut start = range.start();
+        while start < range.end() {
+            let len = (PIECE - start % PIECE).min(range.end() - start);
+            let rest = buffer.split_off(len as usize);
+            pieces.push(Part {
+                range: Range::new(start, len),
+                buffer: std::mem::replace(&mut buffer, rest),
+                without: 0,
+            });
+            start += len;
+        }
+        assert!(pieces.len() > 1, "it goes on with less");
+        let reading = self.readings.get_mut(id);
+        for piece in pieces.into_iter().rev() {
+            reading.ahead.push_front(piece);
         }
     }
 

@@ -113,6 +113,33 @@ fn what_a_leg_does_not_answer_is_made_up() {
     assert!(there == made.content[2 * CHUNK as usize..3 * CHUNK as usize]);
 }
 
+/// Legs that fail at different places of what is read at once have it together: each piece comes
+/// from one that has it. Where all of a row fail nothing is made up.
+#[test]
+fn legs_that_fail_at_different_places_have_all_of_it() {
+    for (scheme, legs) in schemes() {
+        let made = Made::new(scheme, legs);
+        if matches!(scheme, Scheme::Copies(_)) {
+            // Their copies are at other places than they are.
+            continue;
+        }
+        // Four rows between two bad places.
+        let bad = |leg: usize| Range::new((1 + 4 * leg as u64) % 21 * CHUNK + 512, 1024);
+        let places: Vec<Range> = (0..legs).map(bad).collect();
+        let what = format!("{scheme:?} of {legs}");
+        assert_reads(&made, &made.with_bad_places(&places), &what);
+        let same = vec![Range::new(5 * CHUNK, 512); legs];
+        let home = made.with_bad_places(&same);
+        let mut device = BlockingDevice::open(&home.face(0).expect("a face")).expect("it opens");
+        assert!(
+            device
+                .read(Range::new(0, made.content.len() as u64))
+                .is_err(),
+            "{what}"
+        );
+    }
+}
+
 /// A leg that the others went on without, or that is older, is not read: it holds other bytes, and
 /// none of them is seen.
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use block::memory::MemoryDevice;
 use block::sim::{Image, Random, SimDevice};
-use block::{Access, Device};
+use block::{Access, Device, Range};
 
 use super::LIMIT;
 use crate::home::Home;
@@ -13,6 +13,8 @@ use crate::raid::{
     Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, FirstSync, Geometry, Keeping,
     Position, Scheme, Superblock,
 };
+use crate::table::{Layout, Piece, Table};
+use crate::volume::Volume;
 
 pub(super) const CHUNK: u64 = 4096;
 pub(super) const REGION: u64 = 8192;
@@ -256,6 +258,23 @@ impl Made {
             config.legs[*leg] = ArrayLeg::default();
         }
         Self::start(&config, self.legs()).expect("it starts")
+    }
+
+    /// Some bytes of each leg cannot be read.
+    pub(super) fn with_bad_places(&self, bad: &[Range]) -> Home<Array> {
+        let mut legs = self.legs();
+        for (leg, bad) in bad.iter().enumerate() {
+            let (whole, len) = (Arc::clone(&legs[2 * leg]), self.data[leg].len() as u64);
+            let pieces = vec![
+                Piece::linear(bad.start(), Arc::clone(&whole), 0),
+                Piece::error(bad.len(), "a bad place"),
+                Piece::linear(len - bad.end(), whole, bad.end()),
+            ];
+            let layout = Layout::new("leg", pieces).expect("well formed");
+            let table = Table::compile(&layout).expect("compiles");
+            legs[2 * leg] = Arc::new(Volume::new("leg", Access::ReadOnly, table));
+        }
+        Self::start(&self.config(), legs).expect("it starts")
     }
 
     /// The data of a leg cannot be read.
