@@ -273,7 +273,8 @@ impl View {
     ) -> (Source, u64) {
         let count = geometry.copies();
         let sync = Range::new(offset, len);
-        let first = if self.is_in_sync(sync) {
+        let is_in_sync = self.is_in_sync(sync);
+        let first = if is_in_sync {
             (offset / TURN) as usize % count
         } else {
             0
@@ -284,9 +285,10 @@ impl View {
             let is_asked = without >> spot.leg & 1 == 0;
             (valid > 0 && is_asked).then_some((spot, valid))
         });
-        // The first of those that missed nothing, and are read like others.
+        // The first of those that missed nothing, and are read like others. Where copies may differ
+        // it is the same one whatever is wished, which may change.
         let best = usable.min_by_key(|(spot, _)| {
-            let is_last = self.reads[spot.leg] == LegReads::Last;
+            let is_last = is_in_sync && self.reads[spot.leg] == LegReads::Last;
             (self.has_missed(spot.leg, sync), is_last)
         });
         match best {
