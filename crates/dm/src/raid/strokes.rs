@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use block::{Buffer, Completion, Durability, Error, Kind, Range, Request};
+use block::{Buffer, BufferPool, Completion, Durability, Error, Kind, Range, Request};
 
 use super::array::{Array, Steps};
 use super::geometry::{Geometry, Scheme};
@@ -135,7 +135,7 @@ impl Array {
         let geometry = *self.config.geometry();
         match geometry.scheme() {
             Scheme::Parity(..) => {
-                stroke.pieces = pieces(&geometry, &stroke);
+                stroke.pieces = pieces(&geometry, &stroke, &self.pool);
                 for slot in 0..stroke.pieces.len() {
                     self.begin_piece(id, &mut stroke, slot, steps);
                 }
@@ -408,10 +408,64 @@ impl Array {
     }
 }
 
-/// Cuts a row where other legs get new data.
-fn pieces(geometry: &Geometry, stroke: &Stroke) -> Vec<Piece> {
+/// Cuts a row where other legs get new data. What parts that follow one another write to a leg
+/// becomes one run.
+fn pieces(geometry: &Geometry, stroke: &Stroke, pool: &BufferPool) -> Vec<Piece> {
+    let row = geometry.row(stroke.lock.start() / geometry.chunk());
+    let columns = columns(geometry, stroke);
+    let ends = columns.iter().flat_map(|column| [column.from, column.to]);
+    let ends: Vec<u64> = ends.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut runs: Vec<(LegSet, u64, u64)> = Vec::new();
+    for end in ends.windows(2) {
+        let (from, to) = (end[0], end[1]);
+        let here = columns.iter();
+        let here = here.filter(|column| column.from <= from && to <= column.to);
+        let legs = here.fold(0, |legs, column| legs | only(column.leg));
+        match runs.last_mut() {
+            Some((before, _, until)) if *before == legs && *until == from => *until = to,
+            _ if legs != 0 => runs.push((legs, from, to)),
+            _ => {}
+        }
+    }
+    let bytes = |leg: usize, from: u64, to: u64| {
+        let here = columns
+            .iter()
+            .filter(|column| column.leg == leg && column.from < to && from < column.to);
+        let mut here = here.map(|column| {
+            let (from, to) = (column.from.max(from), column.to.min(to));
+            let at = column.at + (from - column.from);
+            (from, stroke.parts[column.part].bytes(at, to - from))
+        });
+        let (_, first) = here.next().expect("something is written");
+        let len = (to - from) as usize;
+        if first.len() == len {
+            return first;
+        }
+        let mut all = pool.get(len);
+        for (start, run) in here.chain([(from, first)]) {
+            let at = (start - from) as usize;
+            all[at..at + run.len()].copy_from_slice(&run);
+        }
+        all
+    };
+    let piece = |(legs, from, to)| Piece {
+        span: Range::new(stroke.lock.start() + from, to - from),
+        row,
+        new: members(legs)
+            .map(|leg| (leg, bytes(leg, from, to)))
+            .collect(),
+        plan: None,
+        without: 0,
+        old: Vec::new(),
+        out: 0,
+        failed: false,
+    };
+    runs.into_iter().map(piece).collect()
+}
+
+/// Where the parts of a stroke lie in their row, in the order of their bytes.
+fn columns(geometry: &Geometry, stroke: &Stroke) -> Vec<Column> {
     let chunk = geometry.chunk();
-    let row = geometry.row(stroke.lock.start() / chunk);
     let mut columns = Vec::new();
     for (part, one) in stroke.parts.iter().enumerate() {
         let mut at = 0;
@@ -430,27 +484,9 @@ fn pieces(geometry: &Geometry, stroke: &Stroke) -> Vec<Piece> {
             at += len;
         }
     }
-    let ends = columns.iter().flat_map(|column| [column.from, column.to]);
-    let ends: Vec<u64> = ends.collect::<BTreeSet<_>>().into_iter().collect();
-    let runs = ends.windows(2).map(|run| (run[0], run[1]));
-    let piece = |(from, to): (u64, u64)| {
-        let here = columns.iter();
-        let here = here.filter(|column| column.from <= from && to <= column.to);
-        let new = here.map(|column| {
-            let at = column.at + (from - column.from);
-            (column.leg, stroke.parts[column.part].bytes(at, to - from))
-        });
-        Piece {
-            span: Range::new(stroke.lock.start() + from, to - from),
-            row,
-            new: new.collect(),
-            plan: None,
-            without: 0,
-            old: Vec::new(),
-            out: 0,
-            failed: false,
-        }
-    };
-    let all = runs.map(piece);
-    all.filter(|piece| !piece.new.is_empty()).collect()
+    columns.sort_unstable_by_key(|column| column.from);
+    columns
 }
+
+#[cfg(test)]
+mod tests;
