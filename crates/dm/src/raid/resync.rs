@@ -73,12 +73,21 @@ struct Open {
     out: u64,
     generation: u64,
     is_bad: bool,
+    /// A row of it was written without its parity.
+    is_spoilt: bool,
 }
 
 impl Mending {
     /// What was half done is done again.
     pub(super) fn restart(&mut self) {
         self.generation += 1;
+    }
+
+    /// A row of a region was written without its parity, which may have been mended already.
+    pub(super) fn spoil(&mut self, region: u64) {
+        if let Some(open) = self.open.get_mut(&region) {
+            open.is_spoilt = true;
+        }
     }
 
     /// It is another array from now on: all is looked for anew.
@@ -203,6 +212,7 @@ impl Array {
             out: 0,
             generation: self.mending.generation,
             is_bad: false,
+            is_spoilt: false,
         };
         self.mending.cursor = region + 1;
         let before = self.mending.open.insert(region, open);
@@ -275,7 +285,7 @@ impl Array {
             }
             return;
         }
-        if open.generation != self.mending.generation {
+        if open.generation != self.mending.generation || open.is_spoilt {
             return;
         }
         self.mending.untold += 1;

@@ -229,6 +229,11 @@ impl Array {
             }
         };
         piece.plan = Some(plan);
+        if roles(piece.row).1 & now.writable & !plan.writes != 0 {
+            for region in self.regions.of(stroke.lock) {
+                self.mending.spoil(region);
+            }
+        }
         piece.out = plan.reads.count_ones() as usize;
         if plan.reads == 0 {
             return self.write_piece(id, stroke, slot, steps);
