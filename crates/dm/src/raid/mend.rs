@@ -43,7 +43,7 @@ impl Array {
         (lock, without): (Range, LegSet),
         steps: &mut Steps,
     ) {
-        self.mending.begin();
+        self.mending.begin(self.now);
         let id = self.jobs.insert(Job::Mend(Mend {
             region,
             lock,
@@ -261,7 +261,7 @@ impl Array {
         let Job::Mend(mut mend) = self.jobs.remove(id) else {
             unreachable!("it mends");
         };
-        self.mending.end();
+        self.piece_over();
         let gather = std::mem::take(&mut mend.gather);
         mend.is_bad |= gather.bad != 0;
         if self.judge(gather).is_some() {

@@ -10,7 +10,8 @@
 //! A region is in sync when all of it was mended and no leg was lost meanwhile. What was done is
 //! durable only behind a round of flushes (`fence.rs`), so nothing is recorded before one. What is
 //! left to do is what the bitmap and the superblocks say: a cut costs doing it again and nothing
-//! else. While others ask, one piece is mended at a time.
+//! else. While others ask, one piece is mended at a time, and then nothing for three times as long
+//! as that took: they keep most of the disks, and what is mended gets on all the same.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -34,6 +35,8 @@ const BYTES_MAX: u64 = 4 << 20;
 const PIECES_MAX: u64 = 64;
 /// How long nothing is mended after something could not be.
 const PAUSE: Duration = Duration::from_secs(10);
+/// While others ask, nothing is mended for so many times as long as the last piece took.
+const WAY: u32 = 3;
 /// For how long after a request others are taken to ask more.
 const OTHERS: Duration = Duration::from_millis(50);
 /// After so many regions it is written down how far all is.
@@ -47,6 +50,8 @@ pub(super) struct Mending {
     /// The regions that have begun.
     open: BTreeMap<u64, Open>,
     in_flight: u64,
+    /// When the first of what is under way began.
+    begun: Duration,
     /// Where the search goes on.
     cursor: u64,
     /// Nothing is mended before.
@@ -117,13 +122,24 @@ impl Mending {
     }
 
     /// A piece begins.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, now: Duration) {
+        if self.in_flight == 0 {
+            self.begun = now;
+        }
         self.in_flight += 1;
     }
 
     /// A piece has ended.
     pub(super) fn end(&mut self) {
         self.in_flight = self.in_flight.checked_sub(1).expect("it began");
+    }
+
+    /// Others ask: they have the disks for a while.
+    fn make_way(&mut self, now: Duration) {
+        if self.in_flight == 0 {
+            let took = now.saturating_sub(self.begun).min(PAUSE / WAY);
+            self.free_at = self.free_at.max(now + WAY * took);
+        }
     }
 
     /// Something could not be mended: nothing is for a while.
@@ -165,13 +181,26 @@ impl Array {
         }
     }
 
-    fn pieces_max(&mut self) -> u64 {
+    /// Whether others ask, or did just now.
+    fn others_ask(&self) -> bool {
         let asked = self.mending.asked;
-        let others = !self.writings.is_empty() || !self.readings.is_empty();
-        if others || asked.is_some_and(|asked| self.now < asked + OTHERS) {
+        let is_asked = !self.writings.is_empty() || !self.readings.is_empty();
+        is_asked || asked.is_some_and(|asked| self.now < asked + OTHERS)
+    }
+
+    fn pieces_max(&self) -> u64 {
+        if self.others_ask() {
             return 1;
         }
         (BYTES_MAX / self.locks.bucket()).clamp(1, PIECES_MAX)
+    }
+
+    /// A piece is over.
+    pub(super) fn piece_over(&mut self) {
+        self.mending.end();
+        if self.others_ask() {
+            self.mending.make_way(self.now);
+        }
     }
 
     /// What is mended next: of which region, which bytes, and which legs whatever is known of them.
