@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufferPool, Completion, Error, Info, Kind, Operation, Request};
+use block::{BufferPool, Completion, Error, Info, Kind, Operation, Range, Request};
 
 use super::assembly::{Assembly, LegState};
 use super::config::ArrayConfig;
@@ -129,6 +129,14 @@ pub struct Status {
     pub action: Action,
     /// What people should know of how it was found.
     pub remarks: Vec<String>,
+}
+
+/// What an array is ordered to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Control {
+    /// What of these places, bytes of what is kept in sync, does not go together is made to; see
+    /// `repair.rs`. Obeyed when that is written; what of it is durable, a flush says.
+    Repair(Vec<Range>),
 }
 
 /// What an array does by itself, in the words of its status.
@@ -358,6 +366,9 @@ impl Array {
         for notice in std::mem::take(&mut self.notices) {
             steps.push(Step::Notice(notice));
         }
+        for (id, result) in self.mending.orders.obeyed() {
+            steps.push(Step::Obeyed { id, result });
+        }
     }
 
     fn end(&mut self, last: Step) {
@@ -414,7 +425,7 @@ impl Array {
 impl Sealed for Array {}
 
 impl Machine for Array {
-    type Control = std::convert::Infallible;
+    type Control = Control;
     type Status = Status;
     type Notice = Notice;
     type Config = ArrayConfig;
@@ -470,7 +481,10 @@ impl Machine for Array {
             Event::Suspend => self.end(Step::Suspended),
             Event::Reload(config) => return self.reload(config),
             Event::Resume => self.phase = Phase::Running,
-            Event::Control { control, .. } => match control {},
+            Event::Control {
+                id,
+                control: Control::Repair(places),
+            } => self.order_repair(id, &places),
             Event::Returned { returned, .. } => self.returned(returned, steps),
             Event::Freed => {}
             // What its legs were may be something else by now.

@@ -7,9 +7,11 @@
 use block::{Error, Range, Request};
 
 use super::array::{Array, Steps};
+use super::assembly::Reshape;
 use super::fence::Fence;
 use super::mend::Mend;
 use super::reads::Asked;
+use super::sides::Side;
 use super::strokes::Stroke;
 use super::view::LegSet;
 use crate::machine::Step;
@@ -113,8 +115,18 @@ impl Array {
 
     /// Bytes that are kept in sync, as bytes of a leg, for requests to it.
     pub(super) fn on_leg(&self, sync: Range) -> Range {
-        let view = self.view.as_ref().expect("it has started");
-        let start = view.assembly().data_start;
+        let start = self.row_of(sync.start()).start;
         Range::new(sync.start() + start, sync.len())
+    }
+
+    /// Whose row a byte is in that is kept in sync, and is somebody's.
+    pub(super) fn row_of(&self, sync: u64) -> Side {
+        let view = self.view.as_ref().expect("it has started");
+        view.side(sync).expect("nobody asks for what nobody has")
+    }
+
+    /// What the array becomes.
+    pub(super) fn reshape(&self) -> Option<Reshape> {
+        self.view.as_ref().and_then(|view| view.assembly().reshape)
     }
 }

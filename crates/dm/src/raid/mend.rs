@@ -6,7 +6,8 @@
 //!
 //! Where nothing is right but the data, parity is computed of it; of copies the first one that is
 //! valid is right. A leg that lacks something gets what the others make up, and so does one that
-//! could not be read. Each piece has a lock of its own, so that a write waits for one at most.
+//! could not be read. What is to be repaired is judged first (`repair.rs`). Each piece has a lock
+//! of its own, so that a write waits for one at most.
 
 use block::{Buffer, Completion, Durability, Range, Request};
 
@@ -14,38 +15,56 @@ use super::array::{Array, Steps};
 use super::geometry::{Geometry, Scheme};
 use super::jobs::{Gather, Job, Question};
 use super::record::Claim;
+use super::repair::repaired;
 use super::rows::{self, Known, legs_of};
 use super::update::{members, only, roles};
 use super::view::LegSet;
 use crate::locks::Mode;
 
+/// Why a piece is mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It is of a region that is not in sync.
+    Region(u64),
+    /// A leg of it could not be read.
+    Unreadable,
+    /// This order says that legs may not go together.
+    Ordered(u64),
+}
+
 /// A row, or a piece of copies, that is being mended.
 #[derive(Debug)]
 pub(super) struct Mend {
-    /// Of which region; `None`: of a leg that could not be read.
-    region: Option<u64>,
-    lock: Range,
+    pub(super) why: Why,
+    pub(super) lock: Range,
     /// Legs that could not be read: they get what they should hold, whatever is known of them.
-    without: LegSet,
+    pub(super) without: LegSet,
     targets: LegSet,
-    old: Known,
+    pub(super) old: Known,
     reading: usize,
     failed: bool,
     gather: Gather,
-    is_bad: bool,
+    pub(super) is_bad: bool,
+}
+
+impl Mend {
+    /// Whether it is judged what of it is wrong. What cannot be read is made up before that.
+    fn is_judged(&self) -> bool {
+        matches!(self.why, Why::Ordered(_)) && self.without == 0
+    }
 }
 
 impl Array {
-    /// Begins a piece of a region, or what a leg should hold that could not be read.
+    /// Begins a piece; legs in `without` get what they should hold, whatever is known of them.
     pub(super) fn begin_mend(
         &mut self,
-        region: Option<u64>,
+        why: Why,
         (lock, without): (Range, LegSet),
         steps: &mut Steps,
     ) {
         self.mending.begin(self.now);
         let id = self.jobs.insert(Job::Mend(Mend {
-            region,
+            why,
             lock,
             without,
             targets: 0,
@@ -67,8 +86,12 @@ impl Array {
             return record.wait(id);
         }
         let mut mend = self.take_mend(id);
-        let geometry = *self.config.geometry();
+        let geometry = self.row_of(mend.lock.start()).geometry;
         let reads = match geometry.scheme() {
+            _ if mend.is_judged() => {
+                mend.targets = self.writable();
+                self.plan_judged(&geometry, &mut mend)
+            }
             Scheme::Parity(..) => self.plan_row(&geometry, &mut mend),
             Scheme::Mirror | Scheme::Copies(_) => self.plan_copies(&geometry, &mut mend),
         };
@@ -101,8 +124,9 @@ impl Array {
         let view = self.view.as_ref().expect("it has started");
         let row = geometry.row(mend.lock.start() / geometry.chunk());
         let (data, parity) = roles(row);
-        let writable = self.writable();
-        let invalid = view.invalid(mend.lock) | mend.without;
+        // What a reshape adds has no part in rows that are old.
+        let writable = self.writable() & (data | parity);
+        let invalid = (view.invalid(mend.lock) | mend.without) & (data | parity);
         let is_right = view.is_computed(mend.lock) && view.is_in_sync(mend.lock);
         let mut targets = writable & invalid;
         if !is_right && writable == data | parity {
@@ -203,9 +227,10 @@ impl Array {
 
     /// All that a piece needs is read: what others should hold is written.
     fn write_mended(&mut self, id: usize, mend: &mut Mend, steps: &mut Steps) {
-        let geometry = *self.config.geometry();
+        let geometry = self.row_of(mend.lock.start()).geometry;
         let targets = mend.targets & self.writable();
         let written = match geometry.scheme() {
+            _ if mend.is_judged() => repaired(&self.pool, &geometry, mend),
             Scheme::Parity(..) => self.mended_row(&geometry, mend, targets),
             Scheme::Mirror | Scheme::Copies(_) => {
                 let (_, bytes) = mend.old.first().expect("it was read");
@@ -263,16 +288,22 @@ impl Array {
         };
         self.piece_over();
         let gather = std::mem::take(&mut mend.gather);
-        mend.is_bad |= gather.bad != 0;
+        let is_refused = gather.bad != 0;
+        mend.is_bad |= is_refused;
         if self.judge(gather).is_some() {
             // What was being written of parity may be anything now.
             self.doubt(mend.lock);
         }
         self.turns.extend(self.locks.release(id, mend.lock));
-        match mend.region {
-            Some(region) => self.piece_mended(region, mend.is_bad),
-            None if mend.is_bad => self.mending.pause(self.now),
-            None => {}
+        match mend.why {
+            Why::Region(region) => self.piece_mended(region, mend.is_bad),
+            Why::Unreadable if mend.is_bad => self.mending.pause(self.now),
+            Why::Unreadable => {}
+            Why::Ordered(order) => {
+                let is_divided = mend.is_bad && !is_refused && self.repair_in_pieces(order, &mend);
+                let is_bad = mend.is_bad && !is_divided;
+                self.mending.orders.piece_ended(order, is_bad);
+            }
         }
     }
 }

@@ -53,6 +53,7 @@ mod reads;
 mod record;
 mod regions;
 mod reload;
+mod repair;
 mod resync;
 mod rotation;
 mod rows;
@@ -69,7 +70,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-pub use array::{Action, Array, Notice, Status};
+pub use array::{Action, Array, Control, Notice, Status};
 pub use assembly::{Assembly, Away, Bits, Described, LegFound, LegState, Reshape, assemble};
 pub use bitmap::{Bitmap, Dirty};
 pub use config::{ArrayConfig, ArrayLeg, FirstSync, LegContent, LegReads};

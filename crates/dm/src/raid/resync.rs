@@ -24,6 +24,8 @@ use super::assembly::LegState;
 use super::doubt::Doubt;
 use super::fence::Then;
 use super::geometry::Scheme;
+use super::mend::Why;
+use super::repair::Orders;
 use super::update::{all_legs, members, only};
 use super::view::LegSet;
 use crate::machine::Step;
@@ -61,6 +63,8 @@ pub(super) struct Mending {
     generation: u64,
     /// Legs that could not be read, and where.
     fixes: VecDeque<(usize, Range)>,
+    /// What was ordered to be repaired.
+    pub(super) orders: Orders,
     /// When others asked last.
     pub(super) asked: Option<Duration>,
     /// It was told that something could not be mended, and nothing was since.
@@ -102,9 +106,12 @@ impl Mending {
             "it is suspended"
         );
         let (generation, timer) = (self.generation + 1, self.timer);
+        let mut orders = std::mem::take(&mut self.orders);
+        orders.forget();
         *self = Self {
             timer,
             generation,
+            orders,
             ..Self::default()
         };
     }
@@ -164,11 +171,11 @@ impl Array {
         }
         let most = self.pieces_max();
         while self.mending.in_flight < most {
-            let Some((region, lock, force)) = self.next_piece() else {
+            let Some((why, lock, force)) = self.next_piece() else {
                 break;
             };
             self.record.as_mut().expect("it is written").claim();
-            self.begin_mend(region, (lock, force), steps);
+            self.begin_mend(why, (lock, force), steps);
         }
         self.look_whether_mended(steps);
     }
@@ -203,14 +210,16 @@ impl Array {
         }
     }
 
-    /// What is mended next: of which region, which bytes, and which legs whatever is known of them.
-    fn next_piece(&mut self) -> Option<(Option<u64>, Range, LegSet)> {
+    /// What is mended next: why, which bytes, and which legs whatever is known of them.
+    fn next_piece(&mut self) -> Option<(Why, Range, LegSet)> {
         while let Some((leg, sync)) = self.mending.fixes.pop_front() {
             if self.writable() & only(leg) != 0 {
-                return Some((None, sync, only(leg)));
+                return Some((Why::Unreadable, sync, only(leg)));
             }
         }
-        let bucket = self.locks.bucket();
+        if let Some((order, piece)) = self.mending.orders.next() {
+            return Some((Why::Ordered(order), piece, 0));
+        }
         let begun = self.mending.open.iter();
         let mut begun = begun.filter(|(_, open)| open.next < open.end && !open.is_bad);
         let region = match begun.next() {
@@ -225,10 +234,22 @@ impl Array {
             return self.next_piece();
         }
         let start = open.next;
+        let Some(bucket) = self.piece_at(start) else {
+            // Nobody has it.
+            let behind = self.behind_gap(start);
+            let open = self.mending.open.get_mut(&region).expect("it has begun");
+            open.next = behind.min(open.end);
+            if open.next == open.end && open.out == 0 {
+                open.out += 1;
+                self.piece_mended(region, false);
+            }
+            return self.next_piece();
+        };
+        let open = self.mending.open.get_mut(&region).expect("it has begun");
         let end = ((start / bucket + 1) * bucket).min(open.end);
         open.next = end;
         open.out += 1;
-        Some((Some(region), Range::new(start, end - start), 0))
+        Some((Why::Region(region), Range::new(start, end - start), 0))
     }
 
     /// The next region that is not in sync begins.
@@ -250,12 +271,36 @@ impl Array {
     }
 
     /// Bytes that are kept in sync and can be: rows are whole.
-    fn sync_limit(&self) -> u64 {
+    pub(super) fn sync_limit(&self) -> u64 {
         let geometry = self.config.geometry();
         match geometry.scheme() {
             Scheme::Parity(..) => geometry.leg_size() / geometry.chunk() * geometry.chunk(),
             Scheme::Mirror | Scheme::Copies(_) => geometry.sync_size(),
         }
+    }
+
+    /// Bytes of a row, or of a piece of copies, that are locked together; `None`: nobody has what
+    /// is there.
+    fn piece_at(&self, sync: u64) -> Option<u64> {
+        let view = self.view.as_ref().expect("it has started");
+        let side = view.side(sync)?;
+        Some(match side.geometry.scheme() {
+            Scheme::Parity(..) => side.geometry.chunk(),
+            Scheme::Mirror | Scheme::Copies(_) => self.locks.bucket(),
+        })
+    }
+
+    /// The same of what somebody has.
+    pub(super) fn piece_len(&self, sync: u64) -> u64 {
+        self.piece_at(sync).expect("somebody has it")
+    }
+
+    /// Where somebody has something again.
+    fn behind_gap(&self, sync: u64) -> u64 {
+        let reshape = self.reshape().expect("else all is somebody's");
+        let behind = reshape.new_edge().max(reshape.old_edge());
+        assert!(behind > sync, "it is in front of that");
+        behind
     }
 
     /// A region that is not in sync and can be, and has not begun.

@@ -132,7 +132,7 @@ impl Array {
         let mut stroke = self.take_stroke(id);
         stroke.phase = Phase::Issued;
         self.gathers_no_more(id, stroke.lock);
-        let geometry = *self.config.geometry();
+        let geometry = self.row_of(stroke.lock.start()).geometry;
         match geometry.scheme() {
             Scheme::Parity(..) => {
                 stroke.pieces = pieces(&geometry, &stroke, &self.pool);
@@ -220,7 +220,8 @@ impl Array {
             writable: self.writable(),
             fit,
         };
-        let plan = match plan(self.config.geometry(), piece.row, now) {
+        let geometry = self.row_of(span.start()).geometry;
+        let plan = match plan(&geometry, piece.row, now) {
             Ok(plan) => plan,
             Err(why) => {
                 let what = format!("{}: {why}{}", self.config.name, self.absent());
@@ -372,7 +373,7 @@ impl Array {
     /// nothing makes up for data.
     fn is_unread(&self, stroke: &Stroke, bad: LegSet) -> bool {
         let view = self.view.as_ref().expect("it has started");
-        let geometry = self.config.geometry();
+        let geometry = self.row_of(stroke.lock.start()).geometry;
         let is_parity = matches!(geometry.scheme(), Scheme::Parity(..));
         if !is_parity || bad == 0 || view.is_computed(stroke.lock) {
             return false;

@@ -2,6 +2,7 @@
 
 mod alive;
 mod made;
+mod repair;
 mod scrub;
 mod takeover;
 

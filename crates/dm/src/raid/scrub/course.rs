@@ -33,6 +33,8 @@ pub struct Unit {
     pub len: u64,
     /// Bytes of the array that it covers.
     pub covers: u64,
+    /// Its first byte of what is kept in sync: of each leg, or with copies of the array.
+    pub sync: u64,
     /// The row of chunks, from 0, in which its first member lies; a mirror has none.
     pub row_number: Option<u64>,
     /// Who holds what in the row, where there is parity.
@@ -246,6 +248,7 @@ impl Course {
         }
         let unit = Unit {
             len,
+            sync: self.at,
             covers: row.map_or(len, |row| len * row.data_count() as u64),
             row_number,
             row,

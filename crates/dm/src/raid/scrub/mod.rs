@@ -17,7 +17,8 @@
 //! a mismatch and is none is not compared: legs that are missing or not believed, what was never in
 //! sync or was being written, what a reshape moves.
 //!
-//! Does not: repair. Costs: each leg is read once, sums are as fast as `block::parity` is.
+//! Does not: repair; `raid/repair.rs` does, by the same judgement. Costs: each leg is read once,
+//! sums are as fast as `block::parity` is.
 //!
 //! `course.rs` goes through an array, `judge.rs` compares, `believed.rs` says what is believed of
 //! legs whose metadata somebody has read.
