@@ -44,6 +44,7 @@ mod fence;
 mod geometry;
 mod health;
 mod jobs;
+pub mod journal;
 mod keeping;
 mod load;
 mod map;
