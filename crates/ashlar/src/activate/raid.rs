@@ -10,8 +10,8 @@ use std::time::Duration;
 use block::Device;
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent, LegReads,
-    LegState,
+    Array, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Geometry, Keeping, LegContent,
+    LegReads, LegState,
 };
 use dm::table::{self, Layout, Piece};
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidImage, Segment};
@@ -243,6 +243,7 @@ impl Builder<'_> {
         let is_assumed = self.group.model.lv(lv).flags.has(LvFlag::NotSynced);
         ArrayConfig {
             name: self.name(lv),
+            id: identity(self.group.model.lv(lv).uuid),
             size: len,
             described,
             legs,
@@ -253,6 +254,7 @@ impl Builder<'_> {
             } else {
                 FirstSync::Due
             },
+            consistency: Consistency::default(),
             keeping: Keeping::Mapper,
         }
     }

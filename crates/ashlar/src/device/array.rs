@@ -15,7 +15,7 @@ use block::{BlockingDevice, Device, Kind, Range};
 use dm::home::Home;
 use dm::raid::md::{self, Claim, Layout, Spans, Zones};
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Assembly, Described, Doubt, FirstSync, Geometry, Keeping, LegReads,
+    Array, ArrayConfig, ArrayLeg, Assembly, Consistency, Described, Doubt, FirstSync, Geometry, Keeping, LegReads,
     LegState, Position, Reshape, Scheme,
 };
 use dm::table::{self, Area, Piece, Table};
@@ -217,12 +217,14 @@ fn config(
     let mut devices: Vec<Arc<dyn Device>> = Vec::new();
     let mut config = ArrayConfig {
         name: place.name.clone(),
+        id: 0,
         size: geometry.size(),
         described: Described::new(geometry, geometry.sync_size().max(1)),
         legs: Vec::new(),
         leg_names: Vec::new(),
         access: Access::ReadOnly,
         first: FirstSync::Due,
+        consistency: Consistency::None,
         keeping: Keeping::Mapper,
     };
     for (number, (leg, device)) in array.legs.iter().zip(legs).enumerate() {

@@ -40,12 +40,14 @@ fn mirror(disks: &[Arc<SimDevice>]) -> Subject<'static> {
     };
     let config = ArrayConfig {
         name: "mirror".into(),
+        id: 0,
         size: SIZE,
         described: Described::new(geometry, SIZE),
         legs: (0..count).map(leg).collect(),
         leg_names: (0..count).map(|number| format!("leg-{number}")).collect(),
         access: dm::volume::Access::ReadOnly,
         first: dm::raid::FirstSync::Due,
+        consistency: dm::raid::Consistency::None,
         keeping: Keeping::Mapper,
     };
     let valid = LegState::Valid { until: u64::MAX };

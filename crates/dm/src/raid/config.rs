@@ -54,6 +54,8 @@ pub enum LegReads {
 pub struct ArrayConfig {
     /// What people know it by.
     pub name: String,
+    /// What tells it from other arrays, whichever of its legs are there.
+    pub id: u64,
     /// Its size in bytes; what its legs have room for may be more.
     pub size: u64,
     /// What its description says.
@@ -66,8 +68,22 @@ pub struct ArrayConfig {
     pub access: Access,
     /// What is so where nobody has used it before.
     pub first: FirstSync,
+    /// How rows of parity stay consistent.
+    pub consistency: Consistency,
     /// How its legs keep what is said of it.
     pub keeping: Keeping,
+}
+
+/// How rows of parity stay consistent when power is cut and a leg is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// By a journal as long as a leg is away, or being filled: any cut would be enough then.
+    #[default]
+    Auto,
+    /// What is written of a row is durable in a journal before.
+    Journal,
+    /// Not at all: what the lost leg held of a row that was being written may be wrong.
+    None,
 }
 
 /// Whether legs that nobody has used go together.

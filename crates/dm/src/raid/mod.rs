@@ -74,7 +74,7 @@ mod tests;
 pub use array::{Action, Array, Control, Notice, Status};
 pub use assembly::{Assembly, Away, Bits, Described, LegFound, LegState, Reshape, assemble};
 pub use bitmap::{Bitmap, Dirty};
-pub use config::{ArrayConfig, ArrayLeg, FirstSync, LegContent, LegReads};
+pub use config::{ArrayConfig, ArrayLeg, Consistency, FirstSync, LegContent, LegReads};
 pub use doubt::Doubt;
 pub use geometry::{Copies, FarPlace, FarSets, Geometry, LEGS_MAX, Scheme, Spot};
 pub use keeping::Keeping;

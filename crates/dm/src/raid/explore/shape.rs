@@ -13,7 +13,7 @@ use crate::raid::bitmap::{START, len_for};
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent, Parity, Rotation,
+    Array, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Geometry, Keeping, LegContent, Parity, Rotation,
     Scheme,
 };
 
@@ -136,12 +136,14 @@ impl Shape {
         let legs = 0..self.legs();
         ArrayConfig {
             name: "array".into(),
+            id: 7,
             size: self.geometry.size(),
             described: Described::new(self.geometry, self.region),
             legs: legs.clone().map(leg).collect(),
             leg_names: legs.map(|leg| format!("leg-{leg}")).collect(),
             access,
             first: self.first,
+            consistency: Consistency::None,
             keeping: Keeping::Mapper,
         }
     }

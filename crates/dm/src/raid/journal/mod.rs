@@ -31,5 +31,6 @@
 //! is known of it, `write.rs` writes it, `replay.rs` reads it.
 
 mod format;
+mod state;
 
 pub use format::{Bounds, Entry, Head, Session, State};

@@ -10,8 +10,8 @@ use super::LIMIT;
 use crate::home::Home;
 use crate::raid::bitmap::{Bitmap, Dirty, START};
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, Extended, FailedDevices, FirstSync, Geometry, Keeping,
-    Position, Scheme, Superblock,
+    Array, ArrayConfig, ArrayLeg, Consistency, Described, Extended, FailedDevices, FirstSync,
+    Geometry, Keeping, Position, Scheme, Superblock,
 };
 use crate::table::{Layout, Piece, Table};
 use crate::volume::Volume;
@@ -19,7 +19,7 @@ use crate::volume::Volume;
 pub(super) const CHUNK: u64 = 4096;
 pub(super) const REGION: u64 = 8192;
 const ROWS: u64 = 24;
-const META: usize = 16384;
+const META: usize = 128 << 10;
 
 /// How a leg is out of date.
 #[derive(Debug, Clone, Copy)]
@@ -202,12 +202,14 @@ impl Made {
         };
         ArrayConfig {
             name: "array".into(),
+            id: 7,
             size: self.geometry.size(),
             described: Described::new(self.geometry, REGION),
             legs: (0..legs).map(leg).collect(),
             leg_names: (0..legs).map(|leg| format!("leg-{leg}")).collect(),
             access: Access::ReadOnly,
             first: FirstSync::Due,
+            consistency: Consistency::Journal,
             keeping: Keeping::Mapper,
         }
     }
