@@ -18,6 +18,7 @@ use super::config::ArrayConfig;
 use super::fence::{CLEAN_TIMER, Then};
 use super::health::Progress;
 use super::jobs::{Job, Question};
+use super::journal::Journal;
 use super::load::Load;
 use super::map::ArrayMap;
 use super::reads::Reading;
@@ -60,6 +61,8 @@ pub struct Array {
     load: Load,
     /// What legs keep; `None`: the array is not written.
     pub(super) record: Option<Record>,
+    /// `None`: there is none.
+    pub(super) journal: Option<Journal>,
     /// Why it is not, though that was wanted: a clause.
     pub(super) why_still: String,
     pub(super) regions: Regions,
@@ -79,6 +82,8 @@ pub struct Array {
     pub(super) is_cleaning: bool,
     pub(super) is_joining: bool,
     pub(super) is_noting: bool,
+    /// Whether what the journal says is being written once more, of which superblocks tell.
+    pub(super) replay_tells: bool,
     pub(super) clean_timer: bool,
     pub(super) now: Duration,
 }
@@ -112,6 +117,8 @@ enum Ending {
     /// What was mended is durable, and marks that rest are taken off.
     Noted,
     Cleaned,
+    /// Nothing of the journal counts any more.
+    Closed,
     /// Legs were told that nothing is being written.
     Rested,
 }
@@ -195,6 +202,7 @@ impl Array {
             meta_room: metas.map(|device| devices[device].size).min(),
             load,
             record: None,
+            journal: None,
             why_still: String::new(),
             regions: Regions::new(super::bitmap::Dirty::none()),
             locks: Locks::new(u64::MAX),
@@ -209,6 +217,7 @@ impl Array {
             is_cleaning: false,
             is_joining: false,
             is_noting: false,
+            replay_tells: false,
             clean_timer: false,
             now: Duration::ZERO,
             config,
@@ -246,6 +255,8 @@ impl Array {
             Job::Mend(_) => self.mend_answered(question, answer, steps),
             Job::Fence(_) => self.fence_answered(question, answer),
             Job::Record => self.record_answered(question, &answer, steps),
+            Job::Journal(_) => self.journal_answered(question, answer),
+            Job::Replay(_) => self.replay_answered(question, answer, steps),
             Job::Busy => unreachable!("nothing is entered twice"),
         }
     }
@@ -258,10 +269,25 @@ impl Array {
         let assembly = self.load.assembly(&self.config);
         let begun = assembly.and_then(|assembly| self.believe(assembly));
         let result = begun.map_err(|error| Error::new(Kind::Invalid, error.to_string()));
+        if result.is_err() || !self.begin_replay(steps) {
+            self.begin_running(result, steps);
+        }
+    }
+
+    /// All that a start needs is done, or it failed.
+    pub(super) fn begin_running(&mut self, result: block::Result<()>, steps: &mut Steps) {
+        if !self.is_loading() {
+            return;
+        }
         if result.is_ok() {
             self.phase = Phase::Running;
         }
         steps.push(Step::Started(result));
+    }
+
+    /// Whether it has not started.
+    pub(super) fn is_loading(&self) -> bool {
+        matches!(self.phase, Phase::Loading)
     }
 
     /// Does what follows from what has ended, and what may begin.
@@ -277,6 +303,7 @@ impl Array {
                 self.pump_mend(steps);
                 self.pump_clean(steps);
             }
+            self.pump_journal(steps);
             if self.finished.is_empty() && self.turns.is_empty() && !self.wants_record() {
                 break;
             }
@@ -291,9 +318,12 @@ impl Array {
         }
     }
 
-    fn wants_record(&self) -> bool {
+    /// Whether something is to be recorded, and may be: not before it is known what the journal
+    /// says that was found.
+    pub(super) fn wants_record(&self) -> bool {
         let record = self.record.as_ref();
-        record.is_some_and(Record::wants_round)
+        let may_be = !self.is_loading() || self.replay_tells;
+        record.is_some_and(Record::wants_round) && may_be
     }
 
     fn pump_ended(&mut self, steps: &mut Steps) {
@@ -304,14 +334,24 @@ impl Array {
                     Job::Write(_) => self.stroke_finished(id, steps),
                     Job::Mend(_) => self.mend_finished(id),
                     Job::Fence(_) => self.fence_finished(id, steps),
-                    Job::Record | Job::Busy => unreachable!("it does not end so"),
+                    Job::Journal(_) => self.journal_finished(id, steps),
+                    Job::Replay(_) => self.replay_finished(id, steps),
+                    Job::Record | Job::Busy => {
+                        unreachable!("it does not end so")
+                    }
                 }
             } else if let Some(id) = self.turns.pop_front() {
                 match self.jobs.get(id) {
                     Job::Read(_) => self.read_locked(id, steps),
                     Job::Write(_) => self.stroke_locked(id, steps),
                     Job::Mend(_) => self.mend_locked(id, steps),
-                    Job::Fence(_) | Job::Record | Job::Busy => unreachable!("it has no lock"),
+                    Job::Fence(_)
+                    | Job::Record
+                    | Job::Journal(_)
+                    | Job::Replay(_)
+                    | Job::Busy => {
+                        unreachable!("it has no lock")
+                    }
                 }
             } else {
                 break;
@@ -321,7 +361,8 @@ impl Array {
 
     fn is_quiet(&self) -> bool {
         let record = self.record.as_ref();
-        let is_told = record.is_none_or(Record::is_idle);
+        let is_told = record.is_none_or(Record::is_idle)
+            && self.journal.as_ref().is_none_or(Journal::is_idle);
         self.jobs.is_empty() && self.readings.is_empty() && self.writings.is_empty() && is_told
     }
 
@@ -334,19 +375,22 @@ impl Array {
             let next = match until {
                 Ending::Drained if self.is_claimed() => Ending::Noted,
                 Ending::Noted => Ending::Cleaned,
-                Ending::Cleaned if self.wants_rest() => Ending::Rested,
-                Ending::Drained | Ending::Cleaned | Ending::Rested => return self.ended(steps),
+                Ending::Cleaned => Ending::Closed,
+                Ending::Closed if self.wants_rest() => Ending::Rested,
+                Ending::Drained | Ending::Closed | Ending::Rested => return self.ended(steps),
             };
             if let Phase::Ending(_, until) = &mut self.phase {
                 *until = next;
             }
             match next {
                 Ending::Noted => self.note_progress(steps),
+                Ending::Closed => self.journal.iter_mut().for_each(Journal::close),
                 Ending::Rested => self.begin_fence(Then::Rest, steps),
                 _ => self.begin_cleaning(self.now, steps),
             }
             self.pump_ended(steps);
             self.pump_record(steps);
+            self.pump_journal(steps);
         }
     }
 

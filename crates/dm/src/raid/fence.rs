@@ -1,7 +1,8 @@
 //! Rounds of flushes: all legs that are written are flushed, and what they hold then is durable.
 //!
 //! Behind one comes the answer to a flush, the end of marks that rest, the record that a leg holds
-//! all again, or the end of the array. A leg that does not do it is away from then on.
+//! all again, another generation of the journal, or the end of the array. A leg that does not do it
+//! is away from then on.
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::assembly::LegState;
 use super::doubt::Doubt;
 use super::health::Progress;
 use super::jobs::{Gather, Job, Question};
+use super::journal::Replay;
 use super::record::Claim;
 use super::update::{members, only};
 use crate::machine::Step;
@@ -41,6 +43,10 @@ pub(super) enum Then {
     Join(Vec<usize>),
     /// So far is all.
     Progress(Progress),
+    /// The journal begins another generation.
+    Journal,
+    /// What the journal said is on all legs.
+    Replay(Replay),
     /// Nothing is being written any more.
     Rest,
 }
@@ -97,9 +103,22 @@ impl Array {
         let Job::Fence(fence) = self.jobs.get_mut(id) else {
             unreachable!("it is such a round");
         };
-        fence.error = error;
+        fence.error.clone_from(&error);
         match &fence.then {
             Then::Answer(_) => {}
+            Then::Journal => {
+                self.jobs.remove(id);
+                return self.journal_flushed(error.as_ref(), is_whole, steps);
+            }
+            Then::Replay(_) => {
+                let Job::Fence(fence) = self.jobs.remove(id) else {
+                    unreachable!("it is such a round");
+                };
+                let Then::Replay(replay) = fence.then else {
+                    unreachable!("it is for that");
+                };
+                return self.replay_flushed(replay, error.map_or(Ok(()), Err), steps);
+            }
             Then::Clean(_) | Then::Join(_) | Then::Progress(_) | Then::Rest => {
                 let Job::Fence(fence) = self.jobs.remove(id) else {
                     unreachable!("it is such a round");
@@ -161,7 +180,9 @@ impl Array {
             }
             Then::Rest if is_whole && self.wants_rest() => self.rest(),
             Then::Rest => {}
-            Then::Answer(_) => unreachable!("it is answered"),
+            Then::Answer(_) | Then::Journal | Then::Replay(_) => {
+                unreachable!("it has an end of its own");
+            }
         }
     }
 
@@ -201,7 +222,7 @@ impl Array {
     }
 
     /// A leg holds all that it should, durably.
-    fn join(&mut self, leg: usize, is_whole: bool) {
+    pub(super) fn join(&mut self, leg: usize, is_whole: bool) {
         let view = self.view_mut();
         let assembly = view.assembly_mut();
         let is_filled = assembly.missed[leg] == Doubt::Nowhere;

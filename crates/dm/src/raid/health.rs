@@ -57,6 +57,13 @@ impl Array {
         whole.fold(0, |set, (leg, _)| set | only(leg))
     }
 
+    /// Whether each leg holds all that it should: nothing has to be made up.
+    pub(super) fn holds_all(&self) -> bool {
+        let view = self.view.as_ref().expect("it has started");
+        let missed = &view.assembly().missed;
+        self.is_whole() && missed.iter().all(|missed| *missed == Doubt::Nowhere)
+    }
+
     /// Whether no leg is away or being filled.
     pub(super) fn is_whole(&self) -> bool {
         self.whole_legs().count_ones() as usize == self.config.geometry().legs()

@@ -9,6 +9,7 @@ use block::{Error, Range, Request};
 use super::array::{Array, Steps};
 use super::assembly::Reshape;
 use super::fence::Fence;
+use super::journal::{Batch, Replay};
 use super::mend::Mend;
 use super::reads::Asked;
 use super::sides::Side;
@@ -25,6 +26,9 @@ pub(super) enum Job {
     Fence(Fence),
     /// A round of superblocks and bitmaps is written.
     Record,
+    /// Entries of the journal are, or its heads.
+    Journal(Batch),
+    Replay(Replay),
     /// It is being worked on.
     Busy,
 }

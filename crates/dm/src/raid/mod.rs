@@ -13,13 +13,10 @@
 //! are there have it; a leg that has not is recorded as away before, so that it is not believed
 //! afterwards.
 //!
-//! Does not: close the write hole. Where power is cut between data and parity of a row, and a leg
-//! is lost as well, what that leg held of the row may be wrong.
-//!
 //! Costs: what is in one chunk of a leg that is there is read on the thread that asks; what is made
 //! up takes a read of each other leg of its row, and memory for that. A write of less than a row
 //! reads what parity needs (`update.rs`); the first one to a region is preceded by its mark on all
-//! legs, durably.
+//! legs, durably, and each one to a row with parity by its entry in the journal.
 //!
 //! `rotation.rs` says who holds parity, `geometry.rs` which byte is where; `superblock.rs` and
 //! `bitmap.rs` are what device-mapper keeps beside each leg, `md` what md and mdadm keep on the

@@ -40,6 +40,8 @@ const BITS_AT: u64 = 256;
 /// Where events are in a bitmap, and those of the last region that became clean.
 const EVENTS_AT: usize = 24;
 const CLEARED_AT: usize = 32;
+/// Where the mark of the journal is.
+const MARK: std::ops::Range<usize> = super::journal::MARK_AT..super::journal::MARK_AT + 4;
 /// Bytes of the bitmap that one write writes at most.
 const RUN_MAX: usize = 1 << 20;
 
@@ -180,6 +182,7 @@ impl Record {
     pub(super) fn renew(&mut self, superblock: Superblock, bitmap: &Bitmap) {
         assert!(self.is_idle(), "nothing is being written");
         let (claim, round) = (self.claim, self.round);
+        let mark = self.image[MARK].try_into().expect("four bytes");
         let failed = superblock.failed;
         let is_used = superblock.events > 0;
         let is_even = self.uneven.is_none() && claim == Claim::Held && is_used;
@@ -195,6 +198,13 @@ impl Record {
             is_loss_unsaid: claim != Claim::Not,
             ..Self::new(superblock, bitmap, failed)
         };
+        self.set_mark(u32::from_le_bytes(mark));
+    }
+
+    /// Bitmaps have this mark from the next round on; only such journals count.
+    pub(super) fn set_mark(&mut self, mark: u32) {
+        self.image[MARK].copy_from_slice(&mark.to_le_bytes());
+        self.fresh = LegSet::MAX;
     }
 
     /// Tells legs that the array is written, with the next round.

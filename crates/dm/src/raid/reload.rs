@@ -19,6 +19,7 @@ use super::bitmap::{Bitmap, Dirty};
 use super::config::{ArrayConfig, ArrayLeg, FirstSync, LegContent};
 use super::doubt::Doubt;
 use super::geometry::Scheme;
+use super::journal::Journal;
 use super::regions::Regions;
 use super::update::{all_legs, members, only};
 use super::view::{LegSet, View};
@@ -99,10 +100,18 @@ impl Array {
         Ok(())
     }
 
-    /// What it has no room for on the metadata devices that it would have.
+    /// What it is in the middle of, or has no room on the metadata devices that it would have.
     fn lacks_room(&self, config: &ArrayConfig, devices: &[Info]) -> Option<&'static str> {
+        let is = |one: &ArrayConfig| (one.described, one.size, one.legs.clone());
+        if self.reshape().is_some() && is(&self.config) != is(config) {
+            return Some("it is being reshaped, and cannot change before that is over");
+        }
         let metas = config.legs.iter().filter_map(|leg| leg.meta);
         let room = metas.map(|device| devices[device].size).min();
+        let journal = self.journal.as_ref().map_or(0, Journal::end);
+        if room.is_some_and(|room| room < journal) {
+            return Some("the metadata of a new leg are smaller than the others'");
+        }
         let is_short = room.is_none_or(|room| room < config.record_len());
         (self.record.is_some() && is_short)
             .then_some("its bitmap does not fit beside its superblock")
@@ -168,6 +177,11 @@ impl Array {
         if geometry.sync_size() < old.geometry().sync_size() {
             // If it grows again, what comes then is new.
             record.claim();
+        }
+        let has_room = |journal: &mut Journal| journal.become_of(&self.config);
+        if !self.journal.as_mut().is_none_or(has_room) {
+            self.journal = None;
+            record.set_mark(0);
         }
         self.regions = Regions::new(said);
         self.mending.forget();

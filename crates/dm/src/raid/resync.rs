@@ -397,7 +397,11 @@ impl Array {
         }
         if !filled.is_empty() && !self.is_joining {
             self.is_joining = true;
-            return self.begin_fence(Then::Join(filled), steps);
+            return match &mut self.journal {
+                // What its journal says is old by then.
+                Some(journal) => journal.join(filled),
+                None => self.begin_fence(Then::Join(filled), steps),
+            };
         }
         let is_due = self.mending.untold >= REGIONS_UNTOLD
             || self.durable.synced.is_some() && self.progress().synced.is_none();

@@ -7,10 +7,11 @@ use block::{Access, Buffer, Durability, Error, Kind, Request};
 use super::array::{Array, Notice, Steps};
 use super::assembly::{Assembly, Away, LegState};
 use super::bitmap::{Bitmap, Dirty, START};
-use super::config::FirstSync;
+use super::config::{Consistency, FirstSync};
 use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::{Gather, Job, Question};
+use super::journal::Journal;
 use super::map::ArrayMap;
 use super::record::{Claim, Ended, Level, Record, Written};
 use super::regions::Regions;
@@ -60,7 +61,10 @@ impl Array {
             ArrayMap::still(Arc::clone(&view), devices)
         } else {
             let reads = self.config.legs.iter().map(|leg| leg.reads).collect();
-            let start = view.assembly().data_start;
+            let assembly = view.assembly();
+            let start = assembly
+                .reshape
+                .map_or(assembly.data_start, |reshape| reshape.new_start);
             let shape = self.regions.marked();
             ArrayMap::live(*self.config.geometry(), start, (devices, reads), shape)
         };
@@ -126,13 +130,39 @@ impl Array {
         if was_larger {
             record.claim();
         }
+        self.journal = self.new_journal(view);
         self.regions = Regions::new(marked);
         self.locks = Locks::new(match geometry.scheme() {
             Scheme::Mirror => PIECE.min(region),
-            Scheme::Parity(..) | Scheme::Copies(_) => geometry.chunk(),
+            Scheme::Parity(..) | Scheme::Copies(_) => {
+                let before = view.assembly().reshape.map_or(0, |one| one.from.chunk());
+                geometry.chunk().max(before)
+            }
         });
         self.record = Some(record);
         Ok(())
+    }
+
+    /// The journal of an array with parity, if it may be wanted and there is room.
+    fn new_journal(&self, view: &mut View) -> Option<Journal> {
+        let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
+        if self.config.consistency == Consistency::None || !is_parity {
+            return None;
+        }
+        let room = self.meta_room.expect("it has metadata");
+        let journal = Journal::new(&self.config, room);
+        let assembly = view.assembly_mut();
+        let before = assembly.reshape.map(|reshape| reshape.from);
+        let journal = journal.filter(|journal| before.is_none_or(|old| journal.suits(&old)));
+        let is_whole = |leg: &LegState| *leg == LegState::Valid { until: u64::MAX };
+        let is_whole = assembly.legs.iter().all(is_whole);
+        if journal.is_none() && !(self.config.consistency == Consistency::Auto && is_whole) {
+            assembly.remarks.push(format!(
+                "it has no journal, as its metadata of {room} bytes have no room for a row: what a \
+                 leg held where power is cut may be lost with the leg"
+            ));
+        }
+        journal
     }
 
     /// Bytes of the bitmap that legs keep.
@@ -238,10 +268,18 @@ impl Array {
         record.is_some_and(|record| record.claim == Claim::Held)
     }
 
+    /// Whether legs were told anything.
+    #[cfg(any(test, feature = "explore"))]
+    pub(super) fn has_said(&self) -> bool {
+        let events = self.view.as_ref().map(|view| view.assembly().events);
+        let record = self.record.as_ref();
+        record.is_some_and(|record| Some(record.superblock.events) > events)
+    }
+
     /// Begins rounds of the record as long as something is to be written and none is running.
     pub(super) fn pump_record(&mut self, steps: &mut Steps) {
         let legs = match &self.record {
-            Some(record) if record.wants_round() => self.recorded(),
+            Some(_) if self.wants_record() => self.recorded(),
             _ => return,
         };
         let record = self.record.as_mut().expect("it is written");
@@ -360,7 +398,10 @@ impl Array {
                 Job::Write(_) => self.stroke_recorded(id, error.clone(), steps),
                 Job::Fence(_) => self.end_fence(id, error.clone(), steps),
                 Job::Mend(_) => self.mend_recorded(id, error.is_some(), steps),
-                Job::Read(_) | Job::Record | Job::Busy => unreachable!("it does not wait"),
+                Job::Replay(_) => self.replay_recorded(id, error.clone(), steps),
+                Job::Read(_) | Job::Record | Job::Journal(_) | Job::Busy => {
+                    unreachable!("it does not wait");
+                }
             }
         }
     }

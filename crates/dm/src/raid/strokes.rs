@@ -1,16 +1,16 @@
 //! Strokes: what is written of one row, or of the copies of one run of bytes, at a time.
 //!
 //! ```text
-//!   lock ─▸ regions marked ─▸ row: pieces ─▸ what each needs is read ─▸ data, parity written
-//!                          ╲─▸ copies ─▸ all are written                         │
-//!                                                                                │
+//!   lock ─▸ regions marked ─▸ row: pieces ─▸ what each needs is read ─▸ entered ─▸ data, parity
+//!                          ╲─▸ copies ─▸ all are written                              │
+//!                                                                                     │
 //!      parts are answered ◂── legs that did not do it are recorded as away ◂── all answered
 //! ```
 //!
 //! A piece is a run of bytes of each leg in which the same legs get new data, so that one plan is
 //! right for all of it (`update.rs`). What a leg cannot read is made up from the others. Data and
-//! parity of a piece are written at once: power may be cut between them, which the regions' marks
-//! remember.
+//! parity of a row are written at once: power may be cut between them, which the regions' marks
+//! remember, and what is written is durable in the journal before (`journal/`).
 
 use std::collections::BTreeSet;
 
@@ -40,6 +40,10 @@ pub(super) struct Stroke {
     reading: usize,
     gather: Gather,
     error: Option<Error>,
+    /// Whether it is written without the journal, which was not on.
+    is_past: bool,
+    /// Whether the journal has it.
+    is_entered: bool,
 }
 
 /// How far a stroke is.
@@ -49,6 +53,10 @@ pub(super) enum Phase {
     Marking,
     /// Legs are asked.
     Issued,
+    /// All is known, and waits for the journal.
+    Entering,
+    /// All is known, and that a leg is away is being recorded.
+    Telling,
     /// All is written, and a leg that did not do it is being recorded as away.
     Ending,
 }
@@ -67,6 +75,27 @@ struct Piece {
     old: Known,
     out: usize,
     failed: bool,
+    /// What legs are going to be written, in order.
+    ready: Known,
+}
+
+/// What the journal is told of a piece.
+#[derive(Debug)]
+pub(super) struct Entered<'p> {
+    /// The bytes of each leg.
+    pub(super) run: Range,
+    /// The legs that get some.
+    pub(super) legs: LegSet,
+    /// The legs in whose journals it belongs.
+    pub(super) journals: LegSet,
+    ready: &'p Known,
+}
+
+impl<'p> Entered<'p> {
+    /// What legs get, in order.
+    pub(super) fn bytes(&self) -> impl Iterator<Item = (usize, &'p [u8])> {
+        self.ready.iter().map(|(leg, bytes)| (*leg, bytes.as_ref()))
+    }
 }
 
 /// Where a part lies in a row.
@@ -91,7 +120,13 @@ impl Stroke {
             reading: 0,
             gather: Gather::default(),
             error: None,
+            is_entered: false,
+            is_past: false,
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.reading == 0 && self.pieces.iter().any(|piece| !piece.ready.is_empty())
     }
 
     /// Whether bytes may be written with those that are here.
@@ -144,22 +179,120 @@ impl Array {
                 self.write_copies(id, &geometry, &mut stroke, steps);
             }
         }
-        self.stroke_goes_on(id, stroke);
+        self.stroke_goes_on(id, stroke, steps);
     }
 
     /// Parts that come from now on are of another stroke.
-    fn gathers_no_more(&mut self, id: usize, lock: Range) {
+    pub(super) fn gathers_no_more(&mut self, id: usize, lock: Range) {
         if self.gathering.get(&lock.start()) == Some(&id) {
             self.gathering.remove(&lock.start());
         }
     }
 
-    /// Keeps a stroke, and notes it if it has ended.
-    fn stroke_goes_on(&mut self, id: usize, stroke: Stroke) {
+    /// Keeps a stroke, and does what is next: what is ready is entered, and then written. Where a
+    /// leg is away, that is on record before either: entries have nothing for it, and it must not
+    /// count again when they are written once more, or when the parity is on it.
+    fn stroke_goes_on(&mut self, id: usize, mut stroke: Stroke, steps: &mut Steps) {
+        let is_journaled = self.is_journaled();
+        let record = self.record.as_mut().expect("it is written");
+        if stroke.is_ready() && is_journaled && record.is_loss_unsaid() {
+            stroke.phase = Phase::Telling;
+            record.wait(id);
+            return self.put(id, Job::Write(stroke));
+        }
+        if stroke.is_ready() && is_journaled && !stroke.is_entered && !stroke.is_past {
+            let journal = self.journal.as_mut().expect("it has one");
+            // Without an entry, too: a leg does not join in the middle of it.
+            stroke.phase = Phase::Entering;
+            journal.wait(id);
+            return self.put(id, Job::Write(stroke));
+        }
+        if stroke.is_ready() {
+            let passes = !stroke.is_entered && !stroke.is_past;
+            if let (true, Some(journal)) = (passes, &mut self.journal) {
+                stroke.is_past = true;
+                journal.pass();
+            }
+            self.write_ready(id, &mut stroke, steps);
+        }
         if stroke.reading == 0 && stroke.gather.out == 0 {
             self.finished.push_back(id);
         }
         self.put(id, Job::Write(stroke));
+    }
+
+    /// What the journal is told of a stroke. Where nobody has parity nothing can be made up from
+    /// it.
+    pub(super) fn entered_by<'s>(&self, stroke: &'s Stroke) -> Vec<Entered<'s>> {
+        if self.journal.is_none() {
+            return Vec::new();
+        }
+        let view = self.view.as_ref().expect("it has started");
+        let recorded = self.recorded();
+        let ready = stroke.pieces.iter().filter(|piece| !piece.ready.is_empty());
+        let entered = ready.filter_map(|piece| {
+            let legs = legs_of(&piece.ready);
+            let journals = legs & roles(piece.row).1 & recorded;
+            (journals != 0 && view.is_computed(piece.span)).then_some(Entered {
+                run: piece.span,
+                legs,
+                journals,
+                ready: &piece.ready,
+            })
+        });
+        entered.collect()
+    }
+
+    /// Entries of a stroke are durable, or cannot be.
+    pub(super) fn stroke_entered(&mut self, id: usize, error: Option<&Error>, steps: &mut Steps) {
+        let mut stroke = self.take_stroke(id);
+        assert_eq!(stroke.phase, Phase::Entering);
+        stroke.is_entered = true;
+        self.stroke_may_write(id, stroke, error, steps);
+    }
+
+    fn stroke_may_write(
+        &mut self,
+        id: usize,
+        mut stroke: Stroke,
+        error: Option<&Error>,
+        steps: &mut Steps,
+    ) {
+        stroke.phase = Phase::Issued;
+        if let Some(error) = error {
+            stroke.error.get_or_insert_with(|| error.clone());
+            stroke
+                .pieces
+                .iter_mut()
+                .for_each(|piece| piece.ready.clear());
+        }
+        self.stroke_goes_on(id, stroke, steps);
+    }
+
+    /// The journal cannot take a stroke: nothing is written.
+    pub(super) fn stroke_refused(&mut self, id: usize, error: &Error, steps: &mut Steps) {
+        let stroke = self.take_stroke(id);
+        assert_eq!(stroke.phase, Phase::Entering);
+        self.stroke_may_write(id, stroke, Some(error), steps);
+    }
+
+    /// Writes what is ready, to the legs that are there still.
+    fn write_ready(&mut self, id: usize, stroke: &mut Stroke, steps: &mut Steps) {
+        let durability = stroke.durability();
+        let writable = self.writable();
+        for slot in 0..stroke.pieces.len() {
+            let piece = &mut stroke.pieces[slot];
+            let place = self.on_leg(piece.span);
+            for (leg, buffer) in std::mem::take(&mut piece.ready) {
+                if writable & only(leg) == 0 {
+                    continue;
+                }
+                let question = Question { job: id, leg, slot };
+                stroke.gather.out += 1;
+                let request = Request::write(0, place.start(), durability, buffer);
+                self.ask(question, request, steps);
+            }
+        }
     }
 
     fn write_copies(
@@ -237,7 +370,7 @@ impl Array {
         }
         piece.out = plan.reads.count_ones() as usize;
         if plan.reads == 0 {
-            return self.write_piece(id, stroke, slot, steps);
+            return self.finish_piece(&mut stroke.pieces[slot]);
         }
         stroke.reading += 1;
         let place = self.on_leg(span);
@@ -263,7 +396,7 @@ impl Array {
         let is_read = stroke.pieces.get(slot).is_some_and(|piece| piece.out > 0);
         if !is_read {
             stroke.gather.note(leg, answer.result);
-            return self.stroke_goes_on(id, stroke);
+            return self.stroke_goes_on(id, stroke, steps);
         }
         let piece = &mut stroke.pieces[slot];
         piece.out -= 1;
@@ -279,16 +412,14 @@ impl Array {
                 piece.old.clear();
                 self.begin_piece(id, &mut stroke, slot, steps);
             } else {
-                self.write_piece(id, &mut stroke, slot, steps);
+                self.finish_piece(&mut stroke.pieces[slot]);
             }
         }
-        self.stroke_goes_on(id, stroke);
+        self.stroke_goes_on(id, stroke, steps);
     }
 
     /// All that a piece needs is read.
-    fn write_piece(&mut self, id: usize, stroke: &mut Stroke, slot: usize, steps: &mut Steps) {
-        let durability = stroke.durability();
-        let piece = &mut stroke.pieces[slot];
+    fn finish_piece(&mut self, piece: &mut Piece) {
         let plan = piece.plan.expect("it was planned");
         // A leg may have failed meanwhile.
         let writes = plan.writes & self.writable();
@@ -296,14 +427,9 @@ impl Array {
         let sums = self.sums(piece, plan, writes & parity);
         let new = std::mem::take(&mut piece.new);
         let data = new.into_iter().filter(|(leg, _)| writes & only(*leg) != 0);
-        let place = self.on_leg(piece.span);
+        piece.ready = data.chain(sums).collect();
+        piece.ready.sort_unstable_by_key(|(leg, _)| *leg);
         piece.old.clear();
-        for (leg, buffer) in data.chain(sums).collect::<Vec<_>>() {
-            let question = Question { job: id, leg, slot };
-            stroke.gather.out += 1;
-            let request = Request::write(0, place.start(), durability, buffer);
-            self.ask(question, request, steps);
-        }
     }
 
     /// The new parity of a piece, for these legs.
@@ -355,6 +481,14 @@ impl Array {
         if stroke.error.is_some() && wrote {
             self.doubt(stroke.lock);
         }
+        if stroke.is_entered {
+            let journal = self.journal.as_mut().expect("it was entered somewhere");
+            journal.ended(stroke.error.is_some());
+        }
+        if std::mem::take(&mut stroke.is_past) {
+            let journal = self.journal.as_mut().expect("it went past one");
+            journal.passed();
+        }
         for region in self.regions.of(stroke.lock) {
             self.regions.release(region, self.now);
         }
@@ -385,6 +519,9 @@ impl Array {
     /// What a stroke waited for is recorded, or cannot be.
     pub(super) fn stroke_recorded(&mut self, id: usize, error: Option<Error>, steps: &mut Steps) {
         let mut stroke = self.take_stroke(id);
+        if stroke.phase == Phase::Telling {
+            return self.stroke_may_write(id, stroke, error.as_ref(), steps);
+        }
         let is_marked = stroke.phase == Phase::Marking;
         if let Some(error) = error {
             stroke.error.get_or_insert(error);
@@ -465,6 +602,7 @@ fn pieces(geometry: &Geometry, stroke: &Stroke, pool: &BufferPool) -> Vec<Piece>
         old: Vec::new(),
         out: 0,
         failed: false,
+        ready: Vec::new(),
     };
     runs.into_iter().map(piece).collect()
 }

@@ -5,6 +5,7 @@ mod made;
 mod repair;
 mod scrub;
 mod takeover;
+mod torn;
 
 use std::time::Duration;
 

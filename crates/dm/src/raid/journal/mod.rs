@@ -31,6 +31,11 @@
 //! is known of it, `write.rs` writes it, `replay.rs` reads it.
 
 mod format;
+mod replay;
 mod state;
+mod write;
 
 pub use format::{Bounds, Entry, Head, Session, State};
+pub(super) use replay::{MARK_AT, Replay};
+pub(super) use state::Journal;
+pub(super) use write::Batch;
