@@ -224,6 +224,7 @@ impl<'a> Activator<'a> {
             updater: self.updater.clone(),
             copy_rate: self.host.config.copy_rate(),
             extension: self.host.config.snapshot_extension(),
+            consistency: self.host.config.raid_consistency(),
             access: options.access,
             is_live: self.is_owner || options.access == Access::ReadWrite,
             is_ours: self.is_ours,

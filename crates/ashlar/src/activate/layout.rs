@@ -32,6 +32,8 @@ pub(super) struct Builder<'a> {
     pub(super) copy_rate: Option<u64>,
     /// When stores of snapshots grow by themselves.
     pub(super) extension: ExtendPolicy,
+    /// How rows of arrays stay consistent.
+    pub(super) consistency: dm::raid::Consistency,
     pub(super) access: Access,
     /// Whether what is activated may be written through another volume.
     pub(super) is_live: bool,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use block::Device;
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Geometry, Keeping, LegContent,
+    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent,
     LegReads, LegState,
 };
 use dm::table::{self, Layout, Piece};
@@ -254,7 +254,7 @@ impl Builder<'_> {
             } else {
                 FirstSync::Due
             },
-            consistency: Consistency::default(),
+            consistency: self.consistency,
             keeping: Keeping::Mapper,
         }
     }

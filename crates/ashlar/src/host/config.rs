@@ -16,6 +16,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dm::raid::Consistency;
 use lvm2::plan::logical::ExtendPolicy;
 use lvm2::text::{Node, Section, Value, parse};
 
@@ -182,6 +183,16 @@ impl Config {
             number("activation/snapshot_autoextend_threshold", 100),
             number("activation/snapshot_autoextend_percent", 20),
         )
+    }
+
+    /// How arrays with parity that this process writes stay consistent when power is cut and a disk
+    /// is lost (`ashlar/raid_consistency`: `journal`, `none`, or `auto`, which any other word is).
+    pub fn raid_consistency(&self) -> Consistency {
+        match self.string("ashlar/raid_consistency") {
+            Some("journal") => Consistency::Journal,
+            Some("none") => Consistency::None,
+            _ => Consistency::Auto,
+        }
     }
 
     /// The tags by which extents cling (`allocation/cling_tag_list`), without their `@`.

@@ -109,3 +109,22 @@ fn tempfile() -> std::path::PathBuf {
     std::fs::create_dir_all(&dir).expect("makes a directory");
     dir
 }
+
+#[test]
+fn arrays_have_journals_as_configured() {
+    use dm::raid::Consistency;
+    let said = |text: &str| config(text).raid_consistency();
+    assert_eq!(
+        said("ashlar/raid_consistency = \"journal\""),
+        Consistency::Journal
+    );
+    assert_eq!(
+        said("ashlar { raid_consistency = \"none\" }"),
+        Consistency::None
+    );
+    assert_eq!(
+        said("ashlar/raid_consistency = \"auto\""),
+        Consistency::Auto
+    );
+    assert_eq!(said(""), Consistency::Auto);
+}
