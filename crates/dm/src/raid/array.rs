@@ -70,6 +70,10 @@ pub struct Array {
     /// Strokes that take further parts, by the start of their locks.
     pub(super) gathering: BTreeMap<u64, usize>,
     pub(super) mending: Mending,
+    /// The step of a reshape that is under way.
+    pub(super) window: Option<usize>,
+    /// Why nothing is written any more: nobody knows how far superblocks say that a reshape is.
+    pub(super) reshape_error: Option<Error>,
     /// Legs that are written, and whose superblocks are those of an older array: a bit each.
     pub(super) unsaid: LegSet,
     /// What is on record of how far all is.
@@ -97,6 +101,8 @@ pub enum Notice {
     Filled(usize),
     /// This region could not be brought in sync; it is tried again.
     Stuck(u64),
+    /// It has become what it was to become.
+    Reshaped,
 }
 
 #[derive(Debug)]
@@ -155,6 +161,8 @@ pub enum Action {
     Resync,
     /// A leg is filled.
     Recover,
+    /// What it holds is moved to where it will be.
+    Reshape,
 }
 
 impl Array {
@@ -208,6 +216,8 @@ impl Array {
             locks: Locks::new(u64::MAX),
             gathering: BTreeMap::new(),
             mending: Mending::default(),
+            window: None,
+            reshape_error: None,
             unsaid: 0,
             durable: Progress::default(),
             finished: VecDeque::new(),
@@ -256,6 +266,8 @@ impl Array {
             Job::Fence(_) => self.fence_answered(question, answer),
             Job::Record => self.record_answered(question, &answer, steps),
             Job::Journal(_) => self.journal_answered(question, answer),
+            Job::Moved(_) => self.moved_answered(question, answer),
+            Job::Window(_) => unreachable!("its rows ask"),
             Job::Replay(_) => self.replay_answered(question, answer, steps),
             Job::Busy => unreachable!("nothing is entered twice"),
         }
@@ -335,8 +347,9 @@ impl Array {
                     Job::Mend(_) => self.mend_finished(id),
                     Job::Fence(_) => self.fence_finished(id, steps),
                     Job::Journal(_) => self.journal_finished(id, steps),
+                    Job::Moved(_) => self.moved_finished(id, steps),
                     Job::Replay(_) => self.replay_finished(id, steps),
-                    Job::Record | Job::Busy => {
+                    Job::Record | Job::Window(_) | Job::Busy => {
                         unreachable!("it does not end so")
                     }
                 }
@@ -345,10 +358,12 @@ impl Array {
                     Job::Read(_) => self.read_locked(id, steps),
                     Job::Write(_) => self.stroke_locked(id, steps),
                     Job::Mend(_) => self.mend_locked(id, steps),
+                    Job::Window(_) => self.window_locked(id, steps),
                     Job::Fence(_)
                     | Job::Record
                     | Job::Journal(_)
                     | Job::Replay(_)
+                    | Job::Moved(_)
                     | Job::Busy => {
                         unreachable!("it has no lock")
                     }

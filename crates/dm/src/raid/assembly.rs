@@ -284,7 +284,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         events,
         failed: first.failed,
         events_cleared: cleared(found, &legs),
-        away: away(found, &legs, described),
+        away: away(found, &legs, described, reshape.is_some()),
         was_larger: was_larger(before, &legs, &described.geometry),
         remarks,
         legs,
@@ -567,7 +567,7 @@ fn cleared(found: &[LegFound], legs: &[LegState]) -> u64 {
 }
 
 /// Which legs that are not believed are of this array, and were away.
-fn away(found: &[LegFound], legs: &[LegState], described: &Described) -> Vec<Away> {
+fn away(found: &[LegFound], legs: &[LegState], described: &Described, moves: bool) -> Vec<Away> {
     let cleared = cleared(found, legs);
     let legs = found.iter().zip(legs).enumerate();
     let away = legs.map(|(place, (leg, state))| match (leg, state) {
@@ -577,7 +577,9 @@ fn away(found: &[LegFound], legs: &[LegState], described: &Described) -> Vec<Awa
         {
             // What it was not filled with it does not say.
             let was_whole = superblock.disk_recovery_offset == Position::End;
-            if superblock.events >= cleared && was_whole {
+            // What is moved is not marked.
+            let is_still = !moves && superblock.reshaping().is_none();
+            if superblock.events >= cleared && was_whole && is_still {
                 Away::Marked
             } else {
                 Away::Long

@@ -49,6 +49,8 @@ pub(super) enum Then {
     Replay(Replay),
     /// Nothing is being written any more.
     Rest,
+    /// What this step of a reshape has moved is there.
+    Window(usize),
 }
 
 impl Array {
@@ -109,6 +111,11 @@ impl Array {
             Then::Journal => {
                 self.jobs.remove(id);
                 return self.journal_flushed(error.as_ref(), is_whole, steps);
+            }
+            Then::Window(window) => {
+                let window = *window;
+                self.jobs.remove(id);
+                return self.window_flushed(window, error.as_ref());
             }
             Then::Replay(_) => {
                 let Job::Fence(fence) = self.jobs.remove(id) else {
@@ -180,7 +187,7 @@ impl Array {
             }
             Then::Rest if is_whole && self.wants_rest() => self.rest(),
             Then::Rest => {}
-            Then::Answer(_) | Then::Journal | Then::Replay(_) => {
+            Then::Answer(_) | Then::Journal | Then::Replay(_) | Then::Window(_) => {
                 unreachable!("it has an end of its own");
             }
         }

@@ -200,6 +200,11 @@ impl Array {
             (undone, None) => (undone, Action::Resync),
             (_, Some(lacks)) => (lacks, Action::Recover),
         };
+        if let (Action::Idle, Some(reshape)) = (action, &assembly.reshape) {
+            let edge = reshape.new_edge().min(size);
+            let done = if reshape.backwards { size - edge } else { edge };
+            return (done, Action::Reshape);
+        }
         let left = undone.saturating_mul(shape.region()).min(size);
         (size - left, action)
     }
@@ -211,6 +216,9 @@ impl Array {
             return Position::End;
         }
         let size = self.regions.marked().region();
+        if self.reshape().is_some() {
+            return Position::Sector(0);
+        }
         match self.durable.filled[leg] {
             Some(region) => self.position_on_legs(region * size),
             None => Position::Sector(self.config.geometry().leg_size() / 512),

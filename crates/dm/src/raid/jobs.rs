@@ -12,6 +12,7 @@ use super::fence::Fence;
 use super::journal::{Batch, Replay};
 use super::mend::Mend;
 use super::reads::Asked;
+use super::reshape::{Moved, Window};
 use super::sides::Side;
 use super::strokes::Stroke;
 use super::view::LegSet;
@@ -29,6 +30,9 @@ pub(super) enum Job {
     /// Entries of the journal are, or its heads.
     Journal(Batch),
     Replay(Replay),
+    /// A step of a reshape is, and a row of it.
+    Window(Window),
+    Moved(Moved),
     /// It is being worked on.
     Busy,
 }

@@ -191,6 +191,12 @@ impl Array {
                 word.store(!doubt, Ordering::Release);
             }
         }
+        // While it is reshaped who reads waits for what is moved.
+        let readable = if assembly.reshape.is_some() {
+            0
+        } else {
+            readable
+        };
         live.legs.store(readable, Ordering::Release);
     }
 }

@@ -20,13 +20,16 @@
 //!
 //! `rotation.rs` says who holds parity, `geometry.rs` which byte is where; `superblock.rs` and
 //! `bitmap.rs` are what device-mapper keeps beside each leg, `md` what md and mdadm keep on the
-//! devices of their own arrays, `assembly.rs` what is believed of a leg, and `doubt.rs` where not;
-//! `view.rs` plans a read, `update.rs` a write; `config.rs` says what an array is made of,
+//! devices of their own arrays, `keeping.rs` how either is spoken of, `assembly.rs` what is
+//! believed of a leg, `takeover.rs` of one whose array was another, and `doubt.rs` where nothing
+//! is; `view.rs` plans a read, `update.rs` a write; `config.rs` says what an array is made of,
 //! `array.rs` is the machine, `jobs.rs` what it is in the middle of, `load.rs` and `start.rs` its
 //! start, `reload.rs` its change into another one. `reads.rs` and `writes.rs` cut requests,
-//! `strokes.rs` writes a row, `mend.rs` mends one, and `rows.rs` counts for both; `resync.rs` says
-//! what is mended, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks and
-//! marks, `health.rs` loses legs, `crate::locks` keeps all of them apart; `map.rs` says what may be
+//! `strokes.rs` writes a row, `journal/` sees to it that a cut row can be written once more,
+//! `mend.rs` mends one, and `rows.rs` counts for all; `resync.rs` says what is mended, `repair.rs`
+//! what is wrong of it, `fence.rs` makes durable, `record.rs` and `regions.rs` keep superblocks and
+//! marks, `health.rs` loses legs, `crate::locks` keeps all of them apart; `reshape.rs` moves what
+//! becomes another array, and `sides.rs` says whose a row is meanwhile; `map.rs` says what may be
 //! read without the machine, and `scrub` what does not go together. `explore/` takes the power
 //! away.
 
@@ -53,6 +56,7 @@ mod record;
 mod regions;
 mod reload;
 mod repair;
+mod reshape;
 mod resync;
 mod rotation;
 mod rows;

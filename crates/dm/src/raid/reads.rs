@@ -32,6 +32,8 @@ pub(super) const PIECE: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Reading {
     tag: u64,
+    /// The row of a reshape that it is for; `None`: somebody has asked.
+    mover: Option<usize>,
     range: Range,
     /// What has not begun, in order.
     ahead: VecDeque<Part>,
@@ -84,6 +86,17 @@ enum From {
 
 impl Array {
     pub(super) fn read(&mut self, request: Request, without: LegSet, steps: &mut Steps) {
+        self.read_for(None, request, without, steps);
+    }
+
+    /// The same; for a row that is moved its old rows are locked.
+    pub(super) fn read_for(
+        &mut self,
+        mover: Option<usize>,
+        request: Request,
+        without: LegSet,
+        steps: &mut Steps,
+    ) {
         let part = Part {
             range: request.range,
             buffer: request.buffer,
@@ -91,6 +104,7 @@ impl Array {
         };
         let reading = self.readings.insert(Reading {
             tag: request.tag,
+            mover,
             range: request.range,
             ahead: VecDeque::from([part]),
             done: Vec::new(),
@@ -118,7 +132,10 @@ impl Array {
             return;
         }
         let reading = self.readings.remove(id);
-        steps.push(Step::Done(reading.answer()));
+        match reading.mover {
+            Some(row) => self.row_read(row, reading.answer(), steps),
+            None => steps.push(Step::Done(reading.answer())),
+        }
     }
 
     /// Begins what of a part comes from one place; the rest comes next.
@@ -156,6 +173,7 @@ impl Array {
             unreachable!("nobody was asked");
         };
         let len = asked.range.len();
+        let is_locked = self.readings.get(asked.reading).mover.is_some();
         match source {
             Source::Nowhere(_) if asked.without != 0 && asked.range.len() > PIECE => {
                 self.in_pieces(asked.reading, asked.range, buffer);
@@ -172,6 +190,14 @@ impl Array {
                 reading.error = Some(Error::new(Kind::Io, what));
                 reading.done.push((asked.range.start(), buffer));
             }
+            // What is read while all moves is not moved before it is.
+            Source::Leg { .. }
+                if self.record.is_some() && self.reshape().is_some() && !is_locked =>
+            {
+                asked.from = From::Locking(buffer);
+                self.readings.get_mut(asked.reading).under_way += 1;
+                self.lock_read(asked, steps);
+            }
             Source::Leg { leg, start } => {
                 asked.from = From::Leg(Buffer::empty());
                 asked.out = 1;
@@ -183,20 +209,22 @@ impl Array {
             Source::Others(rebuild) => {
                 asked.from = From::Locking(buffer);
                 self.readings.get_mut(asked.reading).under_way += 1;
-                let range = asked.range;
-                let job = self.jobs.insert(Job::Read(asked));
-                if self.record.is_none() {
+                if self.record.is_none() || is_locked {
+                    let job = self.jobs.insert(Job::Read(asked));
                     return self.ask_others(job, rebuild, steps);
                 }
-                let lock = self.lock_of(range);
-                let Job::Read(asked) = self.jobs.get_mut(job) else {
-                    unreachable!("it was just made");
-                };
-                asked.lock = Some(lock);
-                if self.locks.take(job, lock, Mode::Shared) {
-                    self.read_locked(job, steps);
-                }
+                self.lock_read(asked, steps);
             }
+        }
+    }
+
+    /// A part is read when nobody changes its row.
+    fn lock_read(&mut self, mut asked: Asked, steps: &mut Steps) {
+        let lock = self.lock_of(asked.range);
+        asked.lock = Some(lock);
+        let job = self.jobs.insert(Job::Read(asked));
+        if self.locks.take(job, lock, Mode::Shared) {
+            self.read_locked(job, steps);
         }
     }
 
@@ -228,13 +256,31 @@ impl Array {
         };
         let view = self.view.as_ref().expect("it has started");
         let (source, len) = view.source(asked.range, asked.without);
+        let is_here = asked.lock == Some(self.lock_of(asked.range));
         match source {
-            Source::Others(rebuild) if len == asked.range.len() => {
+            Source::Others(rebuild) if len == asked.range.len() && is_here => {
                 self.ask_others(job, rebuild, steps);
+            }
+            Source::Leg { leg, start }
+                if len == asked.range.len() && is_here && self.reshape().is_some() =>
+            {
+                self.ask_locked_leg(job, (leg, start), steps);
             }
             // Something has changed meanwhile: it is planned anew.
             _ => self.finished.push_back(job),
         }
+    }
+
+    fn ask_locked_leg(&mut self, job: usize, (leg, start): (usize, u64), steps: &mut Steps) {
+        let mut asked = self.take_read(job);
+        let before = std::mem::replace(&mut asked.from, From::Leg(Buffer::empty()));
+        let From::Locking(buffer) = before else {
+            unreachable!("nobody was asked");
+        };
+        asked.out = 1;
+        self.put(job, Job::Read(asked));
+        let question = Question { job, leg, slot: 0 };
+        self.ask(question, Request::read(0, start, buffer), steps);
     }
 
     fn ask_others(&mut self, job: usize, rebuild: Rebuild, steps: &mut Steps) {
@@ -337,10 +383,15 @@ impl Array {
         if self.record.is_none() || legs == 0 {
             return;
         }
-        let (lock, bucket) = (self.lock_of(range), self.locks.bucket());
-        let end = (lock.start() / bucket + 1) * bucket;
-        let sync = Range::new(lock.start(), lock.len().min(end - lock.start()));
-        members(legs).for_each(|leg| self.mending.fix(leg, sync));
+        let lock = self.lock_of(range);
+        let mut start = lock.start();
+        while start < lock.end() {
+            let bucket = self.piece_len(start);
+            let end = ((start / bucket + 1) * bucket).min(lock.end());
+            let sync = Range::new(start, end - start);
+            members(legs).for_each(|leg| self.mending.fix(leg, sync));
+            start = end;
+        }
     }
 
     /// A clause about the legs that are not read.

@@ -154,6 +154,11 @@ impl Mending {
         self.free_at = now.saturating_add(PAUSE);
     }
 
+    /// What could not be read is elsewhere now.
+    pub(super) fn forget_fixes(&mut self) {
+        self.fixes.clear();
+    }
+
     /// A timer has come.
     pub(super) fn woken(&mut self) {
         self.timer = false;
@@ -163,7 +168,8 @@ impl Mending {
 impl Array {
     /// Begins to mend as much as may be.
     pub(super) fn pump_mend(&mut self, steps: &mut Steps) {
-        if self.record.is_none() {
+        // What is moved is in sync then, and nothing of it where it was.
+        if self.record.is_none() || self.window.is_some() {
             return;
         }
         if self.mending.free_at > self.now {
@@ -178,6 +184,14 @@ impl Array {
             self.begin_mend(why, (lock, force), steps);
         }
         self.look_whether_mended(steps);
+        self.pump_reshape(steps);
+    }
+
+    /// Whether all is in sync that can be, and nothing is being mended.
+    pub(super) fn has_mended(&self) -> bool {
+        let Mending { open, fixes, .. } = &self.mending;
+        let is_idle = self.mending.is_idle() && self.mending.orders.is_empty();
+        is_idle && open.is_empty() && fixes.is_empty() && self.next_region().is_none()
     }
 
     fn arm_mend_timer(&mut self, at: Duration, steps: &mut Steps) {

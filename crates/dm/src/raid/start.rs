@@ -12,6 +12,7 @@ use super::doubt::Doubt;
 use super::geometry::Scheme;
 use super::jobs::{Gather, Job, Question};
 use super::journal::Journal;
+use super::keeping::Keeping;
 use super::map::ArrayMap;
 use super::record::{Claim, Ended, Level, Record, Written};
 use super::regions::Regions;
@@ -333,8 +334,14 @@ impl Array {
 /// Why an array is only read, though it was to be written.
 fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
     let geometry = array.config.geometry();
-    if assembly.reshape.is_some() {
-        return Some("it is being reshaped".into());
+    if let Some(reshape) = &assembly.reshape {
+        let why = match array.config.keeping {
+            Keeping::Mapper => reshape.obstacle(geometry.legs(), assembly.data_start),
+            Keeping::Md(_) => Some("it is being reshaped"),
+        };
+        if let Some(why) = why {
+            return Some(why.into());
+        }
     }
     let Some(room) = array.meta_room else {
         return Some("it keeps no superblocks".into());
@@ -399,7 +406,8 @@ impl Array {
                 Job::Fence(_) => self.end_fence(id, error.clone(), steps),
                 Job::Mend(_) => self.mend_recorded(id, error.is_some(), steps),
                 Job::Replay(_) => self.replay_recorded(id, error.clone(), steps),
-                Job::Read(_) | Job::Record | Job::Journal(_) | Job::Busy => {
+                Job::Window(_) => self.window_recorded(id, error.clone(), steps),
+                Job::Moved(_) | Job::Read(_) | Job::Record | Job::Journal(_) | Job::Busy => {
                     unreachable!("it does not wait");
                 }
             }

@@ -101,7 +101,6 @@ impl View {
     /// It is written from now on, in regions of so many bytes: what was in sync in front of a byte
     /// is in sync in regions.
     pub(super) fn come_alive(&mut self, region: u64, raw: Doubt) {
-        assert!(self.assembly.reshape.is_none(), "it has one shape");
         self.assembly.synced = u64::MAX;
         self.raw = raw;
         self.region = Some(region);

@@ -13,6 +13,7 @@ use block::{Buffer, Completion, Durability, Error, Operation, Range, Request};
 use super::array::{Array, Steps};
 use super::geometry::Scheme;
 use super::jobs::Job;
+use super::sides::row_len;
 use super::strokes::{Phase, Stroke};
 use crate::locks::Mode;
 use crate::machine::Step;
@@ -114,17 +115,19 @@ impl Array {
     /// Bytes of the array from `offset` on that are written together: to the end of its row, its
     /// chunk, or a piece of a mirror.
     fn part_len(&self, offset: u64) -> u64 {
-        let geometry = self.config.geometry();
+        let view = self.view.as_ref().expect("it has started");
+        let (geometry, _, left) = view.geometry_at(offset);
         let whole = match geometry.scheme() {
-            Scheme::Parity(..) => geometry.chunk() * geometry.data_legs() as u64,
+            Scheme::Parity(..) => row_len(geometry),
             Scheme::Mirror | Scheme::Copies(_) => self.locks.bucket(),
         };
-        whole - offset % whole
+        (whole - offset % whole).min(left)
     }
 
     /// The bytes that are kept in sync by which a part is locked.
     pub(super) fn lock_of(&self, range: Range) -> Range {
-        let geometry = self.config.geometry();
+        let view = self.view.as_ref().expect("it has started");
+        let (geometry, ..) = view.geometry_at(range.start());
         match geometry.scheme() {
             Scheme::Parity(..) => {
                 let start = geometry.spot(range.start(), 0).start;
@@ -159,6 +162,9 @@ impl Array {
     pub(super) fn stroke_locked(&mut self, id: usize, steps: &mut Steps) {
         let mut stroke = self.take_stroke(id);
         assert_eq!(stroke.phase, Phase::Locking);
+        if self.reshape_error.is_some() || !self.is_there(&stroke) {
+            return self.go_elsewhere(id, stroke, steps);
+        }
         let record = self.record.as_mut().expect("it is written");
         let mut waits = record.claim != super::record::Claim::Held;
         record.claim();
@@ -178,6 +184,54 @@ impl Array {
         }
     }
 
+    /// Whether parts of a stroke that waited for its lock are still in the row that it is of.
+    fn is_there(&self, stroke: &Stroke) -> bool {
+        let is_in = |part: &Part| {
+            let fits = part.range.len() <= self.part_len(part.range.start());
+            fits && self.lock_of(part.range) == stroke.lock
+        };
+        stroke.parts.iter().all(is_in)
+    }
+
+    /// A step of a reshape was in front of a stroke, and its parts are in other rows now.
+    fn go_elsewhere(&mut self, id: usize, stroke: Stroke, steps: &mut Steps) {
+        self.gathers_no_more(id, stroke.lock);
+        self.turns.extend(self.locks.release(id, stroke.lock));
+        self.jobs.remove(id);
+        let error = self.reshape_error.clone();
+        for part in stroke.parts {
+            if error.is_some() {
+                self.part_written(part, error.as_ref(), steps);
+            } else {
+                self.begin_again(part, steps);
+            }
+        }
+    }
+
+    /// Begins what is left of a part, row by row.
+    fn begin_again(&mut self, mut part: Part, steps: &mut Steps) {
+        loop {
+            let (start, len) = (part.range.start(), part.range.len());
+            let here = self.part_len(start).min(len);
+            if here == len {
+                return self.begin_part(part, steps);
+            }
+            let (bytes, rest) = part.bytes.split(here);
+            let first = Part {
+                range: Range::new(start, here),
+                bytes,
+                ..part
+            };
+            self.writings.get_mut(part.writing).under_way += 1;
+            part = Part {
+                range: Range::new(start + here, len - here),
+                bytes: rest,
+                ..part
+            };
+            self.begin_part(first, steps);
+        }
+    }
+
     /// A part has ended, with its bytes.
     pub(super) fn part_written(&mut self, part: Part, error: Option<&Error>, steps: &mut Steps) {
         let writing = self.writings.get_mut(part.writing);
@@ -189,6 +243,19 @@ impl Array {
             writing.error.get_or_insert_with(|| error.clone());
         }
         self.go_on_writing(part.writing, steps);
+    }
+}
+
+impl Content {
+    /// The first so many bytes, and the others.
+    fn split(self, len: u64) -> (Self, Self) {
+        match self {
+            Self::Bytes(mut bytes) => {
+                let rest = bytes.split_off(len as usize);
+                (Self::Bytes(bytes), Self::Bytes(rest))
+            }
+            Self::Zeros(operation) => (Self::Zeros(operation), Self::Zeros(operation)),
+        }
     }
 }
 

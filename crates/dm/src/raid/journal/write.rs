@@ -306,7 +306,7 @@ impl Array {
         let journal = self.journal.as_mut().expect("it has one");
         assert_eq!(journal.phase, Phase::Turning);
         let wanted = std::mem::replace(&mut journal.wanted, Wanted::Nothing);
-        let Turn { joining, .. } = std::mem::take(&mut journal.turn);
+        let Turn { joining, moving } = std::mem::take(&mut journal.turn);
         journal.phase = match (&error, wanted) {
             (None, Wanted::Nothing | Wanted::Turn) => Phase::Open,
             _ => Phase::Closed,
@@ -317,6 +317,9 @@ impl Array {
             }
         } else {
             journal.tails.fill(BLOCK);
+        }
+        if let Some(window) = moving {
+            self.window_flushed(window, error);
         }
         let is_whole = is_whole && error.is_none();
         if !joining.is_empty() {
