@@ -30,6 +30,7 @@ impl Run {
     fn submit(&mut self, request: Request) {
         self.observe();
         self.world.submit(0, request);
+        self.follow_journal();
     }
 
     /// Asks for something.

@@ -19,4 +19,10 @@ impl Campaign {
         let Self { extent, fault } = *self;
         extent.run(|seed, seen| history::run(seed, fault, seen))
     }
+
+    /// The same, of arrays of md's.
+    pub fn run_md(&self) -> explore::Report {
+        let Self { extent, fault } = *self;
+        extent.run(|seed, seen| history::run_md(seed, fault, seen))
+    }
 }

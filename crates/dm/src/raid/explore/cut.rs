@@ -9,6 +9,7 @@ use super::oracle::Record;
 use super::run::{Fit, Known, Run};
 use super::shape::{Shape, named};
 use crate::explore::Seen;
+use crate::raid::Consistency;
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
 
@@ -34,6 +35,10 @@ pub(super) fn cut(
     let doubted = shape.all() & !run.weak & !record.whole;
     if record.is_split {
         seen.count("cuts that left legs of two minds", 1);
+        return Ok(());
+    }
+    if record.is_torn {
+        seen.count("cuts that tore a superblock", 1);
         return Ok(());
     }
     if doubted != 0 {
@@ -87,13 +92,18 @@ pub(super) fn known_after(run: &Run, record: &Record) -> Known {
     }
     let torn = (0..shape.sectors()).filter(|sector| {
         let (floor, _, issued) = known.model.versions(*sector);
-        shape.is_parity() && issued > floor
+        let was_entered = match run.consistency {
+            Consistency::None => false,
+            Consistency::Auto => run.unentered[*sector as usize] <= floor,
+            Consistency::Journal => true,
+        };
+        shape.is_parity() && !was_entered && issued > floor
     });
     for sector in torn.collect::<Vec<_>>() {
         let place = shape.place(sector);
         let fit = &mut known.fits[place];
         if *fit == Fit::Sure && record.doubt[shape.region_of(place)] {
-            *fit = Fit::Torn;
+            *fit = Fit::Cut;
         }
     }
     if record.is_used {

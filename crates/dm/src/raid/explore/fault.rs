@@ -45,7 +45,19 @@ pub enum SeededFault {
     ResyncLeftOut,
     /// A read that needs no home goes to another leg than it should.
     ReadElsewhere,
-    /// None: what the write hole spoils is not excused.
+    /// Rows are written before their entries.
+    WriteBeforeEntry,
+    /// Entries are written, but not durably.
+    EntryNotDurable,
+    /// A generation of the journal begins without a flush of the legs.
+    TurnWithoutFlush,
+    /// Heads are not written where a generation begins.
+    HeadForgotten,
+    /// What the journal said is not flushed before it ends.
+    ReplayWithoutFlush,
+    /// A journal counts, though somebody else has used the array since.
+    MarkUnchecked,
+    /// None: what the write hole spoils without a journal is not excused.
     HoleNotExcused,
 }
 
@@ -66,6 +78,12 @@ impl SeededFault {
         ("outdated-believed", Self::OutdatedBelieved),
         ("resync-left-out", Self::ResyncLeftOut),
         ("read-elsewhere", Self::ReadElsewhere),
+        ("write-before-entry", Self::WriteBeforeEntry),
+        ("entry-not-durable", Self::EntryNotDurable),
+        ("turn-without-flush", Self::TurnWithoutFlush),
+        ("head-forgotten", Self::HeadForgotten),
+        ("replay-without-flush", Self::ReplayWithoutFlush),
+        ("mark-unchecked", Self::MarkUnchecked),
         ("hole-not-excused", Self::HoleNotExcused),
     ];
 
@@ -73,7 +91,10 @@ impl SeededFault {
     fn sabotage(self, disk: usize, request: &Request, activity: &Activity) -> Option<Sabotage> {
         let (is_meta, is_write) = (disk % 2 == 1, request.operation.is_write());
         let is_superblock = is_meta && is_write && request.range.start() == 0;
-        let is_bitmap = is_meta && is_write && !is_superblock;
+        let (at, journal) = (request.range.start(), activity.journal_start.get());
+        let is_bitmap = is_meta && is_write && !is_superblock && at < journal;
+        let is_head = is_meta && is_write && at == journal;
+        let is_entry = is_meta && is_write && at > journal;
         let is_flush = request.operation == Operation::Flush;
         let is_own_flush = is_flush && activity.flushes.get() == 0;
         let is_first = is_superblock && activity.is_claim(disk);
@@ -93,6 +114,15 @@ impl SeededFault {
                 Some(Sabotage::Skipped)
             }
             Self::FlushForgotten if is_flush && disk == 0 && !is_own_flush => {
+                Some(Sabotage::Skipped)
+            }
+            Self::WriteBeforeEntry if is_entry => Some(Sabotage::Early),
+            Self::EntryNotDurable if is_entry => Some(Sabotage::Volatile),
+            Self::TurnWithoutFlush if is_own_flush && activity.is_turning.get() => {
+                Some(Sabotage::Skipped)
+            }
+            Self::HeadForgotten if is_head => Some(Sabotage::Skipped),
+            Self::ReplayWithoutFlush if is_flush && !is_meta && activity.is_loading.get() => {
                 Some(Sabotage::Skipped)
             }
             Self::FuaForgotten if !is_meta && is_write && request.durability == Durability::Fua => {
@@ -121,6 +151,12 @@ pub(super) struct Activity {
     pub(super) is_filling: Cell<bool>,
     /// Whether it was told to suspend or to stop.
     pub(super) is_ending: Cell<bool>,
+    /// Whether it has not started.
+    pub(super) is_loading: Cell<bool>,
+    /// Whether the journal is going to begin another generation.
+    pub(super) is_turning: Cell<bool>,
+    /// Where the journal begins.
+    pub(super) journal_start: Cell<u64>,
     /// Disks that got superblocks, and how many.
     told: RefCell<BTreeMap<usize, u32>>,
 }

@@ -6,17 +6,22 @@ use block::sim::{Disk, Image, Random};
 
 use super::cut::{cut, known_after};
 use super::fault::SeededFault;
+use super::keeps::Keeps;
 use super::oracle::{Record, add_parity};
 use super::run::{Fit, Known, Mishap, Run};
 use super::shape::Shape;
 use crate::explore::{Model, NEVER, SECTOR, Seen, encode};
 use crate::raid::bitmap::{Bitmap, Dirty, START};
+use crate::raid::keeping::Activity;
 use crate::raid::update::only;
 use crate::raid::view::LegSet;
-use crate::raid::{FailedDevices, FirstSync, Position, Scheme, Superblock};
+use crate::raid::{Consistency, Extended, FailedDevices, FirstSync, Position, Scheme, Superblock};
 
 /// Events of an array that was used.
 const EVENTS: u64 = 10;
+
+/// Of arrays in sync one of so many was another one before, if it can have been.
+const FORMER_EVERY: u64 = 5;
 
 /// How an array begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,61 @@ enum Beginning {
     Back(LegSet, Absence),
     /// Legs hold nothing.
     Rebuild(LegSet),
+    /// Superblocks say what it was before a takeover, which these legs are added by.
+    TakenOver(Former, LegSet),
+}
+
+/// What an array was: md's level and layout, and how many legs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Former {
+    level: u32,
+    layout: u32,
+    legs: usize,
+}
+
+impl Former {
+    /// What an array may have been, and the legs that it had not; `None`: nothing else.
+    fn of(shape: &Shape) -> Option<(Self, LegSet)> {
+        let legs = shape.legs();
+        let (level, layout) = shape.geometry.scheme().md();
+        let with_q = [(0, 16), (1, 17), (2, 18), (3, 19), (5, 5)];
+        let last = only(legs - 1);
+        match level {
+            1 if legs == 2 => Some((
+                Self {
+                    level: 5,
+                    layout: 2,
+                    legs,
+                },
+                0,
+            )),
+            5 => {
+                let (_, layout) = *with_q.iter().find(|(one, _)| *one == layout)?;
+                let (level, legs) = (6, legs + 1);
+                Some((
+                    Self {
+                        level,
+                        layout,
+                        legs,
+                    },
+                    0,
+                ))
+            }
+            6 => {
+                let (layout, _) = *with_q.iter().find(|(_, two)| *two == layout)?;
+                let (level, legs) = (5, legs - 1);
+                Some((
+                    Self {
+                        level,
+                        layout,
+                        legs,
+                    },
+                    last,
+                ))
+            }
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +99,17 @@ enum Absence {
 }
 
 impl Beginning {
-    fn chosen(random: &mut Random, shape: &Shape) -> Self {
+    fn chosen(seed: u64, random: &mut Random, shape: &Shape) -> Self {
         let legs = shape.some_legs(random);
         match random.below(12) {
             0..=3 => Self::New,
-            4..=6 => Self::InSync,
+            4..=6 => match Former::of(shape) {
+                // By the seed, and not by lot: other histories stay what they are.
+                Some((was, new)) if seed % FORMER_EVERY == 1 && shape.keeps == Keeps::Mapper => {
+                    Self::TakenOver(was, new)
+                }
+                _ => Self::InSync,
+            },
             7 | 8 => Self::Without(legs),
             9 => Self::Back(legs, Absence::Short),
             10 => Self::Back(legs, Absence::Long),
@@ -56,7 +122,22 @@ impl Beginning {
 pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Result<(), String> {
     let mut random = Random::new(seed);
     let shape = Shape::chosen(&mut random, fault);
-    let beginning = Beginning::chosen(&mut random, &shape);
+    run_of(seed, shape, random, seen)
+}
+
+/// The same of an array of md's.
+pub(super) fn run_md(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let shape = Shape {
+        keeps: Keeps::md(&mut random),
+        consistency: Consistency::None,
+        ..Shape::chosen(&mut random, fault)
+    };
+    run_of(seed, shape, random, seen)
+}
+
+fn run_of(seed: u64, shape: Shape, mut random: Random, seen: &mut Seen) -> Result<(), String> {
+    let beginning = Beginning::chosen(seed, &mut random, &shape);
     let (images, known) = begin(&shape, beginning, &mut random);
     let absent = match beginning {
         Beginning::Without(legs) => legs,
@@ -64,7 +145,9 @@ pub(super) fn run(seed: u64, fault: Option<SeededFault>, seen: &mut Seen) -> Res
     };
     let there = shape.all() & !absent;
     let whole = match beginning {
-        Beginning::Back(legs, _) | Beginning::Rebuild(legs) => there & !legs,
+        Beginning::Back(legs, _) | Beginning::Rebuild(legs) | Beginning::TakenOver(_, legs) => {
+            there & !legs
+        }
         _ => there,
     };
     let mut run = Run::start(shape, (images, known), (there, whole), &mut random)?;
@@ -137,7 +220,7 @@ fn again(mut run: Run, random: &mut Random, seen: &mut Seen) -> Result<Run, Stri
     // on it.
     let durable: Vec<Image> = disks.iter().map(Disk::durable).collect();
     let whole = record.whole & Record::read(&shape, &durable)?.whole;
-    let mut run = Run::start_on(shape, (disks, known), (there, whole))?;
+    let mut run = Run::start_on(shape, (disks, known), (there, whole), random)?;
     if run.settle_start(random)? {
         return Ok(run);
     }
@@ -172,7 +255,7 @@ fn begin(shape: &Shape, beginning: Beginning, random: &mut Random) -> (Vec<Image
             let regions = (0..shape.regions()).filter(|_| random.chance(1, 2));
             regions.for_each(|region| marked.set(region));
         }
-        Beginning::Rebuild(legs) => lacking = legs,
+        Beginning::Rebuild(legs) | Beginning::TakenOver(_, legs) => lacking = legs,
         Beginning::New | Beginning::InSync | Beginning::Without(_) => {}
     }
     for sector in 0..shape.sectors() {
@@ -192,9 +275,12 @@ fn begin(shape: &Shape, beginning: Beginning, random: &mut Random) -> (Vec<Image
         }
     }
     let metas = (0..shape.legs()).map(|leg| match beginning {
-        Beginning::New => Image::new(shape.meta_len()),
-        Beginning::Rebuild(legs) if legs & only(leg) != 0 => Image::new(shape.meta_len()),
-        _ => meta(shape, leg, (lacking, is_short), &marked),
+        Beginning::New => new_meta(shape, leg),
+        Beginning::Rebuild(legs) | Beginning::TakenOver(_, legs) if legs & only(leg) != 0 => {
+            Image::new(shape.meta_len())
+        }
+        Beginning::TakenOver(was, _) => meta(shape, (leg, Some(was)), (0, false), &marked),
+        _ => meta(shape, (leg, None), (lacking, is_short), &marked),
     });
     let images = data.iter().zip(metas);
     let images = images.flat_map(|(data, meta)| [Image::from_bytes(data), meta]);
@@ -204,7 +290,7 @@ fn begin(shape: &Shape, beginning: Beginning, random: &mut Random) -> (Vec<Image
         fits: vec![fit; shape.places()],
         wild: vec![false; shape.sectors() as usize],
         rebuild: match beginning {
-            Beginning::Rebuild(legs) => legs,
+            Beginning::Rebuild(legs) | Beginning::TakenOver(_, legs) => legs,
             _ => 0,
         },
     };
@@ -216,22 +302,26 @@ fn put(leg: &mut [u8], start: u64, bytes: &[u8]) {
     leg[start..start + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Superblock and bitmap of a leg, if these legs were away when the others were written.
-fn meta(shape: &Shape, leg: usize, (away, is_short): (LegSet, bool), marked: &Dirty) -> Image {
-    let (level, layout) = shape.geometry.scheme().md();
-    let is_away = away & only(leg) != 0;
-    let legs = (0..shape.legs()).filter(|other| away & only(*other) != 0);
-    let failed: FailedDevices = if is_away {
-        FailedDevices::default()
-    } else {
-        legs.collect()
+/// What stands beside a leg of an array that nobody has used.
+fn new_meta(shape: &Shape, leg: usize) -> Image {
+    let clean = Dirty::clean(shape.region, shape.sync_size()).expect("few regions");
+    let said = match shape.first {
+        FirstSync::Due => (Activity::Written, &clean.filled()),
+        FirstSync::Assumed => (Activity::Resting, &clean),
     };
-    let events = if is_away { EVENTS - 3 } else { EVENTS };
-    let superblock = Superblock {
+    let superblock = plain_superblock(shape, leg);
+    let made = shape.keeps.image(shape, (leg, &superblock), said);
+    made.unwrap_or_else(|| Image::new(shape.meta_len()))
+}
+
+/// What is said of an array all of whose legs are there.
+fn plain_superblock(shape: &Shape, leg: usize) -> Superblock {
+    let (level, layout) = shape.geometry.scheme().md();
+    Superblock {
         device_count: shape.legs() as u32,
         array_position: leg as u32,
-        events,
-        failed,
+        events: EVENTS,
+        failed: FailedDevices::default(),
         disk_recovery_offset: Position::End,
         array_resync_offset: Position::End,
         level,
@@ -241,12 +331,62 @@ fn meta(shape: &Shape, leg: usize, (away, is_short): (LegSet, bool), marked: &Di
             _ => (shape.geometry.chunk() / SECTOR) as u32,
         },
         extended: None,
+    }
+}
+
+/// Superblock and bitmap of a leg, if these legs were away when the others were written, and the
+/// array was another one.
+fn meta(
+    shape: &Shape,
+    (leg, was): (usize, Option<Former>),
+    (away, is_short): (LegSet, bool),
+    marked: &Dirty,
+) -> Image {
+    let (level, layout) = shape.geometry.scheme().md();
+    let legs = shape.legs();
+    let former = was.unwrap_or(Former {
+        level,
+        layout,
+        legs,
+    });
+    let is_away = away & only(leg) != 0;
+    let others = (0..shape.legs()).filter(|other| away & only(*other) != 0);
+    let failed: FailedDevices = if is_away {
+        FailedDevices::default()
+    } else {
+        others.collect()
+    };
+    let events = if is_away { EVENTS - 3 } else { EVENTS };
+    let stripe_sectors = match former.level {
+        1 => 0,
+        _ => (shape.geometry.chunk() / SECTOR) as u32,
+    };
+    let extended = was.map(|was| Extended {
+        array_sectors: shape.sectors(),
+        sectors: shape.geometry.leg_size() / SECTOR,
+        ..Extended::at_rest((was.level, was.layout), stripe_sectors)
+    });
+    let superblock = Superblock {
+        device_count: former.legs as u32,
+        array_position: leg as u32,
+        events,
+        failed,
+        disk_recovery_offset: Position::End,
+        array_resync_offset: Position::End,
+        level: former.level,
+        layout: former.layout,
+        stripe_sectors,
+        extended,
     };
     let dirty = if is_away {
         marked.emptied()
     } else {
         marked.clone()
     };
+    let said = (Activity::Resting, &dirty);
+    if let Some(image) = shape.keeps.image(shape, (leg, &superblock), said) {
+        return image;
+    }
     let bitmap = Bitmap {
         events_cleared: if is_short { EVENTS - 4 } else { EVENTS - 1 },
         ..Bitmap::new(shape.sync_size(), events, dirty)

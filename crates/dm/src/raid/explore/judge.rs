@@ -14,6 +14,7 @@ impl Run {
         if self.world.machine.view.is_some() {
             self.follow_failures();
         }
+        self.follow_journal();
         for answer in std::mem::take(&mut self.world.done) {
             let asked = self.open.iter().position(|asked| asked.tag == answer.tag);
             let Some(asked) = asked else {
@@ -54,9 +55,21 @@ impl Run {
         is_weak
             && match self.known.fits[self.shape.place(sector)] {
                 Fit::Sure => false,
-                Fit::Raw => true,
-                Fit::Torn => self.shape.fault != Some(SeededFault::HoleNotExcused),
+                Fit::Raw | Fit::Torn => true,
+                Fit::Cut => self.shape.fault != Some(SeededFault::HoleNotExcused),
             }
+    }
+
+    /// Whether a write beside it in its row may have failed in parts, and is not answered: of more
+    /// legs than may be lost something failed.
+    fn is_being_torn(&self, sector: u64) -> bool {
+        let place = self.shape.place(sector);
+        let is_beside = |asked: &Asked| {
+            let mut sectors = asked.range.start() / SECTOR..asked.range.end() / SECTOR;
+            matches!(asked.what, What::Write(_))
+                && sectors.any(|other| self.shape.place(other) == place)
+        };
+        self.shape.is_parity() && !self.shape.survives(self.weak) && self.open.iter().any(is_beside)
     }
 
     fn judge(&mut self, asked: &Asked, answer: &Completion) -> Result<(), String> {
@@ -75,7 +88,7 @@ impl Run {
             What::Read(since) if done => {
                 let bytes = answer.buffer.chunks(SECTOR as usize);
                 for (sector, bytes) in sectors.zip(bytes) {
-                    if !self.is_excused(sector) {
+                    if !self.is_excused(sector) && !self.is_being_torn(sector) {
                         let range = Range::new(sector * SECTOR, SECTOR);
                         self.known.model.judge(range, bytes, since)?;
                     }
@@ -106,7 +119,7 @@ impl Run {
         }
         for sector in sectors {
             let fit = &mut self.known.fits[self.shape.place(sector)];
-            if *fit == Fit::Sure {
+            if matches!(*fit, Fit::Sure | Fit::Cut) {
                 *fit = Fit::Torn;
             }
         }

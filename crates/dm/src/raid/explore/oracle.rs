@@ -4,12 +4,13 @@ use block::Range;
 use block::sim::Image;
 
 use super::fault::SeededFault;
+use super::keeps::Keeps;
 use super::shape::Shape;
 use crate::explore::SECTOR;
-use crate::raid::bitmap::{Bitmap, Dirty, START};
+use crate::raid::bitmap::{Bitmap, Dirty};
 use crate::raid::update::only;
 use crate::raid::view::LegSet;
-use crate::raid::{FirstSync, Position, Superblock};
+use crate::raid::{Bits, Described, FirstSync, LegFound, Position, Superblock};
 
 /// What superblocks and bitmaps say.
 #[derive(Debug, Clone)]
@@ -24,19 +25,52 @@ pub(super) struct Record {
     pub(super) unmarked: LegSet,
     /// Whether the newest superblocks call other legs failed than one another.
     pub(super) is_split: bool,
+    /// Whether a superblock was torn, as those of md's old format may be.
+    pub(super) is_torn: bool,
     /// By region: copies and parity may not be right.
     pub(super) doubt: Vec<bool>,
+}
+
+/// What stands beside a leg.
+type Found = (Superblock, Option<Bitmap>);
+
+/// What stands beside each leg.
+fn found(shape: &Shape, images: &[Image]) -> Result<Vec<Option<Found>>, String> {
+    let keeping = shape.keeps.keeping(shape, images);
+    let described = Described::new(shape.geometry, shape.region);
+    let read = |leg: usize| {
+        let bytes = images[2 * leg + 1].bytes(Range::new(0, shape.meta_len()));
+        let is_blank = bytes[..SECTOR as usize].iter().all(|byte| *byte == 0);
+        match keeping.found(leg, &described, &bytes) {
+            _ if is_blank => Ok(None),
+            LegFound::Holds(superblock, Bits::Bitmap(bitmap) | Bits::Resting(bitmap)) => {
+                Ok(Some((*superblock, Some(bitmap))))
+            }
+            LegFound::Holds(superblock, Bits::None) => Ok(Some((*superblock, None))),
+            // Of the old format a superblock is several sectors, and the legs' roles are not in the
+            // one that has the checksum.
+            LegFound::Damaged(_) if shape.keeps.tears() => Ok(None),
+            LegFound::Holds(_, Bits::Damaged(why)) | LegFound::Damaged(why) => Err(why),
+            LegFound::Missing | LegFound::New(_) | LegFound::Blank => Ok(None),
+        }
+    };
+    (0..shape.legs()).map(read).collect()
 }
 
 impl Record {
     /// Of these disks.
     pub(super) fn read(shape: &Shape, images: &[Image]) -> Result<Self, String> {
-        let metas = (0..shape.legs()).map(|leg| &images[2 * leg + 1]);
-        let superblock = |image: &Image| {
-            let bytes = image.bytes(Range::new(0, SECTOR));
-            Superblock::decode(&bytes).map_err(|error| error.to_string())
+        let found = found(shape, images)?;
+        let superblocks: Vec<Option<Superblock>> = found
+            .iter()
+            .map(|found| Some(found.as_ref()?.0.clone()))
+            .collect();
+        let is_blank = |leg: usize| {
+            let bytes = images[2 * leg + 1].bytes(Range::new(0, SECTOR));
+            bytes.iter().all(|byte| *byte == 0)
         };
-        let superblocks = metas.map(superblock).collect::<Result<Vec<_>, _>>()?;
+        let mut unread = (0..shape.legs()).filter(|leg| found[*leg].is_none());
+        let is_torn = unread.any(|leg| !is_blank(leg));
         let there = superblocks.iter().flatten();
         let Some(newest) = there.max_by_key(|one| one.events) else {
             return Ok(Self {
@@ -45,6 +79,7 @@ impl Record {
                 current: shape.all(),
                 unmarked: 0,
                 is_split: false,
+                is_torn,
                 doubt: vec![shape.first == FirstSync::Due; shape.regions() as usize],
             });
         };
@@ -55,6 +90,7 @@ impl Record {
             current: 0,
             unmarked: 0,
             is_split: others.any(|one| one.events == newest.events && one.failed != newest.failed),
+            is_torn,
             doubt: vec![false; shape.regions() as usize],
         };
         let mut marked = Vec::new();
@@ -75,7 +111,7 @@ impl Record {
             }
             marked.push((
                 leg,
-                record.add_doubt(shape, leg, one, &images[2 * leg + 1])?,
+                record.add_doubt(shape, leg, (one, found[leg].as_ref()))?,
             ));
         }
         let count = |regions: &Dirty| regions.count();
@@ -92,12 +128,9 @@ impl Record {
         &mut self,
         shape: &Shape,
         leg: usize,
-        superblock: &Superblock,
-        meta: &Image,
+        (superblock, found): (&Superblock, Option<&Found>),
     ) -> Result<Dirty, String> {
-        let bytes = meta.bytes(Range::new(START, shape.meta_len() - START));
-        let bitmap = Bitmap::decode(&bytes).map_err(|error| error.to_string())?;
-        let bitmap = match bitmap {
+        let bitmap = match found.and_then(|(_, bitmap)| bitmap.clone()) {
             Some(bitmap) if bitmap.is_current(superblock.events) => bitmap,
             // Other mistakes are to be found by what they do.
             _ if !matches!(shape.fault, None | Some(SeededFault::BitmapLate)) => {
@@ -110,7 +143,14 @@ impl Record {
                     "the bitmap of leg {leg} is older than its superblock"
                 ));
             }
-            None => return Err(format!("leg {leg} has a superblock and no bitmap")),
+            None if shape.keeps == Keeps::Mapper => {
+                return Err(format!("leg {leg} has a superblock and no bitmap"));
+            }
+            // Nothing is being written.
+            None => {
+                return Dirty::clean(shape.region, shape.sync_size())
+                    .map_err(|error| error.to_string());
+            }
         };
         let synced = superblock.array_resync_offset.bytes();
         for (region, doubt) in self.doubt.iter_mut().enumerate() {

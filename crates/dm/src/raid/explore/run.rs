@@ -11,9 +11,10 @@ use super::shape::Shape;
 use crate::explore::{Model, SECTOR, Sort, World, infos};
 use crate::machine::{Event, Machine};
 use crate::raid::doubt::Doubt;
+use crate::raid::journal::Journal;
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
-use crate::raid::{Array, LegState};
+use crate::raid::{Array, Consistency, LegState};
 
 /// Requests in flight at most.
 const DEPTH: usize = 6;
@@ -38,7 +39,9 @@ pub(super) struct Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fit {
     Sure,
-    /// A write to the row was cut short.
+    /// Power was cut while a write went to the row, and no journal had it.
+    Cut,
+    /// A write to the row failed.
     Torn,
     /// It was never brought in sync.
     Raw,
@@ -47,11 +50,15 @@ pub(super) enum Fit {
 /// A running array and what is known of it.
 pub(super) struct Run {
     pub(super) shape: Shape,
+    /// Whether rows are journaled.
+    pub(super) consistency: Consistency,
     pub(super) world: World<Array>,
     pub(super) known: Known,
     pub(super) there: LegSet,
     /// Legs that need not be of use: they are not there, not whole, or failed something.
     pub(super) weak: LegSet,
+    /// By sector: the last version that the journal knows nothing of, and that may not be durable.
+    pub(super) unentered: Vec<u32>,
     pub(super) open: Vec<Asked>,
     pub(super) next_tag: u64,
     /// Legs that the array had lost, and requests that had failed, when it was looked at last.
@@ -104,9 +111,13 @@ impl Run {
             residue: true,
             ..Faults::default()
         };
+        let mut images = images;
+        if shape.fault == Some(SeededFault::MarkUnchecked) {
+            shape.mark_as_heads_say(&mut images);
+        }
         let disk = |image| Disk::new("disk", image, SECTOR as u32, faults(), random.number());
         let disks = images.into_iter().map(disk).collect();
-        Self::start_on(shape, (disks, known), (there, whole))
+        Self::start_on(shape, (disks, known), (there, whole), random)
     }
 
     /// The same on disks that are running.
@@ -114,22 +125,34 @@ impl Run {
         shape: Shape,
         (disks, mut known): (Vec<Disk>, Known),
         (there, whole): (LegSet, LegSet),
+        random: &mut Random,
     ) -> Result<Self, String> {
+        let consistency = match random.below(8) {
+            0 => Consistency::None,
+            _ => shape.consistency,
+        };
         let sizes: Vec<u64> = disks.iter().map(|disk| disk.info().size).collect();
         let legs = (there, known.rebuild & there);
-        let array = shape.array(legs, Access::ReadWrite, &infos(&disks, &sizes))?;
+        let images: Vec<Image> = disks.iter().map(|disk| disk.content().clone()).collect();
+        let keeping = shape.keeps.keeping(&shape, &images);
+        let how = (Access::ReadWrite, consistency, keeping);
+        let array = shape.array(legs, how, &infos(&disks, &sizes))?;
         let weak = shape.all() & !(there & whole);
         known.model.is_monotone = weak == 0;
         let activity = Rc::new(Activity::default());
+        activity.journal_start.set(shape.journal_start());
+        activity.is_loading.set(true);
         let saboteur = saboteur(shape.fault, &activity);
         let mut world = World::start(array, (disks, sizes), saboteur);
         world.mischief = shape.fault.and_then(SeededFault::mischief);
         Ok(Self {
             shape,
+            consistency,
             world,
             known,
             there,
             weak,
+            unentered: vec![0; shape.sectors() as usize],
             open: Vec::new(),
             next_tag: 0,
             failures: (0, 0),
@@ -247,10 +270,24 @@ impl Run {
         self.world.step(random, patience)
     }
 
+    /// Notes what the journal does not cover.
+    pub(super) fn follow_journal(&mut self) {
+        let journal = self.world.machine.journal.as_ref();
+        let covers = journal.is_some_and(Journal::covers);
+        for (sector, unentered) in self.unentered.iter_mut().enumerate() {
+            let (_, _, issued) = self.known.model.versions(sector as u64);
+            *unentered = if covers { 0 } else { issued };
+        }
+    }
+
     /// Looks what a mistake has to know.
     pub(super) fn observe(&self) {
         let array = &self.world.machine;
         let Some(view) = &array.view else { return };
+        self.activity.is_loading.set(array.is_loading());
+        let journal = array.journal.as_ref();
+        let is_turning = journal.is_some_and(Journal::is_about_to_turn);
+        self.activity.is_turning.set(is_turning);
         let legs = &view.assembly().legs;
         self.activity.is_whole.set(array.is_whole());
         self.activity

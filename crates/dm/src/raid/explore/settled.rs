@@ -41,7 +41,7 @@ impl Run {
         let record = Record::read(&self.shape, &images)?;
         let is_done = record.whole == self.shape.all() && !record.doubt.contains(&true);
         // One that had nothing to say says nothing: what it read may be in caches only.
-        let has_said = self.world.machine.is_claimed();
+        let has_said = self.world.machine.has_said();
         if is_whole && has_said && !is_done && self.shape.fault.is_none() {
             let (whole, doubt) = (named(record.whole), record.doubt);
             return Err(format!(
@@ -129,7 +129,9 @@ fn read_still(
         |image: &Image| Disk::new("disk", image.clone(), SECTOR as u32, Faults::default(), 0);
     let disks: Vec<Disk> = images.iter().map(disk).collect();
     let sizes: Vec<u64> = images.iter().map(Image::size).collect();
-    let array = shape.array((there, 0), Access::ReadOnly, &infos(&disks, &sizes))?;
+    let keeping = shape.keeps.keeping(shape, images);
+    let how = (Access::ReadOnly, shape.consistency, keeping);
+    let array = shape.array((there, 0), how, &infos(&disks, &sizes))?;
     let mut world = World::start(array, (disks, sizes), Saboteur::none());
     let mut random = Random::new(1);
     while world.step(&mut random, 1) {}

@@ -4,21 +4,25 @@
 //! array does in pieces has several. Disk `2 * leg` has the data of a leg, the next one its
 //! superblock and bitmap.
 
-use block::sim::{Discards, Random};
+use block::sim::{Discards, Image, Random};
 use block::{Access, Info, Range};
 
 use super::fault::SeededFault;
+use super::keeps::Keeps;
 use crate::explore::SECTOR;
 use crate::raid::bitmap::{START, len_for};
+use crate::raid::journal::{Head, MARK_AT};
 use crate::raid::update::{members, only};
 use crate::raid::view::LegSet;
 use crate::raid::{
-    Array, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Geometry, Keeping, LegContent, Parity, Rotation,
-    Scheme,
+    Array, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Geometry, Keeping, LegContent,
+    Parity, Rotation, Scheme,
 };
 
 /// Metadata are whole blocks of so many bytes.
 const BLOCK: u64 = 4096;
+/// Bytes of a journal: a head, and few entries, so that there are many generations.
+const JOURNAL: u64 = 8 * BLOCK;
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +33,10 @@ pub(super) struct Shape {
     pub(super) discards: Discards,
     /// What legs that nobody has used hold.
     pub(super) first: FirstSync,
+    /// Whether rows are journaled, as long as nobody says otherwise.
+    pub(super) consistency: Consistency,
+    /// How legs keep what is said of the array.
+    pub(super) keeps: Keeps,
     pub(super) fault: Option<SeededFault>,
 }
 
@@ -46,6 +54,13 @@ impl Shape {
             region,
             discards: [Discards::Keep, Discards::ReadZeroes][random.index(2)],
             first: [FirstSync::Due, FirstSync::Assumed][random.index(2)],
+            consistency: match random.below(4) {
+                _ if fault == Some(SeededFault::HoleNotExcused) => Consistency::None,
+                0 => Consistency::None,
+                1 => Consistency::Auto,
+                _ => Consistency::Journal,
+            },
+            keeps: Keeps::Mapper,
             fault,
         }
     }
@@ -75,7 +90,29 @@ impl Shape {
 
     /// Bytes of the metadata of a leg.
     pub(super) fn meta_len(&self) -> u64 {
+        let journal = if self.is_parity() { JOURNAL } else { 0 };
+        self.journal_start() + journal
+    }
+
+    /// Where the journal begins in them.
+    pub(super) fn journal_start(&self) -> u64 {
         (START + len_for(self.regions())).next_multiple_of(BLOCK)
+    }
+
+    /// Whatever journal stands there counts: bitmaps have its mark.
+    pub(super) fn mark_as_heads_say(&self, images: &mut [Image]) {
+        let start = self.journal_start();
+        for leg in 0..self.legs() {
+            let meta = &mut images[2 * leg + 1];
+            if meta.size() <= start {
+                continue;
+            }
+            let head = Head::decode(&meta.bytes(Range::new(start, BLOCK)));
+            if let Some(head) = head {
+                let mark = head.session.mark.to_le_bytes();
+                meta.write(START + MARK_AT as u64, &mark);
+            }
+        }
     }
 
     pub(super) fn is_parity(&self) -> bool {
@@ -120,7 +157,12 @@ impl Shape {
     }
 
     /// The array of these legs, of which some are to be rebuilt.
-    pub(super) fn config(&self, there: LegSet, rebuild: LegSet, access: Access) -> ArrayConfig {
+    pub(super) fn config(
+        &self,
+        (there, rebuild): (LegSet, LegSet),
+        access: Access,
+        (consistency, keeping): (Consistency, Keeping),
+    ) -> ArrayConfig {
         let leg = |leg: usize| match there & only(leg) {
             0 => ArrayLeg::default(),
             _ => ArrayLeg {
@@ -143,18 +185,18 @@ impl Shape {
             leg_names: legs.map(|leg| format!("leg-{leg}")).collect(),
             access,
             first: self.first,
-            consistency: Consistency::None,
-            keeping: Keeping::Mapper,
+            consistency,
+            keeping,
         }
     }
 
     pub(super) fn array(
         &self,
-        (there, rebuild): (LegSet, LegSet),
-        access: Access,
+        legs: (LegSet, LegSet),
+        (access, consistency, keeping): (Access, Consistency, Keeping),
         infos: &[Info],
     ) -> Result<Array, String> {
-        let config = self.config(there, rebuild, access);
+        let config = self.config(legs, access, (consistency, keeping));
         Array::new(config, infos).map_err(|error| error.to_string())
     }
 
