@@ -33,6 +33,7 @@
 //! [`crate::explore`]'s.
 
 mod ask;
+mod becoming;
 mod campaign;
 mod cut;
 mod fault;
@@ -40,12 +41,14 @@ mod history;
 mod judge;
 mod keeps;
 mod oracle;
+mod reshape;
 mod run;
 mod settled;
 mod shape;
 
 pub use campaign::Campaign;
 pub use fault::SeededFault;
+pub use reshape::ReshapeFault;
 
 #[cfg(test)]
 mod tests;

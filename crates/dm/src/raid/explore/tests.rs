@@ -1,6 +1,6 @@
 //! A small campaign, and each mistake.
 
-use super::{Campaign, SeededFault};
+use super::{Campaign, ReshapeFault, SeededFault};
 use crate::explore;
 
 fn explore(states: u64, fault: Option<SeededFault>) -> explore::Report {
@@ -43,6 +43,10 @@ fn assert_mended(
 
 fn history(seed: u64, seen: &mut explore::Seen) -> Result<(), String> {
     super::history::run(seed, None, seen)
+}
+
+fn reshape(seed: u64, seen: &mut explore::Seen) -> Result<(), String> {
+    super::reshape::run(seed, None, seen)
 }
 
 /// No promise is broken by any cut.
@@ -144,4 +148,47 @@ fn legs_join_behind_a_flush_of_their_own() {
 #[test]
 fn what_a_kill_shows_need_not_be_durable() {
     assert_mended(history, [460, 1603, 1738, 5013]);
+}
+
+fn explore_reshapes(states: u64, fault: Option<ReshapeFault>) -> explore::Report {
+    Campaign::run_reshape(extent(states), fault)
+}
+
+/// No promise is broken by any cut while an array becomes another one, which it does in the end.
+#[test]
+fn power_cuts_break_no_promise_of_reshapes() {
+    let report = explore_reshapes(4_000, None);
+    let happened = [
+        "cuts without a leg",
+        "cuts without two",
+        "cuts with a lost leg back",
+        "cuts behind the end",
+        "ended",
+        "ended and whole",
+    ];
+    assert_holds(&report, &happened);
+}
+
+/// Each mistake in moving is found.
+#[test]
+fn mistakes_of_reshapes_are_found() {
+    for (name, fault) in ReshapeFault::ALL {
+        let report = explore_reshapes(20_000, Some(*fault));
+        println!("{name}: {report}: {:?}", report.broken);
+        assert!(report.broken.is_some(), "{name} is not found: {report}");
+    }
+}
+
+/// The journal was beginning a generation, for a first entry, as a step of a reshape had moved its
+/// rows: its flush was not that step's.
+#[test]
+fn a_step_is_flushed_behind_its_rows() {
+    assert_mended(reshape, [44, 92, 117, 145]);
+}
+
+/// A leg had failed, which was not on record, as entries went that would have given it what it
+/// lacked; and a round of superblocks was under way as another one was to say something new.
+#[test]
+fn a_loss_is_on_record_before_entries_go() {
+    assert_mended(reshape, [1436, 1448, 1848, 2215]);
 }
