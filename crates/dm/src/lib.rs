@@ -11,6 +11,7 @@ mod error;
 pub mod explore;
 mod gate;
 pub mod home;
+pub mod integrity;
 mod legs;
 mod locks;
 pub mod machine;
