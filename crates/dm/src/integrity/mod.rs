@@ -24,10 +24,12 @@
 //! `marks.rs` are journal and bitmap as they are written, `format.rs` makes new ones. `explore/`
 //! takes the power away.
 
+mod journal;
 mod places;
 mod sums;
 mod superblock;
 
 
+pub use journal::{Found as Journaled, look as look_at_journal};
 pub use places::Places;
 pub use superblock::Superblock;
