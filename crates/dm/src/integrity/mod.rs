@@ -24,12 +24,18 @@
 //! `marks.rs` are journal and bitmap as they are written, `format.rs` makes new ones. `explore/`
 //! takes the power away.
 
+mod config;
+mod format;
 mod journal;
+mod marks;
 mod places;
+mod ring;
 mod sums;
 mod superblock;
+mod trust;
 
 
+pub use config::{Discards, IntegrityConfig, Mode};
 pub use journal::{Found as Journaled, look as look_at_journal};
 pub use places::Places;
 pub use superblock::Superblock;
