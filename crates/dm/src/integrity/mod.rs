@@ -24,18 +24,27 @@
 //! `marks.rs` are journal and bitmap as they are written, `format.rs` makes new ones. `explore/`
 //! takes the power away.
 
+mod chain;
 mod config;
+mod device;
 mod format;
 mod journal;
+mod load;
 mod marks;
+mod opening;
 mod places;
+mod reads;
+mod recalculate;
 mod ring;
 mod sums;
 mod superblock;
 mod trust;
+mod writer;
+mod writes;
 
 
 pub use config::{Discards, IntegrityConfig, Mode};
+pub use device::{Integrity, IntegrityStatus};
 pub use journal::{Found as Journaled, look as look_at_journal};
 pub use places::Places;
 pub use superblock::Superblock;
