@@ -42,6 +42,8 @@ mod trust;
 mod writer;
 mod writes;
 
+#[cfg(test)]
+mod tests;
 
 pub use config::{Discards, IntegrityConfig, Mode};
 pub use device::{Integrity, IntegrityStatus};
