@@ -27,6 +27,8 @@
 mod chain;
 mod config;
 mod device;
+#[cfg(any(test, feature = "explore"))]
+pub mod explore;
 mod format;
 mod journal;
 mod load;
