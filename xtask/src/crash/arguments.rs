@@ -76,12 +76,12 @@ fn help() -> String {
         "
   --seed N      for what is chosen by chance; 1 if nothing is said
   --states N    metadata, faults: cases chosen by the seed, until there are so many states;
-                races: so many orders as cost the same; mirror, move, snapshot, merge, raid:
-                so many different states
+                races: so many orders as cost the same; mirror, move, snapshot, merge, raid,
+                integrity: so many different states
   --case NAME   one case of metadata: 2.1.17 is on 2 disks with 1 area each, number 17; or the
                 number of a pair of races
   --fault NAME  only this mistake: a flush that is left out (metadata), or another one (races,
-                mirror, move, snapshot, merge, raid)
+                mirror, move, snapshot, merge, raid, integrity)
 
 The same arguments give the same states in the same order. What is broken is printed with the
 command that repeats it. docs/crash.md has the argument behind it, and what was found.",

@@ -9,6 +9,7 @@
 //! it. `subjects.rs` is the list; one file per subject.
 
 mod arguments;
+mod integrity;
 mod machines;
 mod metadata;
 mod mirror;

@@ -1,7 +1,7 @@
 //! What can be crashed.
 
 use super::arguments::Arguments;
-use super::{metadata, mirror, moves, races, raid, snapshot};
+use super::{integrity, metadata, mirror, moves, races, raid, snapshot};
 
 /// Something whose states after a cut are explored.
 pub(super) struct Subject {
@@ -52,5 +52,10 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "raid",
         what: "arrays of every level, cut off at every moment, and without the legs they may lose",
         run: raid::run,
+    },
+    Subject {
+        name: "integrity",
+        what: "images with checksums of both modes, cut off at every moment",
+        run: integrity::run,
     },
 ];
