@@ -5,6 +5,8 @@
 //!   mirror      files 0 and 1, settled
 //!   copied      origin on file 0, its snapshot on file 2 has all of it
 //!   half        snapshot of file 1, on file 3, which has each second chunk
+//!   raid1       files 0 and 1             raid5      files 0, 1 and 2
+//!   raid10      all four files            stripedN   the first N files, 64 KiB each
 //!   levels1…4   an origin without snapshots over mirrors over mirrors over file 0: that many homes
 //! ```
 //!
@@ -23,6 +25,7 @@ use ashlar_dm::volume::{Access, Volume};
 use block::file::{Access as FileAccess, Caching, FileDevice};
 use block::{Buffer, Device, Driver, Durability, Info, Request};
 
+use super::arrays;
 use super::load::BLOCK;
 
 const MIB: u64 = 1 << 20;
@@ -50,6 +53,14 @@ impl Devices {
             ("copied".to_owned(), copied),
             ("half".to_owned(), half),
         ];
+        for name in ["raid1", "raid5", "raid10"] {
+            let array = arrays::start(arrays::kind(name), &disks, size);
+            let face = array.face(0).expect("there");
+            all.push((name.to_owned(), volume(Arc::new(face))));
+        }
+        for count in 3..=4 {
+            all.push((format!("striped{count}"), striped(&disks[..count], size)));
+        }
         let mut below = part(&disks[0], size);
         for level in 1..=LEVELS {
             let origin = Home::start("level", plain_origin(&below), vec![below.clone()], LIMIT);
@@ -119,7 +130,9 @@ fn part(device: &Arc<dyn Device>, size: u64) -> Arc<dyn Device> {
     laid_out(Piece::of(size, Area::device(Arc::clone(device), 0)))
 }
 
+/// Whole rows of stripes, at most `size` bytes of them.
 fn striped(disks: &[Arc<dyn Device>], size: u64) -> Arc<dyn Device> {
+    let size = size - size % (disks.len() as u64 * STRIPE);
     let areas = disks.iter().map(|disk| Area::device(Arc::clone(disk), 0));
     laid_out(Piece::striped(size, STRIPE, areas.collect()))
 }

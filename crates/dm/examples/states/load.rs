@@ -8,6 +8,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Bytes of a request.
 pub(super) const BLOCK: u64 = 4096;
+/// Bytes of whole rows of two, three and four data legs with chunks of 64 KiB.
+pub(super) const ROWS: u64 = 768 << 10;
 /// How long one measurement takes.
 const TURN: Duration = Duration::from_millis(60);
 
@@ -15,6 +17,8 @@ const TURN: Duration = Duration::from_millis(60);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) operation: Operation,
+    /// Bytes of a request.
+    pub(super) bytes: u64,
     /// Requests in flight of each thread.
     pub(super) depth: usize,
     pub(super) threads: usize,
@@ -67,23 +71,28 @@ pub(super) fn measure(device: &dyn Device, asked: Asked) -> Found {
 }
 
 fn ask(device: &dyn Device, asked: Asked, thread: u64) -> u64 {
-    let blocks = device.info().size / BLOCK;
+    let blocks = device.info().size / asked.bytes;
     let driver = Driver::new().expect("a driver opens");
     let mut queue = device.open_queue(&driver).expect("a queue opens");
-    let pool = BufferPool::new(4 << 20);
+    let pool = BufferPool::new(64 << 20);
     let mut done: Vec<Completion> = Vec::new();
     let (mut tag, mut answered) = (thread * 977, 0);
     let end = Instant::now() + TURN;
     while Instant::now() < end || queue.in_flight() > 0 {
         while queue.in_flight() < asked.depth && Instant::now() < end {
             tag += 1;
-            let start = place(tag, blocks);
+            let start = place(tag, blocks, asked.bytes);
             queue.submit(match asked.operation {
-                Operation::Read => Request::read(tag, start, pool.get(BLOCK as usize)),
+                Operation::Read => Request::read(tag, start, pool.get(asked.bytes as usize)),
                 zero @ Operation::WriteZeroes(_) => {
-                    Request::bare(tag, zero, Range::new(start, BLOCK))
+                    Request::bare(tag, zero, Range::new(start, asked.bytes))
                 }
-                _ => Request::write(tag, start, Durability::Volatile, pool.get(BLOCK as usize)),
+                _ => Request::write(
+                    tag,
+                    start,
+                    Durability::Volatile,
+                    pool.get(asked.bytes as usize),
+                ),
             });
         }
         queue.poll(&mut done);
@@ -99,8 +108,8 @@ fn ask(device: &dyn Device, asked: Asked, thread: u64) -> u64 {
 }
 
 /// Where the request with this number begins: all over the place, the same each time.
-pub(super) fn place(number: u64, blocks: u64) -> u64 {
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % blocks * BLOCK
+pub(super) fn place(number: u64, blocks: u64, bytes: u64) -> u64 {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % blocks * bytes
 }
 
 /// Processor time that this process has used, in seconds.

@@ -4,18 +4,20 @@
 //!   states FOLDER           files lie there, in the page cache unless its file system does without
 //!   states FOLDER small     the same, small: shows that all of it works
 //!
-//!   in    WHO read|write|zero DEPTH THREADS        one of `devices.rs`, in real time
+//!   in    WHO read|write|zero|rows DEPTH THREADS       one of `devices.rs`, in real time
 //!   out   rate in 1/s, processor time of a request in s, waits of threads for a request
 //!
 //!   in    timed CASE                                one of `timed.rs`, on disks in virtual time
 //!   out   what that says
 //! ```
 //!
-//! Requests of 4 KiB in random order, for 60 ms at a time. All devices stand on the same files and
-//! are all there from the start, so whoever asks in turn for one and the other compares them in the
-//! same moments. Processor time is the process's, all its threads; waits are those that a thread
-//! began by itself, all threads, and are 0 where several threads ask. A failure ends the program.
+//! Requests of 4 KiB in random order (`rows`: writes of 768 KiB, whole rows), for 60 ms at a
+//! time. All devices stand on the same files and are all there from the start, so whoever asks in
+//! turn for one and the other compares them in the same moments. Processor time is the process's,
+//! all its threads; waits are those that a thread began by itself, all threads, and are 0 where
+//! several threads ask. A failure ends the program.
 
+mod arrays;
 mod devices;
 mod load;
 mod timed;
@@ -45,6 +47,7 @@ fn main() {
             [who, what, depth, threads] => {
                 let asked = Asked {
                     operation: operation(what),
+                    bytes: bytes(what),
                     depth: depth.parse().expect("a depth"),
                     threads: threads.parse().expect("a number of threads"),
                 };
@@ -60,8 +63,15 @@ fn main() {
 fn operation(word: &str) -> Operation {
     match word {
         "read" => Operation::Read,
-        "write" => Operation::Write,
+        "write" | "rows" => Operation::Write,
         "zero" => Operation::WriteZeroes(Unmap::Forbidden),
         _ => panic!("'{word}' is no operation"),
+    }
+}
+
+fn bytes(word: &str) -> u64 {
+    match word {
+        "rows" => load::ROWS,
+        _ => load::BLOCK,
     }
 }

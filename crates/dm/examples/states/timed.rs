@@ -12,8 +12,10 @@
 //!   move                      ▸ bytes per second of a move, over those of the slower disk
 //!   latency DEPTH             ▸ p99 of random reads beside a move, over p99 without one
 //!                             ▸ bytes per second of that move, over those of the slower disk
+//!   raid-…                    see `arrays.rs`
 //! ```
 
+mod arrays;
 mod world;
 
 use std::time::Duration;
@@ -39,7 +41,7 @@ pub(super) fn measure(case: &str, is_small: bool) -> String {
         "move" => moved(size).to_string(),
         "latency-1" => latency(1, 8 * size),
         "latency-4" => latency(4, 8 * size),
-        _ => panic!("'{case}' is no case"),
+        _ => arrays::measure(case, size),
     }
 }
 
@@ -126,7 +128,7 @@ fn moved(size: u64) -> f64 {
 fn latency(depth: usize, size: u64) -> String {
     let read = |number| {
         let bytes = block::Buffer::zeroed(BLOCK as usize);
-        Request::read(number, place(number, size / BLOCK), bytes)
+        Request::read(number, place(number, size / BLOCK, BLOCK), bytes)
     };
     let percentile = |mut latencies: Vec<Duration>| {
         latencies.sort_unstable();

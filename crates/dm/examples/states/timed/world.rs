@@ -62,6 +62,7 @@ pub(super) struct World<M: Machine> {
     /// Answered, and when.
     done: Vec<(Completion, Duration)>,
     steps: Steps<M::Notice>,
+    has_started: bool,
 }
 
 impl<M: Machine> World<M> {
@@ -83,8 +84,10 @@ impl<M: Machine> World<M> {
             written: vec![0; disk_of.len()],
             done: Vec::new(),
             steps: Steps::default(),
+            has_started: false,
         };
         world.tell(Event::Start);
+        world.run_until(|world| world.has_started);
         world
     }
 
@@ -147,7 +150,10 @@ impl<M: Machine> World<M> {
         self.machine.event(event, self.now, &mut self.steps);
         while let Some(step) = self.steps.pop() {
             match step {
-                Step::Started(result) => result.expect("it starts"),
+                Step::Started(result) => {
+                    result.expect("it starts");
+                    self.has_started = true;
+                }
                 Step::Done(answer) => self.done.push((answer, self.now)),
                 Step::Sub { leg, request } => self.sub(leg, request),
                 Step::Timer { at, key } => self.push(at.max(self.now), Event::Timer(key)),
