@@ -41,6 +41,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("busybox", "busybox-static"),
     ("dmsetup", "dmsetup"),
+    ("mdadm", "mdadm"),
     ("depmod", "kmod"),
     ("dpkg-deb", "dpkg"),
     ("gzip", "gzip"),

@@ -16,5 +16,6 @@ pub(in super::super) const TABLES: &[Table] = &[
     parity::TABLE,
     states::TABLE,
     states::OVERLAY_TABLE,
+    states::ARRAY_TABLE,
     lab::TABLE,
 ];

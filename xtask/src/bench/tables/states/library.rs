@@ -19,7 +19,7 @@ const WAITS_MAX: f64 = 0.02;
 
 /// What of an answer is compared.
 #[derive(Debug, Clone, Copy)]
-enum What {
+pub(super) enum What {
     /// Seconds from one request to the next.
     Time,
     /// Requests in a second.
@@ -53,14 +53,14 @@ impl What {
 }
 
 /// One comparison: who, with whom, of what, and what it should show.
-struct Case {
-    name: &'static str,
-    ours: &'static str,
-    peer: &'static str,
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) ours: &'static str,
+    pub(super) peer: &'static str,
     /// `read 1 1`: what, depth, threads.
-    asked: &'static str,
-    what: What,
-    goal: Goal,
+    pub(super) asked: &'static str,
+    pub(super) what: What,
+    pub(super) goal: Goal,
 }
 
 #[rustfmt::skip]
@@ -86,17 +86,22 @@ const CASES: &[Case] = &[
 ];
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, String> {
+    let mut rows = rows_of(bench, CASES)?;
+    let folder = Scratch::within(Path::new(TMPFS), "states");
+    rows.extend(stack(bench, &Measurer::start(bench, folder.path())?)?);
+    Ok(rows)
+}
+
+/// These comparisons on files, and in memory.
+pub(super) fn rows_of(bench: &Bench, cases: &[Case]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (place, folder) in [
         ("file", Scratch::new("states")),
         ("tmpfs", Scratch::within(Path::new(TMPFS), "states")),
     ] {
         let measurer = Measurer::start(bench, folder.path())?;
-        for case in CASES {
+        for case in cases {
             rows.push(row(bench, &measurer, place, case)?);
-        }
-        if place == "tmpfs" {
-            rows.extend(stack(bench, &measurer)?);
         }
     }
     Ok(rows)

@@ -1,8 +1,8 @@
-//! The two tables.
+//! The three tables.
 
 use super::super::super::contest::Row;
 use super::super::super::run::{Bench, Table};
-use super::{doors, library, overlays, timed};
+use super::{arrays, doors, library, overlays, timed};
 
 pub(in super::super) const TABLE: Table = Table {
     name: "states",
@@ -16,6 +16,13 @@ pub(in super::super) const OVERLAY_TABLE: Table = Table {
     about: "a snapshot with qcow2 over a file and nbdkit's cow, 4 KiB over NBD",
     peers: &["qemu-storage-daemon", "qemu-img", "nbdkit"],
     run: overlays::run,
+};
+
+pub(in super::super) const ARRAY_TABLE: Table = Table {
+    name: "arrays",
+    about: "arrays with linear and striped volumes on the same files, and with QEMU's quorum",
+    peers: &["qemu-storage-daemon"],
+    run: arrays::run,
 };
 
 fn run(bench: &Bench) -> Result<Vec<Row>, String> {

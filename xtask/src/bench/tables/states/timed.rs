@@ -54,7 +54,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn row(case: String, ours: f64) -> Row {
+pub(super) fn row(case: String, ours: f64) -> Row {
     Row {
         case,
         unit: Unit::Number,
