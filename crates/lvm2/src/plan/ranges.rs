@@ -145,6 +145,11 @@ fn spread(
             Ok(parts.filter(|(_, (from, to))| from < to).collect())
         }
         SegmentType::Raid(raid) => spread_array(raid, from, to),
+        // As they are; what its journal holds is elsewhere, too.
+        SegmentType::Integrity(parts) => {
+            let (lv, start) = (parts.origin, segment.start);
+            Ok(vec![(Area::Lv { lv, start }, (from, to))])
+        }
         kind => Err(refused(format!(
             "The bytes of logical volume {} cannot be found: it has a segment of type {}",
             vg.lv(lv).name(),

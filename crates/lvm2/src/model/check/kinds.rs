@@ -6,6 +6,7 @@ use super::{Checker, Place, RESTORE, raid};
 use crate::model::flags::{LvFlag, TypeFlag};
 use crate::model::geometry::Part;
 use crate::model::ids::LvId;
+use crate::model::integrity::IntegritySettings;
 use crate::model::segment::{
     Area, Cache, Mirror, Segment, SegmentType, Snapshot, Striped, Thin, ThinMessage, ThinPool,
 };
@@ -64,6 +65,10 @@ pub(super) fn check(checker: &mut Checker<'_>, place: Place, segment: &Segment) 
                     metadata,
                     "data and checksums",
                 );
+            }
+            same_length(checker, place, segment, fields.origin, "data");
+            if let Err(error) = IntegritySettings::of(segment) {
+                checker.segment_error(place, error.context);
             }
         }
         SegmentType::VdoPool(pool) => same_length(checker, place, segment, pool.data, "data"),

@@ -2,7 +2,7 @@
 
 use super::pieces;
 use crate::Bytes;
-use crate::model::samples::{hidden_linear, linear, lv, read, text};
+use crate::model::samples::{every_type, hidden_linear, linear, lv, read, text};
 
 #[test]
 fn bytes_are_found() {
@@ -74,4 +74,19 @@ fn bytes_are_found() {
         places("r", 4096, 8192),
         [(1, 32 * mib, 4096), (2, 32 * mib + 4096, 4096)]
     );
+}
+
+/// What has checksums lies where its data are; its checksums are elsewhere.
+#[test]
+fn bytes_with_checksums_are_found() {
+    let vg = every_type();
+    let of = |name: &str| {
+        let lv = vg.lv_by_name(name).expect("it is there");
+        pieces(&vg, lv, Bytes(8192), Bytes(4096)).expect("it can be found")
+    };
+    let image = of("ri_rimage_1");
+    assert_eq!(image, of("ri_rimage_1_iorig"));
+    assert_ne!(image, of("ri_rimage_0_iorig"));
+    let (both, other) = (of("ri"), of("ri_rimage_0"));
+    assert!(both.contains(&image[0]) && both.contains(&other[0]) && both.len() == 2);
 }
