@@ -17,6 +17,7 @@ use super::change::{
     AreaChange, Before, Change, GroupChange, HeaderChange, HeaderEdit, Message, Piece,
     VolumeChange, When,
 };
+use super::checksums::require_checksums_kept;
 use super::moving::require_undisturbed;
 use crate::model::{
     AllocationMap, Certainty, DM_NAME_LEN_MAX, ExtentRange, LogicalVolume, LvFlag, LvId, PvId,
@@ -104,6 +105,7 @@ impl Draft {
     pub(super) fn finish(mut self, author: &Author<'_>) -> Result<Change> {
         require_names_fit(Some(&self.old), &self.vg)?;
         require_undisturbed(&self.old, &self.vg)?;
+        require_checksums_kept(&self.old, &self.vg)?;
         seal(&mut self.vg, author)?;
         assert!(
             self.vg.seqno > self.old.seqno,

@@ -20,6 +20,7 @@
 pub mod allocate;
 mod author;
 mod change;
+mod checksums;
 mod display;
 mod draft;
 pub mod group;
