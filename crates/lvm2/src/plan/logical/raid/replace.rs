@@ -88,10 +88,10 @@ pub fn repair_array(
     }
     let state = (&found, replacement.state);
     require_settled(vg, id, state, ("replace devices in", &gone))?;
-    put_others(&mut draft, id, &found, &gone, replacement, author)?;
     for pv in lost {
         draft.vg.pv_mut(*pv).flags.insert(PvFlag::Missing);
     }
+    put_others(&mut draft, id, &found, &gone, replacement, author)?;
     draft.note(format!("Faulty devices in {name} successfully replaced."));
     draft.finish(author)
 }
@@ -216,8 +216,12 @@ fn put_others(
         .flat_map(|image| pvs_of(&draft.vg, image))
         .collect();
     apart.extend(replacement.pvs);
+    // What is missing was perhaps there in the old text.
+    let pvs = draft.vg.pvs();
+    let missing = pvs.filter(|(_, pv)| pv.flags.has(PvFlag::Missing));
+    let missing: BTreeSet<PvId> = missing.map(|(pv, _)| pv).collect();
     let mut room = Room {
-        space: free_space(draft, replacement.places)?,
+        space: free_space(draft, replacement.places)?.without(&missing),
         policy: replacement.policy,
         apart: &apart,
     };

@@ -116,6 +116,9 @@ fn lost_images_are_replaced() {
     );
     let gone = repaired.pvs().nth(1).expect("it stays").1;
     assert!(gone.flags.has(PvFlag::Missing));
+    // Nothing is put where a device is missing that the array does not use.
+    let beside = done(repair(&vg, &[1, 3], ArrayState::InSync));
+    assert!(shown(&beside).contains("a_rimage_1: READ WRITE REBUILD 0+2@pv4:1"));
     let lost = refusal(repair(&vg, &[0, 1], ArrayState::InSync));
     assert!(lost.contains("lost 2 of its 3 images"), "{lost}");
     let early = refusal(repair(&vg, &[1], ArrayState::OutOfSync));
