@@ -142,7 +142,7 @@ pub fn resync_array(
     let id = convertible(vg, volume)?;
     let found = redundant(vg, id)?;
     require_whole(vg, id, &found)?;
-    if state == ArrayState::OutOfSync || is_rebuilding(vg, &found) {
+    if !matches!(state, ArrayState::InSync | ArrayState::Unused) || is_rebuilding(vg, &found) {
         return Err(refused(format!(
             "Can't resync {}/{volume} while an image of it does not hold all data: use it until \
              it does",

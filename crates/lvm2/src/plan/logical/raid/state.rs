@@ -1,9 +1,11 @@
-//! What is known of an array that is not active, and what may be done in each case.
+//! What is known of an array, from its images or from who has it at work, and what may be done in
+//! each case.
 //!
 //! | the array is | images may be added or replaced | the first copy may go |
 //! |---|---|---|
 //! | in sync | yes, to be filled | yes |
 //! | unused | copies but the first: a mirror or a volume may have become it | no |
+//! | in sync but some images | in the place of those | no |
 //! | out of sync | no: the kernel would not take it | no |
 
 use alloc::format;
@@ -22,6 +24,8 @@ pub enum ArrayState {
     InSync,
     /// Nobody has ever used the array: its metadata is zeros.
     Unused,
+    /// All but these, a bit each, go together; these are not believed.
+    InSyncBut(u64),
     /// They do not go together everywhere, or nobody knows.
     OutOfSync,
 }
@@ -52,6 +56,10 @@ pub(super) fn require_settled(
     let is_known = match state {
         ArrayState::InSync => true,
         ArrayState::Unused => is_copied,
+        ArrayState::InSyncBut(images) => {
+            let rest = gone.iter().fold(images, |set, image| set & !(1 << image));
+            rest == 0
+        }
         ArrayState::OutOfSync => false,
     };
     if !is_known || is_rebuilding(vg, array) {
