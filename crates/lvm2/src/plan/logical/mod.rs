@@ -36,8 +36,8 @@ pub(super) use order::keep_orders;
 pub use order::{has_first_image, order_images};
 pub use raid::{
     ArrayChange, ArraySplit, ArrayState, CopiesChange, RaidOptions, RecoveryRates, Replacement,
-    Takeover, WriteMostly, change_array, change_copies, rebuild_images, repair_array,
-    replace_images, resync_array, split_copies, take_over,
+    Takeover, WriteMostly, change_array, change_copies, change_region_size, rebuild_images,
+    repair_array, replace_images, resync_array, split_copies, take_over,
 };
 pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;

@@ -56,6 +56,22 @@ pub(super) fn region_size(
     Ok(countable(draft, size, total))
 }
 
+/// Fails where an array of `extents` of data cannot have regions of this size.
+pub(super) fn check_region_size(draft: &Draft, size: Sectors, extents: Extents) -> Result<()> {
+    let total = total(draft, extents)?;
+    let is_possible = size.0.is_power_of_two() && size >= REGION_SIZE_MIN;
+    if !is_possible || size > total || total.0.div_ceil(size.0) > REGIONS_MAX {
+        return Err(refused(format!(
+            "An array of {} cannot have regions of {}: they are a power of 2 of at least {}, no \
+             larger than it is, and no more than {REGIONS_MAX}",
+            display_size(total),
+            display_size(size),
+            display_size(REGION_SIZE_MIN)
+        )));
+    }
+    Ok(())
+}
+
 /// The region size of an array that grows to `extents`: what it has, unless the bitmap would have
 /// too many bits.
 pub(super) fn grown_region_size(

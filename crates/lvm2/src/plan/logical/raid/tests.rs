@@ -3,6 +3,7 @@
 mod bench;
 mod copies;
 mod create;
+mod region;
 mod replace;
 mod resize;
 mod takeover;
