@@ -149,6 +149,12 @@ impl LogicalVolume {
         self.segments.first().map(|segment| &segment.kind)
     }
 
+    /// Of an image of an array: whether it is split off to be read, and the array goes on without
+    /// it until it is merged.
+    pub fn is_set_aside(&self) -> bool {
+        self.flags.has(LvFlag::Visible) && !self.is_writable()
+    }
+
     /// Whether its flags allow writing.
     pub fn is_writable(&self) -> bool {
         self.flags.has(LvFlag::Write) || self.flags.has(LvFlag::WriteLocked)

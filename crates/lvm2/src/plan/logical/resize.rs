@@ -260,6 +260,7 @@ fn require_resizable_as(
             "Can't resize locked logical volume {name}: its extents are being moved"
         )));
     }
+    raid::require_untracked(vg, id)?;
     let relations = Relations::of(vg);
     let mut uses = relations.used_by(id).iter();
     if let Some(used) = uses.find(|used| !is_fine(used.part)) {

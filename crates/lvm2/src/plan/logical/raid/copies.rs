@@ -224,7 +224,7 @@ fn more(
 }
 
 /// The images that go: those on physical volumes that were named, else the last ones.
-fn choose(
+pub(super) fn choose(
     vg: &VolumeGroup,
     found: &Array,
     count: usize,

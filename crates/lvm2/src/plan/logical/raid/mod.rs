@@ -25,6 +25,7 @@ mod resize;
 mod size;
 mod state;
 mod takeover;
+mod track;
 
 pub use change::{ArrayChange, WriteMostly, change_array, resync_array};
 pub use copies::{ArraySplit, CopiesChange, change_copies, split_copies};
@@ -36,6 +37,8 @@ pub use replace::{Replacement, rebuild_images, repair_array, replace_images};
 pub(super) use resize::{extend_array, reduce_array};
 pub use state::ArrayState;
 pub use takeover::{Takeover, take_over};
+pub(super) use track::require_untracked;
+pub use track::{array_of, merge_copy, track_copy};
 
 #[cfg(test)]
 mod tests;

@@ -7,3 +7,4 @@ mod region;
 mod replace;
 mod resize;
 mod takeover;
+mod track;
