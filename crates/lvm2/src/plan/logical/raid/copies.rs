@@ -19,7 +19,7 @@ use super::super::mirror::{hidden, pvs_below};
 use super::super::resize::leg_of;
 use super::change::renew_metas;
 use super::images::{
-    Room, add_images, collapse, number, pvs_of, remove_images, rename, set_images,
+    Room, Shape, add_images, collapse, number, pvs_of, remove_images, rename, set_images,
 };
 use super::parts::{Array, add_meta, array, names};
 use super::resize::{is_image_lost, require_whole};
@@ -213,7 +213,8 @@ fn more(
     };
     let numbers: Vec<usize> = (now..change.copies).collect();
     let mut images = found.raid.images.clone();
-    let kept = (found, images.as_slice());
+    let shape = Shape::of(found, draft.vg.extent_size);
+    let kept = (shape, images.as_slice());
     let added = add_images(draft, id, kept, &numbers, &mut room, author)?;
     images.extend(added);
     set_images(&mut draft.vg, id, images);

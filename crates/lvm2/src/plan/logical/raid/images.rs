@@ -17,7 +17,7 @@ use crate::plan::author::Author;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::places::FreeSpace;
 use crate::plan::segments;
-use crate::{Extents, Result};
+use crate::{Extents, Result, Sectors};
 
 /// The physical volumes of an image and its metadata.
 pub(super) fn pvs_of(vg: &VolumeGroup, image: &RaidImage) -> BTreeSet<PvId> {
@@ -33,21 +33,35 @@ pub(super) struct Room<'a> {
     pub(super) apart: &'a BTreeSet<PvId>,
 }
 
+/// How long images are, and their metadata.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) length: Extents,
+    pub(super) meta: Extents,
+}
+
+impl Shape {
+    /// That of the images of an array.
+    pub(super) fn of(array: &Array, extent_size: Sectors) -> Self {
+        let length = Extents(array.extents.0 / array.data() as u64);
+        let region = array.raid.region_size;
+        let meta = meta_extents(array.level(), length, region, extent_size);
+        Self { length, meta }
+    }
+}
+
 /// Adds images with these numbers to the group, which the array is still to name, and which are to
 /// be filled.
 pub(super) fn add_images(
     draft: &mut Draft,
     id: LvId,
-    (array, kept): (&Array, &[RaidImage]),
+    (Shape { length, meta }, kept): (Shape, &[RaidImage]),
     numbers: &[usize],
     room: &mut Room<'_>,
     author: &mut Author<'_>,
 ) -> Result<Vec<RaidImage>> {
     assert!(!numbers.is_empty(), "images are added");
     let name = draft.vg.lv(id).name().to_owned();
-    let length = Extents(array.extents.0 / array.data() as u64);
-    let region = array.raid.region_size;
-    let meta = meta_extents(array.level(), length, region, draft.vg.extent_size);
     let own = draft.vg.lv(id).allocation;
     let policy = room.policy.or(own).unwrap_or(draft.vg.allocation);
     let mut request = Request::new(length + meta, numbers.len(), 1, policy);

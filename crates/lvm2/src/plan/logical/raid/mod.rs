@@ -11,15 +11,18 @@
 //! an image is to be filled with is said by flags: none on an array that is new as a whole,
 //! `REBUILD` on an image that is new among others.
 //!
-//! Conversions that move data on the images (a reshape) are not planned.
+//! `route.rs` says which levels become each other, `level.rs` does that. Conversions that move data
+//! on the images (a reshape) are not planned.
 
 mod change;
 mod copies;
 mod create;
 mod images;
+mod level;
 mod options;
 mod parts;
 mod region;
+mod reorder;
 mod replace;
 mod resize;
 mod route;
@@ -31,9 +34,11 @@ mod track;
 pub use change::{ArrayChange, WriteMostly, change_array, resync_array};
 pub use copies::{ArraySplit, CopiesChange, change_copies, split_copies};
 pub(super) use create::{add_array, zero_images};
+pub use level::{LevelChange, change_level};
 pub use options::{RaidOptions, RecoveryRates};
 pub(super) use parts::{Array, array};
 pub use region::change_region_size;
+pub use reorder::ArrayHead;
 pub use replace::{Replacement, rebuild_images, repair_array, replace_images};
 pub(super) use resize::{extend_array, reduce_array};
 pub use route::Form;

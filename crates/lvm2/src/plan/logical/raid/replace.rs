@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::super::create::free_space;
 use super::super::degrade::{Redundancy, redundancy};
 use super::copies::convertible;
-use super::images::{Room, add_images, pvs_of, remove_images, set_images};
+use super::images::{Room, Shape, add_images, pvs_of, remove_images, set_images};
 use super::parts::{Array, array};
 use super::resize::require_whole;
 use super::state::{ArrayState, require_settled};
@@ -228,7 +228,8 @@ fn put_others(
     let segments = core::mem::take(&mut draft.vg.lv_mut(id).segments);
     remove_images(&mut draft.vg, &old);
     let numbers: Vec<usize> = gone.iter().copied().collect();
-    let added = add_images(draft, id, (found, &kept), &numbers, &mut room, author)?;
+    let shape = Shape::of(found, draft.vg.extent_size);
+    let added = add_images(draft, id, (shape, &kept), &numbers, &mut room, author)?;
     for (index, image) in numbers.iter().zip(added) {
         images[*index] = image;
     }

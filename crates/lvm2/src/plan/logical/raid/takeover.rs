@@ -113,7 +113,12 @@ impl Takeover {
 }
 
 /// The stripes of a volume become images, without metadata.
-fn to_images(draft: &mut Draft, id: LvId, volume: &str, author: &mut Author<'_>) -> Result<()> {
+pub(super) fn to_images(
+    draft: &mut Draft,
+    id: LvId,
+    volume: &str,
+    author: &mut Author<'_>,
+) -> Result<()> {
     let lv = draft.vg.lv(id);
     let extents = lv.extents();
     let stripes: Option<Vec<&Striped>> = lv
@@ -203,7 +208,7 @@ fn set_level(
 }
 
 /// The images of RAID 0 become stripes; where one ends, all are cut.
-fn to_striped(draft: &mut Draft, id: LvId, found: &Array) -> Result<()> {
+pub(super) fn to_striped(draft: &mut Draft, id: LvId, found: &Array) -> Result<()> {
     let length = Extents(found.extents.0 / found.data() as u64);
     let mut cuts: BTreeSet<Extents> = BTreeSet::from([length]);
     let mut lists: Vec<BTreeMap<Extents, Segment>> = Vec::new();
