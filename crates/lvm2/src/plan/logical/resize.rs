@@ -239,11 +239,18 @@ pub(super) fn require_own(vg: &VolumeGroup, id: LvId) -> Result<()> {
     require_resizable_as(vg, id, Arrays::Accepted, |_| false)
 }
 
+/// The same, but for arrays that are, or were, reshaped as well.
+pub(super) fn require_own_or_reshaped(vg: &VolumeGroup, id: LvId) -> Result<()> {
+    require_resizable_as(vg, id, Arrays::Reshaped, |_| false)
+}
+
 /// Whether arrays are among the volumes that may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrays {
     Accepted,
     Refused,
+    /// Also those whose reshape is not over, or has left its space.
+    Reshaped,
 }
 
 /// The same, but for volumes that are used only as what `is_fine`.
@@ -283,7 +290,11 @@ fn require_resizable_as(
         let is_ours = match &segment.kind {
             SegmentType::Striped(_) | SegmentType::Zero | SegmentType::Error => true,
             SegmentType::Mirror(_) => lv.segments.len() == 1,
-            SegmentType::Raid(_) => arrays == Arrays::Accepted && array(vg, id).is_some(),
+            SegmentType::Raid(_) => match arrays {
+                Arrays::Refused => false,
+                Arrays::Accepted => array(vg, id).is_some(),
+                Arrays::Reshaped => true,
+            },
             _ => false,
         };
         if !is_ours {

@@ -11,8 +11,8 @@
 //! an image is to be filled with is said by flags: none on an array that is new as a whole,
 //! `REBUILD` on an image that is new among others.
 //!
-//! `route.rs` says which levels become each other, `level.rs` does that. Conversions that move data
-//! on the images (a reshape) are not planned.
+//! `route.rs` says which levels become each other, `level.rs` does that. `reshape.rs` begins what
+//! moves the data on the images, which who uses the array does.
 
 mod change;
 mod copies;
@@ -24,6 +24,7 @@ mod parts;
 mod region;
 mod reorder;
 mod replace;
+mod reshape;
 mod resize;
 mod route;
 mod size;
@@ -40,6 +41,7 @@ pub(super) use parts::{Array, array};
 pub use region::change_region_size;
 pub use reorder::ArrayHead;
 pub use replace::{Replacement, rebuild_images, repair_array, replace_images};
+pub use reshape::{ReshapeChange, ReshapeHead, reshape_array};
 pub(super) use resize::{extend_array, reduce_array};
 pub use route::Form;
 pub use state::ArrayState;

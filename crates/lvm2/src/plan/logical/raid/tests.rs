@@ -6,6 +6,7 @@ mod create;
 mod level;
 mod region;
 mod replace;
+mod reshape;
 mod resize;
 mod takeover;
 mod track;
