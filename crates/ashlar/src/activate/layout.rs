@@ -97,6 +97,7 @@ impl Builder<'_> {
             SegmentType::Striped(striped) => self.striped(lv, segment, striped, len.0, depth),
             SegmentType::Mirror(mirror) => self.mirror(lv, segment, mirror, len.0, depth),
             SegmentType::Raid(raid) => self.raid(lv, segment, raid, len.0, depth),
+            SegmentType::Integrity(parts) => self.integrity(lv, (segment, parts), len.0, depth),
             SegmentType::Zero => Ok(Piece::zero(len.0)),
             SegmentType::Error => Ok(Piece::error(len.0, "an error segment")),
             _ => Err(not_yet(&self.name(lv), segment.type_name())),

@@ -24,6 +24,7 @@ mod activator;
 mod changed;
 mod devices;
 mod facts;
+mod integrity;
 mod layout;
 mod legs;
 mod mirror;

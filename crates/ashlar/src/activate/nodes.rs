@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use block::Device;
 use dm::home::{Home, Prepared};
+use dm::integrity::Integrity;
 use dm::machine::Machine;
 use dm::mirror::{Control, Mirror};
 use dm::raid::Array;
@@ -51,6 +52,8 @@ pub(crate) enum NodeKind {
     Origin,
     /// RAID with copies or parity.
     Array,
+    /// An image with checksums.
+    Checksums,
 }
 
 /// A device with a state, at work.
@@ -86,6 +89,9 @@ pub(crate) enum Running {
         images: Vec<Uuid>,
         home: Home<Array>,
     },
+    Checksums {
+        home: Home<Integrity>,
+    },
 }
 
 /// Which snapshots there are, and their names, by their identities. They come while their origin
@@ -97,6 +103,7 @@ pub(super) enum Change {
     Mirror(Prepared<Mirror>),
     Origin(Prepared<Origin>),
     Array(Prepared<Array>),
+    Checksums(Prepared<Integrity>),
 }
 
 /// What a change makes of one.
@@ -140,6 +147,7 @@ impl Node {
             Running::Mirror { home, .. } => device(home, number),
             Running::Origin { home, .. } => device(home, number),
             Running::Array { home, .. } => device(home, number),
+            Running::Checksums { home } => device(home, number),
         }
     }
 
@@ -161,6 +169,7 @@ impl Node {
             Running::Mirror { home, .. } => home.suspend(limit),
             Running::Origin { home, .. } => home.suspend(limit),
             Running::Array { home, .. } => home.suspend(limit),
+            Running::Checksums { home } => home.suspend(limit),
         }
     }
 
@@ -174,11 +183,21 @@ impl Node {
         status.snapshots.get(place).copied().flatten()
     }
 
+    /// Which volume it is, and how it is, if it is an array; it may not say so.
+    fn array(&self) -> Option<(Uuid, Option<dm::raid::Status>)> {
+        match &self.machine {
+            Running::Array { home, .. } => Some((self.id.lv, home.status(PREPARE_MAX).ok())),
+            Running::Mirror { .. } | Running::Origin { .. } | Running::Checksums { .. } => None,
+        }
+    }
+
     /// Makes the target of a move as good as its source.
     fn finish(&self, limit: Duration) -> dm::Result<()> {
         match &self.machine {
             Running::Mirror { home, .. } => home.control(Control::Finish, limit),
-            Running::Origin { .. } | Running::Array { .. } => unreachable!("it moves nothing"),
+            Running::Origin { .. } | Running::Array { .. } | Running::Checksums { .. } => {
+                unreachable!("it moves nothing")
+            }
         }
     }
 
@@ -192,6 +211,7 @@ impl Node {
             Running::Mirror { home, .. } => end(home),
             Running::Origin { home, .. } => end(home),
             Running::Array { home, .. } => end(home),
+            Running::Checksums { home } => end(home),
         }
     }
 
@@ -201,6 +221,7 @@ impl Node {
             Running::Mirror { home, .. } => home.resume(),
             Running::Origin { home, .. } => home.resume(),
             Running::Array { home, .. } => home.resume(),
+            Running::Checksums { home } => home.resume(),
         };
     }
 }
@@ -219,6 +240,7 @@ impl Change {
             Self::Mirror(prepared) => prepared.reload(PREPARE_MAX).map(drop),
             Self::Origin(prepared) => prepared.reload(PREPARE_MAX).map(drop),
             Self::Array(prepared) => prepared.reload(PREPARE_MAX).map(drop),
+            Self::Checksums(prepared) => prepared.reload(PREPARE_MAX).map(drop),
         };
     }
 }
@@ -293,6 +315,11 @@ impl Nodes {
         self.running = rest;
         self.check();
         Ok(())
+    }
+
+    /// The arrays among those that run, and how they are, if they say so.
+    pub(crate) fn arrays(&self) -> Vec<(Uuid, Option<dm::raid::Status>)> {
+        self.running.iter().filter_map(Node::array).collect()
     }
 
     /// Whether it runs and is not suspended.

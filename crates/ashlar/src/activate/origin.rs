@@ -297,7 +297,7 @@ impl Node {
     fn stores(&self) -> Vec<Option<Uuid>> {
         match &self.machine {
             Running::Origin { stores, .. } => stores.clone(),
-            Running::Mirror { .. } | Running::Array { .. } => {
+            Running::Mirror { .. } | Running::Array { .. } | Running::Checksums { .. } => {
                 unreachable!("it was asked for by its kind")
             }
         }

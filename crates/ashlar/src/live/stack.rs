@@ -193,6 +193,14 @@ fn same_segment(
                 && before.images.len() == after.images.len()
                 && before.images.iter().zip(&after.images).all(image)
         }
+        (SegmentType::Integrity(was), SegmentType::Integrity(is)) => {
+            let checksums = match (was.metadata, is.metadata) {
+                (Some(was), Some(is)) => below(was, is),
+                _ => false,
+            };
+            // How they are kept is among what else it says.
+            checksums && below(was.origin, is.origin) && before.extra == after.extra
+        }
         (SegmentType::Zero, SegmentType::Zero) | (SegmentType::Error, SegmentType::Error) => true,
         // Of what is not served nobody knows: better one exchange too many.
         _ => false,

@@ -11,6 +11,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use dm::home::Controller;
+use dm::integrity::Integrity;
 use dm::mirror::{ImageHealth, Mirror};
 use dm::raid::{Array, LegState};
 use dm::snapshot::{Origin, SnapshotState};
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::group::LiveGroup;
 use super::owner::Owner;
 use super::wire::member;
-use crate::activate::{NodeId, NodeKind, Running};
+use crate::activate::{Node, NodeId, NodeKind, Running};
 
 /// How long all mirrors together may take to say how they are.
 const MIRRORS_MAX: Duration = Duration::from_millis(500);
@@ -119,6 +120,9 @@ pub struct ImageStatus {
     /// How it is.
     #[serde(with = "member::image")]
     pub state: ImageHealth,
+    /// Blocks of it that were read and were not what their checksums say, where it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mismatches: Option<u64>,
 }
 
 impl VolumeStatus {
@@ -155,6 +159,8 @@ enum Asked {
     Array {
         status: MirrorStatus,
         array: Controller<Array>,
+        /// Of each image, if it has checksums.
+        checksums: Vec<Option<Controller<Integrity>>>,
     },
 }
 
@@ -225,12 +231,13 @@ impl Owner {
             })
         };
         let volumes = self.facts.active.iter().map(|active| {
-            let asked = active.standing_on.iter().map(|node| {
+            let asked = active.standing_on.iter().filter_map(|node| {
                 let images = |images: &[Uuid]| {
                     let images = images.iter().map(|image| ImageStatus {
                         lv: *image,
                         name: named(*image),
                         state: ImageHealth::Good,
+                        mismatches: None,
                     });
                     MirrorStatus {
                         lv: node.id.lv,
@@ -239,7 +246,7 @@ impl Owner {
                         images: images.collect(),
                     }
                 };
-                match &node.machine {
+                Some(match &node.machine {
                     Running::Mirror { images: legs, home } => Asked::Mirror {
                         status: images(legs),
                         mirror: home.controller(),
@@ -252,8 +259,11 @@ impl Owner {
                     Running::Array { images: legs, home } => Asked::Array {
                         status: images(legs),
                         array: home.controller(),
+                        checksums: legs.iter().map(|leg| checksums(node, *leg)).collect(),
                     },
-                }
+                    // Its array says how it is.
+                    Running::Checksums { .. } => return None,
+                })
             });
             let volume = VolumeStatus {
                 name: self.facts.name_of(active.lv).unwrap_or_default(),
@@ -337,20 +347,13 @@ impl Asked {
                 };
                 volume.mirrors.push(status);
             }
-            Self::Array { mut status, array } => {
-                let Some(said) = array.status(left) else {
-                    return;
-                };
-                if said.legs.len() != status.images.len() {
-                    // It has become another one since.
-                    return;
-                }
-                for (image, (state, errors)) in status.images.iter_mut().zip(said.legs) {
-                    image.state = leg_health(&state, errors);
-                }
-                (status.in_sync, status.regions) = (said.synced, said.sync_size);
-                volume.mirrors.push(status);
-            }
+            Self::Array {
+                status,
+                array,
+                checksums,
+            } => volume
+                .mirrors
+                .extend(of_array(status, &array, checksums, end)),
             Self::Origin { stores, origin } => {
                 let Some(said) = origin.status(left) else {
                     return;
@@ -403,6 +406,37 @@ impl MirrorStatus {
     pub fn is_in_sync(&self) -> bool {
         self.in_sync == self.regions && self.failed().next().is_none()
     }
+}
+
+/// What counts the wrong checksums of an image of this array.
+fn checksums(array: &Node, image: Uuid) -> Option<Controller<Integrity>> {
+    array.below.iter().find_map(|node| match &node.machine {
+        Running::Checksums { home } if node.id.lv == image => Some(home.controller()),
+        _ => None,
+    })
+}
+
+/// How an array is; `None`: it does not say so until `end`, or has become another one since.
+fn of_array(
+    mut status: MirrorStatus,
+    array: &Controller<Array>,
+    checksums: Vec<Option<Controller<Integrity>>>,
+    end: Instant,
+) -> Option<MirrorStatus> {
+    let left = || end.saturating_duration_since(Instant::now());
+    let said = array.status(left())?;
+    if said.legs.len() != status.images.len() {
+        return None;
+    }
+    for (image, (state, errors)) in status.images.iter_mut().zip(said.legs) {
+        image.state = leg_health(&state, errors);
+    }
+    for (image, checksums) in status.images.iter_mut().zip(checksums) {
+        let said = checksums.and_then(|checksums| checksums.status(left()));
+        image.mismatches = said.map(|said| said.mismatches);
+    }
+    (status.in_sync, status.regions) = (said.synced, said.sync_size);
+    Some(status)
 }
 
 /// How a leg of an array is, of which this is believed, and that did not answer so many requests.

@@ -107,7 +107,9 @@ conditions! {
     /// A volume with a cache for writes.
     Writecache: "type `writecache`", NotYet, NotYet;
     /// A volume with checksums.
-    Integrity: "type `integrity`", NotYet, NotYet;
+    Integrity: "type `integrity`",
+        Served("blocks that are what their checksums say; what its journal holds, from there"),
+        Served("data and checksums");
     /// A VDO pool.
     VdoPool: "type `vdo-pool`", NotYet, NotYet;
     /// A VDO volume.

@@ -82,7 +82,9 @@ fn read_at(folder: &Folder, start: u64) -> block::Result<u8> {
 fn mirror_of(active: &Activated) -> &Home<Mirror> {
     match &active.standing_on[0].machine {
         Running::Mirror { home, .. } => home,
-        Running::Origin { .. } | Running::Array { .. } => panic!("it is a mirror"),
+        Running::Origin { .. } | Running::Array { .. } | Running::Checksums { .. } => {
+            panic!("it is a mirror")
+        }
     }
 }
 

@@ -70,3 +70,30 @@ fn mirrors_are_found() {
     assert!(!has("mirror2_mimage_0"));
     assert!(!has("linear1"));
 }
+
+/// Images with checksums stay what they are with their data, their checksums and how these are
+/// kept: what else the group becomes does not stop them.
+#[test]
+fn checksums_are_compared() {
+    const TEXT: &str = include_str!("../../../../../tests/fixtures/texts/vgx-raw.txt");
+    let old = read(TEXT);
+    let stays = |text: &str| {
+        let new = read(text);
+        let uuid = old.lv(old.lv_by_name("ri").expect("is there")).uuid;
+        let same = Version::of(&old).has_same(&uuid, &Version::of(&new));
+        same.expect("is there")
+    };
+    assert!(stays(&TEXT.replace("\nz {", "\nother {")));
+    let origin = "origin = \"ri_rimage_0_iorig\"";
+    let begin = TEXT.find(origin).expect("it has checksums");
+    for (from, to) in [
+        ("mode = \"J\"", "mode = \"B\""),
+        ("block_size = 512", "block_size = 4096"),
+        ("ri_rimage_0_imeta", "ri_rimage_1_imeta"),
+        ("ri_rimage_0_iorig", "ri_rimage_1_iorig"),
+    ] {
+        let changed = TEXT[begin..].replacen(from, to, 1);
+        assert_ne!(changed, TEXT[begin..], "{from}");
+        assert!(!stays(&format!("{}{changed}", &TEXT[..begin])), "{from}");
+    }
+}

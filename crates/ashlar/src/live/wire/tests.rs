@@ -52,11 +52,12 @@ fn exported() -> impl Strategy<Value = Exported> {
 
 fn volumes() -> impl Strategy<Value = VolumeStatus> {
     let state = (0..ImageHealth::ALL.len()).prop_map(|at| ImageHealth::ALL[at]);
-    let image = (any::<u8>(), any::<String>(), state);
-    let image = image.prop_map(|(lv, name, state)| ImageStatus {
+    let image = (any::<u8>(), any::<String>(), state, any::<Option<u64>>());
+    let image = image.prop_map(|(lv, name, state, mismatches)| ImageStatus {
         lv: uuid(lv),
         name,
         state,
+        mismatches,
     });
     let images = proptest::collection::vec(image, 0..4);
     let mirror = (any::<u8>(), any::<u64>(), any::<u64>(), images);

@@ -45,6 +45,9 @@ fn used(user: &str, others: &str) -> String {
 
 pub(super) const MIRROR: &str =
     "extent_count = 2\ntype = \"mirror\"\nmirror_count = 2\nregion_size = 1024";
+/// What stands in a segment with checksums, of two extents.
+const CHECKSUMS: &str = "data_sectors = 4096\nmode = \"J\"\ntag_size = 4\nblock_size = 512\n\
+    internal_hash = \"crc32c\"\nmeta_dev = \"c\"";
 const THIN: &str = "extent_count = 2\ntype = \"thin\"\nthin_pool = \"pool\"\n\
     transaction_id = 0\ndevice_id = ";
 
@@ -175,8 +178,8 @@ fn of_other_type(condition: Condition) -> Option<String> {
             &raid_parts(&["c", "o"]),
         ),
         C::Integrity => of_type(
-            "extent_count = 2\ntype = \"integrity\"\norigin = \"o\"",
-            &raid_parts(&["o"]),
+            &format!("extent_count = 2\ntype = \"integrity\"\norigin = \"o\"\n{CHECKSUMS}"),
+            &raid_parts(&["o", "c"]),
         ),
         C::VdoPool => of_type(
             "extent_count = 2\ntype = \"vdo-pool\"\ndata = \"d\"",
@@ -284,7 +287,8 @@ fn of_use(condition: Condition) -> Option<String> {
             used(&user, &parts)
         }
         C::IntegrityOrigin => {
-            let (user, parts) = cache("integrity", "origin = \"lv\"", "");
+            let keys = format!("origin = \"lv\"\n{CHECKSUMS}");
+            let (user, parts) = cache("integrity", &keys, &raid_parts(&["c"]));
             used(&user, &parts)
         }
         _ => return None,
