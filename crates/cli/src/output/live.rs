@@ -31,6 +31,8 @@ pub(crate) struct Active {
     pub(crate) is_only_read: bool,
     /// If it is a mirror: how it is.
     pub(crate) mirror: Option<MirrorStatus>,
+    /// Blocks that were read and were not what their checksums say, if it has any.
+    pub(crate) mismatches: Option<u64>,
     /// If it is a snapshot: how full its store is.
     pub(crate) snapshot: Option<SnapshotInUse>,
     /// If a snapshot is being merged into it: how much of that one's store is left.
@@ -98,10 +100,14 @@ impl Live {
                 if let Some(lv) = vg.lv_by_uuid(&image.lv) {
                     let active = all.entry(lv).or_default();
                     active.image = Some((image.state, mirror.is_in_sync()));
+                    active.mismatches = image.mismatches;
                 }
             }
             if let Some(lv) = vg.lv_by_uuid(&mirror.lv) {
-                all.entry(lv).or_default().mirror = Some(mirror.clone());
+                let counted = mirror.images.iter().filter_map(|image| image.mismatches);
+                let active = all.entry(lv).or_default();
+                active.mismatches = counted.reduce(u64::saturating_add);
+                active.mirror = Some(mirror.clone());
             }
         }
         for snapshot in &said.snapshots {

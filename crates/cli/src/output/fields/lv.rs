@@ -88,7 +88,8 @@ fields! { FIELDS of Lv {
     "raidintegritymode" "IntegMode" TEXT, 0, integrity_mode, "How checksums are written.";
     "raidintegrityblocksize" "IntegBlkSize" NUMBER, 0, integrity_block_size,
         "Bytes under one checksum, or -1.";
-    "integritymismatches" "IntegMismatches" NUMBER, 0, no_number, "Wrong checksums found.";
+    "integritymismatches" "IntegMismatches" NUMBER, 0, integrity_mismatches,
+        "Wrong checksums found.";
     "move_pv" "Move" TEXT, 0, related::move_pv, "Of a move: the disk that is being emptied.";
     "move_pv_uuid" "Move UUID" TEXT, 38, related::move_pv_uuid, "The UUID of that disk.";
     "convert_lv" "Convert" TEXT, 0, blank, "Of a conversion: its temporary volume.";
@@ -295,6 +296,14 @@ fn integrity_mode(row: &Row<'_>, _: &Style) -> Value {
         Some("J") => "journal",
         _ => "",
     })
+}
+
+/// What its owner has counted; nothing is counted of what nobody uses.
+fn integrity_mismatches(row: &Row<'_>, _: &Style) -> Value {
+    let counted = kernel::state(row)
+        .active()
+        .and_then(|active| active.mismatches);
+    counted.map_or_else(Value::no_number, Value::number)
 }
 
 fn integrity_block_size(row: &Row<'_>, style: &Style) -> Value {
