@@ -30,6 +30,12 @@ pub trait Hooks {
         None
     }
 
+    /// The arrays that are at work, and how they are; one that does not say so in time has `None`.
+    /// Any others write nothing any more.
+    fn arrays(&self) -> Result<Vec<(Uuid, Option<dm::raid::Status>)>> {
+        Ok(Vec::new())
+    }
+
     /// A change was planned from what `scan` found, and nothing asked or written. An error ends it.
     /// If it is made after all, the disks of its groups hold what they held in that look.
     fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {

@@ -7,6 +7,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use block::Range;
+use dm::raid::Control;
 use dm::table::Layout;
 use dm::volume::Volume;
 use lvm2::model::VolumeGroup;
@@ -22,7 +24,7 @@ use super::owner::{Alone, Owner};
 use super::shelf::{Shelf, Taken};
 use super::status::Known;
 use super::swap::Exchanges;
-use crate::activate::MissingPolicy;
+use crate::activate::{MissingPolicy, Running};
 use crate::apply::{HostDisks, Ownership};
 use crate::commit::{Hooks, Reach};
 use crate::host::{Host, Location};
@@ -32,6 +34,8 @@ use crate::{Error, Kind, Result};
 
 /// How long those may take who have left a volume and are not known to have.
 const LEAVING_MAX: Duration = Duration::from_secs(1);
+/// How long a batch of repairs may take.
+const REPAIR_MAX: Duration = Duration::from_mins(10);
 /// How long a change waits for the one before it.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(1);
 pub(super) const TURN_RETRY: Duration = Duration::from_millis(20);
@@ -269,6 +273,27 @@ impl LiveGroup {
         })
     }
 
+    /// The array that a volume is, which is in use, makes go together what of these places does
+    /// not, in bytes of what it keeps in sync. What of it is durable the volume's next flush says.
+    ///
+    /// # Errors
+    ///
+    /// No array of this volume is in use here; something could not be repaired.
+    pub fn repair(&self, lv: Uuid, places: &[Range]) -> Result<()> {
+        let nodes: Vec<_> = self.owner().facts.nodes().collect();
+        // Under no lock: it may take long.
+        let mut arrays = nodes.iter().filter(|node| node.id.lv == lv);
+        let home = arrays.find_map(|node| match &node.machine {
+            Running::Array { home, .. } => Some(home),
+            Running::Mirror { .. } | Running::Origin { .. } | Running::Checksums { .. } => None,
+        });
+        let refuse = |what: String| Error::new(Kind::Refused, format!("{}: {what}", self.name()));
+        let home = home.ok_or_else(|| refuse("no array of this volume is in use".to_owned()))?;
+        let order = Control::Repair(places.to_vec());
+        home.control(order, REPAIR_MAX)
+            .map_err(|error| refuse(error.to_string()))
+    }
+
     /// What is held.
     pub(super) fn owned(&self) -> &OwnedGroup {
         &self.shared.owned
@@ -365,6 +390,12 @@ impl Hooks for LiveHooks<'_> {
         // Under no lock: it may be slow to say so.
         let mut nodes = nodes.iter();
         nodes.find_map(|node| Some(Bytes(node.snapshot(store)?.used)))
+    }
+
+    fn arrays(&self) -> Result<Vec<(Uuid, Option<dm::raid::Status>)>> {
+        let mut job = self.group.job_of_change()?;
+        let facts = job.facts();
+        Ok(job.nodes(facts.nodes())?.arrays())
     }
 
     fn permit(&mut self, scan: &Scan, change: &Change) -> Result<()> {
