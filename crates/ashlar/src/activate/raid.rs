@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::Device;
+use block::{Access, Device};
 use dm::home::Home;
 use dm::raid::{
-    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent,
-    LegReads, LegState,
+    Array, ArrayConfig, ArrayLeg, Described, FirstSync, Geometry, Keeping, LegContent, LegReads,
+    LegState,
 };
 use dm::table::{self, Layout, Piece};
 use lvm2::model::{Area, LvFlag, LvId, Raid, RaidImage, Segment};
@@ -77,8 +77,14 @@ impl Builder<'_> {
         if held == len {
             return Ok(Piece::linear(len, face, 0));
         }
-        // What a reshape adds is not there yet, and nobody has written it.
-        let pieces = vec![Piece::linear(held, face, 0), Piece::zero(len - held)];
+        // What a reshape adds is not there yet, and nobody has written it, or may.
+        let added = match self.access {
+            Access::ReadOnly => Piece::zero(len - held),
+            Access::ReadWrite => {
+                Piece::error(len - held, "a reshape adds this, and it is not over")
+            }
+        };
+        let pieces = vec![Piece::linear(held, face, 0), added];
         let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
         Ok(Piece::of(len, table::Area::layout(layout, 0)))
     }
@@ -115,6 +121,14 @@ impl Builder<'_> {
     pub(super) fn array_legs(&mut self, lv: LvId, raid: &Raid, depth: u32) -> Result<ArrayLegs> {
         let (mut legs, mut devices, mut absent) = (Vec::new(), Vec::new(), None);
         for image in &raid.images {
+            if self.group.model.lv(image.data).is_set_aside() {
+                // It is read by itself, and gets what it misses when it is merged.
+                legs.push(ArrayLeg {
+                    id: identity(self.group.model.lv(image.data).uuid),
+                    ..ArrayLeg::default()
+                });
+                continue;
+            }
             let leg = self.leg(*image, &mut devices, depth);
             legs.push(leg.or_else(|error| {
                 if !self.may_miss(&error) {
@@ -168,7 +182,10 @@ impl Builder<'_> {
         if let Known::Suspended(node) = known
             && let Running::Array { home, .. } = &node.machine
         {
-            let change = prepare(&self.name(lv), home, config, devices)?;
+            let name = self.name(lv);
+            let change = prepare(&name, home, config, devices)?;
+            // Its legs have other numbers from then on.
+            let change = change.heard_by(array_handler(self.updater.clone(), name, images));
             let node = Node {
                 machine: Running::Array {
                     images: uuids,
