@@ -9,16 +9,18 @@
 //! ```
 //!
 //! What is believed of an image is decided by who also decides it when the volume is opened, so a
-//! report and a read never disagree about it.
+//! report and a read never disagree about it. Whoever changes an array reads bitmaps, too
+//! (`ArrayReader::records`): no column is about them.
 //!
-//! Does not: read bitmaps, since no column is about them; look at RAID 0, which keeps no state; say
-//! anything of an array whose superblocks are all zeros, which is new and was never used.
+//! Does not: look at RAID 0, which keeps no state; report of an array whose superblocks are all
+//! zeros, which is new and was never used.
 
 use std::sync::Arc;
 
 use block::{BlockingDevice, Device, Range};
 use dm::raid::{
-    Assembly, Bits, Described, Geometry, LegFound, LegState, Reshape, Scheme, Superblock, assemble,
+    Assembly, Bits, Described, Geometry, LegContent, LegFound, LegState, Reshape, Scheme,
+    Superblock, assemble,
 };
 use dm::volume::Access;
 use lvm2::model::{LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, SegmentType};
@@ -35,6 +37,23 @@ const SECTOR: u64 = 512;
 #[derive(Default)]
 pub struct ArrayReader {
     devices: PvDevices,
+}
+
+/// What the images of an array say, superblocks and bitmaps.
+#[derive(Debug)]
+pub(crate) struct Records {
+    /// What the metadata say of it.
+    pub(crate) described: Described,
+    /// Its images, in order.
+    pub(crate) images: Vec<LegFound>,
+}
+
+/// How much of what an image says is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Superblock,
+    /// And the bitmap.
+    Record,
 }
 
 /// An array, as its superblocks tell.
@@ -99,6 +118,43 @@ impl ArrayReader {
     ///
     /// Its superblocks make no array: they are damaged, or contradict each other or the metadata.
     pub fn read(&mut self, scan: &Scan, group: &FoundVg, lv: LvId) -> Result<Option<FoundArray>> {
+        let Some(records) = self.look(scan, group, lv, Depth::Superblock)? else {
+            return Ok(None);
+        };
+        if !records.images.iter().any(says_something) {
+            return Ok(None);
+        }
+        let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+        let described = &records.described;
+        let assembly = assemble(&name, described, &records.images).map_err(|error| {
+            let what = format!("{name}: what its superblocks say is not believed");
+            Error::new(Kind::Damaged, what).because(error)
+        })?;
+        Ok(Some(FoundArray::of(&described.geometry, &assembly)))
+    }
+
+    /// What the images of a RAID volume say, bitmaps included. `None`: it is no array, or one
+    /// without state.
+    ///
+    /// # Errors
+    ///
+    /// The metadata make no array.
+    pub(crate) fn records(
+        &mut self,
+        scan: &Scan,
+        group: &FoundVg,
+        lv: LvId,
+    ) -> Result<Option<Records>> {
+        self.look(scan, group, lv, Depth::Record)
+    }
+
+    fn look(
+        &mut self,
+        scan: &Scan,
+        group: &FoundVg,
+        lv: LvId,
+        depth: Depth,
+    ) -> Result<Option<Records>> {
         let Some((segment, raid)) = array_of(group, lv) else {
             return Ok(None);
         };
@@ -107,53 +163,96 @@ impl ArrayReader {
             return Ok(None);
         };
         let images = raid.images.iter();
-        let found: Vec<LegFound> = images
-            .map(|image| self.image(scan, group, *image))
+        let images: Vec<LegFound> = images
+            .map(|image| self.image((scan, group), *image, depth))
             .collect();
-        if !found.iter().any(says_something) {
-            return Ok(None);
-        }
-        let assembly = assemble(&name, &described, &found).map_err(|error| {
-            let what = format!("{name}: what its superblocks say is not believed");
-            Error::new(Kind::Damaged, what).because(error)
-        })?;
-        Ok(Some(FoundArray::of(&described.geometry, &assembly)))
+        assert_eq!(
+            images.len(),
+            described.geometry.legs(),
+            "each was looked at"
+        );
+        Ok(Some(Records { described, images }))
     }
 
-    fn image(&mut self, scan: &Scan, group: &FoundVg, image: RaidImage) -> LegFound {
+    fn image(
+        &mut self,
+        (scan, group): (&Scan, &FoundVg),
+        image: RaidImage,
+        depth: Depth,
+    ) -> LegFound {
         let flags = &group.model.lv(image.data).flags;
+        let content = if flags.has(LvFlag::Rebuild) {
+            LegContent::Rebuild
+        } else {
+            LegContent::Kept
+        };
         // Image and metadata go together: without one the other says nothing.
-        if !is_there(group, image.data) {
+        if !is_there(group, image.data) || group.model.lv(image.data).is_set_aside() {
             return LegFound::Missing;
         }
         let Some(meta) = image.meta else {
             return LegFound::Blank;
         };
-        let Some((device, start)) = self.place(scan, group, meta) else {
-            return LegFound::Missing;
+        let len = match depth {
+            Depth::Superblock => SECTOR,
+            Depth::Record => LegFound::METADATA_MAX,
         };
-        let found = match sector(&*device, start) {
-            Ok(bytes) => match Superblock::decode(&bytes) {
+        let found = match self.head(scan, group, meta, len) {
+            None => return LegFound::Missing,
+            Some(Err(error)) => LegFound::Damaged(error.to_string()),
+            Some(Ok(bytes)) if depth == Depth::Record => LegFound::of_metadata(&bytes),
+            Some(Ok(bytes)) => match Superblock::decode(&bytes) {
                 Ok(Some(superblock)) => LegFound::Holds(Box::new(superblock), Bits::None),
                 Ok(None) => LegFound::Blank,
                 Err(error) => LegFound::Damaged(error.to_string()),
             },
-            Err(error) => LegFound::Damaged(error.to_string()),
         };
-        match (flags.has(LvFlag::Rebuild), found) {
-            (true, LegFound::Holds(superblock, _)) => LegFound::New(Some(superblock)),
-            (true, _) => LegFound::New(None),
-            (false, found) => found,
-        }
+        found.of_content(content)
     }
 
-    /// The disk that holds a volume's first sector, and the byte of it. `None`: it cannot be had.
-    fn place(&mut self, scan: &Scan, group: &FoundVg, lv: LvId) -> Option<(Arc<dyn Device>, u64)> {
-        let first = pieces(&group.model, lv, Bytes::ZERO, Bytes(SECTOR)).ok()?;
-        let first = first.first()?;
-        let pv = usable(group, first.pv)?;
+    /// So many bytes from a volume's start on, or all that it has. `None`: a disk of it cannot be
+    /// had.
+    fn head(
+        &mut self,
+        scan: &Scan,
+        group: &FoundVg,
+        lv: LvId,
+        len: u64,
+    ) -> Option<block::Result<Vec<u8>>> {
+        let model = &group.model;
+        let size = model.lv(lv).size(model.extent_size)?.to_bytes()?;
+        let extent = model.extent_size.to_bytes()?.0;
+        let end = len.min(size.0);
+        let mut bytes = Vec::with_capacity(end as usize);
+        // An extent lies in one place.
+        for start in (0..end).step_by(usize::try_from(extent).ok()?) {
+            let length = extent.min(end - start);
+            let (device, place) = self.place(scan, group, lv, (start, length))?;
+            let read = || BlockingDevice::open(&*device)?.read(Range::new(place, length));
+            match read() {
+                Ok(part) => bytes.extend(part),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        Some(Ok(bytes))
+    }
+
+    /// The disk that holds a part of a volume, in one piece, and where on it that begins. `None`:
+    /// it cannot be had.
+    fn place(
+        &mut self,
+        scan: &Scan,
+        group: &FoundVg,
+        lv: LvId,
+        (start, length): (u64, u64),
+    ) -> Option<(Arc<dyn Device>, u64)> {
+        let places = pieces(&group.model, lv, Bytes(start), Bytes(length)).ok()?;
+        let [place] = &places[..] else {
+            return None;
+        };
+        let pv = usable(group, place.pv)?;
         let device = self.devices.get(scan, pv, Access::ReadOnly);
-        Some((device.ok()?, first.start.0))
+        Some((device.ok()?, place.start.0))
     }
 }
 
@@ -245,6 +344,9 @@ fn reshaped(reshape: &Reshape) -> Progress {
 /// Whether all disks are there that a volume lies on.
 fn is_there(group: &FoundVg, lv: LvId) -> bool {
     let model = &group.model;
+    if matches!(model.lv(lv).first(), Some(SegmentType::Error)) {
+        return false;
+    }
     let size = model.lv(lv).size(model.extent_size);
     let size = size.and_then(lvm2::Sectors::to_bytes);
     let found = size.and_then(|size| pieces(model, lv, Bytes::ZERO, size).ok());
@@ -266,10 +368,6 @@ fn says_something(leg: &LegFound) -> bool {
     }
 }
 
-fn sector(device: &dyn Device, start: u64) -> block::Result<Vec<u8>> {
-    BlockingDevice::open(device)?.read(Range::new(start, SECTOR))
-}
-
 /// The segment that makes a volume an array.
 fn array_of(group: &FoundVg, lv: LvId) -> Option<(&Segment, &Raid)> {
     let segment = group.model.lv(lv).segments.first()?;
@@ -280,7 +378,7 @@ fn array_of(group: &FoundVg, lv: LvId) -> Option<(&Segment, &Raid)> {
 }
 
 /// What the metadata say of an array; `None`: it keeps no state.
-fn described(
+pub(crate) fn described(
     group: &FoundVg,
     name: &str,
     segment: &Segment,

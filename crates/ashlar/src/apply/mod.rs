@@ -51,7 +51,7 @@ mod signatures;
 mod steps;
 mod unfinished;
 
-pub use array::{ArrayFacts, array_facts};
+pub use array::{ArrayFacts, array_facts, array_head, reshape_head, shrunk_records};
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};
 #[cfg(test)]

@@ -152,7 +152,11 @@ fn zeros_and_nonsense() {
             .images
             .iter()
             .map(|image| image.meta.expect("it has one"));
-        let places = metas.map(|meta| reader.place(&scan, group, meta).expect("it is there"));
+        let places = metas.map(|meta| {
+            reader
+                .place(&scan, group, meta, (0, 512))
+                .expect("it is there")
+        });
         let name =
             |device: &dyn block::Device| device.info().name.rsplit('/').next().map(str::to_owned);
         places

@@ -97,15 +97,16 @@ pub(super) fn level_of(group: &FoundVg, id: LvId) -> Option<RaidLevel> {
 /// What is known of an array's images. What must not happen in any case is refused.
 pub(super) fn state(
     scan: &Scan,
-    host: &Host,
+    _: &Host,
     group: &FoundVg,
     id: LvId,
 ) -> ashlar::Result<ArrayState> {
     if level_of(group, id).is_none() {
         return Ok(ArrayState::OutOfSync);
     }
-    match array_facts(scan, host, group, id)? {
+    match array_facts(scan, group, id)? {
         ArrayFacts::InSync => Ok(ArrayState::InSync),
+        ArrayFacts::InSyncBut(images) => Ok(ArrayState::InSyncBut(images)),
         ArrayFacts::Unused => Ok(ArrayState::Unused),
         ArrayFacts::FirstIsRight => Ok(ArrayState::OutOfSync),
         ArrayFacts::Unknown => {
