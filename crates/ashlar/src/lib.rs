@@ -22,6 +22,7 @@ mod library;
 pub mod live;
 pub mod lock;
 pub mod log;
+pub mod notices;
 mod replace;
 pub mod scan;
 pub mod scrub;
