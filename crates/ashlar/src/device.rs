@@ -25,7 +25,7 @@ use lvm2::{Bytes, SECTOR_SIZE};
 use nbd::client::{Address, ReconnectingDevice};
 
 use array::open_array;
-pub(crate) use array::{ArrayLegs, open_legs};
+pub(crate) use array::{ArrayLegs, AtWork, HeldLegs, Members, open_changed, open_legs};
 
 use crate::below::files_below;
 use crate::host::{Location, Place, Remote, Sharing};

@@ -1,7 +1,7 @@
 //! An array of md's, as a place where devices are: its legs, and what each says of it.
 //!
-//! What the legs said when they were looked at is a part of it: an array that was written meanwhile
-//! is another place.
+//! What the legs said when they were looked at goes with it, and is no part of it: an array that
+//! was written meanwhile is in the same place.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +10,7 @@ use dm::raid::md::{Claim, Place};
 use super::location::Location;
 
 /// Where an array is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ArrayPlace {
     /// What people know it by: `md:host:0`.
     pub name: String,
@@ -48,6 +48,12 @@ impl ArrayPlace {
         };
         Self { name, members }
     }
+
+    /// Its UUID, as mdadm writes it.
+    pub fn uuid_text(&self) -> String {
+        let first = self.members.first().expect("an array has members");
+        uuid_text(&first.claim)
+    }
 }
 
 /// As mdadm writes it: the old format has words, the new one bytes.
@@ -60,6 +66,20 @@ fn uuid_text(claim: &Claim) -> String {
     let words = words.map(|bytes| format!("{:08x}", word(*bytes)));
     words.collect::<Vec<_>>().join(":")
 }
+
+impl PartialEq for ArrayPlace {
+    fn eq(&self, other: &Self) -> bool {
+        let is_in = |member: &ArrayMember, place: &Self| {
+            let mut members = place.members.iter();
+            members.any(|one| one.location == member.location)
+        };
+        self.name == other.name
+            && self.members.len() == other.members.len()
+            && self.members.iter().all(|member| is_in(member, other))
+    }
+}
+
+impl Eq for ArrayPlace {}
 
 impl Hash for ArrayPlace {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -3,6 +3,8 @@
 //! ```text
 //!   byte 0x4153484c41520000   owner     the process that serves volumes of the group
 //!   byte 0x4153484c41520001   commit    the process that writes metadata
+//!   byte 0x4153484c41530000   leg       the process that writes an array of md's of which it is a
+//!                  + number            leg, or its partition of that number is
 //! ```
 //!
 //! The bytes ("ASHLAR" and a number) lie behind the end of any device, so that they cannot meet
@@ -26,6 +28,8 @@ pub enum LockByte {
     Owner,
     /// Writing metadata.
     Commit,
+    /// Writing an array of md's of which it is a leg, or this partition of it.
+    Leg(u32),
 }
 
 impl LockByte {
@@ -35,6 +39,7 @@ impl LockByte {
         match self {
             Self::Owner => ASHLAR,
             Self::Commit => ASHLAR + 1,
+            Self::Leg(partition) => ASHLAR + 0x1_0000 + u64::from(partition),
         }
     }
 
@@ -42,6 +47,7 @@ impl LockByte {
         match self {
             Self::Owner => "served",
             Self::Commit => "changed",
+            Self::Leg(_) => "written, as a leg of an array,",
         }
     }
 }

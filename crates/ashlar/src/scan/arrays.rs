@@ -102,7 +102,7 @@ fn look_at(probed: &mut [Probed], places: &[usize], texts: &Texts) -> Vec<Probed
             let message = format!("{} is not used: {reason}", one.name);
             let finding = Finding::new(FindingKind::Skipped, Severity::Warning, message);
             one.findings
-                .push(finding.remedy("add it again with mdadm, once the array is right"));
+                .push(finding.remedy("add it again once the array is right: ashlar md add"));
         }
         one.content = ProbedContent::Skipped(reason);
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use block::file::FileOptions;
 use block::{Device, Error, Kind};
 use dm::raid::md::Layout;
-use dm::raid::{ArrayConfig, Assembly};
+use dm::raid::{ArrayConfig, Assembly, Described};
 
-use super::{Opened, assembly, config};
+use super::{Members, Opened, assembly, config};
 use crate::host::ArrayPlace;
 
 /// The legs of an array.
@@ -31,7 +31,8 @@ pub(crate) struct ArrayLegs {
 ///
 /// It has neither copies nor parity; a leg cannot be opened, or says something else by now.
 pub(crate) fn open_legs(place: &ArrayPlace, options: FileOptions) -> block::Result<ArrayLegs> {
-    let opened = Opened::open(place, options)?;
+    let (place, opened) = Opened::open_now(place, options, Members::AsFound)?;
+    let place = &place;
     let Layout::Redundant(geometry) = opened.array.layout else {
         let what = format!(
             "{} has neither copies nor parity: only the legs of levels 1, 4, 5, 6 and 10 are \
@@ -46,7 +47,8 @@ pub(crate) fn open_legs(place: &ArrayPlace, options: FileOptions) -> block::Resu
         Some(claim.data.start() - opened.starts.old)
     };
     let starts: Vec<Option<u64>> = opened.array.legs.iter().map(start).collect();
-    let (config, devices) = config(place, &opened.array, geometry, opened.legs);
+    let described = Described::new(geometry, geometry.sync_size().max(1));
+    let (config, devices) = config(place, &opened, described);
     assert_eq!(starts.len(), config.legs.len(), "each leg begins somewhere");
     Ok(ArrayLegs {
         config,
