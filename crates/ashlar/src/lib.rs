@@ -4,8 +4,8 @@
 //! [`host`] says where devices come from, [`scan`] what is on them, and [`activate`]
 //! makes devices of the logical volumes that were found. [`live`] is the process that owns a group
 //! while volumes of it are served. [`arrays`] reads what the disks say of RAID volumes, [`scrub`]
-//! compares what these have more than once, [`history`] says what volumes were before, and
-//! [`filesystem`] how much of one its file system needs.
+//! compares what these have more than once, [`md`] manages arrays of md's, [`history`] says what
+//! volumes were before, and [`filesystem`] how much of one its file system needs.
 
 pub mod activate;
 pub mod apply;
@@ -22,6 +22,7 @@ mod library;
 pub mod live;
 pub mod lock;
 pub mod log;
+pub mod md;
 pub mod notices;
 mod replace;
 pub mod scan;

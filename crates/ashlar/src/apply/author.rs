@@ -62,11 +62,16 @@ pub fn header_now(config: &Config) -> Header {
 
 /// A UUID from the kernel's random numbers.
 pub(super) fn random_uuid() -> Uuid {
-    let mut bytes = [0; UUID_LEN];
+    Uuid::from_random(&random_bytes::<UUID_LEN>())
+}
+
+/// The kernel's random numbers.
+pub(crate) fn random_bytes<const LEN: usize>() -> [u8; LEN] {
+    let mut bytes = [0; LEN];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     // Without random numbers no new identity can be told from an old one.
     read.expect("the kernel has random numbers");
-    Uuid::from_random(&bytes)
+    bytes
 }
 
 /// Stock's sentence in a text that holds what a command did.

@@ -52,6 +52,7 @@ mod steps;
 mod unfinished;
 
 pub use array::{ArrayFacts, array_facts, array_head, reshape_head, shrunk_records};
+pub(crate) use author::random_bytes;
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};
 #[cfg(test)]
