@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use lvm2::Sectors;
-use lvm2::model::{AllocationPolicy, ReadAhead};
+use lvm2::model::{AllocationPolicy, RaidLevel, ReadAhead};
 use lvm2::ondisk::AreaUse;
 use lvm2::plan::group::{GroupAttribute as G, MetadataCopies, PartialVolumes, Resizing};
 use lvm2::plan::initialise::AreaCount;
 use lvm2::plan::logical::{
-    AttributeChange as L, Autoactivation, Initial, MirrorLog, Permission, Skip,
+    ArrayState, AttributeChange as L, Autoactivation, Form, Initial, MirrorLog, Permission, Skip,
+    Takeover,
 };
 use lvm2::plan::physical::{Allocatable, PvAttribute as P};
 use lvm2::plan::size::ResizeTo;
 
+use super::arrays::ArrayStep;
 use super::blocks::Blocks;
 use super::command::Command as C;
 use super::command::{Command, Shape};
@@ -201,6 +203,7 @@ impl Case {
         cases.extend(Self::snapshots(&pvs));
         if disks > 1 {
             cases.extend(Self::moves(&pvs));
+            cases.extend(Self::arrays(&pvs));
         }
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
@@ -437,6 +440,99 @@ impl Case {
                 back,
                 unwanted,
             ]);
+        }
+        cases
+    }
+}
+
+impl Case {
+    /// Those that need three disks.
+    fn wide_arrays(pvs: &[Command]) -> Vec<Self> {
+        use ArrayStep as S;
+        use RaidLevel::{Raid0, Raid0Meta, Raid1, Raid4, Raid5Ls, Raid5N};
+        let disks = pvs.len();
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let case = |setup: &[C], command| Self::new(disks, &[pvs, &[vg], setup].concat(), command);
+        let make = |shape| C::LvCreate("vg0", "r", 4, shape);
+        let step = |step| C::LvArray("vg0", "r", step);
+        let array = |level, width| make(Shape::Raid(level, width, Initial::Synchronise));
+        let level = |level| step(S::Level(Form::Raid(level)));
+        let (striped, two) = (make(Shape::Striped(2)), array(Raid1, 2));
+        let zero = step(S::TakeOver(Takeover::Raid0(Raid0)));
+        let (three, five) = (array(Raid1, 3), array(Raid5N, 2));
+        let moved = [two, step(S::Replace(0)), step(S::Rebuilt(0))];
+        let missing = C::VgReduceMissing("vg0", PartialVolumes::Remove);
+        let lost = |setup: &[C], command| Self {
+            mishap: Mishap::LastLost,
+            ..case(setup, command)
+        };
+        vec![
+            case(&[], array(Raid5Ls, 2)),
+            case(&[array(Raid5Ls, 2)], step(S::Reshape)),
+            case(&[two], step(S::Copies(3))),
+            case(&[three], step(S::Copies(2))),
+            case(&[three], step(S::Track)),
+            case(&[three, step(S::Track)], step(S::Merge)),
+            case(&[two], step(S::Replace(0))),
+            case(&[striped], level(Raid4)),
+            case(&[striped, zero], level(Raid4)),
+            case(&[array(Raid4, 2)], level(Raid5N)),
+            case(&[five], level(Raid4)),
+            case(&[five], level(Raid0Meta)),
+            case(&[five], C::LvResize("vg0", "r", 8, ResizeTo::Larger)),
+            lost(&[three], missing),
+            lost(&[five], missing),
+            // Its first image lies on the last disk.
+            lost(&moved, step(S::Repair)),
+        ]
+    }
+
+    /// Arrays, and what becomes of them.
+    fn arrays(pvs: &[Command]) -> Vec<Self> {
+        use ArrayStep as S;
+        use RaidLevel::{Raid0, Raid0Meta, Raid1, Raid5Ls};
+        use Takeover as T;
+        let disks = pvs.len();
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let (make, step) = (
+            |shape| C::LvCreate("vg0", "r", 4, shape),
+            |step| C::LvArray("vg0", "r", step),
+        );
+        let array = |level, width| make(Shape::Raid(level, width, Initial::Synchronise));
+        let mirror = make(Shape::Mirror(2, MirrorLog::Core, Initial::NoSync));
+        let case = |setup: &[C], command| Self::new(disks, &[pvs, &[vg], setup].concat(), command);
+        let (plain, striped, two) = (
+            make(Shape::Linear),
+            make(Shape::Striped(2)),
+            array(Raid1, 2),
+        );
+        let level = |level| step(S::Level(Form::Raid(level)));
+        let zero = step(S::TakeOver(T::Raid0(Raid0)));
+        let to_mirror = T::Mirror(MirrorLog::Core, ArrayState::InSync);
+        let mut cases = vec![
+            case(&[], make(Shape::Raid(Raid1, 2, Initial::NoSync))),
+            case(&[], array(Raid0, 2)),
+            case(&[two], step(S::Tune)),
+            case(&[two], step(S::Regions)),
+            case(&[two], step(S::Copies(1))),
+            case(&[plain], step(S::Copies(2))),
+            case(&[plain, step(S::Copies(2))], step(S::Rebuilt(1))),
+            case(&[two], step(S::Rebuild(1))),
+            case(&[two], step(S::Resync)),
+            case(&[two], step(S::Split)),
+            case(&[two], step(S::TakeOver(to_mirror))),
+            case(&[mirror], step(S::TakeOver(T::Raid1(None)))),
+            case(&[striped], zero),
+            case(&[striped, zero], step(S::TakeOver(T::Striped))),
+            case(&[striped, zero], step(S::TakeOver(T::Raid0(Raid0Meta)))),
+            case(&[two], level(Raid5Ls)),
+            case(&[two], C::LvResize("vg0", "r", 6, ResizeTo::Larger)),
+            case(&[two], C::LvResize("vg0", "r", 2, ResizeTo::Smaller)),
+            case(&[two], C::LvRename("vg0", "r", "s")),
+            case(&[two], C::LvRemove("vg0", "r")),
+        ];
+        if disks > 2 {
+            cases.extend(Self::wide_arrays(pvs));
         }
         cases
     }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use block::Device;
 use lvm2::Uuid;
+use lvm2::model::RaidLevel;
 use lvm2::plan::group::{GroupAttribute, PartialVolumes};
 use lvm2::plan::initialise::AreaCount;
 use lvm2::plan::logical::{AttributeChange, Initial, MirrorLog};
 use lvm2::plan::physical::PvAttribute;
 use lvm2::plan::size::ResizeTo;
 
+use super::arrays::ArrayStep;
 use crate::Result;
 use crate::apply::{
     Disks, Environment, NamedDisks, Outcome, Plan, Quiet, Request, Session, Tolerated,
@@ -72,6 +74,7 @@ pub(super) enum Command {
     /// One copy, under another name.
     LvSplit(Name, Name, Name),
     LvResync(Name, Name),
+    LvArray(Name, Name, ArrayStep),
     /// Of an origin, with a name, so large.
     LvSnapshot(Name, Name, Name, u64),
     /// An origin and what becomes the store.
@@ -96,6 +99,8 @@ pub(super) enum Shape {
     Linear,
     Striped(usize),
     Mirror(usize, MirrorLog, Initial),
+    /// Of so many stripes or copies.
+    Raid(RaidLevel, usize, Initial),
     Zero,
     Error,
 }
@@ -234,6 +239,7 @@ impl Command {
             Self::VgReduceMissing(..)
             | Self::VgExtendMissing(..)
             | Self::LvRepair(..)
+            | Self::LvArray(_, _, ArrayStep::Repair)
             | Self::LvOrder(..) => {
                 request.tolerated = vec![Tolerated::Missing];
             }
@@ -278,6 +284,7 @@ impl Command {
             | Self::LvOrder(name, _)
             | Self::LvSplit(name, ..)
             | Self::LvResync(name, _)
+            | Self::LvArray(name, ..)
             | Self::LvSnapshot(name, ..)
             | Self::LvJoin(name, ..)
             | Self::LvSplitSnapshot(name, _)
@@ -343,6 +350,7 @@ impl Command {
             Self::LvOrder(..) => "serve",
             Self::LvSplit(..) => "lvconvert --splitmirrors",
             Self::LvResync(..) => "lvchange --resync",
+            Self::LvArray(_, _, step) => step.word(),
             Self::LvSnapshot(..) => "lvcreate --snapshot",
             Self::LvJoin(..) => "lvconvert --snapshot",
             Self::LvSplitSnapshot(..) => "lvconvert --splitsnapshot",

@@ -144,9 +144,10 @@ fn fail_at(
         (_, Err(what)) => report.broken.push(format!("{place}: {what}")),
         (Ok(_), Ok(_)) => report.succeeded += 1,
         (Err(error), Ok(verdict)) => {
-            // A disk that cannot be read is missing, and the scan has named it.
+            // A disk that cannot be read is missing, and the scan has named it; that there is no
+            // room without it is said of the volume.
             let text = error.to_string();
-            let names = [&name(disk), "vg0", "vg1"];
+            let names = [&name(disk), "vg0", "vg1", "logical volume "];
             if names.iter().all(|name| !text.contains(name)) {
                 report
                     .broken

@@ -22,6 +22,7 @@
 //! Users run it in the demo, over a few commands; it is here because it needs the crate's own
 //! commands. Races, with the mistakes that are made in them, are behind the feature `explore`.
 
+mod arrays;
 mod blocks;
 mod campaign;
 mod cases;

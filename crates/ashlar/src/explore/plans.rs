@@ -29,6 +29,7 @@ use lvm2::plan::{Author, Change, revive, undo};
 use lvm2::text::parse;
 use lvm2::{Extents, Sectors};
 
+use super::arrays;
 use super::command::{Command, Shape, name};
 use crate::activate::current_images;
 use crate::apply::{
@@ -133,6 +134,7 @@ impl Command {
                 let states = states(scan, group);
                 remove_missing(vg, &missing(group), partial, &states, &areas, author)
             }
+            Self::LvArray(_, volume, step) => step.plan(vg, volume, &missing(group), author),
             Self::LvRepair(_, volume) => {
                 repair_volume(vg, volume, &missing(group), &states(scan, group), author)
             }
@@ -370,6 +372,7 @@ fn kind(shape: Shape) -> NewKind {
             };
             NewKind::Mirror(options, Stripes::LINEAR)
         }
+        Shape::Raid(level, width, initial) => arrays::kind(level, width, initial),
         Shape::Zero => NewKind::Zero,
         Shape::Error => NewKind::Error,
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use block::sim::Image;
 use block::{Device, Range};
 use lvm2::model::{
-    Area, LvFlag, LvId, Relations, Segment, SegmentType, VolumeGroup, is_snapshot_holder,
+    Area, LvFlag, LvId, RaidLevel, Relations, Segment, SegmentType, VolumeGroup, is_snapshot_holder,
 };
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm2::plan::{Piece, pieces};
-use lvm2::{Bytes, Uuid};
+use lvm2::{Bytes, Extents, Uuid};
 
 use super::blocks::Blocks;
 use super::command::named;
@@ -136,6 +136,18 @@ pub(super) fn damage(scan: &Scan, images: &[Image], given_up: Option<&str>) -> O
                         (header, size - header, byte),
                     ]
                 }
+                Content::Behind(space) => {
+                    let start = space + ZEROED;
+                    [(start, 0, 0), (start, size - start, JUNK)]
+                }
+                Content::Record(first) => {
+                    let junk = junk_in(vg, id, size, scan, images);
+                    let other = || unlike(first, (vg, id), scan, images);
+                    if let Some(wrong) = junk.or_else(other) {
+                        return Some(format!("volume {}/{} {wrong}", group.name, lv.name()));
+                    }
+                    continue;
+                }
                 Content::Anything => continue,
             };
             for (start, length, byte) in parts {
@@ -156,6 +168,11 @@ pub(super) fn damage(scan: &Scan, images: &[Image], given_up: Option<&str>) -> O
 enum Content {
     /// Zeros at the start, and junk.
     Data,
+    /// The same behind the zeros, whatever is there: an image of an array. So many bytes in front
+    /// of them hold nothing: where a reshape is to go.
+    Behind(u64),
+    /// What is said of an image: no block of it is junk, and it begins with these bytes.
+    Record(&'static [u8]),
     /// The log of a mirror: a header of a few fields, and this byte everywhere else.
     Log(u8),
     /// Nothing that is known: a copy that is to be synchronised.
@@ -183,6 +200,7 @@ fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
             }
         }
     }
+    contents.extend(of_arrays(vg));
     for (_, lv) in vg.lvs() {
         let Some(SegmentType::Mirror(mirror)) = lv.first() else {
             continue;
@@ -200,6 +218,69 @@ fn contents(vg: &VolumeGroup) -> HashMap<LvId, Content> {
         }
     }
     contents
+}
+
+/// What is wrong where a volume has to begin with these bytes.
+fn unlike(
+    first: &[u8],
+    (vg, id): (&VolumeGroup, LvId),
+    scan: &Scan,
+    images: &[Image],
+) -> Option<String> {
+    (0..).zip(first).find_map(|(at, byte)| {
+        let places = pieces(vg, id, Bytes(at), Bytes(1)).ok()?;
+        other_than(*byte, *places.first()?, scan, images)
+    })
+}
+
+/// Bytes in front of the data of an image, where a reshape has begun that nobody goes on with.
+fn space_of(vg: &VolumeGroup, image: LvId) -> u64 {
+    let first = vg.lv(image).segments.first();
+    let space = first.map_or(Extents::ZERO, |segment| segment.reshape);
+    let bytes = space.to_sectors(vg.extent_size);
+    bytes
+        .and_then(lvm2::Sectors::to_bytes)
+        .unwrap_or_default()
+        .0
+}
+
+/// What the parts of arrays hold, which nobody has written since they were made.
+fn of_arrays(vg: &VolumeGroup) -> HashMap<LvId, Content> {
+    let mut contents = HashMap::new();
+    for (id, lv) in vg.lvs() {
+        let Some(SegmentType::Raid(raid)) = lv.first() else {
+            continue;
+        };
+        contents.insert(id, Content::Anything);
+        let is_reshaped = lv.segments.iter().any(|one| one.reshape > Extents::ZERO);
+        for (number, image) in raid.images.iter().enumerate() {
+            let is_new = vg.lv(image.data).flags.has(LvFlag::Rebuild);
+            let content = match raid.level {
+                _ if is_new => Content::Anything,
+                RaidLevel::Raid1 if number == 0 => Content::Data,
+                _ => Content::Behind(space_of(vg, image.data)),
+            };
+            contents.insert(image.data, content);
+            let first: &[u8] = if is_reshaped { b"DmRd" } else { b"" };
+            contents.extend(image.meta.map(|meta| (meta, Content::Record(first))));
+        }
+    }
+    contents
+}
+
+/// A block of a volume that nobody has written.
+fn junk_in(vg: &VolumeGroup, id: LvId, size: u64, scan: &Scan, images: &[Image]) -> Option<String> {
+    const BLOCK: u64 = 512;
+    let places = pieces(vg, id, Bytes(0), Bytes(size)).ok()?;
+    places.into_iter().find_map(|place| {
+        let mut pvs = scan.physical_volumes.iter();
+        let disk = pvs.find(|pv| pv.uuid == place.pv)?.device.0;
+        let bytes = images[disk].bytes(Range::new(place.start.0, place.length.0));
+        let mut blocks = bytes.chunks(BLOCK as usize);
+        let junk = blocks.position(|block| block.iter().all(|byte| *byte == JUNK))?;
+        let at = place.start.0 + junk as u64 * BLOCK;
+        Some(format!("was never written at byte {at} of disk {disk}"))
+    })
 }
 
 fn other_than(byte: u8, place: Piece, scan: &Scan, images: &[Image]) -> Option<String> {
