@@ -9,6 +9,8 @@ pub struct Finding {
     pub kind: FindingKind,
     /// Bytes of each leg: whole sectors.
     pub len: u64,
+    /// Its first byte of what is kept in sync; an order to repair names it.
+    pub sync: u64,
     /// The row of chunks, from 0; a mirror has none.
     pub row: Option<u64>,
     /// All legs that were compared, in the order of the array; of what cannot be read, that one.

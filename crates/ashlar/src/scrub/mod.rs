@@ -6,14 +6,17 @@
 //!   Finding    where: the volume's byte and extent, the leg, the disk's byte and extent
 //! ```
 //!
-//! It is only read. While it is, other ashlars cannot serve the group: a lock that scrubs share
-//! keeps owners out, and what one serves is refused. Superblocks and bitmaps are read again at the
-//! end, and a result about an array that somebody wrote meanwhile is an error instead.
+//! It is only read here. While it is, other ashlars cannot serve the group: a lock that scrubs
+//! share keeps owners out, and what one serves is refused. Superblocks and bitmaps are read again
+//! at the end, and a result about an array that somebody wrote meanwhile is an error instead.
 //!
 //! What is not compared, and why, is counted beside what is. What a disk does not answer is asked
 //! for once more, block by block, and told as unreadable.
 //!
-//! Does not: repair, or compare what a process serves. Costs: each leg is read once, in order; 32
+//! Repairing is for who owns the group: an array at work judges once more what was found, under its
+//! own locks ([`LiveGroup::repair`](crate::live::LiveGroup::repair)).
+//!
+//! Does not: compare what a process serves. Costs: each leg is read once, in order; 32
 //! MiB of memory at most, and a thread that computes.
 //!
 //! `subject.rs` opens, `reader.rs` reads, `window.rs` says what together, `run.rs` goes through it,

@@ -200,6 +200,7 @@ impl Scrub<'_> {
         });
         let finding = Finding {
             len,
+            sync: unit.sync + start,
             row: unit.row_number,
             legs: legs.collect::<Result<_>>()?,
             kind: FindingKind::Mismatch(judged.blame),
@@ -225,6 +226,7 @@ impl Scrub<'_> {
                 findings.push(Finding {
                     kind: FindingKind::Unreadable,
                     len: bad.len(),
+                    sync: unit.sync + from,
                     row: unit.row_number,
                     legs: vec![place],
                 });

@@ -13,7 +13,7 @@ use ashlar::apply::{
     Preview, Prompt, Request, Session, TestMode, stock_locks,
 };
 use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
-use ashlar::live::{Client, Console, Stream};
+use ashlar::live::{Client, Console, LiveGroup, Stream};
 use ashlar::lock::StockLock;
 use ashlar::log;
 use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
@@ -407,6 +407,21 @@ impl<'a> Work<'a> {
             return;
         }
         self.prompt().tell(&Message::note(text));
+    }
+
+    /// Asks a question; whether the answer is yes.
+    pub(super) fn agrees(&mut self, question: &str) -> bool {
+        self.prompt().ask(question) == Answer::Yes
+    }
+
+    /// Takes a group, to use its volumes in this process.
+    pub(super) fn take(&self, group: Uuid) -> Result<LiveGroup, Error> {
+        let disks = HostDisks {
+            source: self.source.clone(),
+            options: Options::default(),
+        };
+        let live = LiveGroup::take(&self.host, &disks, &group.to_string());
+        live.map_err(|error| failed(&error))
     }
 
     /// Tells a warning; without `WARNING: `.
