@@ -1,7 +1,7 @@
 //! All commands, and what people want when they look for one.
 
 use super::{
-    attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan,
+    attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan, md,
     owners, pvck, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync,
     vgcfgbackup, vgdisplay, vgs, vgscan,
 };
@@ -20,6 +20,7 @@ const LOOKING: &[&Command] = &[
     &lvscan::COMMAND,
     &pvck::COMMAND,
     &scrub::COMMAND,
+    &md::COMMAND,
     &vgcfgbackup::COMMAND,
     &history::COMMAND,
     &snapshot::COMMAND,
@@ -115,7 +116,7 @@ const TASKS: &[(&str, &[&str])] = &[
         &[
             "vgcreate", "vgextend", "vgreduce", "vgrename", "vgchange", "vgsplit", "vgmerge",
             "vgexport", "vgimport", "vgremove", "pvcreate", "pvresize", "pvchange", "pvmove",
-            "pvremove", "image",
+            "pvremove", "image", "md",
         ],
     ),
     ("Look ahead and go back", &["plan", "history", "undo"]),

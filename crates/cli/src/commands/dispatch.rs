@@ -1,7 +1,10 @@
 //! From the words of the command line to an exit status.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
+
+use ashlar::notices::hear;
 
 use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
@@ -10,13 +13,17 @@ use super::{absent, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
 };
-use crate::output::on_stderr;
+use crate::output::{harmless, on_stderr};
 
 /// Runs the command that the words name.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
+    hear(Box::new(|line| {
+        // Nobody can be told that standard error is closed.
+        let _ = writeln!(std::io::stderr(), "  {}", harmless(line));
+    }));
     if let Some(rest) = shell_words(&words) {
         match rest {
             [] => return shell::run_input(),

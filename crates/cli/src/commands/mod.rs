@@ -24,6 +24,7 @@ mod lab;
 mod lvdisplay;
 mod lvs;
 mod lvscan;
+mod md;
 mod open;
 mod owners;
 mod private_folder;
