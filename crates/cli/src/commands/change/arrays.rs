@@ -1,11 +1,11 @@
 //! RAID on the command line: the options of its commands, and what is known of such a volume.
 
 use ashlar::apply::{ArrayFacts, array_facts};
-use ashlar::host::Host;
 use ashlar::scan::{FoundVg, Scan};
-use lvm2::Sectors;
+use dm::raid::{Action, LegState, Status};
 use lvm2::model::{LvId, RaidLevel, SegmentType};
 use lvm2::plan::logical::{ArrayState, Initial, NewKind, RaidOptions, RecoveryRates};
+use lvm2::{Sectors, Uuid};
 
 use super::arguments::{invalid, number, size as size_of};
 use super::limits::region_size;
@@ -86,6 +86,40 @@ pub(super) fn new_array(arguments: &Arguments, level: RaidLevel) -> Result<NewKi
     Ok(NewKind::Raid(options))
 }
 
+/// The arrays that are at work in this process, by their volumes, and how they are, if they say so.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AtWork(pub(super) Vec<(Uuid, Option<Status>)>);
+
+impl AtWork {
+    /// What is known of one of them that is at work.
+    fn state(&self, volume: &Uuid) -> Option<ArrayState> {
+        let (_, status) = self.0.iter().find(|(one, _)| one == volume)?;
+        Some(status.as_ref().map_or(ArrayState::OutOfSync, known))
+    }
+
+    /// Whether a volume is one of them.
+    pub(super) fn has(&self, volume: &Uuid) -> bool {
+        self.0.iter().any(|(one, _)| one == volume)
+    }
+}
+
+/// What an array at work knows of its images. Marks are for who has it not at work: it knows what
+/// they are of.
+fn known(status: &Status) -> ArrayState {
+    let is_whole = |state: &LegState| matches!(state, LegState::Valid { until: u64::MAX });
+    let legs = status.legs.iter().map(|(state, _)| state).enumerate();
+    let others: Vec<(usize, &LegState)> = legs.filter(|(_, state)| !is_whole(state)).collect();
+    let is_away = |state: &LegState| matches!(state, LegState::Missing | LegState::Untrusted(_));
+    if status.action != Action::Idle || !others.iter().all(|(_, state)| is_away(state)) {
+        return ArrayState::OutOfSync;
+    }
+    if others.is_empty() {
+        return ArrayState::InSync;
+    }
+    let bits = others.iter().fold(0, |set, (leg, _)| set | 1 << leg);
+    ArrayState::InSyncBut(bits)
+}
+
 /// The level of a volume that is an array.
 pub(super) fn level_of(group: &FoundVg, id: LvId) -> Option<RaidLevel> {
     match group.model.lv(id).first() {
@@ -97,12 +131,15 @@ pub(super) fn level_of(group: &FoundVg, id: LvId) -> Option<RaidLevel> {
 /// What is known of an array's images. What must not happen in any case is refused.
 pub(super) fn state(
     scan: &Scan,
-    _: &Host,
     group: &FoundVg,
     id: LvId,
+    at_work: &AtWork,
 ) -> ashlar::Result<ArrayState> {
     if level_of(group, id).is_none() {
         return Ok(ArrayState::OutOfSync);
+    }
+    if let Some(state) = at_work.state(&group.model.lv(id).uuid) {
+        return Ok(state);
     }
     match array_facts(scan, group, id)? {
         ArrayFacts::InSync => Ok(ArrayState::InSync),

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use ashlar::host::Host;
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::model::LvId;
 use lvm2::plan::logical::{
@@ -11,7 +10,7 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::number;
-use super::arrays::{MAX_RATE, MIN_RATE, level_of, rate, state};
+use super::arrays::{AtWork, MAX_RATE, MIN_RATE, level_of, rate, state};
 use super::convert_array::named;
 use super::volumes::Chosen;
 use super::work::{Finder, Work, planned};
@@ -47,13 +46,13 @@ pub(super) fn is_about_arrays(arguments: &Arguments) -> bool {
 /// What is known of a volume that is an array; `None`: it is none.
 pub(super) fn state_of(
     scan: &Scan,
-    host: &Host,
     group: &FoundVg,
     id: LvId,
+    at_work: &AtWork,
 ) -> ashlar::Result<Option<ArrayState>> {
     match level_of(group, id) {
         None => Ok(None),
-        Some(_) => state(scan, host, group, id).map(Some),
+        Some(_) => state(scan, group, id, at_work).map(Some),
     }
 }
 
@@ -110,7 +109,7 @@ fn rebuild(
     finder: &Finder,
 ) -> Result<(), Error> {
     let names: Vec<String> = arguments.values(&REBUILD).map(str::to_owned).collect();
-    let host = work.host().clone();
+    let at_work = work.arrays()?;
     let request = work.request_of(&[&volume.group]);
     work.change(&request, |scan, author| {
         let (found, id) = volume.find(scan)?;
@@ -120,7 +119,7 @@ fn rebuild(
             pvs: &pvs,
             places: None,
             policy: None,
-            state: state(scan, &host, found, id)?,
+            state: state(scan, found, id, &at_work)?,
         };
         planned(rebuild_images(&found.model, &replacement, author))
     })

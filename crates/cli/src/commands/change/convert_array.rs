@@ -1,22 +1,27 @@
-//! `lvconvert` of arrays: copies, images that are replaced, types that become each other.
+//! `lvconvert` of arrays: copies, images that are replaced, types that become each other. Levels
+//! are in `convert_level.rs`.
 
 use std::collections::BTreeSet;
 
-use lvm2::model::{LvId, PvId, RaidFamily, RaidLevel};
+use lvm2::Sectors;
+use lvm2::model::{LvId, PvId, RaidFamily, RaidLevel, SegmentType};
+use lvm2::plan::display_size;
 use lvm2::plan::logical::{
-    ArraySplit, CopiesChange, MirrorLog, Replacement, Takeover, change_copies, repair_array,
-    replace_images, split_copies, take_over,
+    ArraySplit, CopiesChange, Form, MirrorLog, Replacement, Takeover, array_of, change_copies,
+    change_region_size, merge_copy, repair_array, replace_images, split_copies, take_over,
+    track_copy,
 };
 
 use super::arguments::invalid;
-use super::arrays::{level, level_of, state};
+use super::arrays::{AtWork, level, level_of, state};
+use super::convert_level::{change_type, is_striped};
 use super::limits::region_size;
 use super::lvconvert::{Count, asked_copies, state as mirror_state};
 use super::lvcreate::mirror_log;
 use super::volumes::{TYPE, missing, places, policy};
 use super::work::{Finder, Work, failed, planned};
 use crate::args::{Arguments, Error, Flag, LvName};
-use ashlar::apply::Tolerated;
+use ashlar::apply::{Question, Tolerated};
 use ashlar::scan::{FoundVg, Scan};
 
 /// `--replace`
@@ -27,17 +32,30 @@ pub(super) const REPLACE: Flag = Flag::value(
      place of those on this device. May be given several times.",
 );
 
+/// `-I`
+pub(super) const CHUNK: Flag = Flag::value(
+    "stripesize",
+    "Size",
+    "The chunks that raid1 gets where it becomes raid4 or raid5, 64 KiB where nothing is said, or \
+     that raid4, raid5 and raid6 get by a reshape; KiB where there is no unit.",
+)
+.short('I');
+
 /// What becomes of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aim {
     /// Another type over the same extents.
     Type(Takeover),
+    /// Another type, with parity or copies that come or go.
+    Level(Form),
     /// Copies in an array.
     Copies(Count),
+    /// Regions of this size.
+    Regions(Sectors),
 }
 
 /// The volume that is meant, in what is found under the locks.
-fn find<'s>(scan: &'s Scan, volume: &LvName) -> ashlar::Result<(&'s FoundVg, LvId)> {
+pub(super) fn find<'s>(scan: &'s Scan, volume: &LvName) -> ashlar::Result<(&'s FoundVg, LvId)> {
     let found = scan.find_group(&volume.vg)?;
     let id = found.model.lv_by_name(&volume.lv);
     let id = id.ok_or_else(|| missing(&volume.vg, &volume.lv))?;
@@ -66,11 +84,20 @@ pub(super) fn convert(
         Some(RaidLevel::Raid1) => super::volumes::copies(&found.model, id),
         _ => 1,
     };
-    let Some(aim) = aim(arguments, work, (now, is_mirror, copies))? else {
+    let is_many = is_striped(found, id);
+    let Some(aim) = aim(arguments, work, (now, is_mirror, copies), is_many)? else {
         return Ok(false);
     };
+    if arguments.has(&CHUNK) && !matches!(aim, Aim::Level(_)) {
+        return Err(Error::usage(
+            "--stripesize is for raid1 that becomes raid4 or raid5; other chunks need a reshape, \
+             which is not done here.",
+        ));
+    }
     match aim {
+        Aim::Level(to) => change_type(arguments, work, (volume, to), words)?,
         Aim::Type(to) => become_type(work, volume, to)?,
+        Aim::Regions(size) => set_regions(work, volume, size)?,
         Aim::Copies(count) => {
             let wanted = count.of(copies, &volume.lv)?;
             let name = format!("{}/{}", volume.vg, volume.lv);
@@ -93,29 +120,34 @@ fn aim(
     arguments: &Arguments,
     work: &Work<'_>,
     (now, is_mirror, copies): (Option<RaidLevel>, bool, usize),
+    is_striped: bool,
 ) -> Result<Option<Aim>, Error> {
     let count = asked_copies(arguments)?;
     let log = mirror_log(arguments)?;
     let is_raid1 = now == Some(RaidLevel::Raid1);
     let name = arguments.value(&TYPE);
     let to = name.and_then(level);
+    let is_plain = now.is_none_or(|now| now.family() == RaidFamily::Raid0);
     Ok(match (name, to) {
         (Some(_), Some(RaidLevel::Raid1)) if is_mirror => {
             Some(Aim::Type(Takeover::Raid1(region_size(arguments)?)))
         }
+        (Some(_), Some(RaidLevel::Raid1)) if is_striped || now.is_some() && !is_raid1 => {
+            Some(Aim::Level(Form::Raid(RaidLevel::Raid1)))
+        }
         (Some(_), Some(RaidLevel::Raid1)) => {
             Some(Aim::Copies(count.unwrap_or(Count::Exactly(copies.max(2)))))
         }
-        (Some(_), Some(to)) if to.family() == RaidFamily::Raid0 => {
+        (Some(_), Some(to)) if is_plain && to.family() == RaidFamily::Raid0 => {
             Some(Aim::Type(Takeover::Raid0(to)))
         }
+        (Some(_), Some(to)) if count.is_none() => Some(Aim::Level(Form::Raid(to))),
         (Some(name), Some(_)) => {
-            return Err(Error::failed(format!(
-                "Conversion to {name} is not done here, since most need a reshape: use LVM2 for \
-                 this."
-            )));
+            return Err(Error::usage(format!("--mirrors is not for {name}.")));
         }
-        (Some("striped"), _) if now.is_some() && !is_raid1 => Some(Aim::Type(Takeover::Striped)),
+        (Some("striped"), _) if now.is_some() && is_plain => Some(Aim::Type(Takeover::Striped)),
+        (Some("striped"), _) if now.is_some() && !is_raid1 => Some(Aim::Level(Form::Striped)),
+        (Some("linear"), _) if now.is_some() && !is_raid1 => Some(Aim::Level(Form::Linear)),
         (Some("linear" | "striped"), _) if is_raid1 => Some(Aim::Copies(Count::Exactly(1))),
         (Some("mirror"), _) if now.is_some() => {
             let log = log.unwrap_or(MirrorLog::Disk);
@@ -123,6 +155,7 @@ fn aim(
             let unknown = lvm2::plan::logical::ArrayState::OutOfSync;
             Some(Aim::Type(Takeover::Mirror(log, unknown)))
         }
+        (None, _) if now.is_some() && count.is_none() => region_size(arguments)?.map(Aim::Regions),
         (None, _) if now.is_some() => count.map(Aim::Copies),
         (None, _) if !is_mirror && log.is_none() && makes_arrays(work) => count.map(Aim::Copies),
         _ => None,
@@ -135,12 +168,12 @@ pub(super) fn makes_arrays(work: &Work<'_>) -> bool {
 }
 
 fn become_type(work: &mut Work<'_>, volume: &LvName, to: Takeover) -> Result<(), Error> {
-    let host = work.host().clone();
+    let (host, at_work) = (work.host().clone(), work.arrays()?);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
         let to = match to {
-            Takeover::Mirror(log, _) => Takeover::Mirror(log, state(scan, &host, found, id)?),
+            Takeover::Mirror(log, _) => Takeover::Mirror(log, state(scan, found, id, &at_work)?),
             // The others are made from the first one.
             Takeover::Raid1(_) => {
                 mirror_state(scan, &host, found, id)?;
@@ -153,6 +186,31 @@ fn become_type(work: &mut Work<'_>, volume: &LvName, to: Takeover) -> Result<(),
     .map(drop)
 }
 
+/// `--regionsize` alone.
+fn set_regions(work: &mut Work<'_>, volume: &LvName, size: Sectors) -> Result<(), Error> {
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let (found, id) = find(scan, volume)?;
+        let mut planned = planned(change_region_size(&found.model, &volume.lv, size, author))?;
+        let (Some(SegmentType::Raid(raid)), Some(_)) =
+            (found.model.lv(id).first(), planned.change.vg())
+        else {
+            return Ok(planned);
+        };
+        let name = format!("{}/{}", volume.vg, volume.lv);
+        planned.questions.push(Question {
+            text: format!(
+                "Do you really want to change the region_size {} of LV {name} to {}? [y/n]: ",
+                display_size(raid.region_size),
+                display_size(size)
+            ),
+            refusal: format!("Logical volume {name} NOT converted."),
+        });
+        Ok(planned)
+    })
+    .map(drop)
+}
+
 fn set_copies(
     arguments: &Arguments,
     work: &mut Work<'_>,
@@ -160,7 +218,7 @@ fn set_copies(
     words: &[String],
 ) -> Result<(), Error> {
     let (region_size, policy) = (region_size(arguments)?, policy(arguments)?);
-    let (finder, host) = (work.finder(), work.host().clone());
+    let (finder, at_work) = (work.finder(), work.arrays()?);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
@@ -171,7 +229,7 @@ fn set_copies(
             region_size,
             places: places.as_ref(),
             policy,
-            state: state(scan, &host, found, id)?,
+            state: state(scan, found, id, &at_work)?,
         };
         planned(change_copies(&found.model, &change, author))
     })
@@ -185,7 +243,7 @@ pub(super) fn split(
     (count, name): (usize, &str),
     words: &[String],
 ) -> Result<(), Error> {
-    let (finder, host) = (work.finder(), work.host().clone());
+    let (finder, at_work) = (work.finder(), work.arrays()?);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
@@ -195,11 +253,69 @@ pub(super) fn split(
             count,
             name,
             places: places.as_ref(),
-            state: state(scan, &host, found, id)?,
+            state: state(scan, found, id, &at_work)?,
         };
         planned(split_copies(&found.model, &split, author))
     })
     .map(drop)
+}
+
+/// `--splitmirrors 1 --trackchanges`
+pub(super) fn track(work: &mut Work<'_>, volume: &LvName, words: &[String]) -> Result<(), Error> {
+    let (finder, at_work) = (work.finder(), work.arrays()?);
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let (found, id) = find(scan, volume)?;
+        require_unused(&at_work, found, id)?;
+        let places = places(scan, found, &finder, words)?;
+        let state = state(scan, found, id, &at_work)?;
+        let how = (places.as_ref(), state);
+        planned(track_copy(&found.model, &volume.lv, how, author))
+    })
+    .map(drop)
+}
+
+/// `--merge` of an image that was split off.
+pub(super) fn merge(work: &mut Work<'_>, image: &LvName) -> Result<(), Error> {
+    let at_work = work.arrays()?;
+    let served = work.served();
+    let request = work.request_of(&[&image.vg]);
+    work.change(&request, |scan, author| {
+        let (found, id) = find(scan, image)?;
+        if let Some(array) = array_of(&found.model, id) {
+            require_unused(&at_work, found, array)?;
+        }
+        if served.contains(&found.model.lv(id).uuid) {
+            return Err(in_use(found, id));
+        }
+        planned(merge_copy(&found.model, &image.lv, author))
+    })
+    .map(drop)
+}
+
+/// Whether a volume is an image of an array.
+pub(super) fn is_image(work: &Work<'_>, volume: &LvName) -> Result<bool, Error> {
+    let scan = work.scan()?;
+    let found = find(&scan, volume);
+    Ok(found.is_ok_and(|(found, id)| array_of(&found.model, id).is_some()))
+}
+
+/// Images come and go here only while nobody uses the array.
+fn require_unused(at_work: &AtWork, group: &FoundVg, id: LvId) -> ashlar::Result<()> {
+    if at_work.has(&group.model.lv(id).uuid) {
+        return Err(in_use(group, id));
+    }
+    Ok(())
+}
+
+fn in_use(group: &FoundVg, id: LvId) -> ashlar::Error {
+    let name = group.model.lv(id).name();
+    let what = format!(
+        "Logical volume {}/{name} in use: an image is split off to be tracked, and merged, while \
+         nobody uses it",
+        group.name
+    );
+    ashlar::Error::new(ashlar::Kind::Refused, what)
 }
 
 /// The physical volumes that values name.
@@ -236,7 +352,7 @@ pub(super) fn replace(
     }
     let policy = policy(arguments)?;
     let names: Vec<String> = arguments.values(&REPLACE).map(str::to_owned).collect();
-    let (finder, host) = (work.finder(), work.host().clone());
+    let (finder, at_work) = (work.finder(), work.arrays()?);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
@@ -249,7 +365,7 @@ pub(super) fn replace(
             pvs: &pvs,
             places: places.as_ref(),
             policy,
-            state: state(scan, &host, found, id)?,
+            state: state(scan, found, id, &at_work)?,
         };
         planned(replace_images(&found.model, &replacement, author))
     })
@@ -264,7 +380,7 @@ pub(super) fn repair(
     words: &[String],
 ) -> Result<(), Error> {
     let policy = policy(arguments)?;
-    let (finder, host) = (work.finder(), work.host().clone());
+    let (finder, at_work) = (work.finder(), work.arrays()?);
     let mut request = work.request_of(&[&volume.vg]);
     request.tolerated.push(Tolerated::Missing);
     let changed = work.change(&request, |scan, author| {
@@ -280,7 +396,7 @@ pub(super) fn repair(
             pvs: &BTreeSet::new(),
             places: places.as_ref(),
             policy,
-            state: state(scan, &host, found, id)?,
+            state: state(scan, found, id, &at_work)?,
         };
         planned(repair_array(&found.model, &replacement, &lost, author))
     });

@@ -217,7 +217,7 @@ fn retain_usable(
 
 /// `--resync`: not while it is used, since the copies that others wrote are made anew.
 fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
-    let host = work.host().clone();
+    let (host, at_work) = (work.host().clone(), work.arrays()?);
     let served = work.served();
     let request = work.request_of(&[&volume.group]);
     work.change(&request, |scan, author| {
@@ -227,7 +227,7 @@ fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
             let what = format!("Can't resync open logical volume {}/{name}.", found.name);
             return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
         }
-        if let Some(array) = change_array::state_of(scan, &host, found, id)? {
+        if let Some(array) = change_array::state_of(scan, found, id, &at_work)? {
             return planned(resync_array(&found.model, name, array, author));
         }
         state(scan, &host, found, id)?;

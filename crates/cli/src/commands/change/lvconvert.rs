@@ -11,7 +11,8 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
-use super::convert_array::{self, REPLACE, is_array, split_count};
+use super::convert_array::{self, CHUNK, REPLACE, is_array, split_count};
+use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
     MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, merge, require_join, split_off,
 };
@@ -58,13 +59,20 @@ const USE_POLICIES: Flag = Flag::switch(
     "Accepted for scripts: lost copies are not replaced by themselves.",
 );
 
+const TRACK: Flag = Flag::switch(
+    "trackchanges",
+    "With --splitmirrors 1, of raid1: the copy becomes a volume that can only be read, under its \
+     name, as data_rimage_1. When it is merged (--merge) it gets what was written meanwhile, and \
+     nothing else is copied. While nobody uses the array.",
+);
+const MERGE_MIRRORS: Flag = Flag::switch(
+    "mergemirrors",
+    "Merge an image of raid1 that was split off with --trackchanges; --merge does that, too.",
+);
+
 /// What stock does and we do not.
 const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("trackchanges", "Not done yet: RAID."),
-    Flag::switch("mergemirrors", "Not done yet: RAID."),
     Flag::switch("mergethin", "Not done yet: thin volumes."),
-    Flag::value("stripes", "Number", "Not done yet: a reshape of RAID."),
-    Flag::value("stripesize", "Size", "Not done yet: a reshape of RAID.").short('I'),
     Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
     Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
     Flag::switch("cache", "Not done yet: caches.").short('H'),
@@ -87,9 +95,16 @@ pub(super) const COMMAND: Command = Command {
         to the first while the volume is served next. --mirrorlog changes where a mirror notes \
         what is in sync. --splitmirrors makes a copy a volume of its own.\n\n\
         Copies are kept by RAID 1 unless --type mirror or lvm.conf says otherwise. --type also \
-        turns a mirror into raid1 and back, and striped volumes, raid0 and raid0_meta into each \
-        other. What needs a reshape is not done here. An array must be in sync where its first \
-        copy goes, where images are added or replaced, and where one is split off.\n\n\
+        turns a mirror into raid1 and back, striped volumes, raid0 and raid0_meta into each other \
+        and into raid4, raid5_n, raid6_n_6 and raid10, those back, raid5 into raid6 and back, and \
+        raid1 of two images into raid5 and back: parity and copies come and go, and no data \
+        moves. Where that takes several steps the first one is done, and said; repeat the command. \
+        raid4, raid5 and raid6 get more stripes (--stripes), other chunks (--stripesize) and other \
+        layouts (--type raid5_rs) by a reshape: it begins with the command, while nobody uses the \
+        array, and goes on while the array is served; what it gains is there when it is \
+        opened anew behind the end. Other reshapes are named, and not done here. An array must be \
+        in sync where its first copy or its parity goes, where images are added to it or \
+        replaced, and where one is split off; and nobody may use it while its level changes.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it, and an \
         array gets other images.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
@@ -103,11 +118,15 @@ pub(super) const COMMAND: Command = Command {
             MIRROR_LOG,
             CORE_LOG,
             REGION_SIZE,
+            CHUNK,
+            MORE_STRIPES,
             NO_SYNC,
             REPAIR,
             USE_OUTDATED,
             REPLACE,
             SPLIT,
+            TRACK,
+            MERGE_MIRRORS,
             NAME,
             SNAPSHOT,
             CHUNK_SIZE,
@@ -132,12 +151,20 @@ pub(super) const COMMAND: Command = Command {
             does: "gives a volume a second copy",
         },
         Example {
+            line: "lvconvert --type raid6 vg0/five",
+            does: "gives an array with parity a second one, on another device",
+        },
+        Example {
             line: "lvconvert --replace /dev/sdb vg0/data /dev/sdd",
             does: "moves an image of an array from one device to another",
         },
         Example {
             line: "lvconvert --splitmirrors 1 --name copy vg0/data",
             does: "makes a second volume of the last copy",
+        },
+        Example {
+            line: "lvconvert --splitmirrors 1 --trackchanges vg0/data",
+            does: "sets the last copy of raid1 aside, to be read as vg0/data_rimage_1",
         },
         Example {
             line: "lvconvert -m 0 vg0/data /dev/sdb",
@@ -202,6 +229,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     refuse(arguments, UNSUPPORTED)?;
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
     require_join(arguments)?;
+    if let Some(images) = images_to_merge(arguments, work)? {
+        require_alone(arguments)?;
+        return images
+            .iter()
+            .try_for_each(|image| convert_array::merge(work, image));
+    }
     if arguments.has(&MERGE) || arguments.has(&MERGE_SNAPSHOT) {
         if is_split_off || joins(arguments) {
             return Err(Error::usage("--merge takes snapshots, and nothing else."));
@@ -239,13 +272,45 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&SPLIT) {
         return split(arguments, work, &volume, words);
     }
+    if arguments.has(&TRACK) {
+        return Err(Error::usage("--trackchanges belongs to --splitmirrors."));
+    }
     if arguments.has(&NAME) {
         return Err(Error::usage("--name names what --splitmirrors makes."));
+    }
+    if convert_reshape::convert(arguments, work, &volume, words)? {
+        return Ok(());
     }
     if convert_array::convert(arguments, work, &volume, words)? {
         return Ok(());
     }
     convert(arguments, work, &volume, words)
+}
+
+/// The images of arrays that are to be merged; `None`: something else is asked for.
+fn images_to_merge(arguments: &Arguments, work: &Work<'_>) -> Result<Option<Vec<LvName>>, Error> {
+    let is_said = arguments.has(&MERGE_MIRRORS);
+    if !is_said && !arguments.has(&MERGE) {
+        return Ok(None);
+    }
+    let mut images = Vec::new();
+    for word in arguments.operands() {
+        match split_target(word) {
+            Target::Lv(volume) if is_said || convert_array::is_image(work, &volume)? => {
+                images.push(volume);
+            }
+            _ if is_said => return Err(Error::usage("--mergemirrors takes images, as VG/IMAGE.")),
+            _ => {}
+        }
+    }
+    match images.len() {
+        0 if is_said => Err(Error::usage("Please provide logical volume path.")),
+        0 => Ok(None),
+        count if count == arguments.operands().len() => Ok(Some(images)),
+        _ => Err(Error::usage(
+            "--merge takes images of arrays, or snapshots, not both.",
+        )),
+    }
 }
 
 /// Gives a volume another number of copies, or another log.
@@ -304,7 +369,7 @@ fn require_alone(arguments: &Arguments) -> Result<(), Error> {
     let other = [&MIRRORS, &MIRROR_LOG, &CORE_LOG, &REGION_SIZE, &NO_SYNC];
     let other = other
         .into_iter()
-        .chain([&REPAIR, &SPLIT, &NAME, &USE_OUTDATED]);
+        .chain([&REPAIR, &SPLIT, &NAME, &USE_OUTDATED, &TRACK]);
     match other.into_iter().find(|flag| arguments.has(flag)) {
         None => Ok(()),
         Some(flag) => Err(Error::usage(format!(
@@ -404,6 +469,26 @@ pub(super) fn state(
     }
 }
 
+/// A copy of an array is set aside to be read.
+fn track(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    volume: &LvName,
+    words: &[String],
+) -> Result<(), Error> {
+    if arguments.has(&NAME) {
+        return Err(Error::usage(
+            "--trackchanges leaves the image its name: leave --name out.",
+        ));
+    }
+    if split_count(&SPLIT, arguments.value(&SPLIT))? != 1 {
+        return Err(Error::failed(
+            "Only one copy is split off at a time: --splitmirrors 1.",
+        ));
+    }
+    convert_array::track(work, volume, words)
+}
+
 /// A copy of a mirror becomes a volume of its own.
 fn split(
     arguments: &Arguments,
@@ -416,6 +501,9 @@ fn split(
         return Err(Error::usage(
             "--mirrors/--type mirror/--type raid* and --splitmirrors are mutually exclusive.",
         ));
+    }
+    if arguments.has(&TRACK) {
+        return track(arguments, work, volume, words);
     }
     let name = arguments
         .value(&NAME)

@@ -22,6 +22,8 @@ mod arrays;
 mod backup_file;
 mod change_array;
 mod convert_array;
+mod convert_level;
+mod convert_reshape;
 mod convert_snapshot;
 mod copies;
 mod defrag;

@@ -22,6 +22,7 @@ use lvm2::plan::{Author, Change, Level, Message};
 use lvm2::{Sectors, Uuid};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
+use super::arrays::AtWork;
 use super::pvcreate::require_allowed;
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, settings, source_date};
@@ -383,6 +384,15 @@ impl<'a> Work<'a> {
     pub(super) fn store_used(&self, store: Uuid) -> Option<Sectors> {
         let used = self.caller.hooks.as_ref()?.store_used(store)?;
         Some(Sectors(used.0.div_ceil(lvm2::SECTOR_SIZE)))
+    }
+
+    /// The arrays that are at work in this process, if it serves any; others write nothing.
+    pub(super) fn arrays(&self) -> Result<AtWork, Error> {
+        let Some(hooks) = self.caller.hooks.as_ref() else {
+            return Ok(AtWork::default());
+        };
+        let arrays = hooks.arrays().map_err(|error| failed(&error))?;
+        Ok(AtWork(arrays))
     }
 
     /// A finder of devices that can go into a plan.
