@@ -1,16 +1,17 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
 use ashlar::activate::Activator;
-use ashlar::apply::Planned;
-use ashlar::scan::FoundVg;
+use ashlar::apply::{Planned, shrunk_records};
+use ashlar::scan::{FoundVg, Scan};
 use lvm2::Sectors;
+use lvm2::model::{LvId, VolumeGroup};
 use lvm2::plan::logical::{ExtendPolicy, NewExtents, Resize, resize_volume, size_by_policy};
 use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
 use super::arguments::{
     ALLOC, CHANGE, FORCE, FS_MODE, FS_RESIZE, NO_FSCK, RESIZE_FS, number, size as size_of,
 };
-use super::arrays::level;
+use super::arrays::{AtWork, level};
 use super::file_system;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
@@ -262,6 +263,7 @@ pub(super) fn change_size(
     let host = work.host().clone();
     let request = work.request_of(&[&volume.vg]);
     let running = running(work, &volume);
+    let at_work = work.arrays()?;
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
         if let (Some(asked), Some(id)) = (mirrors, found.model.lv_by_name(&volume.lv))
@@ -291,9 +293,36 @@ pub(super) fn change_size(
                 None => return Ok(Planned::default()),
             }
         }
-        planned(resize_volume(&found.model, &resize, author))
+        let planned = planned(resize_volume(&found.model, &resize, author))?;
+        told_of_size(planned, (scan, found), &volume.lv, &at_work)
     })?;
     Ok(())
+}
+
+/// The same plan; where it makes an array larger that nobody uses, images are told first how large
+/// it is.
+fn told_of_size(
+    mut planned: Planned,
+    (scan, found): (&Scan, &FoundVg),
+    volume: &str,
+    at_work: &AtWork,
+) -> ashlar::Result<Planned> {
+    if let Some(id) = found.model.lv_by_name(volume)
+        && grows(&found.model, id, &planned)
+        && !at_work.has(&found.model.lv(id).uuid)
+    {
+        let first = shrunk_records(scan, found, id)?;
+        planned.change.before.extend(first);
+    }
+    Ok(planned)
+}
+
+/// Whether a plan makes a volume larger.
+fn grows(before: &VolumeGroup, id: LvId, planned: &Planned) -> bool {
+    let uuid = before.lv(id).uuid;
+    let after = planned.change.vg();
+    let after = after.and_then(|after| Some(after.lv(after.lv_by_uuid(&uuid)?).extents()));
+    after.is_some_and(|after| after > before.lv(id).extents())
 }
 
 /// The policy by which stores grow; stock's warning where it is set too low.
