@@ -305,21 +305,32 @@ fn told(cell: Option<Counted>) -> String {
     })
 }
 
+/// The disks of an image, which are those of its data where it has checksums.
+fn disks_of(scan: &Scan, group: &FoundVg, image: LvId) -> Vec<String> {
+    let mut parts = vec![image];
+    for segment in &group.model.lv(image).segments {
+        if let SegmentType::Integrity(integrity) = &segment.kind {
+            parts.push(integrity.origin);
+        }
+    }
+    let segments = parts.iter().flat_map(|lv| &group.model.lv(*lv).segments);
+    let mut pvs = Vec::new();
+    for area in segments.flat_map(Segment::areas) {
+        if let Area::Pv { pv, .. } = area {
+            pvs.push(disk_name(scan, group, *pv));
+        }
+    }
+    pvs.dedup();
+    pvs
+}
+
 /// The images with their disks, and how they are.
 fn images(scan: &Scan, group: &FoundVg, raid: &Raid, found: Option<&FoundArray>) -> Vec<Image> {
     let model = &group.model;
     let images = raid.images.iter().enumerate();
     images
         .map(|(number, image)| {
-            let mut pvs = Vec::new();
-            for segment in &model.lv(image.data).segments {
-                for area in segment.areas() {
-                    if let Area::Pv { pv, .. } = area {
-                        pvs.push(disk_name(scan, group, *pv));
-                    }
-                }
-            }
-            pvs.dedup();
+            let pvs = disks_of(scan, group, image.data);
             let state = found.and_then(|found| found.images.get(number));
             Image {
                 name: model.lv(image.data).name().to_owned(),
