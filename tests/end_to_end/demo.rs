@@ -58,14 +58,18 @@ fn the_demo_shows_everything() {
         "holds, byte for byte, what it held before",
         "without disk1.img all of",
         "and with disk5.img back its old image is not read",
+        "disk6.img holds now what it held, and all of them are there",
         "nothing lost",
         "striped over 3  read",
         "Do two striped disks double the requests per second?",
         "both see the same volumes, field by field",
         "Nothing is left behind",
     ];
+    // Where a long line is broken depends on the numbers in it.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = words(&shown);
     for line in lines {
-        assert!(shown.contains(line), "{line} is not in\n{shown}");
+        assert!(flat.contains(&words(line)), "{line} is not in\n{shown}");
     }
     for name in [
         "linear1", "linear2", "stripe3", "stripe2x", "mirror2", "ext4",
@@ -82,7 +86,7 @@ fn the_demo_shows_everything() {
         "both see the same volumes",
         "disk6.img",
         "What does each layer cost?",
-        "<h2>11. ",
+        "<h2>12. ",
     ] {
         assert!(page.contains(words), "{words} is not in\n{page}");
     }

@@ -46,7 +46,8 @@ pub(super) fn fill(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error
     Ok(())
 }
 
-fn write_noise(path: &std::path::Path, size: u64, seed: u64) -> std::io::Result<()> {
+/// A new file of noise.
+pub(super) fn write_noise(path: &std::path::Path, size: u64, seed: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(CHUNK, File::create_new(path)?);
     let mut buffer = vec![0; CHUNK];
     let mut at = 0;

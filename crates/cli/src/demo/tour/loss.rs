@@ -21,25 +21,51 @@ const LOST: usize = 4;
 /// Seconds that the mirror waits for the disk to come back.
 const TIMEOUT: &str = "1";
 
-/// Serves, writes, and takes the disk away.
-pub(super) fn lose(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error> {
+/// A disk behind a server of its own, and its address: it is gone when the server is stopped.
+pub(super) fn behind_server(world: &World<'_>, disk: &str) -> Result<(Server, String), Error> {
     let failed = |error: block::Error| Error::failed(error.to_string());
-    let volume = format!("{GROUP}/{NAME}");
-    let lost = World::disk(LOST);
-    let device = FileDevice::open(world.disks.join(&lost), FileAccess::ReadWrite);
+    let device = FileDevice::open(world.disks.join(disk), FileAccess::ReadWrite);
     let exports = Exports::new();
     exports
         .add(Export {
-            name: lost.clone(),
+            name: disk.to_owned(),
             description: String::new(),
             access: Access::ReadWrite,
             device: Arc::new(device.map_err(failed)?),
         })
         .map_err(failed)?;
-    let disk = Server::new(exports).map_err(failed)?;
-    let listener = Listener::unix(world.private.join("disk.sock")).map_err(failed)?;
-    let uri = listener.uri(&lost);
-    disk.listen(listener).map_err(failed)?;
+    let server = Server::new(exports).map_err(failed)?;
+    let socket = world.private.join(format!("{disk}.sock"));
+    let listener = Listener::unix(socket).map_err(failed)?;
+    let uri = listener.uri(disk);
+    server.listen(listener).map_err(failed)?;
+    Ok((server, uri))
+}
+
+/// Serves a volume on these disks, and on the one with this address.
+pub(super) fn serve_beside(
+    world: &World<'_>,
+    (left, uri): (&[String], &str),
+    name: &str,
+) -> Result<Served, Error> {
+    let left = left.join(",");
+    let options = [
+        "--devices",
+        &left,
+        "--devices",
+        uri,
+        "--assume-exclusive",
+        "--pv-timeout",
+        TIMEOUT,
+    ];
+    Served::start(world, &options, name)
+}
+
+/// Serves, writes, and takes the disk away.
+pub(super) fn lose(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error> {
+    let volume = format!("{GROUP}/{NAME}");
+    let lost = World::disk(LOST);
+    let (disk, uri) = behind_server(world, &lost)?;
     let left: Vec<String> = (World::disk_names().into_iter())
         .filter(|name| *name != lost)
         .collect();
@@ -53,17 +79,7 @@ pub(super) fn lose(story: &mut Story<'_>, world: &World<'_>) -> Result<(), Error
          --assume-exclusive --pv-timeout {TIMEOUT} &",
         left.join(",")
     ))?;
-    let listed = left.join(",");
-    let options = [
-        "--devices",
-        &listed,
-        "--devices",
-        &uri,
-        "--assume-exclusive",
-        "--pv-timeout",
-        TIMEOUT,
-    ];
-    let served = Served::start(world, &options, NAME)?;
+    let served = serve_beside(world, (&left, &uri), NAME)?;
     let load = Load::start(served.uri())?;
     let blocks = world.choose(500, 50);
     load.wait(blocks, world.interrupt)?;

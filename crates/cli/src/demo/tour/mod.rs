@@ -13,6 +13,8 @@
 //!   back        it gets a snapshot, is overwritten, and gets back what it held
 //!   emptied     a disk is emptied while a volume on it is written
 //!   loss        a mirror loses a disk while it is written
+//!   dies        a disk of a RAID 5 dies while it is written, and another takes its place
+//!   stolen      a computer is stolen, and the leg of its mirror that was elsewhere is enough
 //!   cut         the power fails in the middle of commits
 //!   chart       one disk, linear and striped, on slow disks
 //!   cost        what layers cost, by a few of the lab's experiments
@@ -30,6 +32,7 @@ mod build;
 mod chart;
 mod cost;
 mod cut;
+mod dies;
 mod emptied;
 mod fill;
 mod grow;
@@ -40,6 +43,7 @@ mod mounted;
 mod page;
 mod served;
 mod steps;
+mod stolen;
 mod world;
 
 pub(super) use page::{Seen, own_folder, write};

@@ -2,7 +2,9 @@
 
 use super::page::Seen;
 use super::world::World;
-use super::{back, build, chart, cost, cut, emptied, fill, grow, judge, loss, mounted};
+use super::{
+    back, build, chart, cost, cut, dies, emptied, fill, grow, judge, loss, mounted, stolen,
+};
 use crate::args::Error;
 use crate::demo::story::Story;
 
@@ -22,6 +24,10 @@ pub(in crate::demo) fn steps(story: &mut Story<'_>, world: &World<'_>) -> Result
     emptied::empty(story, world)?;
     story.step("Lose a disk of the mirror while it is written")?;
     loss::lose(story, world)?;
+    story.step("Let a disk of a RAID 5 die under load, and put another in its place")?;
+    dies::die(story, world)?;
+    story.step("Let a computer be stolen, and go on with what was elsewhere")?;
+    stolen::steal(story, world)?;
     story.step("Cut the power in the middle of commits")?;
     cut::cut(story, world)?;
     story.step("Compare one disk, linear and striped")?;
