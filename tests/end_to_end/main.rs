@@ -47,6 +47,7 @@ mod package;
 mod plans;
 mod raid;
 mod raid_change;
+mod raid_integrity;
 mod raid_life;
 mod raid_reports;
 mod raid_sets;

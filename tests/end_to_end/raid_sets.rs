@@ -115,9 +115,14 @@ fn superblocks(scan: &Scan, volume: &str) -> Vec<Superblock> {
 
 /// Whether all legs say that nothing is left to be done, and that none is lost.
 fn is_settled(legs: &[Superblock]) -> bool {
+    is_done(legs) && legs.iter().all(|leg| leg.events == legs[0].events)
+}
+
+/// The same; the power may have been cut between two superblocks.
+fn is_done(legs: &[Superblock]) -> bool {
     let all = |leg: &Superblock| {
         let done = [leg.recovered, leg.synced, leg.reshaped];
-        done == [DONE; 3] && leg.failed == 0 && leg.events == legs[0].events
+        done == [DONE; 3] && leg.failed == 0 && leg.events.abs_diff(legs[0].events) <= 1
     };
     legs.iter().all(all)
 }
@@ -128,7 +133,8 @@ fn is_as_said(volume: &RaidVolume, legs: &[Superblock]) -> bool {
     let is_dirty = || legs.iter().any(|leg| leg.dirty > 0);
     match volume.state.as_str() {
         "in-sync" => is_settled(legs) && !is_dirty(),
-        "answered" | "torn" | "split" => is_settled(legs) && is_dirty(),
+        "answered" => is_done(legs) && is_dirty(),
+        "torn" | "split" => is_settled(legs) && is_dirty(),
         "resync" => legs.iter().all(|leg| is_under_way(leg.synced)),
         "failed" | "away" | "cut" => {
             let (lost, first) = (&legs[LOST_LEG], &legs[0]);
@@ -160,7 +166,7 @@ fn written(set: &str, volume: &RaidVolume) -> Option<Vec<u8>> {
         bytes[(first * SECTOR) as usize..][..piece.len()].copy_from_slice(&piece);
     };
     match (set, volume.state.as_str()) {
-        ("dirty", "answered") => {
+        ("dirty" | "integrity", "answered") => {
             change(384, 384);
             change(1920, 384);
         }

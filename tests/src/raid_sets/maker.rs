@@ -101,8 +101,13 @@ pub fn make(name: &str) -> String {
 
 /// How large the disks of a set are.
 fn disk_mib(set: &str) -> u64 {
-    // A reshape goes on in steps of some MiB: there must be several.
-    if set == "reshape" { 64 } else { 32 }
+    // A reshape goes on in steps of some MiB: there must be several. Checksums of an image take
+    // 8 MiB, however small it is.
+    if matches!(set, "reshape" | "integrity") {
+        64
+    } else {
+        32
+    }
 }
 
 fn disk_name(number: usize) -> String {

@@ -26,7 +26,13 @@ use crate::unpack::{protect, unpack};
 
 /// The names of all sets.
 pub const RAID_SETS: &[&str] = &[
-    "levels", "dirty", "degraded", "rebuild", "resync", "reshape",
+    "levels",
+    "dirty",
+    "degraded",
+    "rebuild",
+    "resync",
+    "reshape",
+    "integrity",
 ];
 
 /// The disks of a set.
