@@ -32,6 +32,7 @@ mod locks;
 mod logical;
 mod manual;
 mod md;
+mod md_commands;
 mod measure;
 mod minimise;
 mod mishaps;
