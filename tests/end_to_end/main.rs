@@ -49,6 +49,7 @@ mod plans;
 mod raid;
 mod raid_change;
 mod raid_integrity;
+mod raid_levels;
 mod raid_life;
 mod raid_reports;
 mod raid_sets;

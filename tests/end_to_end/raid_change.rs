@@ -15,17 +15,17 @@ const FIELDS: &str = "lv_name,lv_size,segtype,stripes,data_stripes,stripe_size,r
                       raid_max_recovery_rate,raid_write_behind,devices,metadata_devices,\
                       lv_role";
 const DISKS: usize = 8;
-const MIB: usize = 1 << 20;
+pub(super) const MIB: usize = 1 << 20;
 
 /// Disks with a group: eight with `vg`, of extents of 1 MiB, if nothing else is said.
-struct World {
-    scratch: Scratch,
+pub(super) struct World {
+    pub(super) scratch: Scratch,
     group: &'static str,
-    disks: Vec<PathBuf>,
+    pub(super) disks: Vec<PathBuf>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scratch = Scratch::new("raid-change");
         let disk = |number| scratch.sparse(&format!("disk{number}.img"), 64 << 20);
         let disks: Vec<PathBuf> = (0..DISKS).map(disk).collect();
@@ -70,13 +70,13 @@ impl World {
     }
 
     /// Runs a command of ours that ends with this status, and gives all that it said.
-    fn ours(&self, line: &str, code: i32) -> String {
+    pub(super) fn ours(&self, line: &str, code: i32) -> String {
         let ended = self.tool(line, &self.disks).exit(code);
         ended.text() + &ended.complaints()
     }
 
     /// The same, and then stock must see what we see.
-    fn agreed(&self, line: &str) {
+    pub(super) fn agreed(&self, line: &str) {
         self.ours(line, 0);
         self.assert_agreed(line);
     }
@@ -123,19 +123,19 @@ impl World {
         assert_eq!(lines(&ours), lines(&theirs), "{what}");
     }
 
-    fn fill(&self, volume: &str, content: &[u8]) {
+    pub(super) fn fill(&self, volume: &str, content: &[u8]) {
         let file = self.scratch.join("content");
         std::fs::write(&file, content).expect("a file");
         self.ours(&format!("cp {} /dev/vg/{volume}", file.display()), 0);
     }
 
-    fn read(&self, volume: &str) -> Vec<u8> {
+    pub(super) fn read(&self, volume: &str) -> Vec<u8> {
         let cat = self.tool(&format!("cat vg/{volume}"), &self.disks);
         cat.succeed().stdout
     }
 }
 
-fn pattern(length: usize) -> Vec<u8> {
+pub(super) fn pattern(length: usize) -> Vec<u8> {
     (0..length)
         .map(|at| (at / 7) as u8 ^ (at >> 12) as u8)
         .collect()
@@ -273,7 +273,7 @@ fn stock_sees_arrays_as_we_change_them() {
         ),
         ("lvchange --rebuild disk1 vg/b", "not in-sync"),
         ("lvconvert -m +1 vg/b", "is of type raid5"),
-        ("lvconvert --type raid6 vg/b", "use LVM2 for this"),
+        ("lvconvert -y --type raid6 vg/b", "has to have 4 images"),
     ] {
         let refused = world.ours(line, 5);
         assert!(refused.contains(said), "{line}: {refused}");
