@@ -51,6 +51,7 @@ mod raid_change;
 mod raid_integrity;
 mod raid_levels;
 mod raid_life;
+mod raid_repair;
 mod raid_reports;
 mod raid_sets;
 mod reports;
