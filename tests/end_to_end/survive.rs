@@ -11,7 +11,9 @@
 //!   ASHLAR_KILLS=100 cargo test -p tests --test end_to_end survive -- --nocapture
 //! ```
 
+mod array_changes;
 mod arrays;
+mod checksums;
 mod files;
 mod merges;
 mod moved_files;
