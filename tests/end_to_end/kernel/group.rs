@@ -159,6 +159,26 @@ impl Group {
         used.close().expect("ends");
     }
 
+    /// Serves an array until some of what it is to become is there, and not all.
+    pub(super) fn move_some(&self, volume: &str) {
+        let group = LiveGroup::take(&self.host, &self.disks(), self.name).expect("is free");
+        let used = group.open(volume, MissingPolicy::default());
+        let used = used.expect("is opened");
+        let end = Instant::now() + LIMIT;
+        loop {
+            let status = group.status();
+            let mut arrays = status.iter().flat_map(|one| &one.mirrors);
+            if arrays.any(|one| one.in_sync > 0) {
+                let mut arrays = status.iter().flat_map(|one| &one.mirrors);
+                let is_over = arrays.all(MirrorStatus::is_in_sync);
+                assert!(!is_over, "{volume} is not at its end yet: {status:?}");
+                break;
+            }
+            assert!(Instant::now() < end, "{volume} gets on: {status:?}");
+        }
+        used.close().expect("ends");
+    }
+
     fn scan(&self) -> Scan {
         self.disks().scan(&self.host).expect("a scan")
     }

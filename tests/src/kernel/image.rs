@@ -44,6 +44,7 @@ const MODULES: &[&str] = &[
     "dm_mirror",
     "dm_zero",
     "dm_snapshot",
+    "dm_integrity",
     "dm_raid",
     "raid0",
     "raid1",
