@@ -344,7 +344,7 @@ impl Array {
                 match self.jobs.get(id) {
                     Job::Read(_) => self.read_finished(id, steps),
                     Job::Write(_) => self.stroke_finished(id, steps),
-                    Job::Mend(_) => self.mend_finished(id),
+                    Job::Mend(_) => self.mend_finished(id, steps),
                     Job::Fence(_) => self.fence_finished(id, steps),
                     Job::Journal(_) => self.journal_finished(id, steps),
                     Job::Moved(_) => self.moved_finished(id, steps),

@@ -1,8 +1,8 @@
 //! Rounds of flushes: all legs that are written are flushed, and what they hold then is durable.
 //!
 //! Behind one comes the answer to a flush, the end of marks that rest, the record that a leg holds
-//! all again, another generation of the journal, or the end of the array. A leg that does not do it
-//! is away from then on.
+//! all again, another generation of the journal, the end of a repair, or of the array. A leg that
+//! does not do it is away from then on.
 
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub(super) enum Then {
     Journal,
     /// What the journal said is on all legs.
     Replay(Replay),
+    /// What this order had repaired is.
+    Repaired(u64),
     /// Nothing is being written any more.
     Rest,
     /// What this step of a reshape has moved is there.
@@ -126,7 +128,7 @@ impl Array {
                 };
                 return self.replay_flushed(replay, error.map_or(Ok(()), Err), steps);
             }
-            Then::Clean(_) | Then::Join(_) | Then::Progress(_) | Then::Rest => {
+            Then::Clean(_) | Then::Join(_) | Then::Progress(_) | Then::Repaired(_) | Then::Rest => {
                 let Job::Fence(fence) = self.jobs.remove(id) else {
                     unreachable!("it is such a round");
                 };
@@ -185,6 +187,7 @@ impl Array {
                     self.record_progress(Progress { synced, ..progress });
                 }
             }
+            Then::Repaired(order) => self.mending.orders.flushed(order, is_whole),
             Then::Rest if is_whole && self.wants_rest() => self.rest(),
             Then::Rest => {}
             Then::Answer(_) | Then::Journal | Then::Replay(_) | Then::Window(_) => {

@@ -12,6 +12,7 @@
 use block::{Buffer, Completion, Durability, Range, Request};
 
 use super::array::{Array, Steps};
+use super::fence::Then;
 use super::geometry::{Geometry, Scheme};
 use super::jobs::{Gather, Job, Question};
 use super::record::Claim;
@@ -282,7 +283,7 @@ impl Array {
     }
 
     /// A piece has ended.
-    pub(super) fn mend_finished(&mut self, id: usize) {
+    pub(super) fn mend_finished(&mut self, id: usize, steps: &mut Steps) {
         let Job::Mend(mut mend) = self.jobs.remove(id) else {
             unreachable!("it mends");
         };
@@ -302,7 +303,9 @@ impl Array {
             Why::Ordered(order) => {
                 let is_divided = mend.is_bad && !is_refused && self.repair_in_pieces(order, &mend);
                 let is_bad = mend.is_bad && !is_divided;
-                self.mending.orders.piece_ended(order, is_bad);
+                if self.mending.orders.piece_ended(order, is_bad) {
+                    self.begin_fence(Then::Repaired(order), steps);
+                }
             }
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   order ─▸ lock ─▸ all legs are read ─▸ judged ─▸ the wrong leg gets what the others say
-//!                                             ╲─▸ nobody knows who: parity is computed of the
-//!                                                 data, the first copy goes over the others
+//!                                        │    ╲─▸ nobody knows who: parity is computed of the
+//!                                        │        data, the first copy goes over the others
+//!                                        ╰─▸ all of it ─▸ legs flushed ─▸ answered
 //! ```
 //!
 //! Whoever orders it has compared the legs before, maybe without a lock and some time ago: what
@@ -79,18 +80,20 @@ impl Orders {
         pieces.for_each(|piece| self.pieces.push_front((order, *piece)));
     }
 
-    /// A piece of an order has ended, or could not be repaired.
-    pub(super) fn piece_ended(&mut self, order: u64, is_bad: bool) {
+    /// A piece of an order has ended, or could not be repaired; whether it was the last one.
+    pub(super) fn piece_ended(&mut self, order: u64, is_bad: bool) -> bool {
         let open = self.open.get_mut(&order).expect("it was ordered");
         open.0 = open.0.checked_sub(1).expect("it has begun");
         open.1 |= is_bad;
-        let (left, is_bad) = *open;
-        if left > 0 {
-            return;
-        }
-        self.open.remove(&order);
+        open.0 == 0
+    }
+
+    /// What was repaired is durable, or a leg could not make it so: the order ends.
+    pub(super) fn flushed(&mut self, order: u64, is_whole: bool) {
+        let (left, is_bad) = self.open.remove(&order).expect("it was ordered");
+        assert_eq!(left, 0, "all its pieces have ended");
         let what = "not all could be repaired: a leg is missing, fails, or is not in sync";
-        let result = if is_bad {
+        let result = if is_bad || !is_whole {
             Err(Error::new(Kind::Io, what.to_owned()))
         } else {
             Ok(())
