@@ -75,10 +75,13 @@ impl Regions {
         active.touched = now;
     }
 
-    /// A region may be clean some time from now on.
+    /// A region may be clean some time from now on, but not behind flushes that have begun: it was
+    /// mended.
     pub(super) fn touch(&mut self, region: u64, now: Duration) {
         if self.marked.is_dirty(region) {
-            self.active.entry(region).or_default().touched = now;
+            let active = self.active.entry(region).or_default();
+            active.version += 1;
+            active.touched = now;
         }
     }
 
@@ -96,7 +99,8 @@ impl Regions {
         self.active.iter().filter_map(rests).collect()
     }
 
-    /// Takes the mark off a region that nobody held since it had this version; whether it had one.
+    /// Takes the mark off a region that nobody held or mended since it had this version; whether
+    /// it had one.
     pub(super) fn clean(&mut self, region: u64, version: u64) -> bool {
         let rested = |active: &Active| active.holds == 0 && active.version == version;
         if !self.active.get(&region).is_some_and(rested) {
