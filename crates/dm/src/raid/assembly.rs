@@ -30,6 +30,7 @@
 //! superblock is zeros does not keep the others from being read.
 
 mod bits;
+mod told;
 
 use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme};
@@ -38,6 +39,7 @@ use super::takeover::{may_become, place_before};
 use crate::{Error, Kind, Result};
 
 pub use bits::Bits;
+use told::{grown_from, is_told};
 
 const SECTOR: u64 = 512;
 
@@ -90,9 +92,10 @@ pub struct Assembly {
     pub events_cleared: u64,
     /// Which legs that are not believed were away.
     pub away: Vec<Away>,
-    /// Whether superblocks or bitmaps of legs that are believed cover more than there is: the array
-    /// was larger. If it grew before they are written, what comes would count as in sync.
-    pub was_larger: bool,
+    /// Whether all legs that are believed say what the array is. If their superblocks or bitmaps
+    /// cover more than there is, what comes would count as in sync if it grew before they are
+    /// written; and one of zeros is nothing without those that are not.
+    pub is_told: bool,
     /// What people should know, a clause each.
     pub remarks: Vec<String>,
 }
@@ -262,7 +265,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         .iter()
         .map(|one| one.array_resync_offset.bytes())
         .min();
-    let grown_from = grown_from(before, &legs, sync_size);
+    let grown_from = grown_from(before, &legs, &described.geometry);
     let marked = match doubt(found, &legs, events, &mut remarks) {
         // What bitmaps count is not what it will be.
         _ if reshape.is_some() && grown_from < u64::MAX => Doubt::Everywhere,
@@ -285,7 +288,7 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
         failed: first.failed,
         events_cleared: cleared(found, &legs),
         away: away(found, &legs, described, reshape.is_some()),
-        was_larger: was_larger(before, &legs, &described.geometry),
+        is_told: is_told(before, &legs, &described.geometry),
         remarks,
         legs,
     };
@@ -307,7 +310,7 @@ impl Assembly {
             failed: FailedDevices::default(),
             events_cleared: 0,
             away: vec![Away::No; legs.len()],
-            was_larger: false,
+            is_told: true,
             remarks: Vec::new(),
             legs,
         }
@@ -523,33 +526,6 @@ fn what_marks_mean(marked: Doubt, first: &Superblock, found: &[LegFound]) -> (Do
     } else {
         (marked, Doubt::Nowhere)
     }
-}
-
-/// Bytes of which the bitmaps of legs that are believed know, where the array became larger since;
-/// all: `u64::MAX`.
-fn grown_from(found: &[LegFound], legs: &[LegState], sync_size: u64) -> u64 {
-    let known = found
-        .iter()
-        .zip(legs)
-        .filter_map(|(leg, state)| match (leg, state) {
-            (LegFound::Holds(_, bits), LegState::Valid { .. }) => Some(bits.bitmap()?.sync_size),
-            _ => None,
-        });
-    let smaller = known.filter(|known| *known < sync_size).min();
-    smaller.unwrap_or(u64::MAX)
-}
-
-/// Whether what legs that are believed say is of an array that was larger.
-fn was_larger(found: &[LegFound], legs: &[LegState], geometry: &Geometry) -> bool {
-    let is_larger = |(leg, state): (&LegFound, &LegState)| match (leg, state) {
-        (LegFound::Holds(superblock, bits), LegState::Valid { .. }) => {
-            let sectors = superblock.extended.as_ref().map_or(0, |one| one.sectors);
-            let covers = bits.bitmap().map_or(0, |bitmap| bitmap.sync_size);
-            covers > geometry.sync_size() || sectors.saturating_mul(SECTOR) > geometry.leg_size()
-        }
-        _ => false,
-    };
-    found.iter().zip(legs).any(is_larger)
 }
 
 /// The events when a region was last called clean, by the legs that are believed.

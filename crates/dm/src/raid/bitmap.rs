@@ -318,6 +318,16 @@ impl Dirty {
         self.next_before(first, behind).is_some()
     }
 
+    /// Whether all bytes of a range lie in dirty regions.
+    ///
+    /// # Panics
+    ///
+    /// The range goes on behind the last region.
+    pub fn is_all_dirty(&self, range: Range) -> bool {
+        let (first, behind) = self.regions_of(range);
+        (first..behind).all(|region| self.is_dirty(region))
+    }
+
     /// The first region of a range that is not empty, and the one behind its last one.
     ///
     /// # Panics

@@ -125,10 +125,10 @@ impl Array {
             events_cleared: assembly.events_cleared,
             ..Bitmap::new(size, superblock.events, marked.clone())
         });
-        let was_larger = assembly.was_larger;
+        let is_told = assembly.is_told;
         view.come_alive(region, raw);
         let mut record = Record::new(superblock, &bitmap, failed).within(self.bitmap_room());
-        if was_larger {
+        if !is_told {
             record.claim();
         }
         self.journal = self.new_journal(view);
