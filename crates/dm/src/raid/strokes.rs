@@ -363,7 +363,10 @@ impl Array {
             }
         };
         piece.plan = Some(plan);
-        if roles(piece.row).1 & now.writable & !plan.writes != 0 {
+        let leaves_parity = roles(piece.row).1 & now.writable & !plan.writes != 0;
+        // Nor may what no entry tells of be under way when a region is said to be in sync.
+        let is_unentered = fit == Fit::Never && self.is_journaled();
+        if leaves_parity || is_unentered {
             for region in self.regions.of(stroke.lock) {
                 self.mending.spoil(region);
             }
