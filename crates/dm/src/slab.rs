@@ -54,6 +54,11 @@ impl<T> Slab<T> {
         self.slots.iter().flatten()
     }
 
+    #[cfg(any(test, feature = "explore"))]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().flatten()
+    }
+
     /// What is always so.
     pub(crate) fn check(&self) {
         let used = self.iter().count();

@@ -138,3 +138,23 @@ impl Array {
         self.view.as_ref().and_then(|view| view.assembly().reshape)
     }
 }
+
+#[cfg(any(test, feature = "explore"))]
+impl Array {
+    /// Lets pieces that are mended and writes into each other's bytes, or writes of one row: a
+    /// mistake.
+    pub(super) fn open_locks(&mut self, is_mended: bool) {
+        let jobs = &self.jobs;
+        let is_mend = |owner: usize| matches!(jobs.get(owner), Job::Mend(_));
+        let is_write = |owner: usize| matches!(jobs.get(owner), Job::Write(_));
+        let may_meet = |one: usize, other: usize| {
+            if is_mended {
+                is_mend(one) && is_write(other) || is_write(one) && is_mend(other)
+            } else {
+                is_write(one) && is_write(other)
+            }
+        };
+        let turns = self.locks.open(may_meet);
+        self.turns.extend(turns);
+    }
+}
