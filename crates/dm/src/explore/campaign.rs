@@ -46,6 +46,11 @@ impl Seen {
         self.states.insert(fingerprint);
     }
 
+    /// How often this happened.
+    pub(crate) fn counted(&self, what: &str) -> u64 {
+        self.counts.get(what).copied().unwrap_or(0)
+    }
+
     /// This happened so many times more.
     pub(crate) fn count(&mut self, what: &'static str, times: u64) {
         if times > 0 {
@@ -56,13 +61,19 @@ impl Seen {
 
 impl Campaign {
     /// Runs `history` with one seed after the other until enough is seen or a promise is broken.
-    pub(crate) fn run(
+    pub(crate) fn run(&self, history: impl FnMut(u64, &mut Seen) -> Result<(), String>) -> Report {
+        self.run_until(|seen| seen.states.len() as u64 >= self.states, history)
+    }
+
+    /// The same, of which `is_enough` says when that is.
+    pub(crate) fn run_until(
         &self,
+        is_enough: impl Fn(&Seen) -> bool,
         mut history: impl FnMut(u64, &mut Seen) -> Result<(), String>,
     ) -> Report {
         let mut seen = Seen::default();
         let mut report = Report::default();
-        while (seen.states.len() as u64) < self.states && report.histories < self.histories {
+        while !is_enough(&seen) && report.histories < self.histories {
             let seed = self.seed.wrapping_add(report.histories);
             report.histories += 1;
             let run = || history(seed, &mut seen);

@@ -35,6 +35,7 @@
 mod ask;
 mod becoming;
 mod campaign;
+mod changes;
 mod cut;
 mod fault;
 mod history;
@@ -47,6 +48,7 @@ mod settled;
 mod shape;
 
 pub use campaign::Campaign;
+pub use changes::{ChangeFault, changes};
 pub use fault::SeededFault;
 pub use reshape::ReshapeFault;
 

@@ -22,7 +22,7 @@ use crate::raid::{
 /// Metadata are whole blocks of so many bytes.
 const BLOCK: u64 = 4096;
 /// Bytes of a journal: a head, and few entries, so that there are many generations.
-const JOURNAL: u64 = 8 * BLOCK;
+pub(super) const JOURNAL: u64 = 8 * BLOCK;
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
