@@ -69,7 +69,8 @@ impl<F: Copy> Subject<'_, F> {
     }
 }
 
-fn say_found(name: &str, fault: &str, report: &Report) -> bool {
+/// Says whether a mistake was found.
+pub(super) fn say_found(name: &str, fault: &str, report: &Report) -> bool {
     let cuts = report.cuts;
     match &report.broken {
         Some((seed, what)) => {
