@@ -11,7 +11,8 @@
 //! way the disks are copied; at the end a stock kernel reads every volume of every copy, which
 //! must hold what was written into it.
 //!
-//! `ASHLAR_SEQUENCE_SEED` and `ASHLAR_SEQUENCE_COMMANDS` choose another sequence and its length.
+//! There are two, so that they run side by side. `ASHLAR_SEQUENCE_SEED` and
+//! `ASHLAR_SEQUENCE_COMMANDS` choose other ones and their length.
 
 mod bench;
 mod chooser;
@@ -26,9 +27,9 @@ use contents::Contents;
 use tests::Kernel;
 
 /// Successful commands of ours.
-const COMMANDS: usize = 200;
+const COMMANDS: usize = 100;
 /// Copies that the kernel reads, the last one included.
-const POINTS: usize = 11;
+const POINTS: usize = 4;
 /// One command in so many is stock's.
 const STOCK_EVERY: u64 = 5;
 
@@ -43,7 +44,15 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn a_long_sequence() {
-    let seed = setting("ASHLAR_SEQUENCE_SEED", 1);
+    run("sequence", setting("ASHLAR_SEQUENCE_SEED", 1));
+}
+
+#[test]
+fn another_long_sequence() {
+    run("another-sequence", setting("ASHLAR_SEQUENCE_SEED", 1) + 1);
+}
+
+fn run(name: &str, seed: u64) {
     let commands = setting("ASHLAR_SEQUENCE_COMMANDS", COMMANDS as u64) as usize;
     println!("repeat with ASHLAR_SEQUENCE_SEED={seed} ASHLAR_SEQUENCE_COMMANDS={commands}");
     let mut random = Random::new(seed);
@@ -86,7 +95,7 @@ fn a_long_sequence() {
     assert!(!copies.is_empty(), "no state had volumes");
     println!("{done} commands of ours, {by_stock} of stock's, {refused} refused alike");
     let sets: Vec<_> = copies.iter().map(|(copy, _)| copy.images.clone()).collect();
-    let seen = Kernel::sums("sequence", &sets);
+    let seen = Kernel::sums(name, &sets);
     let mut bytes = 0;
     for (number, (seen, (_, expected))) in seen.iter().zip(&copies).enumerate() {
         let names: Vec<_> = seen.keys().collect();

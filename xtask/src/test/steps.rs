@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::thread;
 use std::time::Duration;
 
 use super::step::{Counts, Step};
@@ -19,16 +20,14 @@ const TEST_MAX: Duration = Duration::from_mins(45);
 /// How long all fuzz targets together are run.
 const FUZZ_SECONDS: u64 = 60;
 
-/// The crates whose tests do I/O, tested once more with each engine.
-const IO_CRATES: &[&str] = &[
-    "ashlar-block",
-    "ashlar-dm",
-    "ashlar-nbd",
-    "ashlar",
-    "ashlar-export",
-];
-/// The modules of the end-to-end tests that do I/O, likewise.
-const IO_MODULES: &[&str] = &["golden", "nbd", "fuse", "attach"];
+/// The tests that do I/O, once more without `io_uring`: of the whole workspace, so that nothing is
+/// compiled again. What is explored are disks that do not exist.
+const WITHOUT_URING: &str = "--workspace --lib --test conformance --test disk --test power_cuts \
+                             --test threads -- --skip explore::";
+/// The end-to-end tests that do I/O, likewise.
+const WITHOUT_URING_E2E: &str = "--workspace --test end_to_end -- golden nbd fuse attach";
+/// Where `io_uring` is there, everything else has used it.
+const WITH_URING: &str = "-p ashlar-block";
 
 /// This program. Asked for once, at the start: building the workspace replaces the file, after
 /// which the system would name one that is deleted.
@@ -67,17 +66,13 @@ pub(super) fn steps() -> Vec<Step> {
         ),
         testing("test", "--workspace", &[]),
     ];
-    for (name, engine) in [("threads", "threads"), ("uring", "uring")] {
-        let crates: Vec<String> = IO_CRATES.iter().map(|name| format!("-p {name}")).collect();
-        let engine = [("ASHLAR_IO", engine.to_owned())];
-        steps.push(testing(name, &crates.join(" "), &engine));
-        let modules = format!("-p tests --test end_to_end -- {}", IO_MODULES.join(" "));
-        let name = if name == "threads" {
-            "threads-e2e"
-        } else {
-            "uring-e2e"
-        };
-        steps.push(testing(name, &modules, &engine));
+    let demanded = |engine: &str| [("ASHLAR_IO", engine.to_owned())];
+    for (name, engine, what) in [
+        ("threads", "threads", WITHOUT_URING),
+        ("threads-e2e", "threads", WITHOUT_URING_E2E),
+        ("uring", "uring", WITH_URING),
+    ] {
+        steps.push(testing(name, what, &demanded(engine)));
     }
     steps.push(own("crash", "crash --states 20000", TEST_MAX));
     let fuzz_limit = COMPILE_MAX + Duration::from_secs(4 * FUZZ_SECONDS);
@@ -117,9 +112,12 @@ fn testing(name: &'static str, what: &str, environment: &[(&'static str, String)
             .display()
             .to_string(),
     );
+    // Most of their time tests wait for what they have started.
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = ("RUST_TEST_THREADS", (2 * cores).to_string());
     let step = with(
         plain(name, &line, TEST_MAX),
-        &[environment, &[binary]].concat(),
+        &[environment, &[binary, threads]].concat(),
     );
     Step {
         counts: Counts::Tests,
