@@ -7,6 +7,7 @@
 //!   leftover    todo!, unimplemented!, dbg! and unfinished comments do not land
 //!   reason      a lint is switched off with a reason
 //!   test-file   unit tests stand in a sibling file, not in the file they test
+//!   conflict    no text has the marks of a merge that was not ended
 //!   name        nothing is called utils, common, misc, helpers, prelude: it has no name yet
 //! ```
 
@@ -34,6 +35,21 @@ pub(crate) fn check_paths(paths: &[String], findings: &mut Vec<Finding>) {
                 findings.push(Finding::new(path, 1, "name", message));
             }
         }
+    }
+}
+
+/// Checks a file of any kind: git leaves marks where both sides changed a line.
+pub(crate) fn check_marks(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let is_mark = |line: &str| {
+        let mut marks = ["<<<<<<<", ">>>>>>>"].into_iter();
+        marks.any(|mark| {
+            line.strip_prefix(mark)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })
+    };
+    for (index, _) in text.lines().enumerate().filter(|(_, line)| is_mark(line)) {
+        let message = "a merge left its mark here";
+        findings.push(Finding::new(path, index + 1, "conflict", message));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs every check and prints what was found.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -44,6 +45,12 @@ fn check(root: &Path) -> Result<(usize, Vec<Finding>), String> {
     limits::check_lengths(&sources, &ratchet, &mut findings);
     density::check(&sources, &mut findings);
     habits::check_paths(&paths, &mut findings);
+    for path in &paths {
+        // What is no text has none.
+        if let Ok(text) = fs::read_to_string(root.join(path)) {
+            habits::check_marks(path, &text, &mut findings);
+        }
+    }
     manifests::check(root, &sources, &mut findings)?;
     check_fuzz_format(root, &mut findings)?;
     findings.sort();

@@ -1,7 +1,7 @@
 //! Each habit is broken on purpose once.
 
 use super::super::source::Source;
-use super::{check, check_paths};
+use super::{check, check_marks, check_paths};
 
 /// The rules that a text breaks, given an essay in front of it.
 fn rules(path: &str, text: &str) -> Vec<&'static str> {
@@ -81,4 +81,19 @@ fn names_say_something() {
     ];
     check_paths(&paths, &mut findings);
     assert_eq!(findings.len(), 1);
+}
+
+#[test]
+fn marks_of_merges_are_found() {
+    let found = |text: &str| {
+        let mut findings = Vec::new();
+        check_marks("a.md", text, &mut findings);
+        findings.len()
+    };
+    let (ours, theirs) = ("<".repeat(7), ">".repeat(7));
+    assert_eq!(
+        found(&format!("a\n{ours} HEAD\nb\n=======\nc\n{theirs} 12\n")),
+        2
+    );
+    assert_eq!(found(&format!("a title\n=======\n{ours}{ours}\n")), 0);
 }
