@@ -2,7 +2,7 @@
 //! either side.
 //!
 //! ```text
-//!   kernel   mdadm makes some of the arrays, in each format and of each level; we make the others
+//!   kernel   mdadm makes some of the arrays; we make the others, in each format of each level
 //!   here     a group on each, filled whole, then once more while leg 1 is away
 //!   kernel   mdadm assembles each, does not believe leg 1, takes it again, and fills it: with a
 //!            bitmap what is marked only; finds no copy or parity that is wrong; reads what we
@@ -53,7 +53,8 @@ struct Made {
     folder: PathBuf,
 }
 
-/// Every format with every level that loses a leg, made by either; half of them with a bitmap.
+/// Every format with every level that loses a leg, made by us, and some of mdadm's; half of them
+/// with a bitmap.
 fn plans() -> Vec<Plan> {
     let formats = ["0.90", "1.0", "1.1", "1.2"];
     let levels = [("1", 2), ("5", 3), ("6", 4), ("10", 4)];
@@ -61,8 +62,8 @@ fn plans() -> Vec<Plan> {
     for (format, metadata) in formats.into_iter().enumerate() {
         for (number, (level, legs)) in levels.into_iter().enumerate() {
             for (maker, is_odd) in [(Maker::Mdadm, 0), (Maker::Ashlar, 1)] {
-                // Of ours a diagonal: each format, each level.
-                if maker == Maker::Ashlar && format != number {
+                // Of mdadm's a diagonal: each format, each level.
+                if maker == Maker::Mdadm && format != number {
                     continue;
                 }
                 let has_bitmap = (format + number + is_odd) % 2 == 0;
