@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use lvm2::model::{PvId, RaidLevel, SegmentType, VolumeGroup};
+use lvm2::model::{IntegrityMode, PvId, RaidLevel, SegmentType, VolumeGroup};
 use lvm2::plan::logical::{
-    ArrayChange, ArraySplit, ArrayState, CopiesChange, Form, Initial, LevelChange, NewKind,
-    RaidOptions, Replacement, ReshapeChange, Takeover, change_array, change_copies, change_level,
-    change_region_size, image_rebuilt, merge_copy, rebuild_images, repair_array, replace_images,
-    reshape_array, resync_array, split_copies, take_over, track_copy,
+    ArrayChange, ArraySplit, ArrayState, ChecksumOptions, CopiesChange, Form, Initial, LevelChange,
+    NewKind, RaidOptions, Replacement, ReshapeChange, Takeover, add_checksums, change_array,
+    change_copies, change_level, change_region_size, image_rebuilt, merge_copy, rebuild_images,
+    remove_checksums, repair_array, replace_images, reshape_array, resync_array, split_copies,
+    take_over, track_copy,
 };
 use lvm2::plan::{Author, Change};
 use lvm2::{Bytes, Sectors};
@@ -21,6 +22,12 @@ use crate::apply::{array_head, reshape_head};
 const CHUNK: Sectors = Sectors(8);
 /// Regions of an extent.
 const REGION: Sectors = Sectors(128);
+
+/// A journal, and a checksum for each sector.
+const CHECKSUMS: ChecksumOptions = ChecksumOptions {
+    mode: IntegrityMode::Journal,
+    block_size: 512,
+};
 
 /// What is done to an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +44,10 @@ pub(super) enum ArrayStep {
     Regions,
     /// `lvconvert --stripesize`, chunks twice as long.
     Reshape,
+    /// `lvconvert --raidintegrity y`.
+    Checksums,
+    /// `lvconvert --raidintegrity n`.
+    NoChecksums,
     /// `lvconvert --repair`, where disks are missing.
     Repair,
     /// `lvconvert --replace`, of what lies on the disk with this number.
@@ -92,6 +103,7 @@ impl ArrayStep {
             Self::Level(_) | Self::TakeOver(_) => "lvconvert --type",
             Self::Regions => "lvconvert --regionsize",
             Self::Reshape => "lvconvert --stripesize",
+            Self::Checksums | Self::NoChecksums => "lvconvert --raidintegrity",
             Self::Repair => "lvconvert --repair",
             Self::Replace(_) => "lvconvert --replace",
             Self::Rebuild(_) => "lvchange --rebuild",
@@ -143,6 +155,8 @@ impl ArrayStep {
             Self::TakeOver(to) => take_over(vg, volume, to, author),
             Self::Regions => change_region_size(vg, volume, Sectors(2 * REGION.0), author),
             Self::Reshape => reshape_array(vg, &chunks(volume), author),
+            Self::Checksums => add_checksums(vg, volume, CHECKSUMS, author),
+            Self::NoChecksums => remove_checksums(vg, volume, author),
             Self::Repair => repair_array(vg, &replacement, missing, author),
             Self::Replace(_) => replace_images(vg, &replacement, author),
             Self::Rebuild(_) => rebuild_images(vg, &replacement, author),

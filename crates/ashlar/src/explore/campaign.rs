@@ -20,6 +20,8 @@ use crate::{Error, Kind, Result};
 
 /// Bytes of a disk.
 const DISK_SIZE: u64 = 2 << 20;
+/// The same where metadata of checksums are to fit, which have 8 MiB at least.
+const LARGE_DISK_SIZE: u64 = 12 << 20;
 /// Bytes of a sector, with one of which every text begins.
 const SECTOR_SIZE: u64 = 512;
 /// In the header of an area: its checksum, and where the committed text begins.
@@ -192,9 +194,9 @@ pub(super) fn host() -> Result<Host> {
 }
 
 /// So many disks that nobody has used for metadata.
-fn fresh(disks: usize) -> Vec<Image> {
-    let mut image = Image::new(DISK_SIZE);
-    let junk = vec![JUNK; (DISK_SIZE - DATA_START) as usize];
+fn fresh(disks: usize, size: u64) -> Vec<Image> {
+    let mut image = Image::new(size);
+    let junk = vec![JUNK; (size - DATA_START) as usize];
     image.write(DATA_START, &junk);
     vec![image; disks]
 }
@@ -202,7 +204,7 @@ fn fresh(disks: usize) -> Vec<Image> {
 /// So many disks after some commands.
 #[cfg(any(test, feature = "explore"))]
 pub(super) fn prepared(host: &Host, disks: usize, setup: &[Command]) -> Result<Vec<Image>> {
-    let mut images = fresh(disks);
+    let mut images = fresh(disks, DISK_SIZE);
     for (number, command) in setup.iter().enumerate() {
         images = run(host, &images, *command, number as u64 * 1000, Blocks::Small)?;
     }
@@ -211,13 +213,18 @@ pub(super) fn prepared(host: &Host, disks: usize, setup: &[Command]) -> Result<V
 
 /// The disks of a case before its command.
 pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
-    let mut images = fresh(case.disks);
+    let size = if case.has_checksums() {
+        LARGE_DISK_SIZE
+    } else {
+        DISK_SIZE
+    };
+    let mut images = fresh(case.disks, size);
     let mut before = images.clone();
     for (number, command) in case.setup.iter().enumerate() {
         before.clone_from(&images);
         let is_away = case.mishap == Mishap::LastAway && number + 1 == case.setup.len();
         if is_away {
-            images[case.disks - 1] = Image::new(DISK_SIZE);
+            images[case.disks - 1] = Image::new(size);
         }
         images = run(host, &images, *command, number as u64 * 1000, case.blocks)?;
     }
@@ -225,7 +232,7 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         Mishap::None => {}
         Mishap::FirstStale => images[0] = before[0].clone(),
         Mishap::LastAway => images[case.disks - 1] = before[case.disks - 1].clone(),
-        Mishap::LastLost => images[case.disks - 1] = Image::new(DISK_SIZE),
+        Mishap::LastLost => images[case.disks - 1] = Image::new(size),
         Mishap::InTheMiddle => {
             for image in &mut images {
                 put_in_the_middle(host, image);
@@ -233,7 +240,7 @@ pub(super) fn prepare(host: &Host, case: &Case) -> Result<Vec<Image>> {
         }
         Mishap::FirstStaleLastLost => {
             images[0] = before[0].clone();
-            images[case.disks - 1] = Image::new(DISK_SIZE);
+            images[case.disks - 1] = Image::new(size);
         }
     }
     Ok(images)

@@ -446,6 +446,12 @@ impl Case {
 }
 
 impl Case {
+    /// Whether images have checksums, which need larger disks.
+    pub(super) fn has_checksums(&self) -> bool {
+        let mut commands = self.setup.iter().chain([&self.command]);
+        commands.any(|command| matches!(command, C::LvArray(_, _, ArrayStep::Checksums)))
+    }
+
     /// Those that need three disks.
     fn wide_arrays(pvs: &[Command]) -> Vec<Self> {
         use ArrayStep as S;
@@ -469,6 +475,11 @@ impl Case {
         vec![
             case(&[], array(Raid5Ls, 2)),
             case(&[array(Raid5Ls, 2)], step(S::Reshape)),
+            case(&[array(Raid5Ls, 2)], step(S::Checksums)),
+            case(
+                &[array(Raid5Ls, 2), step(S::Checksums)],
+                step(S::NoChecksums),
+            ),
             case(&[two], step(S::Copies(3))),
             case(&[three], step(S::Copies(2))),
             case(&[three], step(S::Track)),

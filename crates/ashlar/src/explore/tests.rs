@@ -76,14 +76,16 @@ fn two_mishaps_keep_the_promises() {
     assert!(report.first.is_none(), "{:?}", report.first);
 }
 
-/// A reshape that begins is there with the metadata that says so, and with all data, or not at all.
+/// A reshape that begins, or checksums that come or go, are there with the metadata that says so,
+/// and with all data, or not at all.
 #[test]
-fn reshapes_begin_whole() {
+fn reshapes_and_checksums_begin_whole() {
+    const COMMANDS: [&str; 2] = ["lvconvert --stripesize", "lvconvert --raidintegrity"];
     let cases = Case::all(3, AreaCount::One).into_iter();
     let cases: Vec<Case> = cases
-        .filter(|case| case.command() == "lvconvert --stripesize")
+        .filter(|case| COMMANDS.contains(&case.command()))
         .collect();
-    assert_eq!(cases.len(), 1);
+    assert_eq!(cases.len(), 3);
     let report = run(cases, FlushPolicy::Strict, Patience::All);
     println!("{report}");
     assert!(report.first.is_none(), "{:?}", report.first);

@@ -51,6 +51,20 @@ impl Extras {
         Self(extras)
     }
 
+    /// Values that are written: behind which known key, their names, and what they are.
+    pub(crate) fn written(
+        all: impl IntoIterator<Item = (&'static str, &'static str, Value<'static>)>,
+    ) -> Self {
+        let all = all.into_iter().map(|(after, name, value)| Extra {
+            after: Some(after),
+            node: Node::Value {
+                name: name.into(),
+                value,
+            },
+        });
+        Self(all.collect())
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -15,7 +15,8 @@
 
 use alloc::format;
 
-use super::{Segment, SegmentType};
+use super::{Extras, Segment, SegmentType};
+use crate::text::Value;
 use crate::{Error, Kind, Result, Sectors};
 
 /// How data and checksums are kept together.
@@ -87,6 +88,28 @@ impl IntegritySettings {
             allows_discards: number("allow_discards").is_some_and(|value| value != 0),
             journal_sectors: number("journal_sectors"),
         })
+    }
+
+    /// What a segment says that has them, of checksums that are not computed yet.
+    pub fn new_segment(&self) -> Extras {
+        debug_assert!(
+            !self.allows_discards && self.journal_sectors.is_none(),
+            "as LVM2 makes them"
+        );
+        let text = |text: &'static str| Value::String(text.into());
+        let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+        let mode = match self.mode {
+            IntegrityMode::Journal => "J",
+            IntegrityMode::Bitmap => "B",
+        };
+        Extras::written([
+            ("origin", "data_sectors", number(self.data_sectors.0)),
+            ("origin", "mode", text(mode)),
+            ("origin", "tag_size", number(TAG_SIZE)),
+            ("origin", "block_size", number(self.block_size.into())),
+            ("origin", "internal_hash", text(HASH)),
+            ("meta_dev", "recalculate", number(1)),
+        ])
     }
 }
 

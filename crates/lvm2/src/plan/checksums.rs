@@ -2,7 +2,8 @@
 //!
 //! An image with checksums is two volumes, and who adds an extent to it, takes one away, or puts
 //! another image in its place has to change both. Whatever a command does, its draft is compared:
-//! arrays over such images keep their images, and these their parts, or all of them go.
+//! arrays over such images keep their images, and these their parts, or all of them go. Checksums
+//! alone may go, where the data stay.
 
 use alloc::format;
 use alloc::vec;
@@ -31,18 +32,32 @@ pub(super) fn require_checksums_kept(old: &VolumeGroup, new: &VolumeGroup) -> Re
             let is = new.lv_by_uuid(&was.uuid).map(|id| new.lv(id));
             is.is_some_and(|is| is.segments == was.segments)
         };
-        if left == 0 || (left == all.len() && all.iter().all(is_same)) {
+        let is_kept = left == all.len() && all.iter().all(is_same);
+        if left == 0 || is_kept || are_taken_away(old, new, image) {
             continue;
         }
         return Err(refused(format!(
-            "Logical volume {}/{} has checksums (raidintegrity): it can be renamed and removed, \
-             and what else its images are is changed by LVM2; lvconvert --raidintegrity n takes \
-             them away",
+            "Logical volume {}/{} has checksums (raidintegrity): it can be renamed and removed; \
+             lvconvert --raidintegrity n takes them away, and --raidintegrity y makes new ones",
             old.name,
             old.lv(whole).name()
         )));
     }
     Ok(())
+}
+
+/// Whether an image is what its data were, and its checksums are gone; the array is as it was.
+fn are_taken_away(old: &VolumeGroup, new: &VolumeGroup, image: LvId) -> bool {
+    let Some(SegmentType::Integrity(parts)) = old.lv(image).first() else {
+        return false;
+    };
+    let now = |id: LvId| new.lv_by_uuid(&old.lv(id).uuid).map(|id| new.lv(id));
+    let (whole, _) = together(old, image);
+    let is_gone = |id: LvId| now(id).is_none();
+    is_gone(parts.origin)
+        && parts.metadata.is_none_or(is_gone)
+        && now(image).is_some_and(|is| is.segments == old.lv(parts.origin).segments)
+        && now(whole).is_some_and(|is| is.segments == old.lv(whole).segments)
 }
 
 /// The volume that people know, and what an image goes with: that volume, its data and its

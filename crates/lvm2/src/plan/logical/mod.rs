@@ -35,10 +35,11 @@ pub use options::{
 pub(super) use order::keep_orders;
 pub use order::{has_first_image, order_images};
 pub use raid::{
-    ArrayChange, ArrayHead, ArraySplit, ArrayState, CopiesChange, Form, LevelChange, RaidOptions,
-    RecoveryRates, Replacement, ReshapeChange, ReshapeHead, Takeover, WriteMostly, array_of,
-    change_array, change_copies, change_level, change_region_size, merge_copy, rebuild_images,
-    repair_array, replace_images, reshape_array, resync_array, split_copies, take_over, track_copy,
+    ArrayChange, ArrayHead, ArraySplit, ArrayState, ChecksumOptions, CopiesChange, Form,
+    LevelChange, RaidOptions, RecoveryRates, Replacement, ReshapeChange, ReshapeHead, Takeover,
+    WriteMostly, add_checksums, array_of, change_array, change_copies, change_level,
+    change_region_size, merge_copy, rebuild_images, remove_checksums, repair_array, replace_images,
+    reshape_array, resync_array, split_copies, take_over, track_copy,
 };
 pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;

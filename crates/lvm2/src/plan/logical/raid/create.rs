@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::super::create::{NewVolume, policy, visible};
 use super::super::options::Initial;
+use super::integrity::give_checksums;
 use super::options::RaidOptions;
 use super::parts::{add_image, array, divide};
 use super::size::{meta_extents, region_size};
@@ -77,6 +78,10 @@ pub(in crate::plan::logical) fn add_array(
     });
     let extents = (found - meta) * data;
     draft.vg.lv_mut(id).segments = vec![segments::segment(Extents::ZERO, extents, kind)];
+    if let Some(checksums) = options.checksums {
+        let made = array(&draft.vg, id).expect("it was just made");
+        give_checksums(draft, (&made, checksums), space, author)?;
+    }
     Ok(id)
 }
 

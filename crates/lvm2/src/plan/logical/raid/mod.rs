@@ -12,12 +12,14 @@
 //! `REBUILD` on an image that is new among others.
 //!
 //! `route.rs` says which levels become each other, `level.rs` does that. `reshape.rs` begins what
-//! moves the data on the images, which who uses the array does.
+//! moves the data on the images, which who uses the array does. `integrity.rs` puts checksums under
+//! the images.
 
 mod change;
 mod copies;
 mod create;
 mod images;
+mod integrity;
 mod level;
 mod options;
 mod parts;
@@ -35,6 +37,7 @@ mod track;
 pub use change::{ArrayChange, WriteMostly, change_array, resync_array};
 pub use copies::{ArraySplit, CopiesChange, change_copies, split_copies};
 pub(super) use create::{add_array, zero_images};
+pub use integrity::{ChecksumOptions, add_checksums, remove_checksums};
 pub use level::{LevelChange, change_level};
 pub use options::{RaidOptions, RecoveryRates};
 pub(super) use parts::{Array, array};

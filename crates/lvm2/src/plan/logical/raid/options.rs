@@ -6,6 +6,7 @@
 use alloc::format;
 
 use super::super::options::{Initial, Stripes};
+use super::integrity::ChecksumOptions;
 use crate::model::{RaidFamily, RaidLevel};
 use crate::plan::draft::wrong;
 use crate::{Result, Sectors};
@@ -42,6 +43,8 @@ pub struct RaidOptions {
     pub initial: Initial,
     /// How fast.
     pub rates: RecoveryRates,
+    /// `--raidintegrity y`: how images have checksums.
+    pub checksums: Option<ChecksumOptions>,
 }
 
 impl RaidOptions {
@@ -55,12 +58,19 @@ impl RaidOptions {
             region_size: None,
             initial: Initial::Synchronise,
             rates: RecoveryRates::default(),
+            checksums: None,
         }
     }
 
     /// Fails where no array is like this. The error is of the arguments.
     pub fn check(&self) -> Result<()> {
         let (name, family) = (self.level.name(), self.level.family());
+        if let Some(checksums) = self.checksums {
+            checksums.check()?;
+            if family == RaidFamily::Raid0 {
+                return Err(wrong("Integrity can only be added to raid1,4,5,6,10."));
+            }
+        }
         match (family, self.copies, self.stripes) {
             (RaidFamily::Raid1, _, Some(stripes)) if stripes > 1 => Err(wrong(format!(
                 "Stripes argument cannot be used with segment type, {name}"

@@ -3,6 +3,7 @@
 mod bench;
 mod copies;
 mod create;
+mod integrity;
 mod level;
 mod region;
 mod replace;

@@ -100,7 +100,7 @@ fn part(vg: &VolumeGroup, id: LvId) -> String {
 }
 
 /// The block of a volume on one line, without what is another each time.
-fn whole(text: &str, name: &str) -> String {
+pub(super) fn whole(text: &str, name: &str) -> String {
     let start = text.find(&format!("\n{name} {{\n")).expect("it is written");
     let mut line = String::new();
     let mut depth = 0_i32;

@@ -1,0 +1,224 @@
+//! `--raidintegrity`: the images of an array get checksums, and lose them.
+//!
+//! ```text
+//!     r_rimage_0          type integrity, over
+//!       r_rimage_0_iorig  what the image was: its data stay where they are
+//!       r_rimage_0_imeta  superblock, journal or bitmap, checksums; beside the data
+//! ```
+//!
+//! Where the superblock is to be are zeros before the commit that names it. Whoever uses the array
+//! next, the kernel or we, makes one, and computes the checksums of what lies there: `recalculate`
+//! tells the kernel to, and LVM2 takes that word away when it has.
+//!
+//! Does not: add images to such an array, or let it grow (`checksums.rs`). Costs: 8 MiB beside
+//! each image, or more, as in stock.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::create::free_space;
+use super::super::mirror::{hidden, pvs_below};
+use super::copies::convertible;
+use super::parts::Array;
+use super::replace::redundant;
+use super::resize::require_whole;
+use crate::model::{
+    Integrity, IntegrityMode, IntegritySettings, LvId, RaidImage, ReadAhead, Relations,
+    SegmentType, VolumeGroup,
+};
+use crate::plan::allocate::{Request, allocate};
+use crate::plan::author::Author;
+use crate::plan::change::{Before, Change};
+use crate::plan::draft::{Draft, refused, wrong};
+use crate::plan::places::FreeSpace;
+use crate::plan::{ranges, segments};
+use crate::{Bytes, Extents, Result, Sectors};
+
+const MIB: u64 = 1 << 20;
+/// What is zeros where nobody has used checksums.
+const SUPERBLOCK: Bytes = Bytes(4096);
+
+/// How images are to have checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChecksumOptions {
+    /// `--raidintegritymode`.
+    pub mode: IntegrityMode,
+    /// `--raidintegrityblocksize`: the bytes that have one checksum: 512, 1024, 2048 or 4096.
+    pub block_size: u32,
+}
+
+impl ChecksumOptions {
+    /// Fails where the size of a block is none.
+    pub fn check(self) -> Result<()> {
+        match self.block_size {
+            512 | 1024 | 2048 | 4096 => Ok(()),
+            _ => Err(wrong(
+                "Invalid integrity block size, possible values are 512, 1024, 2048, 4096",
+            )),
+        }
+    }
+}
+
+/// `lvconvert --raidintegrity y`: the images of an array that nobody uses get checksums.
+pub fn add_checksums(
+    vg: &VolumeGroup,
+    volume: &str,
+    options: ChecksumOptions,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let id = convertible(vg, volume)?;
+    let found = redundant(vg, id)?;
+    require_whole(vg, id, &found)?;
+    let name = format!("{}/{volume}", vg.name);
+    if Relations::of(vg).is_origin(id) {
+        return Err(refused(format!(
+            "Integrity cannot be added to snapshot origins: {name} is one"
+        )));
+    }
+    let mut space = free_space(&mut draft, None)?;
+    give_checksums(&mut draft, (&found, options), &mut space, author)?;
+    draft.note(format!("Logical volume {name} has added integrity."));
+    draft.finish(author)
+}
+
+/// `lvconvert --raidintegrity n`: the images of an array lose their checksums. Nobody uses it, and
+/// no journal of theirs holds what is not in its place: the caller has looked.
+pub fn remove_checksums(vg: &VolumeGroup, volume: &str, author: &mut Author<'_>) -> Result<Change> {
+    let mut draft = Draft::begin(vg)?;
+    let id = convertible(vg, volume)?;
+    let found = redundant(vg, id)?;
+    let name = format!("{}/{volume}", vg.name);
+    let mut count = 0;
+    for image in &found.raid.images {
+        let Some(SegmentType::Integrity(parts)) = vg.lv(image.data).first() else {
+            continue;
+        };
+        // The volume whose extents they are goes, and the image has them once more.
+        draft.vg.lv_mut(image.data).segments.clear();
+        let origin = draft.vg.remove_lv(parts.origin);
+        draft.vg.lv_mut(image.data).segments = origin.segments;
+        if let Some(metadata) = parts.metadata {
+            draft.vg.remove_lv(metadata);
+        }
+        count += 1;
+    }
+    if count == 0 {
+        return Err(refused(format!(
+            "Logical volume {name} has no checksums (raidintegrity)."
+        )));
+    }
+    draft.note(format!("Logical volume {name} has removed integrity."));
+    draft.finish(author)
+}
+
+/// Gives each image of an array checksums, on the physical volumes where its data are.
+pub(super) fn give_checksums(
+    draft: &mut Draft,
+    (array, options): (&Array, ChecksumOptions),
+    space: &mut FreeSpace,
+    author: &mut Author<'_>,
+) -> Result<()> {
+    options.check()?;
+    for image in &array.raid.images {
+        require_plain(&draft.vg, image)?;
+    }
+    let mut metadata = Vec::new();
+    for image in &array.raid.images {
+        metadata.push(add_metadata(draft, image.data, space, author)?);
+    }
+    for (image, metadata) in array.raid.images.iter().zip(metadata) {
+        let vg = &mut draft.vg;
+        let length = vg.lv(image.data).extents();
+        let data = length.to_sectors(vg.extent_size);
+        let data = data.ok_or_else(|| refused("An image is too large for checksums"))?;
+        let name = format!("{}_iorig", vg.lv(image.data).name());
+        let old = core::mem::take(&mut vg.lv_mut(image.data).segments);
+        let mut lv = hidden(name, author, old);
+        lv.allocation = vg.lv(image.data).allocation;
+        let origin = vg.add_lv(lv)?;
+        let kind = SegmentType::Integrity(Integrity {
+            origin,
+            metadata: Some(metadata),
+        });
+        let mut segment = segments::segment(Extents::ZERO, length, kind);
+        let settings = IntegritySettings {
+            data_sectors: data,
+            mode: options.mode,
+            block_size: options.block_size,
+            allows_discards: false,
+            journal_sectors: None,
+        };
+        segment.extra = settings.new_segment();
+        vg.lv_mut(image.data).segments = vec![segment];
+    }
+    Ok(())
+}
+
+/// Fails where an image is something else than extents of disks.
+fn require_plain(vg: &VolumeGroup, image: &RaidImage) -> Result<()> {
+    let lv = vg.lv(image.data);
+    let is_plain = |kind: &SegmentType| match kind {
+        SegmentType::Striped(striped) => striped.areas.len() == 1,
+        _ => false,
+    };
+    if lv.segments.iter().all(|segment| is_plain(&segment.kind)) && !lv.is_set_aside() {
+        return Ok(());
+    }
+    let what = match lv.first() {
+        Some(SegmentType::Integrity(_)) => "has checksums (raidintegrity)",
+        _ => "is not linear",
+    };
+    Err(refused(format!(
+        "Integrity cannot be added: image {}/{} {what}",
+        vg.name,
+        lv.name()
+    )))
+}
+
+/// The volume for the checksums of an image, with zeros where its superblock is to be.
+fn add_metadata(
+    draft: &mut Draft,
+    image: LvId,
+    space: &mut FreeSpace,
+    author: &mut Author<'_>,
+) -> Result<LvId> {
+    let lv = draft.vg.lv(image);
+    let (name, own) = (lv.name().to_owned(), lv.allocation);
+    let length = metadata_extents(lv.extents(), draft.vg.extent_size)?;
+    let policy = own.unwrap_or(draft.vg.allocation);
+    let mut request = Request::new(length, 1, 1, policy);
+    let pvs = pvs_below(&draft.vg, image);
+    let all = draft.vg.pvs().map(|(pv, _)| pv);
+    request.apart = all.filter(|pv| !pvs.contains(pv)).collect();
+    let name: String = format!("{name}_imeta");
+    let runs = allocate(&draft.vg, space, &request).map_err(|shortage| shortage.error(&name))?;
+    let list = segments::of_runs(&runs, 0, 1, Sectors::ZERO, Extents::ZERO);
+    let mut lv = hidden(name, author, list);
+    lv.read_ahead = ReadAhead::None;
+    let id = draft.vg.add_lv(lv)?;
+    let pieces = ranges::pieces(&draft.vg, id, Bytes::ZERO, SUPERBLOCK)?;
+    assert!(!pieces.is_empty(), "it lies somewhere");
+    draft.before.push(Before::Fill { pieces, byte: 0 });
+    Ok(id)
+}
+
+/// How long stock makes the metadata of so much data: 4 MiB for each 500 MiB, and a place for the
+/// journal. Extents are whole.
+pub(super) fn metadata_extents(data: Extents, extent_size: Sectors) -> Result<Extents> {
+    let bytes = |extents: Extents| extents.to_sectors(extent_size).and_then(Sectors::to_bytes);
+    let too_large = || refused("An image is too large for checksums");
+    let data = bytes(data).ok_or_else(too_large)?.0;
+    let journal = match data {
+        ..=0x2000_0000 => 4,
+        0x2000_0001..=0x4000_0000 => 8,
+        0x4000_0001..=0x1_0000_0000 => 32,
+        _ => 64,
+    };
+    let metadata = ((data / (500 * MIB) + 1) * 4 + journal) * MIB;
+    let extent = extent_size.to_bytes().ok_or_else(too_large)?.0;
+    Ok(Extents(metadata.div_ceil(extent)))
+}
