@@ -48,6 +48,7 @@ mod package;
 mod plans;
 mod raid;
 mod raid_change;
+mod raid_checksums;
 mod raid_integrity;
 mod raid_levels;
 mod raid_life;

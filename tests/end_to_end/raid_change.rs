@@ -5,9 +5,9 @@
 //! ours, field by field. What a volume holds must be the same behind everything that only changes
 //! how it is kept.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tests::{Access, LoopDevice, RaidSet, Scratch, Stock, Tool, ashlar, sha256};
+use tests::{Access, Finished, LoopDevice, RaidSet, Scratch, Stock, Tool, ashlar, sha256};
 
 /// What both report of each segment.
 const FIELDS: &str = "lv_name,lv_size,segtype,stripes,data_stripes,stripe_size,region_size,\
@@ -75,7 +75,18 @@ impl World {
         ended.text() + &ended.complaints()
     }
 
-    /// The same, and then stock must see what we see.
+    /// Runs a command of ours, however it ends.
+    pub(super) fn tried(&self, line: &str) -> Finished {
+        self.tool(line, &self.disks).run()
+    }
+
+    /// What serves a volume over a socket.
+    pub(super) fn serve(&self, volume: &str, socket: &Path) -> Tool {
+        let line = format!("serve vg/{volume} --nbd=unix:{}", socket.display());
+        self.tool(&line, &self.disks)
+    }
+
+    /// The same as `ours`, and then stock must see what we see.
     pub(super) fn agreed(&self, line: &str) {
         self.ours(line, 0);
         self.assert_agreed(line);

@@ -213,7 +213,6 @@ fn what_has_checksums_is_not_changed() {
         "lvconvert -y -m 2 integrity/clean_j1",
         "lvconvert -y -m 0 integrity/clean_j1",
         "lvconvert -y --replace /dev/none integrity/clean_j5",
-        "lvconvert -y --raidintegrity n integrity/clean_j5",
     ] {
         let tool = on(&bench.set.images(), bench.folder.path());
         let refused = tool.args(line.split(' ')).run();

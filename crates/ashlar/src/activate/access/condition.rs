@@ -180,8 +180,8 @@ conditions! {
         (lvconvert --splitcache)"), UNREAD;
     /// The data of a volume with checksums.
     IntegrityOrigin: "used as `origin` of an integrity volume (`_iorig`)",
-        Refused("what was written last may be in its journal only: take the checksums away with \
-        LVM2 (lvconvert --raidintegrity n)"), UNREAD;
+        Refused("what was written last may be in its journal only: take the checksums away \
+        (lvconvert --raidintegrity n)"), UNREAD;
     /// The spare of pools.
     Spare: "the spare for pool metadata (`_pmspare`)", OWN_BYTES, PART;
     /// No permission to read.

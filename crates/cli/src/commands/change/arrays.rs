@@ -72,6 +72,7 @@ pub(super) fn new_array(arguments: &Arguments, level: RaidLevel) -> Result<NewKi
             min: rate(arguments, &MIN_RATE)?,
             max: rate(arguments, &MAX_RATE)?,
         },
+        checksums: super::checksums::wanted(arguments)?,
     };
     options
         .check()

@@ -11,6 +11,7 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
+use super::checksums::{self, INTEGRITY};
 use super::convert_array::{self, CHUNK, REPLACE, is_array, split_count};
 use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
@@ -82,7 +83,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::switch("uncache", "Not done yet: caches."),
     Flag::value("vdopool", "LV", "Not done yet: VDO."),
     Flag::switch("startpoll", "Not done: nothing is polled."),
-    Flag::value("raidintegrity", "y|n", "Not done yet: integrity."),
 ];
 
 /// `lvconvert`
@@ -106,7 +106,8 @@ pub(super) const COMMAND: Command = Command {
         in sync where its first copy or its parity goes, where images are added to it or \
         replaced, and where one is split off; and nobody may use it while its level changes.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it, and an \
-        array gets other images.\n\n\
+        array gets other images. --raidintegrity gives the images of an array checksums, or takes \
+        them, while nobody uses it; they are computed while it is served next.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
         question. --splitsnapshot makes a volume of a snapshot's store. --merge gives an origin \
         back what a snapshot of it holds; where the origin is served it waits for the end, and \
@@ -126,6 +127,9 @@ pub(super) const COMMAND: Command = Command {
             REPLACE,
             SPLIT,
             TRACK,
+            INTEGRITY,
+            checksums::MODE,
+            checksums::BLOCK,
             MERGE_MIRRORS,
             NAME,
             SNAPSHOT,
@@ -157,6 +161,10 @@ pub(super) const COMMAND: Command = Command {
         Example {
             line: "lvconvert --replace /dev/sdb vg0/data /dev/sdd",
             does: "moves an image of an array from one device to another",
+        },
+        Example {
+            line: "lvconvert --raidintegrity y vg0/data",
+            does: "gives the images of an array a checksum for each block",
         },
         Example {
             line: "lvconvert --splitmirrors 1 --name copy vg0/data",
@@ -278,6 +286,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&NAME) {
         return Err(Error::usage("--name names what --splitmirrors makes."));
     }
+    if arguments.has(&INTEGRITY) {
+        return checksums::convert(arguments, work, &volume);
+    }
+    checksums::wanted(arguments)?;
     if convert_reshape::convert(arguments, work, &volume, words)? {
         return Ok(());
     }

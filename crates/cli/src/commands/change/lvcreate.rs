@@ -12,6 +12,7 @@ use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
 };
 use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
+use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::wanted;
@@ -70,7 +71,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::value("cachedevice", "PV", "Not done yet: caches."),
     Flag::switch("vdo", "Not done yet: VDO."),
     Flag::value("vdopool", "LV", "Not done yet: VDO."),
-    Flag::value("raidintegrity", "y|n", "Not done yet: integrity."),
 ];
 
 /// `lvcreate`
@@ -108,6 +108,9 @@ pub(super) const COMMAND: Command = Command {
             NO_SYNC,
             MIN_RATE,
             MAX_RATE,
+            INTEGRITY,
+            checksums::MODE,
+            checksums::BLOCK,
             ALLOC,
             CONTIGUOUS,
             PERMISSION,
@@ -264,7 +267,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         require_no_log(arguments)?;
         return new_array(arguments, level);
     }
-    for flag in [&MIN_RATE, &MAX_RATE] {
+    for flag in [&MIN_RATE, &MAX_RATE, &INTEGRITY] {
         if arguments.has(flag) {
             return Err(Error::usage(format!(
                 "Command does not accept option: --{}.",

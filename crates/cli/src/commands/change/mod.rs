@@ -21,6 +21,7 @@ mod arguments;
 mod arrays;
 mod backup_file;
 mod change_array;
+mod checksums;
 mod convert_array;
 mod convert_level;
 mod convert_reshape;
