@@ -14,9 +14,11 @@ use super::{connect, load, number, seed, serve, wait_for_answers};
 const DISKS: usize = 8;
 const SIZE: u64 = 128 << 20;
 /// Times that each change is cut off, where nobody asks for more (`ASHLAR_KILLS`).
-const CUTS: u64 = 1;
+const CUTS: u64 = 5;
 /// A server is killed so many milliseconds after a command began, at most: as long as one takes.
 const LIFE_MAX_MS: u64 = 400;
+/// The same of a command that is killed itself.
+const COMMAND_MAX_MS: u64 = 100;
 /// It answers so many requests before, at most.
 const ANSWERS_MAX: u64 = 30;
 /// Each volume, and how it is made.
@@ -53,6 +55,15 @@ const IN_USE: &str = "
     three mostly: lvchange --writemostly DISK → w | lvchange --writemostly DISK:n → none
     five raid_max_recovery_rate: lvchange --maxrecoveryrate 64m → 65536 | \
         lvchange --maxrecoveryrate 128m → 131072
+";
+
+/// Changes while nobody uses the volume; `any`: there is no field that tells.
+const AT_REST: &str = "
+    five segtype: lvconvert -y --type raid6_ls_6 → raid6_ls_6 | \
+        lvconvert -y --type raid5_ls → raid5_ls
+    two segtype: lvconvert -y --type raid5_n → raid5_n | lvconvert -y --type raid1 → raid1
+    six region_size: lvconvert -y -R 512k → 0.50m | lvconvert -y -R 2m → 2.00m
+    ten any: lvchange -y --resync → any | lvchange -y --rebuild DISK → any
 ";
 
 /// One of these.
@@ -116,6 +127,9 @@ impl Bench {
     /// What a report says of a volume; `first`: the disk of its first image; `mostly`: whether that
     /// is only written, mostly.
     fn field(&self, volume: &str, field: &str) -> String {
+        if field == "any" {
+            return String::new();
+        }
         if field == "first" {
             return self.first(volume).display().to_string();
         }
@@ -154,12 +168,14 @@ impl Bench {
         loop {
             let ended = self.group.ashlar().args(line).run();
             let said = ended.complaints();
+            let volume = line.last().expect("a volume");
             let waits = ["not in-sync", "not in sync", "is being", "REBUILD"];
             if ended.code == Some(0) || !waits.iter().any(|wait| said.contains(wait)) {
                 return ended;
             }
             assert!(Instant::now() < end, "{ended}");
-            thread::sleep(Duration::from_millis(100));
+            // Who serves it does that by himself.
+            let _ = self.group.ashlar().args(["sync", volume]).run();
         }
     }
 
@@ -174,6 +190,7 @@ impl Bench {
         let is_there = |found: &str| match *after {
             "other" => found != before,
             "none" => found.is_empty(),
+            "any" => true,
             after => found == after,
         };
         if !is_there(&self.field(volume, field)) {
@@ -246,6 +263,44 @@ impl Bench {
             std::fs::rename(&away, &image).expect("it is brought back");
         }
     }
+}
+
+/// Commands are killed that change arrays while nobody uses them; what they hold stays, each is
+/// what it was or what it was to become, and in the end all goes together.
+#[test]
+fn changes_of_arrays_at_rest_survive_kills() {
+    let (mut bench, seed) = Bench::new("survive-rest");
+    for (number, (volume, _)) in VOLUMES.iter().enumerate() {
+        let seed = seed ^ number as u64;
+        let words = (0..8_u64 << 17).map(|at| at.wrapping_mul(0x9e37_79b9) ^ seed);
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        let file = bench.group.join("content");
+        std::fs::write(&file, bytes).expect("there is space for it");
+        let copy = bench.group.ashlar().arg("cp").arg(file);
+        copy.arg(format!("vg0/{volume}")).succeed();
+    }
+    let whole = bench.sums();
+    for _ in 0..cuts() {
+        for change in changes(AT_REST) {
+            let before = bench.field(change.volume, change.field);
+            // What is not in sync yet is not changed.
+            let sync = bench.group.ashlar().arg("sync");
+            sync.arg(format!("vg0/{}", change.volume)).succeed();
+            let line = bench.line(change.volume, change.command);
+            let mut command = Daemon::start(bench.group.ashlar().args(&line), || true);
+            thread::sleep(Duration::from_millis(bench.random.below(COMMAND_MAX_MS)));
+            let was_running = command.is_running();
+            command.kill();
+            println!(
+                "{} of {}: killed: {was_running}",
+                change.command, change.volume
+            );
+            bench.finish(&change, &before);
+        }
+    }
+    bench.sync();
+    assert_eq!(bench.sums(), whole);
+    bench.assert_redundant();
 }
 
 /// Servers are killed while commands change the arrays that they serve, under load: each array is
