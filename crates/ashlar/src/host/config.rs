@@ -188,11 +188,10 @@ impl Config {
     /// How arrays with parity that this process writes stay consistent when power is cut and a disk
     /// is lost (`ashlar/raid_consistency`: `journal`, `none`, or `auto`, which any other word is).
     pub fn raid_consistency(&self) -> Consistency {
-        match self.string("ashlar/raid_consistency") {
-            Some("journal") => Consistency::Journal,
-            Some("none") => Consistency::None,
-            _ => Consistency::Auto,
-        }
+        let said = self.string("ashlar/raid_consistency");
+        let said = || said.and_then(Consistency::from_name);
+        let chosen = self.overrides.raid_consistency.or_else(said);
+        chosen.unwrap_or(Consistency::Auto)
     }
 
     /// The tags by which extents cling (`allocation/cling_tag_list`), without their `@`.

@@ -339,6 +339,14 @@ pub(crate) const CONFIG: Flag = Flag::value(
     "Settings",
     "Settings that override lvm.conf for this command, in its syntax or as section/name=value.",
 );
+/// `--consistency`
+pub(crate) const CONSISTENCY: Flag = Flag::value(
+    "consistency",
+    "auto|journal|none",
+    "How raid4, raid5 and raid6 outlive a loss of power together with a disk (the write hole): \
+     with a journal always, only while an image is away (auto), or not at all. Overrides \
+     ashlar/raid_consistency of lvm.conf. Counts for arrays that this process opens.",
+);
 /// `-v`
 pub(crate) const VERBOSE: Flag = Flag::switch(
     "verbose",

@@ -2,6 +2,7 @@
 //! but that of `--config`.
 
 use ashlar::host::{Config, DevicesFileChoice, Sharing, pv_timeout};
+use dm::raid::Consistency;
 use lvm2::model::name::{NameOf, validate};
 
 use super::{Arguments, Error, flags};
@@ -17,12 +18,25 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
     overrides.devices_file = devices_file(arguments)?;
     let timeout = arguments.value(&flags::PV_TIMEOUT).map(pv_timeout);
     overrides.pv_timeout = timeout.transpose().map_err(failed)?;
+    overrides.raid_consistency = consistency(arguments)?;
     let folder = arguments.value(&flags::TLS_CERTIFICATES);
     overrides.tls_certificates = folder.map(Into::into);
     if arguments.has(&flags::ASSUME_EXCLUSIVE) {
         overrides.sharing = Some(Sharing::Exclusive);
     }
     Ok(())
+}
+
+fn consistency(arguments: &Arguments) -> Result<Option<Consistency>, Error> {
+    let Some(name) = arguments.value(&flags::CONSISTENCY) else {
+        return Ok(None);
+    };
+    let Some(chosen) = Consistency::from_name(name) else {
+        return Err(Error::usage(
+            "--consistency is one of: auto, journal, none.",
+        ));
+    };
+    Ok(Some(chosen))
 }
 
 fn devices_file(arguments: &Arguments) -> Result<Option<DevicesFileChoice>, Error> {

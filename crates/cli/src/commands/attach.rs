@@ -66,7 +66,11 @@ pub(super) const COMMAND: Command = Command {
                   commands that change the group run in it, so that the volume can grow while it \
                   is mounted; a second attach or serve goes there too; and the group's disks \
                   cannot be activated elsewhere on this machine.",
-    flags: &[&[READ_ONLY, FILE, FOREGROUND], open::FLAGS, flags::COMMON],
+    flags: &[
+        &[READ_ONLY, FILE, FOREGROUND, flags::CONSISTENCY],
+        open::FLAGS,
+        flags::COMMON,
+    ],
     examples: &[
         Example {
             line: "ashlar --devices disks/ attach vg0/root",

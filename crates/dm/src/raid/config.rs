@@ -86,6 +86,18 @@ pub enum Consistency {
     None,
 }
 
+impl Consistency {
+    /// The one that people call this: `auto`, `journal` or `none`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "journal" => Some(Self::Journal),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
 /// Whether legs that nobody has used go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FirstSync {

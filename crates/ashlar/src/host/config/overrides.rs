@@ -6,6 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dm::raid::Consistency;
+
 use super::Config;
 use crate::host::Sharing;
 
@@ -24,6 +26,8 @@ pub struct Overrides {
     pub uuid_seed: Option<String>,
     /// Seconds since 1970 began that new texts carry (`ashlar/source_date_epoch`).
     pub source_date: Option<u64>,
+    /// How arrays with parity stay consistent (`ashlar/raid_consistency`).
+    pub raid_consistency: Option<Consistency>,
     /// Whether backups and archives are kept (`backup/backup`, `backup/archive`).
     pub keeping: Option<Keeping>,
 }

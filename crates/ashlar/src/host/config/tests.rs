@@ -127,4 +127,7 @@ fn arrays_have_journals_as_configured() {
         Consistency::Auto
     );
     assert_eq!(said(""), Consistency::Auto);
+    let mut over = config("ashlar/raid_consistency = \"none\"");
+    over.overrides.raid_consistency = Some(Consistency::Journal);
+    assert_eq!(over.raid_consistency(), Consistency::Journal);
 }

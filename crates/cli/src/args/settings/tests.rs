@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use ashlar::host::{Config, DevicesFileChoice, Overrides, Sharing};
 
+use dm::raid::Consistency;
+
 use super::add;
 use crate::args::{Command, Error, flags, parse};
 
@@ -12,7 +14,7 @@ const COMMAND: Command = Command {
     summary: "",
     operands: "",
     description: "",
-    flags: &[flags::COMMON],
+    flags: &[&[flags::CONSISTENCY], flags::COMMON],
     examples: &[],
     run: |_, _| Ok(()),
 };
@@ -67,4 +69,20 @@ fn what_is_no_value_is_refused() {
     let named = DevicesFileChoice::Named("mine".into());
     assert_eq!(file("mine").expect("is a name"), Some(named));
     assert_eq!(file("").expect("is none"), Some(DevicesFileChoice::Nothing));
+}
+
+#[test]
+fn how_arrays_outlive_a_cut_is_chosen() {
+    // Proves: the option counts more than the settings, and another word is refused.
+    let words = |word| {
+        [
+            "--config",
+            "ashlar/raid_consistency=\"none\"",
+            "--consistency",
+            word,
+        ]
+    };
+    let chosen = config(&words("journal")).expect("is a word");
+    assert_eq!(chosen.raid_consistency(), Consistency::Journal);
+    assert!(config(&words("always")).is_err());
 }

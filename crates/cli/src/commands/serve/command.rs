@@ -63,7 +63,15 @@ pub(in crate::commands) const COMMAND: Command = Command {
         backup reads only the former. While the origin is written an answer is of its moment: it \
         has all writes in it that were answered before.",
     flags: &[
-        &[NBD, READ_ONLY, RUN, SINCE, TLS, VERIFY_PEER],
+        &[
+            NBD,
+            READ_ONLY,
+            RUN,
+            SINCE,
+            TLS,
+            VERIFY_PEER,
+            flags::CONSISTENCY,
+        ],
         open::FLAGS,
         flags::COMMON,
     ],
