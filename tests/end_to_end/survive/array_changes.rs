@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tests::verifier::{Load, Random, Report};
 use tests::{Daemon, Finished, Group, LIMIT, sha256};
 
-use super::{connect, load, number, seed, serve, wait_for_answers};
+use super::{assert_kept, connect, join_all, load, number, seed, serve, wait_for_answers};
 
 /// Disks of the group, and bytes of each.
 const DISKS: usize = 8;
@@ -349,16 +349,9 @@ fn changes_of_arrays_survive_kills() {
             }
         }
         drop(ends);
-        let loads = loads.into_iter();
-        loads
-            .map(|load| load.join().expect("a load ends"))
-            .collect()
+        join_all(loads)
     });
-    for (volume, report) in volumes.iter().zip(&reports) {
-        println!("{volume}: {report:?}");
-        assert_eq!(report.problems, [""; 0], "{volume}");
-        assert!(report.writes > 0, "{volume}: {report:?}");
-    }
+    assert_kept(&volumes, &reports);
     println!("{killed} kills, {undone} commands that did not say that they succeeded");
     bench.sync();
     Daemon::stop(server);

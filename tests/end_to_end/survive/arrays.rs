@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use tests::verifier::{Load, Random, Report};
 use tests::{Golden, Group, sha256};
 
-use super::{RESYNC_MAX, connect, kills, load, seed, serve, wait_for_answers};
+use super::{
+    RESYNC_MAX, assert_kept, connect, join_all, kills, load, seed, serve, wait_for_answers,
+};
 
 /// Each level; of the golden disks, on four or five of them.
 const VOLUMES: [&str; 5] = ["raid1", "raid4", "raid5", "raid6", "raid10"];
@@ -118,16 +120,9 @@ fn arrays_survive_kills_and_lost_disks() {
             server = Some(serve(&disks.group, &socket, &VOLUMES));
         }
         stop.store(true, Ordering::Relaxed);
-        let loads = loads.into_iter();
-        loads
-            .map(|load| load.join().expect("a load ends"))
-            .collect()
+        join_all(loads)
     });
-    for (volume, report) in VOLUMES.iter().zip(&reports) {
-        println!("{volume}: {report:?}");
-        assert_eq!(report.problems, [""; 0], "{volume}");
-        assert!(report.writes > 0, "{volume}: {report:?}");
-    }
+    assert_kept(&VOLUMES, &reports);
     disks.wait_until_in_sync();
     server.expect("it runs").stop();
     if disks.away.is_some() {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tests::verifier::{BLOCK, Journal, Load, NbdLink, Random, Report, Survivors};
 use tests::{Daemon, Group, RaidSet};
 
-use super::{RESYNC_MAX, kills, seed, wait_for_answers};
+use super::{RESYNC_MAX, assert_kept, join_all, kills, seed, wait_for_answers};
 
 /// Of both modes and both sizes of blocks, as stock left them: at rest, or without power.
 const VOLUMES: [&str; 6] = [
@@ -124,16 +124,9 @@ fn checksums_survive_kills_and_what_is_written_over() {
             server = Some(serve(&group, &socket));
         }
         stop.store(true, Ordering::Relaxed);
-        let loads = loads.into_iter();
-        loads
-            .map(|load| load.join().expect("a load ends"))
-            .collect()
+        join_all(loads)
     });
-    for (volume, report) in VOLUMES.iter().zip(&reports) {
-        println!("{volume}: {report:?}");
-        assert_eq!(report.problems, [""; 0], "{volume}");
-        assert!(report.writes > 0, "{volume}: {report:?}");
-    }
+    assert_kept(&VOLUMES, &reports);
     wait_until_in_sync(&group);
     server.expect("it runs").stop();
     let scrub = |options: &[&str]| {

@@ -11,7 +11,8 @@ use tests::verifier::{BLOCK, Load, Random, Report, moment, shows_a_moment};
 use tests::{Access, Daemon, Finished, Group, LoopDevice, Stock};
 
 use super::{
-    ANSWERS_MAX, BLOCKS, DISKS, connect, is_short, kills, load, seed, serve, wait_for_answers,
+    ANSWERS_MAX, BLOCKS, DISKS, assert_kept, connect, is_short, join_all, kills, load, seed, serve,
+    wait_for_answers,
 };
 
 /// Origins, and what they are made with.
@@ -233,15 +234,11 @@ fn snapshots_survive_kills_over_nbd() {
             server = serve(&bench.group, &socket, &names);
         }
         stop.store(true, Ordering::Relaxed);
-        let loads = loads.into_iter();
-        loads
-            .map(|load| load.join().expect("a load ends"))
-            .collect()
+        join_all(loads)
     });
+    assert_kept(&names, &reports);
     for (name, report) in names.iter().zip(&reports) {
-        println!("{name}: {report:?}");
-        assert_eq!(report.problems, [""; 0], "{name}");
-        assert!(report.cuts <= kills() && report.writes > 0, "{report:?}");
+        assert!(report.cuts <= kills(), "{name}: {report:?}");
     }
     drop(server);
     bench.judge();
