@@ -16,7 +16,7 @@ use block::sim::{Disk, Random, Ticket};
 use block::{Buffer, Completion, Durability, Info, Kind, Operation, Range, Request};
 
 use super::direct::Directly;
-use super::{Mischief, Sabotage, Saboteur};
+use super::{Mischief, Model, SECTOR, Sabotage, Saboteur};
 use crate::machine::{Event, EventOf, Machine, Step, Steps};
 
 /// One run of a machine, from its start to a cut.
@@ -168,6 +168,30 @@ impl<M: Machine> World<M> {
         if let Err(request) = self.submit_directly(face, request) {
             self.tell(Event::Request { face, request });
         }
+    }
+
+    /// Reads so many sectors, one after the other, while nobody else asks; they must hold what
+    /// `model` says.
+    pub(crate) fn read_sectors(
+        &mut self,
+        model: &mut Model,
+        count: u64,
+    ) -> Result<Vec<Buffer>, String> {
+        let mut random = Random::new(1);
+        let mut read = Vec::new();
+        for sector in 0..count {
+            let range = Range::new(sector * SECTOR, SECTOR);
+            let since = model.expected(false);
+            let buffer = Buffer::zeroed(SECTOR as usize);
+            self.submit(0, Request::read(sector, range.start(), buffer));
+            while self.step(&mut random, 1) {}
+            let answer = self.done.pop().ok_or("it does not answer")?;
+            let failed = |error| format!("sector {sector}: {error}");
+            answer.result.map_err(failed)?;
+            model.judge(range, &answer.buffer, &since)?;
+            read.push(answer.buffer);
+        }
+        Ok(read)
     }
 
     /// Reads and writes that the machine never heard of.

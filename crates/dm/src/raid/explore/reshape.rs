@@ -471,19 +471,8 @@ impl Run {
         if world.machine.reshape().is_some() {
             return Err("it has ended, and superblocks do not say so".into());
         }
-        for sector in 0..self.shape.sectors() {
-            let range = Range::new(sector * SECTOR, SECTOR);
-            let since = self.model.expected(false);
-            let buffer = Buffer::zeroed(SECTOR as usize);
-            world.submit(0, Request::read(sector, range.start(), buffer));
-            while world.step(&mut random, 1) {}
-            let answer = world.done.pop().ok_or("it does not answer")?;
-            answer
-                .result
-                .map_err(|error| format!("sector {sector}: {error}"))?;
-            let judged = self.model.judge(range, &answer.buffer, &since);
-            judged.map_err(|what| format!("with legs {there:#b}, at the end: {what}"))?;
-        }
+        let read = world.read_sectors(&mut self.model, self.shape.sectors());
+        read.map_err(|why| format!("with legs {there:#b}, at the end: {why}"))?;
         Ok(())
     }
 }

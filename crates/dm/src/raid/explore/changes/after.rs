@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use block::sim::{Disk, Faults, Image, Random};
-use block::{Access, Buffer, Range, Request};
+use block::{Access, Buffer, Range};
 
 use super::life::{Body, Life};
 use super::text::Text;
@@ -251,7 +251,11 @@ impl Life {
                 continue;
             }
             let other = self.read_still(&text, images, whole & !lost)?;
-            if let Some(sector) = first.iter().zip(&other).position(|(one, two)| one != two) {
+            if let Some(sector) = first
+                .iter()
+                .zip(&other)
+                .position(|(one, two)| one[..] != two[..])
+            {
                 let disk = lost.trailing_zeros();
                 return Err(format!(
                     "sector {sector} is not the same without disk {disk}"
@@ -267,7 +271,7 @@ impl Life {
         text: &Text,
         images: &[Image],
         there: LegSet,
-    ) -> Result<Vec<Vec<u8>>, String> {
+    ) -> Result<Vec<Buffer>, String> {
         let disk =
             |image: &Image| Disk::new("disk", image.clone(), SECTOR as u32, Faults::default(), 0);
         let disks: Vec<Disk> = images.iter().map(disk).collect();
@@ -284,20 +288,7 @@ impl Life {
                 world.started
             ));
         }
-        let mut read = Vec::new();
-        for sector in 0..text.sectors() {
-            let range = Range::new(sector * SECTOR, SECTOR);
-            let since = self.model.expected(false);
-            let buffer = Buffer::zeroed(SECTOR as usize);
-            world.submit(0, Request::read(sector, range.start(), buffer));
-            while world.step(&mut random, 1) {}
-            let answer = world.done.pop().ok_or("it does not answer")?;
-            let what = |why: String| format!("on disks {there:#b}, at the end: {why}");
-            answer.result.map_err(|error| what(error.to_string()))?;
-            let judged = self.model.judge(range, &answer.buffer, &since);
-            judged.map_err(what)?;
-            read.push(answer.buffer.to_vec());
-        }
-        Ok(read)
+        let read = world.read_sectors(&mut self.model, text.sectors());
+        read.map_err(|why| format!("on disks {there:#b}, at the end: {why}"))
     }
 }
