@@ -1,9 +1,9 @@
 //! Changes, from a plan to disks that hold it: every command that writes metadata comes by here.
 //!
 //! ```text
-//!   locks ─▶ scan ─▶ may it? ─▶ plan ─▶ questions ─▶ archive ─▶ new labels ─▶ contents, flush
-//!         ─▶ use flags that go ─▶ commit of each group ─▶ areas that are left ─▶ use flags that
-//!         come ─▶ discards ─▶ backup ─▶ messages
+//!   locks ─▶ scan ─▶ may it? ─▶ servers kept out ─▶ plan ─▶ questions ─▶ archive ─▶ new labels
+//!         ─▶ contents, flush ─▶ use flags that go ─▶ commit of each group ─▶ areas that are left
+//!         ─▶ use flags that come ─▶ discards ─▶ backup ─▶ messages
 //! ```
 //!
 //! A [`Session`] knows the host, the [`Disks`], whom to ask ([`Prompt`]), and which flushes

@@ -3,21 +3,24 @@
 //! Everything that is written comes by here, whatever becomes of it: members of the groups, free
 //! physical volumes that may come in, devices that become physical volumes, and those that are none
 //! afterwards. [`Open::claim`] gives them as [`Disk`]s, which alone can be written.
+//!
+//! Plans look at more than metadata: superblocks, bitmaps, journals. [`keep_unserved`] keeps those
+//! as they are, from before the plan is made.
 
 use std::os::fd::OwnedFd;
 
 use block::BlockingDevice;
-use block::file::Claim;
+use block::file::{Claim, LockMode};
 use lvm2::ondisk::Label;
 use lvm2::plan::{Change, HeaderEdit};
 use lvm2::{Bytes, Uuid};
 
 use super::disks::Opened;
 use super::request::{NewLabel, Ownership, Planned, Request};
-use super::session::{Session, is_concerned};
-use crate::commit::{Disk, Expected, FlushPolicy, OpenPv, Server, Wanted, claim};
-use crate::host::{Location, Window};
-use crate::lock::{FileId, ImageUse};
+use super::session::{Session, is_concerned, is_member};
+use crate::commit::{Disk, Expected, FlushPolicy, OWNER_WAIT, OpenPv, Server, Wanted, claim};
+use crate::host::{Location, Place, Window};
+use crate::lock::{FileId, ImageUse, LockByte, PvLocks, lock_pvs};
 use crate::scan::{AreaContent, Content, FoundDevice, FoundPv, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result, log};
 
@@ -200,6 +203,34 @@ impl Open {
         }
         Ok(members)
     }
+}
+
+/// Keeps everybody from serving volumes of `groups`, or fails where somebody does: what plans read
+/// on them besides metadata stays so until this is dropped. What is no file is not kept.
+pub(super) fn keep_unserved(
+    session: &Session<'_>,
+    scan: &Scan,
+    groups: &[&FoundVg],
+    request: &Request,
+) -> Result<PvLocks> {
+    let mut files = Vec::new();
+    for pv in scan.physical_volumes.iter().enumerate() {
+        let (pv, index) = (pv.1, PvIndex(pv.0));
+        let found = scan.device(pv.device);
+        let is_file = matches!(found.location.place, Place::File(_));
+        if !is_file || !is_member(pv, index, groups, request) {
+            continue;
+        }
+        let opened = session.disks.open(found, Claim::Shared)?;
+        if server(found, Some(pv), opened.files.first(), &request.ownership)? == Server::Nobody {
+            let names = opened
+                .files
+                .into_iter()
+                .map(|file| (found.name.as_str(), file));
+            files.extend(names);
+        }
+    }
+    lock_pvs(&files, LockByte::Owner, LockMode::Shared, OWNER_WAIT)
 }
 
 impl OpenDevice {

@@ -20,7 +20,7 @@ use super::listing::Listing;
 use super::losses::{
     InUse, confirm as confirm_losses, losses, require_unused, require_whole_file_systems,
 };
-use super::open::{Claimed, Open};
+use super::open::{Claimed, Open, keep_unserved};
 use super::outdated::require_none;
 use super::permit::{permit, permit_active};
 use super::prompt::{Answer, Prompt};
@@ -163,7 +163,12 @@ impl<'a> Session<'a> {
             {
                 return Ok(Attempt::Unfinished(left));
             }
-            let (groups, planned) = self.permitted_plan(&scan, request, plan)?;
+            let groups = permitted(&scan, request)?;
+            let _unserved = match (self.environment, request.test) {
+                (Environment::Nothing, _) | (_, TestMode::On) => None,
+                _ => Some(keep_unserved(self, &scan, &groups, request)?),
+            };
+            let planned = self.permitted_plan(&scan, &groups, request, plan)?;
             if let Some(hooks) = &mut self.hooks {
                 hooks.permit(&scan, &planned.change)?;
             }
@@ -208,25 +213,25 @@ impl<'a> Session<'a> {
         looked.map_or_else(|| self.disks.scan(self.host), Ok)
     }
 
-    /// The groups that are changed, and the plan, if all of that may be done.
-    pub(super) fn permitted_plan<'s>(
+    /// The plan of a change of `groups`, if all of that may be done.
+    pub(super) fn permitted_plan(
         &mut self,
-        scan: &'s Scan,
+        scan: &Scan,
+        groups: &[&FoundVg],
         request: &Request,
         plan: &mut Plan<'_>,
-    ) -> Result<(Vec<&'s FoundVg>, Planned)> {
-        let groups = permitted(scan, request)?;
+    ) -> Result<Planned> {
         let mut planned = self.planned(scan, request, plan)?;
         if request.tolerated.contains(&Tolerated::Absent) {
-            note_absent(&groups, &mut planned.change);
+            note_absent(groups, &mut planned.change);
         }
-        require_none(scan, &groups, &planned.change)?;
-        for group in &groups {
+        require_none(scan, groups, &planned.change)?;
+        for group in groups {
             permit_active(&group.name, group.uuid, &planned.change, self.host)?;
         }
-        let losses = losses(&groups, &planned.change);
+        let losses = losses(groups, &planned.change);
         if !losses.is_empty() {
-            let in_use = self.in_use(&groups)?;
+            let in_use = self.in_use(groups)?;
             require_unused(&losses, &in_use)?;
             if self.environment == Environment::Machine {
                 require_whole_file_systems(&losses, request, scan, self.host)?;
@@ -235,7 +240,7 @@ impl<'a> Session<'a> {
             planned.questions.extend(questions);
             planned.change.messages.splice(0..0, messages);
         }
-        Ok((groups, planned))
+        Ok(planned)
     }
 
     /// The volumes that this process serves, or the one that owns the groups.
@@ -483,7 +488,7 @@ fn keeps_name(locks: &[StockLock], request: &Request) -> bool {
 }
 
 /// The groups that the request names, if they may be changed.
-fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> {
+pub(super) fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> {
     let mut groups: Vec<&FoundVg> = Vec::new();
     for name in &request.groups {
         let group = scan.find_group(name)?;
@@ -543,15 +548,30 @@ pub(super) fn is_concerned(
     if pv.duplicate == Duplicate::Unchosen || request.spared.contains(&pv.uuid) {
         return false;
     }
-    let of_group = groups.iter().any(|group| {
-        let is_member = |member: &crate::scan::Member| member.presence.found() == Some(index);
-        let is_cleared =
-            || pv.outdated == Some(group.uuid) && planned.change.released.contains(&pv.uuid);
-        group.members.iter().any(is_member) || is_cleared()
-    });
+    let is_cleared = groups
+        .iter()
+        .any(|group| pv.outdated == Some(group.uuid) && planned.change.released.contains(&pv.uuid));
     let comes_in = committed(&planned.change).any(|vg| vg.pv_by_uuid(&pv.uuid).is_some());
     let is_free = pv.group.is_none() && pv.outdated.is_none();
-    of_group || comes_in || (is_free && request.changes_pvs)
+    is_member(pv, index, groups, request)
+        || is_cleared
+        || comes_in
+        || (is_free && request.changes_pvs)
+}
+
+/// Whether a physical volume belongs to one of `groups`, and not to a clone of it.
+pub(super) fn is_member(
+    pv: &FoundPv,
+    index: PvIndex,
+    groups: &[&FoundVg],
+    request: &Request,
+) -> bool {
+    let is_found = |member: &crate::scan::Member| member.presence.found() == Some(index);
+    pv.duplicate != Duplicate::Unchosen
+        && !request.spared.contains(&pv.uuid)
+        && groups
+            .iter()
+            .any(|group| group.members.iter().any(is_found))
 }
 
 /// The groups that are written, as they are written last.

@@ -30,7 +30,7 @@ use crate::{Error, Kind, Result};
 /// How long somebody else's lock is waited for.
 const LOCK_WAIT: Duration = Duration::from_mins(1);
 /// How long a server may take to let go; one that runs holds its byte for hours.
-const OWNER_WAIT: Duration = Duration::from_millis(200);
+pub const OWNER_WAIT: Duration = Duration::from_millis(200);
 
 /// A device of a change that is open and not locked yet.
 pub struct Wanted {

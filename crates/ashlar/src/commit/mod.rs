@@ -37,7 +37,7 @@ mod open_pv;
 mod write;
 
 pub use areas::{clear, erase};
-pub use disk::{Disk, Expected, Server, Wanted, claim};
+pub use disk::{Disk, Expected, OWNER_WAIT, Server, Wanted, claim};
 pub use flush_policy::{FlushPoint, FlushPolicy, Trust};
 pub use hooks::{Hooks, NoHooks, Reach};
 pub(crate) use labels::label_sectors;

@@ -59,6 +59,33 @@ fn who_serves_a_group_changes_what_it_holds() {
     assert_eq!(seqno, 2, "one change was made");
 }
 
+/// A plan is made while nobody can begin to serve the group: what it reads on the disks besides
+/// metadata stays so until the change is made. Where somebody serves it there is no plan.
+#[test]
+fn plans_are_made_while_nobody_serves() {
+    let bench = Bench::new();
+    bench.create_group();
+    let path = bench.folder.path("disks/a.img");
+    let file = std::fs::File::options().read(true).write(true).open(path);
+    let file = [("disk", file.expect("opens"))];
+    let lock = || lock_pvs(&file, LockByte::Owner, LockMode::Exclusive, Duration::ZERO);
+    let mut plans = 0;
+    let mut change = || {
+        bench.change(&in_group("vgchange"), &mut Quiet::yes(), |scan, author| {
+            plans += 1;
+            assert_eq!(lock().expect_err("is kept").kind(), Kind::Locked);
+            let vg = &scan.find_group("vg0")?.model;
+            let limit = [GroupAttribute::MaxLv(vg.seqno)];
+            Ok(change_group(vg, &limit, &[], author)?.into())
+        })
+    };
+    change().expect("nobody serves it");
+    let held = lock().expect("is free again");
+    assert_eq!(change().expect_err("is served").kind(), Kind::Locked);
+    drop(held);
+    assert_eq!(plans, 1, "no plan was made of what others use");
+}
+
 /// Of two groups with one VGID none is changed while one is served, since the volumes are known by
 /// it; what is served besides does not matter.
 #[test]
