@@ -23,7 +23,10 @@ use dm::raid::{
     Superblock, assemble,
 };
 use dm::volume::Access;
-use lvm2::model::{LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, SegmentType};
+use lvm2::model::{
+    LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, SegmentType, TypeFlag,
+    VolumeGroup,
+};
 use lvm2::plan::pieces;
 use lvm2::{Bytes, Uuid};
 
@@ -130,7 +133,7 @@ impl ArrayReader {
             let what = format!("{name}: what its superblocks say is not believed");
             Error::new(Kind::Damaged, what).because(error)
         })?;
-        Ok(Some(FoundArray::of(&described.geometry, &assembly)))
+        Ok(Some(FoundArray::of(described, &assembly)))
     }
 
     /// What the images of a RAID volume say, bitmaps included. `None`: it is no array, or one
@@ -166,11 +169,6 @@ impl ArrayReader {
         let images: Vec<LegFound> = images
             .map(|image| self.image((scan, group), *image, depth))
             .collect();
-        assert_eq!(
-            images.len(),
-            described.geometry.legs(),
-            "each was looked at"
-        );
         Ok(Some(Records { described, images }))
     }
 
@@ -257,7 +255,8 @@ impl ArrayReader {
 }
 
 impl FoundArray {
-    fn of(geometry: &Geometry, assembly: &Assembly) -> Self {
+    fn of(described: &Described, assembly: &Assembly) -> Self {
+        let geometry = &described.geometry;
         let synced = Progress::up_to(assembly.synced, geometry.sync_size());
         let filled = assembly.legs.iter().filter_map(|leg| match leg {
             LegState::Valid { until } => Some(*until),
@@ -281,8 +280,11 @@ impl FoundArray {
             None if !synced.is_done() => Task::Resync(synced),
             None => Task::Idle,
         };
+        let mut images: Vec<ImageState> = assembly.legs.iter().map(image).collect();
+        // What a reshape has taken away.
+        images.resize(geometry.legs() + described.leaving, ImageState::OutOfSync);
         let found = Self {
-            images: assembly.legs.iter().map(image).collect(),
+            images,
             task,
             data_start: assembly.data_start,
             new_start: assembly.reshape.map(|reshape| reshape.new_start),
@@ -398,10 +400,23 @@ pub(crate) fn described(
     });
     let share = share.ok_or_else(|| unfit("its images do not come out even"))?;
     let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes::ZERO);
-    let geometry = Geometry::new(scheme, raid.images.len(), chunk.0, share.0);
+    let leaving = leaving(&group.model, raid);
+    let geometry = Geometry::new(scheme, raid.images.len() - leaving, chunk.0, share.0);
     let geometry = geometry.map_err(|error| unfit(&error.to_string()))?;
     let region = raid.region_size.to_bytes().unwrap_or(Bytes::ZERO);
-    Ok(Some(Described::new(geometry, region.0)))
+    Ok(Some(
+        Described::new(geometry, region.0).with_leaving(leaving),
+    ))
+}
+
+/// How many images a reshape takes away, which are the last ones.
+pub(crate) fn leaving(vg: &VolumeGroup, raid: &Raid) -> usize {
+    let goes = |image: &&RaidImage| {
+        let mut segments = vg.lv(image.data).segments.iter();
+        segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
+    };
+    let count = raid.images.iter().rev().take_while(goes).count();
+    count.min(raid.images.len() - 1)
 }
 
 /// How an array is laid out; `None`: RAID 0, which keeps no state.

@@ -22,7 +22,7 @@ use super::layout::Builder;
 use super::mirror::identity;
 use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::array_handler;
-use crate::arrays::scheme;
+use crate::arrays::{leaving, scheme};
 use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
@@ -77,14 +77,17 @@ impl Builder<'_> {
         if held == len {
             return Ok(Piece::linear(len, face, 0));
         }
-        // What a reshape adds is not there yet, and nobody has written it, or may.
-        let added = match self.access {
-            Access::ReadOnly => Piece::zero(len - held),
-            Access::ReadWrite => {
-                Piece::error(len - held, "a reshape adds this, and it is not over")
-            }
+        // What a reshape adds is not there yet, and nobody has written it, or may; what it takes
+        // away is lost.
+        let why = match described.leaving {
+            0 => "a reshape adds this, and it is not over",
+            _ => "a reshape takes this away",
         };
-        let pieces = vec![Piece::linear(held, face, 0), added];
+        let other = match self.access {
+            Access::ReadOnly => Piece::zero(len - held),
+            Access::ReadWrite => Piece::error(len - held, why),
+        };
+        let pieces = vec![Piece::linear(held, face, 0), other];
         let layout = Layout::new(self.name(lv), pieces).map_err(|error| self.unfit(lv, error))?;
         Ok(Piece::of(len, table::Area::layout(layout, 0)))
     }
@@ -111,10 +114,11 @@ impl Builder<'_> {
         };
         let in_bytes = |size: lvm2::Sectors| size.to_bytes().unwrap_or(Bytes(0)).0;
         let (share, chunk) = (self.share(lv, segment)?, in_bytes(raid.stripe_size));
-        let geometry = Geometry::new(scheme, raid.images.len(), chunk, share.0);
+        let leaving = leaving(&self.group.model, raid);
+        let geometry = Geometry::new(scheme, raid.images.len() - leaving, chunk, share.0);
         let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
         let region = in_bytes(raid.region_size);
-        Ok(Some(Described::new(geometry, region)))
+        Ok(Some(Described::new(geometry, region).with_leaving(leaving)))
     }
 
     /// The legs of an array; what may be missing of them is noted.

@@ -103,8 +103,10 @@ fn untrusted(assembly: &Assembly) -> u64 {
 /// Whether all images go together but those that are not there, and these `others`.
 fn goes_together(assembly: &Assembly, (found, others): (&[LegFound], u64), sync_size: u64) -> bool {
     let is_away = |image: usize| is_absent(&found[image]) || others >> image & 1 == 1;
-    let mut there = (0..found.len()).filter(|image| !is_away(*image));
-    let is_whole = !(0..found.len()).any(is_away);
+    // Without what a reshape has taken away.
+    let images = 0..assembly.legs.len();
+    let mut there = images.clone().filter(|image| !is_away(*image));
+    let is_whole = !images.clone().any(is_away);
     // Where an image is away marks say what it misses; else a write may have been cut short.
     let is_marked = assembly.dirty != Doubt::Nowhere;
     let is_plain = assembly.reshape.is_none() && !(is_whole && is_marked);

@@ -331,7 +331,8 @@ fn redundant(
     opened: &Opened,
     geometry: Geometry,
 ) -> dm::Result<Arc<dyn Device>> {
-    let described = Described::new(geometry, geometry.sync_size().max(1));
+    let others = opened.array.legs.len().saturating_sub(geometry.legs());
+    let described = Described::new(geometry, geometry.sync_size().max(1)).with_leaving(others);
     let (config, devices) = config(place, opened, described);
     let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
     let assembly = assembly(place, &opened.array, geometry, opened.starts);

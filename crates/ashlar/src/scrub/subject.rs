@@ -262,6 +262,7 @@ impl Part {
         assembly: Assembly,
         devices: Vec<Arc<dyn Device>>,
     ) -> Result<Self> {
+        let config = config.as_believed(&assembly);
         let remarks = assembly.remarks.clone();
         let infos: Vec<Info> = devices.iter().map(|device| device.info()).collect();
         let course = Course::new(&config, assembly, &infos);

@@ -509,6 +509,7 @@ impl Machine for Array {
 
     fn foresee(&self, config: &ArrayConfig, devices: &[Info]) -> Result<Vec<Option<Face>>> {
         self.may_become(config, devices)?;
+        let config = self.without_left(config);
         Ok(vec![Some(Face {
             info: Info {
                 read_only: self.record.is_none(),

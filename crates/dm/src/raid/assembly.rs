@@ -29,6 +29,7 @@
 //! Facts: `drivers/md/dm-raid.c` (`super_validate`), `md.c`. Unlike the kernel, a leg whose
 //! superblock is zeros does not keep the others from being read.
 
+mod becoming;
 mod bits;
 mod told;
 
@@ -38,6 +39,7 @@ use super::superblock::{Extended, FailedDevices, Position, Superblock};
 use super::takeover::{may_become, place_before};
 use crate::{Error, Kind, Result};
 
+use becoming::reshape_of;
 pub use bits::Bits;
 use told::{grown_from, is_told};
 
@@ -50,6 +52,8 @@ pub struct Described {
     pub geometry: Geometry,
     /// What a bit of the bitmap covers, in bytes.
     pub region_size: u64,
+    /// Legs behind its own that a reshape takes away.
+    pub leaving: usize,
 }
 
 /// What was found on a leg.
@@ -150,7 +154,19 @@ impl Described {
         Self {
             geometry,
             region_size,
+            leaving: 0,
         }
+    }
+
+    /// The same, with so many legs behind its own that a reshape takes away.
+    #[must_use]
+    pub fn with_leaving(self, leaving: usize) -> Self {
+        Self { leaving, ..self }
+    }
+
+    /// All legs that there may be.
+    fn legs(&self) -> usize {
+        self.geometry.legs() + self.leaving
     }
 
     /// Whether a superblock is of this array, or of what it was before a takeover.
@@ -184,11 +200,16 @@ impl Described {
             level = (extended.new_level, extended.new_layout);
             stripe = u64::from(extended.new_stripe_sectors) * SECTOR;
         }
-        // Legs that a reshape takes away are there until it is over.
-        let gone = superblock
-            .reshaping()
-            .map_or(0, |extended| extended.delta_disks.min(0));
-        let count = (superblock.device_count as usize).saturating_add(gone.unsigned_abs() as usize);
+        let (count, own) = (superblock.device_count as usize, self.geometry.legs());
+        // Legs that a reshape takes away are counted until it has begun.
+        let counts = match superblock.reshaping() {
+            Some(extended) if extended.delta_disks < 0 => {
+                let gone = extended.delta_disks.unsigned_abs() as usize;
+                count == own && gone == self.leaving
+            }
+            Some(_) => count == own && self.leaving == 0,
+            None => count == own || count == self.legs(),
+        };
         let (theirs, ours) = (level, self.geometry.scheme().md());
         if theirs != ours {
             return Some(format!(
@@ -196,8 +217,8 @@ impl Described {
                 theirs.0, theirs.1, ours.0, ours.1
             ));
         }
-        if count != self.geometry.legs() {
-            return Some(format!("{count} legs, not {}", self.geometry.legs()));
+        if !counts {
+            return Some(format!("{count} legs, not {own}"));
         }
         match chunk {
             Some(chunk) if chunk != stripe => {
@@ -228,17 +249,13 @@ impl LegState {
 /// There is no array: no leg says anything, or those that know contradict each other or the
 /// description.
 pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result<Assembly> {
-    assert_eq!(
-        found.len(),
-        described.geometry.legs(),
-        "each leg was looked at"
-    );
+    assert_eq!(found.len(), described.legs(), "each leg was looked at");
     let sync_size = described.geometry.sync_size();
     let fitted: Vec<LegFound> = found.iter().map(|leg| leg.fitted(sync_size)).collect();
-    let (found, before) = (&fitted[..], found);
+    let (mut found, mut before) = (&fitted[..], found);
     let superblocks = found.iter().filter_map(LegFound::superblock);
     let Some(events) = superblocks.clone().map(|one| one.events).max() else {
-        return without_superblocks(name, found);
+        return without_superblocks(name, &found[..described.geometry.legs()]);
     };
     let newest = not_left_behind(superblocks.filter(|one| one.events == events).collect());
     let first = newest[0];
@@ -253,9 +270,12 @@ pub fn assemble(name: &str, described: &Described, found: &[LegFound]) -> Result
             "the newest superblocks contradict each other".into(),
         ));
     }
-    let extended = first.reshaping();
-    let reshape = extended.map(|extended| reshape(described, first, extended));
-    let reshape = reshape.transpose().map_err(damaged)?;
+    let reshape = reshape_of(described, first).map_err(damaged)?;
+    if reshape.is_none() {
+        // It is over.
+        found = &found[..described.geometry.legs()];
+        before = &before[..described.geometry.legs()];
+    }
     let mut remarks = Vec::new();
     let legs = states(described, first, found);
     if !legs.iter().any(|leg| matches!(leg, LegState::Valid { .. })) {
@@ -620,50 +640,6 @@ fn without_superblocks(name: &str, found: &[LegFound]) -> Result<Assembly> {
         synced: 0,
         remarks: vec!["it was never used: nothing of it is in sync".into()],
         ..Assembly::of(found.iter().map(state).collect())
-    })
-}
-
-/// What a reshape goes from and to.
-fn reshape(
-    described: &Described,
-    newest: &Superblock,
-    extended: &Extended,
-) -> std::result::Result<Reshape, String> {
-    let (geometry, count) = (described.geometry, newest.device_count as usize);
-    let to = Geometry::new(
-        geometry.scheme(),
-        count,
-        geometry.chunk(),
-        geometry.leg_size(),
-    );
-    let to = to.map_err(|error| error.to_string())?;
-    let scheme = Scheme::from_md(newest.level, newest.layout);
-    let scheme = scheme.ok_or("its superblocks name a layout that is not known")?;
-    let legs = i64::from(newest.device_count) - i64::from(extended.delta_disks);
-    let legs = usize::try_from(legs).map_err(|_| "it had less than no legs".to_owned())?;
-    let chunk = u64::from(newest.stripe_sectors) * SECTOR;
-    let from = Geometry::new(scheme, legs, chunk, to.leg_size());
-    let from = from.map_err(|error| error.to_string())?;
-    let counts_array = |geometry: &Geometry| matches!(geometry.scheme(), Scheme::Copies(_));
-    if counts_array(&from) != counts_array(&to) {
-        return Err("it is reshaped from or to a level that counts otherwise".into());
-    }
-    let position = match extended.reshape_position {
-        Position::Sector(sector) => sector.saturating_mul(SECTOR),
-        Position::End => return Err("it is reshaped, and does not say how far".into()),
-    };
-    if position > to.size().max(from.size()) {
-        return Err(format!(
-            "it is reshaped up to byte {position}, behind its end"
-        ));
-    }
-    Ok(Reshape {
-        from,
-        to,
-        position,
-        backwards: extended.backwards,
-        new_start: extended.new_data_offset.saturating_mul(SECTOR),
-        says: Some(*extended),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use block::{Access, Info};
 
-use super::assembly::Described;
+use super::assembly::{Assembly, Described};
 use super::geometry::{Geometry, Scheme};
 use super::keeping::Keeping;
 use crate::legs::info_over;
@@ -114,6 +114,23 @@ impl ArrayConfig {
         &self.described.geometry
     }
 
+    /// The same without the legs that a reshape has taken away, if this is believed.
+    #[must_use]
+    pub fn as_believed(mut self, assembly: &Assembly) -> Self {
+        if assembly.reshape.is_none() {
+            self.leave();
+        }
+        self
+    }
+
+    /// The array without the legs that a reshape has taken away.
+    pub(super) fn leave(&mut self) {
+        let geometry = *self.geometry();
+        self.legs.truncate(geometry.legs());
+        self.leg_names.truncate(geometry.legs());
+        self.size = self.size.min(geometry.size());
+    }
+
     /// Bytes that superblock and bitmap take on each metadata device; no more than an array may
     /// have that is served.
     pub(super) fn record_len(&self) -> u64 {
@@ -132,11 +149,13 @@ impl ArrayConfig {
     pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
         let refuse = |kind, what: String| Err(Error::new(kind, format!("{}: {what}", self.name)));
         let geometry = self.geometry();
-        if self.legs.len() < geometry.legs() || self.leg_names.len() != self.legs.len() {
-            let what = format!("{} legs of {}", self.legs.len(), geometry.legs());
+        let needed = geometry.legs() + self.described.leaving;
+        if self.legs.len() != needed || self.leg_names.len() != self.legs.len() {
+            let what = format!("{} legs of {needed}", self.legs.len());
             return refuse(Kind::InvalidLayout, what);
         }
-        if self.size == 0 || self.size > geometry.size() {
+        // What legs hold that are taken away has no place any more when they are.
+        if self.size == 0 || self.size > geometry.size() && self.described.leaving == 0 {
             let what = format!("{} bytes, with room for {}", self.size, geometry.size());
             return refuse(Kind::InvalidLayout, what);
         }

@@ -37,6 +37,11 @@ impl Array {
         std::sync::Arc::make_mut(view)
     }
 
+    /// Its legs, with those that a reshape takes away until it is over.
+    pub(super) fn all(&self) -> LegSet {
+        all_legs(self.config.legs.len())
+    }
+
     /// The legs that get what is written.
     pub(super) fn writable(&self) -> LegSet {
         let view = self.view.as_ref().expect("it has started");
@@ -66,7 +71,7 @@ impl Array {
 
     /// Whether no leg is away or being filled.
     pub(super) fn is_whole(&self) -> bool {
-        self.whole_legs().count_ones() as usize == self.config.geometry().legs()
+        self.whole_legs() == self.all()
     }
 
     /// Whether all can be read without these legs.
@@ -88,12 +93,13 @@ impl Array {
     /// unless they are needed.
     pub(super) fn judge(&mut self, gather: Gather) -> Option<Error> {
         let error = gather.error?;
-        let all = all_legs(self.config.geometry().legs());
-        let lost = all & !self.whole_legs() | gather.bad;
+        // What a reshape has taken away meanwhile is not needed.
+        let bad = gather.bad & self.all();
+        let lost = self.all() & !self.whole_legs() | bad;
         if !self.survives(lost) {
             return Some(error.within(&self.config.name));
         }
-        for leg in super::update::members(gather.bad) {
+        for leg in super::update::members(bad) {
             self.lose(leg, &error);
         }
         None

@@ -35,6 +35,7 @@ impl Array {
     /// Whether it may become what `config` says, on `devices`, while it is used.
     pub(super) fn may_become(&self, config: &ArrayConfig, devices: &[Info]) -> Result<()> {
         config.validate(devices)?;
+        let config = &self.without_left(config);
         let refuse = |what: &str| {
             let what = format!("{}: {what}; stop it first", config.name);
             Err(Error::new(Kind::Busy, what))
@@ -100,6 +101,12 @@ impl Array {
         Ok(())
     }
 
+    /// The same without the legs that a reshape has taken away.
+    pub(super) fn without_left(&self, config: &ArrayConfig) -> ArrayConfig {
+        let view = self.view.as_ref().expect("it has started");
+        config.clone().as_believed(view.assembly())
+    }
+
     /// What it is in the middle of, or has no room on the metadata devices that it would have.
     fn lacks_room(&self, config: &ArrayConfig, devices: &[Info]) -> Option<&'static str> {
         let is = |one: &ArrayConfig| (one.described, one.size, one.legs.clone());
@@ -124,6 +131,7 @@ impl Array {
     /// Becomes what `config` says, which it may.
     pub(super) fn reload(&mut self, config: ArrayConfig) {
         let view = self.view.as_ref().expect("it has started");
+        let config = config.as_believed(view.assembly());
         let (before, raw) = (view.assembly().clone(), view.raw().clone());
         let places: Vec<Option<usize>> = config
             .legs

@@ -28,7 +28,7 @@ use super::mend::Mend;
 use super::reads::PIECE;
 use super::rows::{self, Known};
 use super::scrub::{Blame, Judged, SECTOR, judge_copies, judge_row};
-use super::update::{all_legs, only, roles};
+use super::update::{only, roles};
 
 /// Places in an order, at most: what a list of findings is cut into.
 const PLACES_MAX: usize = 4096;
@@ -171,7 +171,7 @@ impl Array {
     pub(super) fn plan_judged(&self, geometry: &Geometry, mend: &mut Mend) -> Vec<(usize, Range)> {
         let view = self.view.as_ref().expect("it has started");
         let lock = mend.lock;
-        let is_whole = self.whole_legs() == all_legs(geometry.legs());
+        let is_whole = self.whole_legs() == self.all();
         let is_parity = matches!(geometry.scheme(), Scheme::Parity(..));
         let goes_together = view.is_in_sync(lock) && (!is_parity || view.is_computed(lock));
         let lacks = |leg: &super::Doubt| leg.overlaps(lock);

@@ -27,9 +27,12 @@
 //! nobody knows whether superblocks were written, nothing is any more: both positions are right
 //! then, until somebody writes.
 //!
-//! Does not: end an array's reshape that loses legs, moves copies, or goes on in place; `obstacle`
-//! says so. Costs: each step reads and writes its rows and takes three rounds of superblocks or
-//! flushes; reads take a lock each.
+//! Legs that it takes away hold old rows until the last one is moved. They are told the end like
+//! the others, and nothing after it.
+//!
+//! Does not: end an array's reshape that moves copies, or goes on in place; `obstacle` says so.
+//! Costs: each step reads and writes its rows and takes three rounds of superblocks or flushes;
+//! reads take a lock each.
 
 use block::{Buffer, Completion, Durability, Error, Range, Request};
 
@@ -42,7 +45,7 @@ use super::jobs::{Gather, Job, Question};
 use super::record::Claim;
 use super::rows;
 use super::sides::row_len;
-use super::update::{all_legs, members, roles};
+use super::update::{members, roles};
 use crate::locks::Mode;
 
 /// Bytes of the array that are being moved at once, and rows.
@@ -149,7 +152,7 @@ impl Array {
             .iter()
             .zip(&assembly.legs)
             .all(|(missed, leg)| *missed == Doubt::Nowhere && *leg != LegState::Filling);
-        let lost = all_legs(self.config.geometry().legs()) & !self.whole_legs();
+        let lost = self.all() & !self.whole_legs();
         self.has_mended() && is_computed && lacks_nothing && self.survives(lost)
     }
 
@@ -375,6 +378,8 @@ impl Array {
         if is_done {
             let size = self.config.size;
             if self.view_mut().go_on(window.next, size) {
+                self.config.leave();
+                self.durable.filled.truncate(self.config.legs.len());
                 self.notices.push(Notice::Reshaped);
             }
             self.mending.forget_fixes();

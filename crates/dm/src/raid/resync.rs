@@ -26,7 +26,7 @@ use super::fence::Then;
 use super::geometry::Scheme;
 use super::mend::Why;
 use super::repair::Orders;
-use super::update::{all_legs, members, only};
+use super::update::{members, only};
 use super::view::LegSet;
 use crate::machine::Step;
 
@@ -324,7 +324,7 @@ impl Array {
             return None;
         }
         let assembly = view.assembly();
-        let all = all_legs(self.config.geometry().legs());
+        let all = self.all();
         let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
         let absent = all & !self.writable();
         let filled = self.writable() & !self.whole_legs();
@@ -379,7 +379,7 @@ impl Array {
         self.mending.untold += 1;
         self.mending.is_stuck_told = false;
         let (all, is_parity) = (
-            all_legs(self.config.geometry().legs()),
+            self.all(),
             matches!(self.config.geometry().scheme(), Scheme::Parity(..)),
         );
         let writable = self.writable();

@@ -8,8 +8,8 @@
 //!   forwards     new rows    │  neither     │ old rows         what grows goes forwards: the same
 //!                0 ─────── new edge ─── old edge ──────── end   bytes take fewer rows than before
 //!
-//!   backwards    old rows    │  neither     │ new rows
-//!                0 ─────── old edge ─── new edge ──────── end
+//!   backwards    old rows    │  neither     │ new rows       what shrinks goes backwards: they
+//!                0 ─────── old edge ─── new edge ──────── end   take more
 //! ```
 //!
 //! Data begin elsewhere on the legs for either. What is written of new rows must not be where an
@@ -90,6 +90,11 @@ impl Reshape {
         }
     }
 
+    /// Whether superblocks say that it is under way.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.backwards || self.position <= self.to.size()
+    }
+
     /// Whether all is new.
     pub(super) fn is_over(&self) -> bool {
         if self.backwards {
@@ -155,7 +160,7 @@ impl Reshape {
                 is_reshaping: true,
                 backwards,
                 delta_disks: to.legs() as i32 - from.legs() as i32,
-                array_sectors: from.size() / SECTOR,
+                array_sectors: from.size().min(to.size()) / SECTOR,
                 data_offset: data_start / SECTOR,
                 new_data_offset: new_start / SECTOR,
                 sectors: to.leg_size() / SECTOR,
@@ -193,8 +198,12 @@ impl Reshape {
         if before != after {
             return Some("it is being reshaped to another level");
         }
-        if self.to.legs() != legs || self.from.legs() > legs {
-            return Some("it is being reshaped to fewer legs, which only LVM2 goes on with");
+        if !self.has_begun() {
+            return Some("it is to be reshaped, and does not know of it; LVM2 begins that");
+        }
+        let (old, new) = (self.from.legs(), self.to.legs());
+        if old.max(new) != legs || old < new && self.backwards || old > new && !self.backwards {
+            return Some("it is being reshaped from its wrong end");
         }
         let (one, other) = (self.from.chunk(), self.to.chunk());
         let whole = one.max(other);

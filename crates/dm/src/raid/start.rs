@@ -30,6 +30,9 @@ impl Array {
     /// Believes this, and writes if it can.
     pub(super) fn believe(&mut self, assembly: Assembly) -> Result<()> {
         let mut assembly = self.fitting(assembly)?;
+        if assembly.reshape.is_none() {
+            self.config.leave();
+        }
         if assembly.is_new() && self.config.first == FirstSync::Assumed {
             assembly.synced = u64::MAX;
             assembly.remarks.clear();
@@ -114,7 +117,7 @@ impl Array {
             let alike = marked.merge(&other.in_shape(&clean).regions(&clean));
             assert!(alike, "they are of one shape");
         }
-        for leg in 0..geometry.legs() {
+        for leg in 0..self.config.legs.len() {
             self.begin_leg(leg, view, &marked, &clean);
         }
         self.believe_unmarked(view);
@@ -245,7 +248,8 @@ impl Array {
             is_away || self.unsaid & only(*leg) != 0
         });
         let failed: FailedDevices = away.map(|(leg, _)| leg).collect();
-        let in_sync = Superblock::in_sync(self.config.geometry(), self.config.size, 0);
+        let geometry = self.config.geometry();
+        let in_sync = Superblock::in_sync(geometry, self.config.size.min(geometry.size()), 0);
         let extended = in_sync.extended.map(|extended| Extended {
             data_offset,
             new_data_offset: data_offset,
@@ -333,10 +337,9 @@ impl Array {
 
 /// Why an array is only read, though it was to be written.
 fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
-    let geometry = array.config.geometry();
     if let Some(reshape) = &assembly.reshape {
         let why = match array.config.keeping {
-            Keeping::Mapper => reshape.obstacle(geometry.legs(), assembly.data_start),
+            Keeping::Mapper => reshape.obstacle(assembly.legs.len(), assembly.data_start),
             Keeping::Md(_) => Some("it is being reshaped"),
         };
         if let Some(why) = why {
@@ -356,7 +359,7 @@ fn why_still(array: &Array, assembly: &Assembly) -> Option<String> {
         LegState::Valid { until } => *until < u64::MAX,
         _ => true,
     };
-    let lost = (0..geometry.legs()).filter(is_lost);
+    let lost = (0..assembly.legs.len()).filter(is_lost);
     if !array.survives(lost.fold(0, |set, leg| set | only(leg))) {
         return Some("too many of its legs are missing".into());
     }

@@ -76,7 +76,6 @@ fn near_copies(near: usize) -> Copies {
 
 /// The place that the leg in this place had when its superblock was written; `None`: none.
 pub(super) fn place_before(superblock: &Superblock, now: &Geometry, place: usize) -> Option<usize> {
-    assert!(place < now.legs(), "it is one of the array's");
     match now.scheme() {
         Scheme::Copies(copies) if superblock.level == STRIPES => {
             let is_first = place.is_multiple_of(copies.near);

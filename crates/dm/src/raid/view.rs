@@ -87,9 +87,11 @@ impl View {
         }
         Self {
             geometry: *config.geometry(),
-            // While one becomes another both can tell where a byte is, or neither.
-            size: assembly.reshape.map_or(config.size, |reshape| {
-                config.size.min(reshape.from.size()).min(reshape.to.size())
+            size: config.size.min(match &assembly.reshape {
+                None => config.geometry().size(),
+                Some(reshape) if !reshape.has_begun() => reshape.from.size(),
+                // While one becomes another both can tell where a byte is, or neither.
+                Some(reshape) => reshape.from.size().min(reshape.to.size()),
             }),
             region: region_of(&assembly),
             assembly,
@@ -175,7 +177,12 @@ impl View {
         assert_eq!(reshape.to, self.geometry, "it has become what it is called");
         self.assembly.data_start = reshape.new_start;
         self.assembly.reshape = None;
-        self.size = size;
+        self.size = size.min(self.geometry.size());
+        let legs = self.geometry.legs();
+        self.assembly.legs.truncate(legs);
+        self.assembly.missed.truncate(legs);
+        self.assembly.away.truncate(legs);
+        self.reads.truncate(legs);
         true
     }
 
@@ -194,7 +201,7 @@ impl View {
             let valid = self.valid_from(*leg, sync.start(), sync);
             valid < sync.len() || self.has_missed(*leg, sync)
         };
-        let legs = (0..self.geometry.legs()).filter(is_invalid);
+        let legs = (0..self.assembly.legs.len()).filter(is_invalid);
         legs.fold(0, |set, leg| set | 1 << leg)
     }
 

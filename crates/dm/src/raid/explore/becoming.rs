@@ -36,11 +36,13 @@ impl Becoming {
         let parity = [Parity::One, Parity::Two][random.index(2)];
         let fits: Vec<Rotation> = Rotation::all().filter(|one| one.suits(parity)).collect();
         let rotation = fits[random.index(fits.len())];
-        let legs = parity.count() + 2 + random.index(2);
+        let mut legs = parity.count() + 2 + random.index(2);
+        let mut legs_after = legs;
         let chunk = SECTOR << random.below(2);
-        let (mut after, mut more, mut longer) = (rotation, 0, chunk);
-        match random.below(4) {
-            0 | 1 => more = 1,
+        let (mut after, mut longer) = (rotation, chunk);
+        match random.below(5) {
+            0 => legs_after += 1,
+            1 => legs += 1,
             2 => after = fits[random.index(fits.len())],
             _ => longer = [chunk * 2, chunk / 2][random.index(2)].max(SECTOR),
         }
@@ -52,8 +54,8 @@ impl Becoming {
         };
         Self {
             from: geometry(rotation, legs, chunk),
-            to: geometry(after, legs + more, longer),
-            backwards: more == 0 && random.chance(1, 2),
+            to: geometry(after, legs_after, longer),
+            backwards: legs > legs_after || legs == legs_after && random.chance(1, 2),
             room: (1 + random.below(3)) * whole,
             region: SECTOR << (1 + random.below(3)),
             // Without a journal no leg is lost.
@@ -65,7 +67,7 @@ impl Becoming {
     }
 
     pub(super) fn legs(&self) -> usize {
-        self.to.legs()
+        self.from.legs().max(self.to.legs())
     }
 
     pub(super) fn all(&self) -> LegSet {
@@ -78,7 +80,7 @@ impl Becoming {
     }
 
     pub(super) fn survives(&self, lost: LegSet) -> bool {
-        lost.count_ones() as usize <= self.to.scheme().redundancy(self.legs())
+        lost.count_ones() as usize <= self.to.scheme().redundancy(self.to.legs())
     }
 
     /// Where the journal begins in metadata.
@@ -123,8 +125,9 @@ impl Becoming {
     }
 
     fn meta(&self, leg: usize) -> Vec<u8> {
-        let at_rest = Superblock::in_sync(&self.to, self.from.size(), leg);
+        let at_rest = Superblock::in_sync(&self.to, self.from.size(), 0);
         let superblock = Superblock {
+            array_position: leg as u32,
             events: 3,
             array_resync_offset: Position::End,
             ..self.reshape().said_by(&at_rest)
@@ -153,7 +156,8 @@ impl Becoming {
             name: "array".into(),
             id: 7,
             size: self.to.size(),
-            described: Described::new(self.to, self.region),
+            described: Described::new(self.to, self.region)
+                .with_leaving(self.legs() - self.to.legs()),
             legs: legs.clone().map(leg).collect(),
             leg_names: legs.map(|leg| format!("leg-{leg}")).collect(),
             access,

@@ -259,7 +259,7 @@ pub(super) fn array_of(config: &ArrayConfig) -> u64 {
 pub(super) fn bounds(config: &ArrayConfig, before: Option<&Geometry>) -> Bounds {
     let geometry = config.geometry();
     Bounds {
-        legs: geometry.legs(),
+        legs: config.legs.len(),
         leg_size: geometry.leg_size(),
         chunk: before.map_or(0, Geometry::chunk).max(geometry.chunk()),
     }

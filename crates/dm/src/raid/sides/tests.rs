@@ -19,6 +19,7 @@ fn reshapes(room: u64) -> Vec<(Reshape, u64)> {
     for (to, backwards) in [
         (geometry(Rotation::LeftSymmetric, 5, CHUNK), false),
         (geometry(Rotation::LeftSymmetric, 7, CHUNK), false),
+        (geometry(Rotation::LeftSymmetric, 3, CHUNK), true),
         (geometry(Rotation::Last, 4, CHUNK), false),
         (geometry(Rotation::Last, 4, CHUNK), true),
         (geometry(Rotation::LeftSymmetric, 4, 2 * CHUNK), false),
@@ -47,11 +48,8 @@ fn steps_end_where_old_rows_begin() {
     for room in [2, 3, 7] {
         for (mut reshape, data_start) in reshapes(room) {
             let what = format!("{reshape:?}");
-            assert_eq!(
-                reshape.obstacle(reshape.to.legs(), data_start),
-                None,
-                "{what}"
-            );
+            let legs = reshape.from.legs().max(reshape.to.legs());
+            assert_eq!(reshape.obstacle(legs, data_start), None, "{what}");
             let mut steps = 0;
             while !reshape.is_over() {
                 let next = reshape.next(data_start).expect("there is room");
@@ -124,7 +122,20 @@ fn what_is_not_gone_on_with_says_why() {
                 },
                 data_start,
             ),
-            "fewer legs",
+            "wrong end",
+        ),
+        (
+            why(
+                Reshape {
+                    from: plain.to,
+                    to: plain.from,
+                    position: plain.to.size(),
+                    backwards: true,
+                    ..plain
+                },
+                data_start,
+            ),
+            "does not know",
         ),
         (
             why(
