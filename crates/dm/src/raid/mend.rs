@@ -127,7 +127,7 @@ impl Array {
         let (data, parity) = roles(row);
         // What a reshape adds has no part in rows that are old.
         let writable = self.writable() & (data | parity);
-        let invalid = (view.invalid(mend.lock) | mend.without) & (data | parity);
+        let invalid = view.invalid_in(row, mend.lock, mend.without);
         let is_right = view.is_computed(mend.lock) && view.is_in_sync(mend.lock);
         let mut targets = writable & invalid;
         if !is_right && writable == data | parity {

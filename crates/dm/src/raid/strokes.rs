@@ -349,7 +349,7 @@ impl Array {
         };
         let now = Situation {
             covered: legs_of(&piece.new),
-            invalid: view.invalid(span) | piece.without,
+            invalid: view.invalid_in(piece.row, span, piece.without),
             writable: self.writable(),
             fit,
         };

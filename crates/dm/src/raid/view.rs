@@ -26,6 +26,7 @@ use super::doubt::Doubt;
 use super::geometry::{Geometry, Scheme, Spot};
 use super::rotation::Row;
 use super::sides::Side;
+use super::update::{members, roles};
 
 /// Copies are read in turns of so many bytes, so that what is read in order stays in order.
 pub(super) const TURN: u64 = 1 << 20;
@@ -203,6 +204,22 @@ impl View {
         };
         let legs = (0..self.assembly.legs.len()).filter(is_invalid);
         legs.fold(0, |set, leg| set | 1 << leg)
+    }
+
+    /// The legs of a row that nothing is taken from, here and besides the legs in `without`. Where
+    /// too few would be left it is believed what lacks only marks, as reads do.
+    pub(super) fn invalid_in(&self, row: Row, sync: Range, without: LegSet) -> LegSet {
+        let (data, parity) = roles(row);
+        let invalid = (self.invalid(sync) | without) & (data | parity);
+        if invalid.count_ones() <= parity.count_ones() {
+            return invalid;
+        }
+        let is_absent = |leg: &usize| {
+            let valid = self.valid_from(*leg, sync.start(), sync);
+            without >> leg & 1 == 1 || valid < sync.len()
+        };
+        let absent = members(invalid).filter(is_absent);
+        absent.fold(0, |set, leg| set | 1 << leg)
     }
 
     /// Whether this may be taken from, and belongs to, one leg of copies.
