@@ -1,7 +1,7 @@
 //! Arrays: data that was promised to be there, after cuts and without legs.
 
 use dm::explore;
-use dm::raid::explore::{Campaign, ChangeFault, SeededFault, changes};
+use dm::raid::explore::{Campaign, ChangeFault, SeededFault, changes, reshapes};
 
 use super::arguments::Arguments;
 use super::machines::{Subject, say_found};
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, String> {
         return Ok(well);
     }
     let seed = arguments.seed.unwrap_or(1);
-    for name in changes() {
+    for name in changes().into_iter().chain(reshapes()) {
         well &= cut_off(&name, seed);
     }
     for fault in ChangeFault::ALL {
@@ -48,13 +48,18 @@ fn subject() -> Subject<'static, SeededFault> {
     }
 }
 
-/// Cuts off one change, again and again; whether no promise was broken.
+/// Cuts off one change or reshape, again and again; whether no promise was broken.
 fn cut_off(name: &str, seed: u64) -> bool {
-    let report = Campaign::run_change(name, KILLS, seed);
+    let is_reshape = reshapes().iter().any(|one| one == name);
+    let report = if is_reshape {
+        Campaign::run_killed_reshape(name, KILLS, seed)
+    } else {
+        Campaign::run_change(name, KILLS, seed)
+    };
     let count = |what: &str| report.counts.get(what).copied().unwrap_or(0);
     println!(
-        "raid: {name}: {} kills, {} of them between plan and text; {} cuts, {} of them there, {} \
-         without a leg; {} ended",
+        "raid: {name}: {} kills, {} of them in the middle; {} cuts, {} of them there, {} without a \
+         leg; {} ended",
         count("kills"),
         count("kills in the middle"),
         report.cuts,

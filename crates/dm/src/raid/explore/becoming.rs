@@ -31,20 +31,54 @@ pub(super) struct Becoming {
     pub(super) consistency: Consistency,
 }
 
+/// In what an array that becomes another one differs from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    More,
+    Fewer,
+    Layout,
+    Chunks,
+}
+
+/// What arrays become, by name.
+const KINDS: [(&str, Kind); 4] = [
+    ("more legs", Kind::More),
+    ("fewer legs", Kind::Fewer),
+    ("another layout", Kind::Layout),
+    ("other chunks", Kind::Chunks),
+];
+const LEVELS: [(&str, Parity); 2] = [("raid5", Parity::One), ("raid6", Parity::Two)];
+
+/// All reshapes, by their names.
+pub fn reshapes() -> Vec<String> {
+    let names = |(level, _)| KINDS.map(|(kind, _)| format!("{level} to {kind}"));
+    LEVELS.into_iter().flat_map(names).collect()
+}
+
+/// The reshape of a name.
+pub(super) fn named(name: &str) -> Option<(Parity, Kind)> {
+    let (level, kind) = name.split_once(" to ")?;
+    let (_, parity) = LEVELS.into_iter().find(|(known, _)| *known == level)?;
+    let (_, kind) = KINDS.into_iter().find(|(known, _)| *known == kind)?;
+    Some((parity, kind))
+}
+
 impl Becoming {
-    pub(super) fn chosen(random: &mut Random) -> Self {
+    /// By chance; what is wanted, if something is.
+    pub(super) fn chosen(wanted: Option<(Parity, Kind)>, random: &mut Random) -> Self {
         let parity = [Parity::One, Parity::Two][random.index(2)];
+        let parity = wanted.map_or(parity, |(parity, _)| parity);
         let fits: Vec<Rotation> = Rotation::all().filter(|one| one.suits(parity)).collect();
         let rotation = fits[random.index(fits.len())];
-        let mut legs = parity.count() + 2 + random.index(2);
-        let mut legs_after = legs;
+        let legs = parity.count() + 2 + random.index(2);
         let chunk = SECTOR << random.below(2);
-        let (mut after, mut longer) = (rotation, chunk);
-        match random.below(5) {
-            0 => legs_after += 1,
-            1 => legs += 1,
-            2 => after = fits[random.index(fits.len())],
-            _ => longer = [chunk * 2, chunk / 2][random.index(2)].max(SECTOR),
+        let (mut before, mut more, mut after, mut longer) = (legs, 0, rotation, chunk);
+        let kind = [Kind::More, Kind::More, Kind::Layout, Kind::Chunks][random.index(4)];
+        match wanted.map_or(kind, |(_, kind)| kind) {
+            Kind::More => more = 1,
+            Kind::Fewer => before += 1,
+            Kind::Layout => after = fits[random.index(fits.len())],
+            Kind::Chunks => longer = [chunk * 2, chunk / 2][random.index(2)].max(SECTOR),
         }
         let whole = chunk.max(longer);
         let leg_size = (6 + random.below(6)) * whole;
@@ -53,9 +87,9 @@ impl Becoming {
             Geometry::new(scheme, legs, chunk, leg_size).expect("it can be")
         };
         Self {
-            from: geometry(rotation, legs, chunk),
-            to: geometry(after, legs_after, longer),
-            backwards: legs > legs_after || legs == legs_after && random.chance(1, 2),
+            from: geometry(rotation, before, chunk),
+            to: geometry(after, legs + more, longer),
+            backwards: before > legs || more == 0 && random.chance(1, 2),
             room: (1 + random.below(3)) * whole,
             region: SECTOR << (1 + random.below(3)),
             // Without a journal no leg is lost.

@@ -47,6 +47,7 @@ mod run;
 mod settled;
 mod shape;
 
+pub use becoming::reshapes;
 pub use campaign::Campaign;
 pub use changes::{ChangeFault, changes};
 pub use fault::SeededFault;

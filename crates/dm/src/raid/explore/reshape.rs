@@ -12,7 +12,7 @@ use std::rc::Rc;
 use block::sim::{Disk, Faults, Image, Random};
 use block::{Access, Buffer, Durability, Operation, Range, Request, Unmap};
 
-use super::becoming::Becoming;
+use super::becoming::{self, Becoming};
 use crate::explore::{
     self, Content, Expected, Model, SECTOR, Sabotage, Saboteur, Seen, World, infos,
 };
@@ -27,6 +27,8 @@ const DEPTH: usize = 5;
 const STEPS_MAX: usize = 60_000;
 /// Cuts of what a cut left, at most.
 const CUTS_MAX: u32 = 3;
+/// Moments of a life at most.
+const MOMENTS_MAX: u64 = 400;
 
 /// A mistake in how arrays become others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +110,8 @@ struct Run {
     open: Vec<(u64, What, Range)>,
     next_tag: u64,
     activity: Rc<Activity>,
+    /// Moments until the process is killed, if it is.
+    kill: Option<u64>,
 }
 
 /// Whether the newest superblocks call other legs failed than one another.
@@ -128,32 +132,46 @@ fn is_split(images: &[Image]) -> bool {
 /// One history; how it broke a promise, if it did.
 pub(super) fn run(seed: u64, fault: Option<ReshapeFault>, seen: &mut Seen) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let shape = Becoming::chosen(&mut random);
+    let shape = Becoming::chosen(None, &mut random);
+    begin(shape, fault, &mut random)?.live(CUTS_MAX, &mut random, seen)
+}
+
+/// One history of the reshape of this name, whose process is killed.
+fn run_killed(name: &str, seed: u64, seen: &mut Seen) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let wanted = becoming::named(name).ok_or("there is no such reshape")?;
+    let shape = Becoming::chosen(Some(wanted), &mut random);
+    let mut run = begin(shape, None, &mut random)?;
+    run.kill = Some(random.below(MOMENTS_MAX));
+    run.live(CUTS_MAX, &mut random, seen)
+}
+
+/// An array that begins to become another one.
+fn begin(shape: Becoming, fault: Option<ReshapeFault>, random: &mut Random) -> Result<Run, String> {
     let mut model = Model::new(shape.sectors());
     model.is_sticky = false;
     model.is_monotone = false;
-    let run = Run::start(
-        (shape, fault),
-        (shape.images(), model),
-        (shape.all(), 0),
-        &mut random,
-    )?;
-    run.live(CUTS_MAX, &mut random, seen)
+    let images = shape.images();
+    let disks = disks(images, random);
+    Run::start((shape, fault), (disks, model), (shape.all(), 0), random)
+}
+
+fn disks(images: Vec<Image>, random: &mut Random) -> Vec<Disk> {
+    let faults = || Faults {
+        residue: true,
+        ..Faults::default()
+    };
+    let disk = |image| Disk::new("disk", image, SECTOR as u32, faults(), random.number());
+    images.into_iter().map(disk).collect()
 }
 
 impl Run {
     fn start(
         (shape, fault): (Becoming, Option<ReshapeFault>),
-        (images, model): (Vec<Image>, Model),
+        (disks, model): (Vec<Disk>, Model),
         (there, weak): (LegSet, LegSet),
         random: &mut Random,
     ) -> Result<Self, String> {
-        let faults = || Faults {
-            residue: true,
-            ..Faults::default()
-        };
-        let disk = |image| Disk::new("disk", image, SECTOR as u32, faults(), random.number());
-        let disks: Vec<Disk> = images.into_iter().map(disk).collect();
         let sizes: Vec<u64> = disks.iter().map(|disk| disk.info().size).collect();
         let config = shape.config(there, Access::ReadWrite);
         let array =
@@ -177,6 +195,7 @@ impl Run {
             open: Vec::new(),
             next_tag: 0,
             activity,
+            kill: None,
         };
         while run.world.started.is_none() {
             if !run.world.step(random, 1 << 40) {
@@ -205,7 +224,11 @@ impl Run {
     /// Uses the array, cuts its power now and then, and waits for the end.
     fn live(mut self, cuts: u32, random: &mut Random, seen: &mut Seen) -> Result<(), String> {
         self.read_all(random)?;
-        for _ in 0..random.index(400) {
+        let moments = match self.kill {
+            Some(moments) => moments,
+            None => random.below(MOMENTS_MAX),
+        };
+        for _ in 0..moments {
             self.act(random)?;
             if random.chance(1, 60) {
                 self.lose(random);
@@ -213,6 +236,9 @@ impl Run {
             if cuts > 0 && random.chance(1, 25) {
                 self.cut(0, random, seen)?;
             }
+        }
+        if self.kill.is_some() {
+            return self.kill(cuts, random, seen);
         }
         if cuts > 0 && random.chance(3, 4) {
             return self.cut(cuts - 1, random, seen);
@@ -347,6 +373,25 @@ impl Run {
         Ok(())
     }
 
+    /// The process is killed, and another one goes on.
+    fn kill(self, cuts: u32, random: &mut Random, seen: &mut Seen) -> Result<(), String> {
+        seen.count("kills", 1);
+        let is_between = self.world.machine.reshape().is_some();
+        seen.count("kills in the middle", u64::from(is_between));
+        let how = (self.shape, self.fault);
+        // What vanished stays away.
+        let there = (self.there & !self.weak, self.weak);
+        let mut model = self.model;
+        model.killed();
+        let disks = self.world.kill(random);
+        let images: Vec<Image> = disks.iter().map(|disk| disk.content().clone()).collect();
+        if is_split(&images) {
+            seen.count("cuts that left legs of two minds", 1);
+            return Ok(());
+        }
+        Self::start(how, (disks, model), there, random)?.live(cuts, random, seen)
+    }
+
     /// Cuts the power, and starts what is left.
     fn cut(&self, cuts: u32, random: &mut Random, seen: &mut Seen) -> Result<(), String> {
         let images: Vec<Image> = self
@@ -390,11 +435,11 @@ impl Run {
         seen.count("cuts without a leg", u64::from(absent != 0));
         seen.count("cuts without two", u64::from(absent.count_ones() > 1));
         seen.count("cuts with a lost leg back", u64::from(weak & there != 0));
-        seen.count(
-            "cuts behind the end",
-            u64::from(self.world.machine.reshape().is_none()),
-        );
-        let run = Self::start((shape, self.fault), (images, model), (there, weak), random)?;
+        let is_over = self.world.machine.reshape().is_none();
+        seen.count("cuts behind the end", u64::from(is_over));
+        seen.count("cuts in the middle", u64::from(!is_over));
+        let disks = disks(images, random);
+        let run = Self::start((shape, self.fault), (disks, model), (there, weak), random)?;
         run.live(cuts, random, seen)
     }
 
@@ -481,5 +526,15 @@ impl super::Campaign {
     /// The same, of arrays that become others.
     pub fn run_reshape(extent: explore::Campaign, fault: Option<ReshapeFault>) -> explore::Report {
         extent.run(|seed, seen| run(seed, fault, seen))
+    }
+
+    /// The same, of the reshape of this name, until its process was killed so many times.
+    pub fn run_killed_reshape(name: &str, kills: u64, seed: u64) -> explore::Report {
+        let extent = explore::Campaign {
+            seed,
+            states: u64::MAX,
+            histories: kills,
+        };
+        extent.run(|seed, seen| run_killed(name, seed, seen))
     }
 }

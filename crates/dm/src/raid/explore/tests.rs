@@ -1,6 +1,6 @@
 //! A small campaign, and each mistake.
 
-use super::{Campaign, ReshapeFault, SeededFault};
+use super::{Campaign, ReshapeFault, SeededFault, reshapes};
 use crate::explore;
 
 fn explore(states: u64, fault: Option<SeededFault>) -> explore::Report {
@@ -169,6 +169,16 @@ fn power_cuts_break_no_promise_of_reshapes() {
     assert_holds(&report, &happened);
 }
 
+/// None is broken either where the process is killed, whatever the array becomes.
+#[test]
+fn reshapes_survive_kills() {
+    for name in reshapes() {
+        let report = Campaign::run_killed_reshape(&name, 40, 1);
+        println!("{name}: {report}");
+        assert_holds(&report, &["kills in the middle", "ended"]);
+    }
+}
+
 /// Each mistake in moving is found.
 #[test]
 fn mistakes_of_reshapes_are_found() {
@@ -191,4 +201,19 @@ fn a_step_is_flushed_behind_its_rows() {
 #[test]
 fn a_loss_is_on_record_before_entries_go() {
     assert_mended(reshape, [1436, 1448, 1848, 2215]);
+}
+
+/// A write was refused as one leg lacked the mark of a write that was cut short, and another one
+/// did not answer any more: reads believed the former, as nothing else suffices.
+#[test]
+fn what_lacks_only_marks_is_believed_where_nothing_else_suffices() {
+    for (name, seed) in [
+        ("raid5 to more legs", 4022),
+        ("raid6 to more legs", 1936),
+        ("raid6 to fewer legs", 1808),
+        ("raid6 to other chunks", 1045),
+    ] {
+        let report = Campaign::run_killed_reshape(name, 1, seed);
+        assert_eq!(report.broken, None, "{name}");
+    }
 }
