@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use tests::{Daemon, Group, RaidSet, sha256};
+use tests::{Daemon, Group, RaidSet, Tool, sha256};
 
-/// More stripes, other chunks and another layout.
-const VOLUMES: [&str; 5] = ["more5", "chunks5", "layout5", "more6", "layout6"];
+/// More stripes and fewer, other chunks and another layout.
+const VOLUMES: [&str; 6] = ["more5", "fewer5", "chunks5", "layout5", "more6", "layout6"];
 /// When servers are killed that go on, in milliseconds from when they answer.
 const LIVES_MS: [u64; 3] = [0, 20, 150];
 
@@ -77,8 +77,20 @@ fn without_each_disk(group: &Group, volume: &str, images: &[PathBuf], check: imp
 }
 
 /// How a volume becomes another one, and how many bytes it has then.
-const RESHAPES: [(&str, &str, &str, u64); 4] = [
+const RESHAPES: [(&str, &str, &str, u64); 6] = [
     ("five", "--type raid5 -i 2 -L 24m", "--stripes 3", 36 << 20),
+    (
+        "fewer",
+        "--type raid5 -i 3 -L 24m",
+        "--force --stripes 2",
+        16 << 20,
+    ),
+    (
+        "less",
+        "--type raid6 -i 4 -L 32m",
+        "--force --stripes 3",
+        24 << 20,
+    ),
     ("four", "--type raid4 -i 2 -L 24m", "--stripes 4", 48 << 20),
     (
         "six",
@@ -93,6 +105,44 @@ const RESHAPES: [(&str, &str, &str, u64); 4] = [
         24 << 20,
     ),
 ];
+
+/// Fewer stripes are refused where a file system would be cut, or nobody insists; what was made
+/// larger before keeps all that it holds.
+#[test]
+fn a_file_system_is_not_cut_by_a_reshape() {
+    let group = Group::new("raid-reshape", 4, SIZE);
+    run(&group, "lvcreate --type raid5 -i 3 -L 24m -n a vg0");
+    let file = group.join("ext4");
+    let made = fs::File::create(&file).and_then(|file| file.set_len(24 << 20));
+    made.expect("there is space for it");
+    Tool::new("mkfs.ext4")
+        .args(["-q", "-F"])
+        .arg(&file)
+        .succeed();
+    group.ashlar().arg("cp").arg(&file).arg("vg0/a").succeed();
+    run(&group, "sync vg0/a");
+    let seqno = run(&group, "vgs --noheadings -o vg_seqno vg0");
+    for (line, word) in [
+        ("lvconvert -y --stripes 2 vg0/a", "--force"),
+        (
+            "lvconvert -y --force --stripes 2 vg0/a",
+            "lvextend the volume",
+        ),
+    ] {
+        let refused = group.ashlar().args(line.split(' ')).run();
+        assert_eq!(refused.code, Some(5), "{line}: {refused}");
+        assert!(refused.complaints().contains(word), "{refused}");
+    }
+    let now = run(&group, "vgs --noheadings -o vg_seqno vg0");
+    assert_eq!(now, seqno, "nothing has changed");
+    run(&group, "lvextend -L 36m vg0/a");
+    run(&group, "sync vg0/a");
+    for _ in ["it begins", "its space goes"] {
+        run(&group, "lvconvert -y --force --stripes 2 vg0/a");
+        run(&group, "sync vg0/a");
+    }
+    assert!(content(&group, "vg0/a") == fs::read(&file).expect("it is there"));
+}
 
 /// A reshape begins with one command, goes on while the array is served, whoever is killed, and
 /// ends; what it gains is used, its space is given up, and any disk may be lost then.
@@ -112,6 +162,7 @@ fn arrays_become_others_whoever_is_killed() {
         copy(&file);
         run(&group, &format!("sync {volume}"));
         run(&group, &format!("lvconvert -y {reshape} {volume}"));
+        bytes.truncate(size as usize);
         assert!(
             content(&group, &volume)[..bytes.len()] == bytes,
             "{name} has begun"

@@ -15,10 +15,13 @@ const DISKS: usize = 6;
 const MIB: u64 = 1 << 20;
 /// Of each volume, before.
 const SIZE: u64 = 24 * MIB;
+/// Of one that shrinks, from then on.
+const LEFT: u64 = 16 * MIB;
 
 /// What is made, and what it becomes.
-const CHANGES: [(&str, &str, &str); 3] = [
+const CHANGES: [(&str, &str, &str); 4] = [
     ("more", "--type raid5 -i 2", "--stripes 3"),
+    ("fewer", "--type raid5 -i 3", "--force --stripes 2"),
     ("chunks", "--type raid6 -i 3", "--stripesize 32k"),
     ("layout", "--type raid5 -i 3", "--type raid5_rs"),
 ];
@@ -34,7 +37,10 @@ done
 say dmsetup status --target raid
 say dmsetup table --target raid
 for name in $volumes; do
-    hand_over read_$name /dev/ours/$name $sectors
+    case $name in
+        fewer*) hand_over read_$name /dev/ours/$name $left ;;
+        *) hand_over read_$name /dev/ours/$name $sectors ;;
+    esac
     lvchange --syncaction check ours/$name
 done
 sleep 2
@@ -47,10 +53,11 @@ lvs -a -o lv_name,lv_attr,lv_size,segtype,stripes,reshape_len_le,data_offset,new
 must vgchange -an ours
 ";
 
-/// What a volume holds of what it held before; what it gained holds what nobody wrote.
-fn read(group: &Group, name: &str) -> Vec<u8> {
+/// What a volume holds of the first bytes that it held before; what it gained holds what nobody
+/// wrote.
+fn read(group: &Group, name: &str, len: usize) -> Vec<u8> {
     let mut held = group.read(name);
-    held.truncate(SIZE as usize);
+    held.truncate(len);
     held
 }
 
@@ -77,7 +84,9 @@ fn the_kernel_ends_what_was_begun_here() {
                 "halfway" => ours.move_some(&name),
                 _ => ours.bring_in_sync(&name),
             }
-            volumes.push((name, first.clone()));
+            let mut held = first.clone();
+            held.truncate(if change == "fewer" { LEFT } else { SIZE } as usize);
+            volumes.push((name, held));
         }
     }
     let names: Vec<&str> = volumes.iter().map(|(name, _)| &**name).collect();
@@ -86,9 +95,10 @@ fn the_kernel_ends_what_was_begun_here() {
         .disks(disks.iter())
         .file("second", &second)
         .succeed(&format!(
-            "{LIB}volumes='{}'\nsectors={}\n{BOOT}",
+            "{LIB}volumes='{}'\nsectors={}\nleft={}\n{BOOT}",
             names.join(" "),
-            SIZE / 512
+            SIZE / 512,
+            LEFT / 512,
         ));
     for (name, held) in &mut volumes {
         let found = &outcome.collected[&format!("read_{name}")];
@@ -99,7 +109,8 @@ fn the_kernel_ends_what_was_begun_here() {
         held[..second.len()].copy_from_slice(&second);
     }
     for (name, held) in &volumes {
-        assert!(read(&ours, name) == *held, "{name}, written by the kernel");
+        let found = read(&ours, name, held.len());
+        assert!(found == *held, "{name}, written by the kernel");
         ours.bring_in_sync(name);
     }
     for away in 0..DISKS {
@@ -107,7 +118,8 @@ fn the_kernel_ends_what_was_begun_here() {
         rest.remove(away);
         let rest = Group::on("ours", rest);
         for (name, held) in &volumes {
-            assert!(read(&rest, name) == *held, "{name}, without disk {away}");
+            let found = read(&rest, name, held.len());
+            assert!(found == *held, "{name}, without disk {away}");
         }
     }
 }

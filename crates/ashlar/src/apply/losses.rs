@@ -14,12 +14,13 @@
 //! A file system that cannot be looked at, because its volume cannot be read here, is not cut
 //! either, unless people insist ([`FileSystems::Ignored`]).
 
-use lvm2::model::{LvId, Relations, Role, VolumeGroup};
+use lvm2::model::{LvId, Relations, Role, SegmentType, VolumeGroup};
 use lvm2::plan::{Change, GroupChange, Message, display_size};
 use lvm2::{Bytes, Sectors, Uuid};
 
 use super::request::{Agreement, FileSystems, Ownership, Question, Request};
 use crate::activate::{Activator, Options};
+use crate::arrays::leaving;
 use crate::filesystem::{Content, End, FileSystem};
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
@@ -32,6 +33,8 @@ pub(super) struct Loss<'s> {
     lv: LvId,
     /// What is left of it; `None`: nothing.
     left: Option<Sectors>,
+    /// Whether a reshape takes it.
+    is_reshaped: bool,
 }
 
 /// Volumes that somebody serves.
@@ -73,17 +76,37 @@ pub(super) fn losses<'s>(groups: &[&'s FoundVg], change: &Change) -> Vec<Loss<'s
             if relations.role(vg, lv) != Role::Whole {
                 continue;
             }
-            let size = volume.size(vg.extent_size).unwrap_or_default();
-            let left = after.iter().find_map(|vg| {
+            let size = lasting(vg, lv).unwrap_or_default();
+            let then = after.iter().find_map(|vg| {
                 let id = vg.lv_by_uuid(&volume.uuid)?;
-                vg.lv(id).size(vg.extent_size)
+                Some((lasting(vg, id)?, vg.lv(id).size(vg.extent_size)?))
             });
+            let left = then.map(|(left, _)| left);
+            let is_reshaped = then.is_some_and(|(left, whole)| left < whole);
             if left.is_none_or(|left| left < size) {
-                found.push(Loss { group, lv, left });
+                found.push(Loss {
+                    group,
+                    lv,
+                    left,
+                    is_reshaped,
+                });
             }
         }
     }
     found
+}
+
+/// How much of a volume is left when what has begun is over: less than there is, where a reshape
+/// takes images away.
+fn lasting(vg: &VolumeGroup, lv: LvId) -> Option<Sectors> {
+    let size = vg.lv(lv).size(vg.extent_size)?;
+    let Some(SegmentType::Raid(raid)) = vg.lv(lv).first() else {
+        return Some(size);
+    };
+    let data = |images| raid.level.data_images(images, raid.copies()) as u64;
+    let images = raid.images.len();
+    let (all, left) = (data(images), data(images - leaving(vg, raid)));
+    Some(Sectors(size.0 / all.max(1) * left.min(all)))
 }
 
 /// The groups as the change leaves them; a volume may have gone to another one.
@@ -250,9 +273,14 @@ fn refusal(loss: &Loss<'_>, cut: &FileSystem, left: Sectors) -> String {
         "btrfs" => "(see btrfs filesystem resize or lvreduce --resizefs)",
         _ => "(see resize2fs or lvreduce --resizefs)",
     };
+    let way = if loss.is_reshaped {
+        "lvextend the volume first, and it keeps its size"
+    } else {
+        "--fs ignore cuts it all the same"
+    };
     format!(
         "File system {kind} found on {name}.\nFile system size ({}) is larger than the requested \
-         size ({}).\nFile system reduce is required {remedy}; --fs ignore cuts it all the same.",
+         size ({}).\nFile system reduce is required {remedy}; {way}.",
         display_size(size),
         display_size(left)
     )

@@ -44,6 +44,8 @@ pub(super) enum ArrayStep {
     Regions,
     /// `lvconvert --stripesize`, chunks twice as long.
     Reshape,
+    /// `lvconvert --stripes`, with one less.
+    Fewer(usize),
     /// `lvconvert --raidintegrity y`.
     Checksums,
     /// `lvconvert --raidintegrity n`.
@@ -77,7 +79,18 @@ fn chunks(volume: &str) -> ReshapeChange<'_> {
         policy: None,
         state: ArrayState::InSync,
         data_start: Some(Bytes::ZERO),
+        may_shrink: true,
         head: reshape_head,
+        rest_head: array_head,
+    }
+}
+
+/// Fewer stripes.
+fn fewer(volume: &str, stripes: usize) -> ReshapeChange<'_> {
+    ReshapeChange {
+        stripes: Some(stripes),
+        stripe_size: None,
+        ..chunks(volume)
     }
 }
 
@@ -103,6 +116,7 @@ impl ArrayStep {
             Self::Level(_) | Self::TakeOver(_) => "lvconvert --type",
             Self::Regions => "lvconvert --regionsize",
             Self::Reshape => "lvconvert --stripesize",
+            Self::Fewer(_) => "lvconvert --stripes",
             Self::Checksums | Self::NoChecksums => "lvconvert --raidintegrity",
             Self::Repair => "lvconvert --repair",
             Self::Replace(_) => "lvconvert --replace",
@@ -155,6 +169,7 @@ impl ArrayStep {
             Self::TakeOver(to) => take_over(vg, volume, to, author),
             Self::Regions => change_region_size(vg, volume, Sectors(2 * REGION.0), author),
             Self::Reshape => reshape_array(vg, &chunks(volume), author),
+            Self::Fewer(stripes) => reshape_array(vg, &fewer(volume, stripes), author),
             Self::Checksums => add_checksums(vg, volume, CHECKSUMS, author),
             Self::NoChecksums => remove_checksums(vg, volume, author),
             Self::Repair => repair_array(vg, &replacement, missing, author),

@@ -475,6 +475,7 @@ impl Case {
         vec![
             case(&[], array(Raid5Ls, 2)),
             case(&[array(Raid5Ls, 2)], step(S::Reshape)),
+            case(&[array(Raid5Ls, 2)], step(S::Fewer(1))),
             case(&[array(Raid5Ls, 2)], step(S::Checksums)),
             case(
                 &[array(Raid5Ls, 2), step(S::Checksums)],

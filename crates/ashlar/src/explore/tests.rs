@@ -80,12 +80,16 @@ fn two_mishaps_keep_the_promises() {
 /// and with all data, or not at all.
 #[test]
 fn reshapes_and_checksums_begin_whole() {
-    const COMMANDS: [&str; 2] = ["lvconvert --stripesize", "lvconvert --raidintegrity"];
+    const COMMANDS: [&str; 3] = [
+        "lvconvert --stripesize",
+        "lvconvert --stripes",
+        "lvconvert --raidintegrity",
+    ];
     let cases = Case::all(3, AreaCount::One).into_iter();
     let cases: Vec<Case> = cases
         .filter(|case| COMMANDS.contains(&case.command()))
         .collect();
-    assert_eq!(cases.len(), 3);
+    assert_eq!(cases.len(), 4);
     let report = run(cases, FlushPolicy::Strict, Patience::All);
     println!("{report}");
     assert!(report.first.is_none(), "{:?}", report.first);

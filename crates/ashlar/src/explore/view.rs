@@ -15,6 +15,7 @@ use lvm2::{Bytes, Extents, Uuid};
 
 use super::blocks::Blocks;
 use super::command::named;
+use crate::arrays::leaving;
 use crate::host::Host;
 use crate::scan::{AreaContent, Finding, Scan, Severity, scan_devices};
 
@@ -252,12 +253,15 @@ fn of_arrays(vg: &VolumeGroup) -> HashMap<LvId, Content> {
             continue;
         };
         contents.insert(id, Content::Anything);
+        // What shrinks is moved to the back.
+        let is_shrinking = leaving(vg, raid) > 0;
         let is_reshaped = lv.segments.iter().any(|one| one.reshape > Extents::ZERO);
         for (number, image) in raid.images.iter().enumerate() {
             let is_new = vg.lv(image.data).flags.has(LvFlag::Rebuild);
             let content = match raid.level {
                 _ if is_new => Content::Anything,
                 RaidLevel::Raid1 if number == 0 => Content::Data,
+                _ if is_shrinking => Content::Behind(0),
                 _ => Content::Behind(space_of(vg, image.data)),
             };
             contents.insert(image.data, content);

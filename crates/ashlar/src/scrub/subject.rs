@@ -245,12 +245,14 @@ impl Part {
             images,
             start,
         } = legs;
-        let metadata = metadata(&config, &devices);
+        let mut metadata = metadata(&config, &devices);
         let assembly = believed(&config, &metadata).map_err(|error| unusable(&config, error))?;
         let part = Self::new(config, assembly, devices)?;
+        let legs = part.config.legs.len();
+        metadata.truncate(legs);
         Ok(Self {
             start,
-            grounds: images.into_iter().map(Ground::Image).collect(),
+            grounds: images.into_iter().take(legs).map(Ground::Image).collect(),
             metadata,
             ..part
         })

@@ -128,6 +128,7 @@ impl ArrayConfig {
         let geometry = *self.geometry();
         self.legs.truncate(geometry.legs());
         self.leg_names.truncate(geometry.legs());
+        self.described.leaving = 0;
         self.size = self.size.min(geometry.size());
     }
 

@@ -22,8 +22,9 @@ pub fn head_in_sync(described: &Described, size: u64, place: usize) -> Result<Ve
     )
 }
 
-/// The same of an array in sync that was `before` and begins to become what is described, from its
-/// start on: its data lie `space` bytes behind the start of each leg, and will begin there.
+/// The same of an array in sync that was `before` and begins to become what is described: its data
+/// lie `space` bytes behind the start of each leg, and will begin there. Where it gets fewer legs
+/// it is the other way round.
 ///
 /// # Errors
 ///
@@ -35,8 +36,12 @@ pub fn head_of_reshape(
     place: usize,
 ) -> Result<Vec<u8>> {
     let after = &described.geometry;
-    let begun = Reshape::begun((*before, *after), space, false);
-    let at_rest = Superblock::in_sync(after, before.size(), place);
+    let begun = Reshape::begun((*before, *after), space, before.legs() > after.legs());
+    let at_rest = Superblock {
+        // It may be one that goes.
+        array_position: place as u32,
+        ..Superblock::in_sync(after, before.size(), 0)
+    };
     head(described, &begun.said_by(&at_rest))
 }
 

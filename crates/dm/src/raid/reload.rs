@@ -103,8 +103,11 @@ impl Array {
 
     /// The same without the legs that a reshape has taken away.
     pub(super) fn without_left(&self, config: &ArrayConfig) -> ArrayConfig {
-        let view = self.view.as_ref().expect("it has started");
-        config.clone().as_believed(view.assembly())
+        let mut config = config.clone();
+        if self.reshape().is_none() && self.config.geometry().legs() == config.geometry().legs() {
+            config.leave();
+        }
+        config
     }
 
     /// What it is in the middle of, or has no room on the metadata devices that it would have.
@@ -129,9 +132,11 @@ impl Array {
     }
 
     /// Becomes what `config` says, which it may.
-    pub(super) fn reload(&mut self, config: ArrayConfig) {
+    pub(super) fn reload(&mut self, mut config: ArrayConfig) {
+        if self.reshape().is_none() {
+            config.leave();
+        }
         let view = self.view.as_ref().expect("it has started");
-        let config = config.as_believed(view.assembly());
         let (before, raw) = (view.assembly().clone(), view.raw().clone());
         let places: Vec<Option<usize>> = config
             .legs

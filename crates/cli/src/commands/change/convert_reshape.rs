@@ -1,6 +1,6 @@
 //! `lvconvert` where the data of an array move: more stripes, other chunks, another layout.
 
-use ashlar::apply::{Question, reshape_head};
+use ashlar::apply::{Question, array_head, reshape_head};
 use ashlar::arrays::ArrayReader;
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::model::{LvId, RaidFamily, RaidLevel};
@@ -8,7 +8,7 @@ use lvm2::plan::display_size;
 use lvm2::plan::logical::{ReshapeChange, reshape_array};
 use lvm2::{Bytes, Extents, Sectors};
 
-use super::arguments::{number, size};
+use super::arguments::{FORCE, number, size};
 use super::arrays::{level, level_of, state};
 use super::convert_array::{CHUNK, find};
 use super::volumes::{TYPE, places, policy};
@@ -20,7 +20,7 @@ pub(super) const MORE_STRIPES: Flag = Flag::value(
     "stripes",
     "Number",
     "raid4, raid5, raid6: stripe the data over so many images, the parity not counted, by a \
-     reshape. No fewer than there are.",
+     reshape. With fewer the volume shrinks, and loses what is behind its new end: --force.",
 );
 
 /// What is asked for.
@@ -103,7 +103,7 @@ pub(super) fn convert(
     let Some(asked) = asked(arguments, now, has_space)? else {
         return Ok(false);
     };
-    let policy = policy(arguments)?;
+    let (policy, is_forced) = (policy(arguments)?, arguments.has(&FORCE));
     let name = format!("{}/{}", volume.vg, volume.lv);
     asked.tell(now, &name, work);
     let (finder, at_work) = (work.finder(), work.arrays()?);
@@ -125,7 +125,9 @@ pub(super) fn convert(
             policy,
             state: state(scan, found, id, &at_work)?,
             data_start: data_start(scan, found, id)?,
+            may_shrink: is_forced,
             head: reshape_head,
+            rest_head: array_head,
         };
         let mut planned = planned(reshape_array(&found.model, &change, author))?;
         if planned.change.vg().is_none() {

@@ -27,6 +27,7 @@ mod region;
 mod reorder;
 mod replace;
 mod reshape;
+mod reshaped;
 mod resize;
 mod route;
 mod size;

@@ -1,4 +1,4 @@
-//! A reshape begins: the data of an array get another layout, other chunks, or more images.
+//! A reshape begins: the data of an array get another layout, other chunks, more images or fewer.
 //!
 //! Who uses the array next moves them, from the start to the end. For that they lie some extents
 //! behind the start of each image (the *reshape space*, as in stock), and where they are moved to
@@ -15,9 +15,13 @@
 //! never rewritten: a power cut leaves the array that was, or the one that begins to be another.
 //! New images are written by what is moved to them, and hold nothing before.
 //!
-//! When all is moved the space is behind the data; it is given up when the same is asked once more.
+//! Where images are taken away the space is behind the data, and these are moved from the end to
+//! the start; what the others have no room for is lost from the beginning.
 //!
-//! Does not: take images away, move copies, or begin where the last reshape has left its space.
+//! When all is moved the space is on the other side of the data; it is given up when the same is
+//! asked once more (`reshaped.rs`).
+//!
+//! Does not: move copies, or begin where the last reshape has left its space.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -28,13 +32,14 @@ use super::super::resize::require_own_or_reshaped;
 use super::copies::beside;
 use super::images::{Room, Shape, add_images, set_images};
 use super::parts::{Array, array};
-use super::reorder::{renew_metas, settle};
+use super::reorder::{ArrayHead, renew_metas, settle};
+use super::reshaped::{behind, end};
 use super::resize::require_whole;
 use super::size::meta_extents;
 use super::state::{ArrayState, require_settled};
 use crate::model::{
-    AllocationPolicy, Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment,
-    SegmentType, TypeFlag, VolumeGroup,
+    AllocationPolicy, LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, TypeFlag,
+    VolumeGroup,
 };
 use crate::plan::author::Author;
 use crate::plan::change::{Before, Change};
@@ -70,8 +75,12 @@ pub struct ReshapeChange<'a> {
     pub state: ArrayState,
     /// Where superblocks say that the data begin on each image; `None`: that is not known.
     pub data_start: Option<Bytes>,
+    /// Whether the volume may become smaller.
+    pub may_shrink: bool,
     /// What the metadata of an image begins with.
     pub head: fn(&ReshapeHead) -> Vec<u8>,
+    /// The same when all is over.
+    pub rest_head: fn(&ArrayHead) -> Vec<u8>,
 }
 
 /// An image of an array that begins to become another one.
@@ -81,13 +90,13 @@ pub struct ReshapeHead {
     pub before: Raid,
     /// What it becomes.
     pub raid: Raid,
-    /// The image's place in it.
+    /// The image's place in them.
     pub place: usize,
     /// Bytes of each image that hold data.
     pub image_size: Bytes,
     /// Bytes of the array as it was.
     pub size: Bytes,
-    /// Bytes of each image in front of the data.
+    /// Bytes of each image in front of the data, or behind them where the array gets fewer images.
     pub space: Bytes,
 }
 
@@ -103,7 +112,7 @@ pub fn reshape_array(
     let name = format!("{}/{}", vg.name, change.volume);
     let Some(found) = array(vg, id) else {
         let mut draft = Draft::begin(vg)?;
-        end(&mut draft, id, &name, change)?;
+        end(&mut draft, id, &name, change, author)?;
         return draft.finish(author);
     };
     let raid = becomes(&name, &found, change)?;
@@ -119,62 +128,6 @@ pub fn reshape_array(
     begin(&mut draft, id, (&found, raid), change, author)?;
     draft.note(format!("Logical volume {name} successfully converted."));
     draft.finish(author)
-}
-
-/// Nothing else is asked of an array than what it has become: the space goes, which is behind the
-/// data by now.
-fn end(draft: &mut Draft, id: LvId, name: &str, change: &ReshapeChange<'_>) -> Result<()> {
-    let lv = draft.vg.lv(id);
-    let ([segment], Some(SegmentType::Raid(raid))) = (lv.segments.as_slice(), lv.first()) else {
-        return Err(refused(format!("Unable to reshape {name}: it is no array")));
-    };
-    let (space, images) = (segment.reshape, raid.images.clone());
-    let data = raid.level.data_images(images.len(), raid.copies());
-    let is_leaving = |image: &RaidImage| {
-        let mut segments = draft.vg.lv(image.data).segments.iter();
-        segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
-    };
-    let is_that = change.stripes.is_none_or(|stripes| stripes == data)
-        && change.level.is_none()
-        && change
-            .stripe_size
-            .is_none_or(|size| size == raid.stripe_size)
-        && !images.iter().any(is_leaving);
-    if !is_that || space == Extents::ZERO {
-        return Err(refused(format!(
-            "Unable to reshape {name}: it has the space of the last reshape still; repeat what \
-             that was, when it is over, and it is given up"
-        )));
-    }
-    if change.state != ArrayState::InSync {
-        return Err(refused(format!(
-            "Unable to end the reshape of {name}, which is not over: use it until it is"
-        )));
-    }
-    if change.data_start != Some(Bytes::ZERO) {
-        return Err(refused(format!(
-            "Unable to give up the reshape space of {name}, which is in front of its data; LVM2 \
-             does it"
-        )));
-    }
-    let length = Extents(segment.length.0 / data as u64) - space;
-    for image in &images {
-        let list = &mut draft.vg.lv_mut(image.data).segments;
-        segments::truncate(list, length)?;
-        for segment in list.iter_mut() {
-            segment.reshape = Extents::ZERO;
-        }
-        segments::merge(list);
-    }
-    let segment = &mut draft.vg.lv_mut(id).segments[0];
-    segment.length = Extents(length.0 * data as u64);
-    segment.reshape = Extents::ZERO;
-    segment.type_flags.clear();
-    draft.note(format!(
-        "No change in RAID LV {name} layout, freeing reshape space."
-    ));
-    draft.note(format!("Logical volume {name} successfully converted."));
-    Ok(())
 }
 
 /// What the array becomes; its images are those that it has.
@@ -211,9 +164,11 @@ fn becomes(name: &str, found: &Array, change: &ReshapeChange<'_>) -> Result<Raid
         )));
     }
     let stripes = change.stripes.unwrap_or(found.data());
-    if stripes < found.data() {
+    if stripes < found.data() && stripes < level.parity_count() {
         return Err(refused(format!(
-            "Unable to take stripes from {name}: that is not done here; LVM2 does it"
+            "Unable to take so many stripes from {name}: {} has {} at least",
+            level.name(),
+            level.parity_count()
         )));
     }
     let images = stripes + level.parity_count();
@@ -222,14 +177,15 @@ fn becomes(name: &str, found: &Array, change: &ReshapeChange<'_>) -> Result<Raid
             "Unable to reshape {name}: an array has at most {IMAGES_MAX} images"
         )));
     }
-    let is_more = stripes > found.data();
-    if is_more && to != level {
+    let is_kept = stripes == found.data();
+    let is_fewer = stripes < found.data();
+    if !is_kept && to != level || is_fewer && stripe_size != found.raid.stripe_size {
         return Err(refused(format!(
-            "Unable to reshape {name}: its layout and the number of its stripes change one after \
-             the other"
+            "Unable to reshape {name}: its layout, its chunks and the number of its stripes change \
+             one after the other"
         )));
     }
-    if !is_more && to == level && stripe_size == found.raid.stripe_size {
+    if is_kept && to == level && stripe_size == found.raid.stripe_size {
         return Err(refused(format!(
             "Logical volume {name} is that already: {stripes} stripes of {} as {}.",
             display_size(stripe_size),
@@ -260,53 +216,97 @@ fn begin(
             draft.vg.name, change.volume, sectors.0
         )));
     }
-    let space = SPACE_MIN.0.max(longest).div_ceil(extent.0);
-    let space = Extents(space);
+    let space = Extents(SPACE_MIN.0.max(longest).div_ceil(extent.0));
     let stripes = change.stripes.unwrap_or(data);
+    if stripes < data {
+        warn_of_loss(draft, change, (data as u64, stripes as u64), length)?;
+    }
     let mut images = found.raid.images.clone();
-    let kept = images.len();
+    let put = if stripes < data {
+        put_behind
+    } else {
+        put_in_front
+    };
     for image in &images {
         let list = beside(draft, image.data, (space, change.policy), change.volume)?;
-        put_in_front(draft, image.data, list, space);
+        put(draft, image.data, list, space);
     }
     let meta = meta_extents(found.level(), length, raid.region_size, extent);
     images = renew_metas(draft, id, images, meta, author)?;
     if stripes > data {
-        let (before, after) = (data as u64 * length.0, stripes as u64 * length.0);
-        draft.warn(format!(
-            "WARNING: Adding stripes to logical volume {}/{} will grow it from {before} to {after} \
-             extents!",
-            draft.vg.name, change.volume
-        ));
-        let numbers: Vec<usize> = (kept..kept + stripes - data).collect();
-        let mut free = free_space(draft, change.places)?;
-        free.keep_free(&draft.vg);
-        let mut room = Room {
-            space: free,
-            policy: change.policy,
-            apart: &BTreeSet::new(),
-        };
         let shape = Shape {
             length: length + space,
             meta,
         };
-        let added = add_images(draft, id, (shape, &images), &numbers, &mut room, author)?;
-        for image in &added {
-            // What is moved to them says what they hold.
-            draft.vg.lv_mut(image.data).flags.remove(LvFlag::Rebuild);
-            set_apart(draft, image.data, space);
-        }
+        let more = stripes - data;
+        let added = add_behind(draft, id, (shape, space, more), (&images, change), author)?;
         images.extend(added);
+        draft.warn(format!(
+            "Adding stripes to logical volume {}/{} will grow it from {} to {} extents!",
+            draft.vg.name,
+            change.volume,
+            data as u64 * length.0,
+            stripes as u64 * length.0
+        ));
     }
-    let raid = Raid { images, ..raid };
-    set_images(&mut draft.vg, id, raid.images.clone());
-    write_heads(draft, (length, space), (found, &raid), change.head)?;
-    settle(draft, id, &raid, raid.images.clone())?;
+    become_of(
+        draft,
+        id,
+        (length, space, stripes),
+        (found, raid, images),
+        change.head,
+    )
+}
+
+/// The volume is named as what it becomes: superblocks say so, and which images leave.
+fn become_of(
+    draft: &mut Draft,
+    id: LvId,
+    (length, space, stripes): (Extents, Extents, usize),
+    (found, raid, images): (&Array, Raid, Vec<RaidImage>),
+    head: fn(&ReshapeHead) -> Vec<u8>,
+) -> Result<()> {
+    let left = stripes + found.level().parity_count();
+    set_images(&mut draft.vg, id, images.clone());
+    let will_be = Raid {
+        images: images[..left].to_vec(),
+        ..raid.clone()
+    };
+    write_heads(draft, (length, space), (found, &will_be, &images), head)?;
+    for image in &images[left..] {
+        take_away(draft, image);
+    }
+    settle(draft, id, &raid, images)?;
     let segment = &mut draft.vg.lv_mut(id).segments[0];
-    segment.length = Extents(stripes as u64 * (length.0 + space.0));
+    segment.length = Extents(stripes.max(found.data()) as u64 * (length.0 + space.0));
     segment.reshape = space;
     segment.type_flags = [TypeFlag::Reshape, TypeFlag::ReshapeDataOffset].to_vec();
     Ok(())
+}
+
+/// So many images more, whose first extents are the space.
+fn add_behind(
+    draft: &mut Draft,
+    id: LvId,
+    (shape, space, more): (Shape, Extents, usize),
+    (images, change): (&[RaidImage], &ReshapeChange<'_>),
+    author: &mut Author<'_>,
+) -> Result<Vec<RaidImage>> {
+    let numbers: Vec<usize> = (images.len()..images.len() + more).collect();
+    let mut free = free_space(draft, change.places)?;
+    free.keep_free(&draft.vg);
+    let mut room = Room {
+        space: free,
+        policy: change.policy,
+        apart: &BTreeSet::new(),
+    };
+    let added = add_images(draft, id, (shape, images), &numbers, &mut room, author)?;
+    for image in &added {
+        // What is moved to them says what they hold.
+        draft.vg.lv_mut(image.data).flags.remove(LvFlag::Rebuild);
+        set_apart(draft, image.data, space);
+    }
+    Ok(added)
 }
 
 /// What an image holds is behind these extents from now on.
@@ -321,6 +321,69 @@ fn put_in_front(draft: &mut Draft, image: LvId, mut list: Vec<Segment>, space: E
         list.push(segment);
     }
     lv.segments = list;
+}
+
+/// These extents are behind what an image holds.
+fn put_behind(draft: &mut Draft, image: LvId, list: Vec<Segment>, space: Extents) {
+    assert_eq!(segments::total(&list), space, "it was allocated");
+    let lv = draft.vg.lv_mut(image);
+    let end = lv.extents();
+    lv.segments.extend(list.into_iter().map(|mut segment| {
+        segment.start += end;
+        segment
+    }));
+    segments::merge(&mut lv.segments);
+    // Stock says it of the first segment, wherever the space is.
+    let mut left = space;
+    for segment in &mut lv.segments {
+        segment.reshape = left.min(segment.length);
+        left -= segment.reshape;
+    }
+}
+
+/// An image goes when the reshape is over.
+fn take_away(draft: &mut Draft, image: &RaidImage) {
+    for lv in image.meta.into_iter().chain([image.data]) {
+        for segment in &mut draft.vg.lv_mut(lv).segments {
+            segment.type_flags.push(TypeFlag::RemoveAfterReshape);
+        }
+    }
+}
+
+/// Fails where that was not agreed to: the volume gets smaller, from so many images' worth of data
+/// to so many.
+fn warn_of_loss(
+    draft: &mut Draft,
+    change: &ReshapeChange<'_>,
+    (data, stripes): (u64, u64),
+    length: Extents,
+) -> Result<()> {
+    let name = format!("{}/{}", draft.vg.name, change.volume);
+    let extent = draft.vg.extent_size;
+    let size = |images: u64| {
+        let sectors = Extents(images * length.0).to_sectors(extent);
+        display_size(sectors.unwrap_or_default())
+    };
+    let kept = (data * length.0 * data).div_ceil(stripes);
+    if !change.may_shrink {
+        return Err(refused(format!(
+            "Can't remove stripes without --force option: {name} shrinks from {} to {}, and loses \
+             what is behind that; lvextend -l{kept} {name} first keeps its size",
+            size(data),
+            size(stripes),
+        )));
+    }
+    draft.warn(format!(
+        "Removing stripes from logical volume {name} will shrink it from {} to {}!\n\
+         THIS MAY DESTROY (PARTS OF) YOUR DATA!",
+        size(data),
+        size(stripes),
+    ));
+    draft.warn(format!(
+        "To remove freed stripes after the conversion has finished, you have to run \
+         \"lvconvert --stripes {stripes} {name}\""
+    ));
+    Ok(())
 }
 
 /// The first extents of a new image are the space.
@@ -342,26 +405,11 @@ fn set_apart(draft: &mut Draft, image: LvId, space: Extents) {
     draft.vg.lv_mut(image).segments = front;
 }
 
-/// A linear segment without its first extents.
-fn behind(mut segment: Segment, first: Extents) -> Segment {
-    let [area] = segment.areas_mut() else {
-        unreachable!("a new image is linear");
-    };
-    match area {
-        Area::Pv { start, .. } | Area::Lv { start, .. } => {
-            *start += first;
-        }
-    }
-    segment.start += first;
-    segment.length -= first;
-    segment
-}
-
-/// New metadata of all images says what the array was and becomes.
+/// New metadata of all of `images` says what the array was and becomes.
 fn write_heads(
     draft: &mut Draft,
     (length, space): (Extents, Extents),
-    (found, raid): (&Array, &Raid),
+    (found, raid, images): (&Array, &Raid, &[RaidImage]),
     head: fn(&ReshapeHead) -> Vec<u8>,
 ) -> Result<()> {
     let extent = draft.vg.extent_size;
@@ -369,8 +417,7 @@ fn write_heads(
         let sectors = extents.to_sectors(extent);
         sectors.and_then(Sectors::to_bytes).unwrap_or(Bytes::ZERO)
     };
-    let images: Vec<RaidImage> = raid.images.clone();
-    for (place, image) in images.into_iter().enumerate() {
+    for (place, image) in images.iter().enumerate() {
         let head = head(&ReshapeHead {
             before: found.raid.clone(),
             raid: raid.clone(),

@@ -1,9 +1,11 @@
 //! Tests: a reshape begins, the data keep their extents, and in the end its space is given up.
 
 use super::bench::{create, empty, options, shown};
-use crate::model::{SegmentType, VolumeGroup};
+use crate::model::{Area, SegmentType, TypeFlag, VolumeGroup};
 use crate::plan::change::{Before, Change};
-use crate::plan::logical::{ArrayState, RaidOptions, ReshapeChange, ReshapeHead, reshape_array};
+use crate::plan::logical::{
+    ArrayHead, ArrayState, RaidOptions, ReshapeChange, ReshapeHead, reshape_array,
+};
 use crate::plan::samples::{by_author, done, id, refusal};
 use crate::{Bytes, Extents, Result, Sectors};
 
@@ -37,8 +39,17 @@ fn asked() -> ReshapeChange<'static> {
         policy: None,
         state: ArrayState::InSync,
         data_start: Some(Bytes::ZERO),
+        may_shrink: false,
         head,
+        rest_head,
     }
+}
+
+fn rest_head(head: &ArrayHead) -> Vec<u8> {
+    let images = head.raid.images.len() as u8;
+    let mut bytes = vec![head.place as u8, images, images, 1];
+    bytes.resize(8192, 0);
+    bytes
 }
 
 fn reshape(vg: &VolumeGroup, change: &ReshapeChange<'_>) -> Result<Change> {
@@ -90,11 +101,11 @@ fn stripes_are_added_and_the_space_is_given_up() {
         assert_eq!(image(&vg, number), [(0, 1, 1), (1, 6, 0)], "image {number}");
     }
     let unended = ReshapeChange {
-        data_start: Some(Bytes(1 << 20)),
+        data_start: Some(Bytes(1 << 19)),
         ..more.clone()
     };
     let why = refusal(reshape(&vg, &unended));
-    assert!(why.contains("in front of its data"), "{why}");
+    assert!(why.contains("begin elsewhere"), "{why}");
     let unended = ReshapeChange {
         state: ArrayState::OutOfSync,
         ..more.clone()
@@ -108,6 +119,68 @@ fn stripes_are_added_and_the_space_is_given_up() {
     for number in 0..4 {
         let lv = ended.lv(id(&ended, &format!("a_rimage_{number}")));
         assert_eq!(lv.extents(), Extents(6), "image {number}");
+    }
+}
+
+/// Fewer stripes: space behind each image, and the last one is to go, as in stock's text. When it
+/// is over the image is gone, and the space in front of the others is free.
+#[test]
+fn stripes_are_taken_away_and_the_space_is_given_up() {
+    let before = array("raid5", 3);
+    let fewer = ReshapeChange {
+        stripes: Some(2),
+        may_shrink: true,
+        ..asked()
+    };
+    let change = reshape(&before, &fewer).expect("it can be");
+    assert_eq!(
+        heads(&change),
+        [[0, 4, 3, 20], [1, 4, 3, 20], [2, 4, 3, 20], [3, 4, 3, 20]]
+    );
+    let vg = done(Ok(change));
+    let segment = &vg.lv(id(&vg, "a")).segments[0];
+    assert_eq!((segment.length, segment.reshape), (Extents(15), Extents(1)));
+    for number in 0..4 {
+        let list = image(&vg, number);
+        let all: (u64, u64) = list.iter().fold((0, 0), |(length, space), one| {
+            (length + one.1, space + one.2)
+        });
+        assert_eq!(all, (5, 1), "image {number}");
+        for part in ["rimage", "rmeta"] {
+            let lv = vg.lv(id(&vg, &format!("a_{part}_{number}")));
+            let flags: &[TypeFlag] = match number {
+                3 => &[TypeFlag::RemoveAfterReshape],
+                _ => &[],
+            };
+            assert!(lv.segments.iter().all(|one| one.type_flags == flags));
+        }
+    }
+    let first = |vg: &VolumeGroup| {
+        let image = vg.lv(id(vg, "a_rimage_0"));
+        match image.segments[0].areas() {
+            [Area::Pv { pv, start }] => (*pv, start.0),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (pv, start) = first(&vg);
+    for (data_start, expected) in [(1 << 20, start + 1), (0, start)] {
+        let ended = ReshapeChange {
+            data_start: Some(Bytes(data_start)),
+            ..fewer.clone()
+        };
+        let change = reshape(&vg, &ended).expect("it is over");
+        let renewed = heads(&change);
+        let vg = done(Ok(change));
+        let segment = &vg.lv(id(&vg, "a")).segments[0];
+        assert_eq!((segment.length, segment.reshape), (Extents(8), Extents(0)));
+        assert_eq!(segment.type_flags, []);
+        for number in 0..3 {
+            assert_eq!(image(&vg, number), [(0, 4, 0)], "image {number}");
+        }
+        assert_eq!(first(&vg), (pv, expected));
+        assert!(vg.lv_by_name("a_rimage_3").is_none());
+        // Superblocks say where the data begin, so they are new where that changes.
+        assert_eq!(renewed.len(), if data_start > 0 { 3 } else { 0 });
     }
 }
 
@@ -147,7 +220,24 @@ fn what_is_not_done_says_why() {
                 stripes: Some(2),
                 ..asked()
             },
-            "take stripes",
+            "--force",
+        ),
+        (
+            ReshapeChange {
+                stripes: Some(0),
+                may_shrink: true,
+                ..asked()
+            },
+            "so many stripes",
+        ),
+        (
+            ReshapeChange {
+                stripes: Some(2),
+                stripe_size: Some(Sectors(256)),
+                may_shrink: true,
+                ..asked()
+            },
+            "one after the other",
         ),
         (
             ReshapeChange {
