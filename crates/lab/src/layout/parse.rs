@@ -12,6 +12,7 @@
 //!     { striped = "0..2+20G", chunk = "64K", size = "3G" },
 //!     { mirror = ["0+30G", "1+30G"], size = "1G", log = "2" },
 //!     { origin = "0+40G", size = "1G", chunk = "4K", stores = ["1+40G"], store_size = "1G" },
+//!     { raid5 = "0..2+50G", size = "1G", chunk = "64K", begin = "192K", region = "2M" },
 //!   ]
 //!   mapping_ns = 20
 //!   loops = [{ request_us = 6.2, kib_ns = 100 }]
@@ -19,11 +20,13 @@
 //! ```
 //!
 //! An area is `DISK+START` or `FIRST..LAST+START`, which is one area on each of the disks. A linear
-//! segment over several areas takes an equal share of each, one after the other.
+//! segment over several areas takes an equal share of each, one after the other. There are `raid0`,
+//! which is another word for `striped`, `raid1`, `raid4`, `raid5`, `raid6` and `raid10`.
 
 use std::collections::BTreeMap;
 
 use super::disk::{Disk, DiskKind, Overrides};
+use super::raid::{Array, Level};
 use super::volume::{Area, Buses, Cut, Layout, Loop, Order, Segment, Store};
 use crate::disk::capped::Cap;
 use crate::disk::catalog;
@@ -36,8 +39,10 @@ use crate::settings::{Table, size};
 
 /// Disks in one word.
 const REPEAT_MAX: usize = 1024;
-/// Region of a mirror that says nothing else: what LVM2 takes.
+/// Region of a mirror or an array that says nothing else: what LVM2 takes.
 const REGION: u64 = 2 << 20;
+/// Chunk of an array that says nothing else: what LVM2 takes.
+const RAID_CHUNK: u64 = 64 << 10;
 /// Chunk of a store that says nothing else: what LVM2 takes.
 const CHUNK: u64 = 4 << 10;
 const BLOCK: u64 = 512;
@@ -241,10 +246,13 @@ fn layout(name: String, mut table: Table, disks: &BTreeMap<String, Disk>) -> Res
 }
 
 fn segments(mut table: Table) -> Result<Vec<Segment>> {
-    let kinds = ["linear", "striped", "mirror", "origin"];
-    let found: Vec<&str> = kinds.into_iter().filter(|kind| table.has(kind)).collect();
+    let kinds = ["linear", "striped", "raid0", "mirror", "origin"];
+    let levels = Level::ALL.map(Level::name);
+    let kinds = kinds.iter().chain(&levels).copied();
+    let found: Vec<&str> = kinds.filter(|kind| table.has(kind)).collect();
     let &[kind] = found.as_slice() else {
-        return Err(table.error("", "a segment is one of linear, striped, mirror and origin"));
+        let what = "a segment is one of linear, striped, mirror, origin, and raid0 to raid10";
+        return Err(table.error("", what));
     };
     let places = places_of(&mut table, kind)?;
     if places.is_empty() {
@@ -262,7 +270,7 @@ fn segments(mut table: Table) -> Result<Vec<Segment>> {
             };
             places.into_iter().map(linear).collect()
         }
-        "striped" => vec![Segment::Striped {
+        "striped" | "raid0" => vec![Segment::Striped {
             len,
             chunk: table.need_bytes("chunk")?,
             areas: places,
@@ -273,7 +281,8 @@ fn segments(mut table: Table) -> Result<Vec<Segment>> {
             legs: places,
             log: one(&mut table, "log")?,
         }],
-        _ => vec![origin(&mut table, len, &places)?],
+        "origin" => vec![origin(&mut table, len, &places)?],
+        level => vec![array(&mut table, level, len, places)?],
     };
     table.finish()?;
     Ok(segments)
@@ -292,6 +301,18 @@ fn origin(table: &mut Table, len: u64, places: &[Area]) -> Result<Segment> {
         origin,
         stores: places_of(table, "stores")?.into_iter().map(store).collect(),
     })
+}
+
+fn array(table: &mut Table, level: &str, len: u64, legs: Vec<Area>) -> Result<Segment> {
+    let level = Level::ALL.into_iter().find(|one| one.name() == level);
+    Ok(Segment::Raid(Array {
+        level: level.expect("it is one of the names"),
+        len,
+        chunk: table.bytes("chunk")?.unwrap_or(RAID_CHUNK),
+        region: table.bytes("region")?.unwrap_or(REGION),
+        begin: table.bytes("begin")?.unwrap_or(0),
+        legs,
+    }))
 }
 
 /// The areas that the words under `key` mean.

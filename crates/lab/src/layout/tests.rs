@@ -1,6 +1,6 @@
 //! What is read, cut and refused.
 
-use super::{Area, Cut, Disk, DiskKind, Layout, Order, Segment, parse};
+use super::{Area, Array, Cut, Disk, DiskKind, Layout, Level, METADATA, Order, Segment, parse};
 use crate::error::Result;
 
 const DISKS: &str = "[disk.c]\ncap = { iops = 600, size = \"10G\" }\n\
@@ -47,6 +47,71 @@ fn a_layout_is_read_as_it_stands() {
         gap: 4096,
     };
     assert_eq!(cut, Some(expected));
+}
+
+#[test]
+fn arrays_take_room_for_metadata_data_and_redundancy() {
+    // What is said is read, what is not is LVM2's; legs have what their level asks for, and stay
+    // on their disks.
+    let volume = |text: &str| one(&format!("disks = \"c*5\"\nvolume = [{{ {text} }}]\n"));
+    let layout = volume("raid5 = \"0..3+1M\", size = \"3G\", begin = \"192K\"").expect("sound");
+    let leg = |disk| Area {
+        disk,
+        start: 1 << 20,
+    };
+    let wanted = Array {
+        level: Level::Five,
+        len: 3 << 30,
+        chunk: 64 << 10,
+        region: 2 << 20,
+        begin: 192 << 10,
+        legs: (0..4).map(leg).collect(),
+    };
+    assert_eq!(layout.volume, [Segment::Raid(wanted)]);
+    let bytes = |text: &str| {
+        let areas = volume(text).expect("sound").volume[0].areas();
+        areas.iter().map(|(_, len)| len - METADATA).sum::<u64>() >> 20
+    };
+    assert_eq!(bytes("raid1 = \"0..2\", size = \"1G\""), 3 << 10);
+    assert_eq!(bytes("raid4 = \"0..4\", size = \"4G\""), 5 << 10);
+    assert_eq!(bytes("raid6 = \"0..4\", size = \"3G\""), 5 << 10);
+    assert_eq!(bytes("raid10 = \"0..4\", size = \"5G\""), 10 << 10);
+    let raid0 = volume("raid0 = \"0..3\", chunk = \"64K\", size = \"1G\"");
+    let striped = volume("striped = \"0..3\", chunk = \"64K\", size = \"1G\"");
+    assert_eq!(raid0.expect("sound").volume, striped.expect("sound").volume);
+    let refused = |text: &str, wanted: &str| {
+        let error = volume(text).expect_err("it is refused").to_string();
+        assert!(error.contains(wanted), "{error} says {wanted}");
+    };
+    refused(
+        "raid5 = \"0..1\", size = \"1G\"",
+        "raid5 on 2 areas; 3 at least",
+    );
+    refused(
+        "raid6 = \"0..3\", size = \"1G\"",
+        "raid6 on 4 areas; 5 at least",
+    );
+    refused("raid5 = \"0..3\", size = \"40G\"", "of disk 0");
+    refused(
+        "raid5 = \"0..3\", size = \"1G\", region = \"3M\"",
+        "regions of",
+    );
+    refused(
+        "raid5 = \"0..3\", size = \"1G\", region = \"4G\"",
+        "regions of 4294967296 bytes",
+    );
+    refused(
+        "raid5 = \"0..3\", size = \"8G\", region = \"512\"",
+        "regions; at most",
+    );
+    refused(
+        "raid5 = \"0..3\", size = \"1G\", chunk = 100",
+        "chunks of 100 bytes",
+    );
+    refused(
+        "raid5 = \"0..3\", size = \"1G\", begin = 100",
+        "begins at byte 100",
+    );
 }
 
 #[test]

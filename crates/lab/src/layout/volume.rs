@@ -5,6 +5,7 @@ use dm::mirror::log_length;
 use dm::snapshot::{CHUNK_MAX, SNAPSHOTS_MAX};
 
 use super::disk::Disk;
+use super::raid::Array;
 use crate::disk::link::Network;
 use crate::error::{Error, Kind, Result};
 
@@ -111,6 +112,8 @@ pub enum Segment {
         /// The stores of the snapshots.
         stores: Vec<Store>,
     },
+    /// A part of an array.
+    Raid(Array),
 }
 
 /// The store of a snapshot.
@@ -149,7 +152,8 @@ impl Segment {
             Self::Linear { len, .. }
             | Self::Striped { len, .. }
             | Self::Mirror { len, .. }
-            | Self::Origin { len, .. } => *len,
+            | Self::Origin { len, .. }
+            | Self::Raid(Array { len, .. }) => *len,
         }
     }
 
@@ -187,6 +191,10 @@ impl Segment {
                 let stores = stores.iter().map(|store| (store.area, store.len));
                 std::iter::once((*origin, *len)).chain(stores).collect()
             }
+            Self::Raid(array) => {
+                let bytes = array.leg_bytes();
+                array.legs.iter().map(|leg| (*leg, bytes)).collect()
+            }
         }
     }
 
@@ -200,6 +208,7 @@ impl Segment {
                 let stores = stores.iter_mut().map(|store| &mut store.area);
                 std::iter::once(origin).chain(stores).collect()
             }
+            Self::Raid(array) => array.legs.iter_mut().collect(),
         }
     }
 
@@ -247,6 +256,7 @@ impl Segment {
                     ));
                 }
             }
+            Self::Raid(array) => array.check()?,
         }
         Ok(())
     }

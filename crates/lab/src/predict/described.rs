@@ -45,6 +45,7 @@ impl Volume {
                 (Shape::Striped { chunk }, pieces(areas, share))
             }
             [Segment::Origin { .. }] => return wrong("an origin of snapshots"),
+            [Segment::Raid(_)] => return wrong("an array"),
             [Segment::Mirror { log: Some(_), .. }] => {
                 return wrong("a mirror with a log on a disk");
             }

@@ -110,6 +110,17 @@ fn segment(segment: &Segment) -> String {
                 places(&stores)
             )
         }
+        Segment::Raid(array) => {
+            let begin = match array.begin {
+                0 => String::new(),
+                begin => format!(", from {} of the array on", size(begin)),
+            };
+            let (level, chunk) = (array.level.name(), size(array.chunk));
+            format!(
+                "{len} {level} by {chunk} over {}{begin}",
+                places(&array.legs)
+            )
+        }
     }
 }
 

@@ -106,6 +106,7 @@ fn table(layout: &Layout, seed: u64, disks: &[Box<dyn Model>]) -> Result<Compile
                 origin,
                 stores,
             } => keep(*len, stateful::origin(*len, *chunk, *origin, stores))?,
+            Segment::Raid(array) => keep(array.len, stateful::array(array))?,
         });
     }
     let tree = Tree::new(layout.name.clone(), pieces).map_err(refused)?;

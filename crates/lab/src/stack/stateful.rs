@@ -4,14 +4,20 @@
 //! ```text
 //!   mirror   legs 0..n: copies, all in sync; the last leg: its log, if it is on a disk
 //!   origin   leg 0: its own bytes; legs 1..: the stores of its snapshots, fresh
+//!   array    legs 0..n: data, all that redundancy asks for in sync; legs n..2n: their metadata
 //! ```
 //!
 //! Legs are areas of disks. What a machine asks them is turned into commands; buffers, which nobody
-//! fills, are kept for the answers. So a log and a store read as zeros, which is what they are
-//! when they are new. Nothing is copied at the start.
+//! fills, are kept for the answers. So a log, a store and metadata read as zeros, which is what
+//! they are when they are new. Nothing is copied at the start.
+//!
+//! An array that begins in the middle of its first row is asked for what lies behind that. Before
+//! its first write its legs are told that it is written, and before the first to each region that
+//! this is; so a run that is to say what settled places cost writes them twice, or has large
+//! regions.
 //!
 //! Does not: take the short way past the machine that requests to settled places have. The legs
-//! are asked the same.
+//! are asked the same. No leg of an array is away, and none is brought in sync beside the load.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,11 +25,12 @@ use std::time::Duration;
 use block::{Buffer, Durability, Info, Range, Request};
 use dm::machine::{Event, EventOf, Machine, Step, Steps};
 use dm::mirror::{LogPlace, Mirror, MirrorConfig, MirrorImage, Sync};
+use dm::raid::{self, ArrayConfig, ArrayLeg, Consistency, Described, FirstSync, Keeping};
 use dm::snapshot::{Origin, OriginConfig, Overflow, SnapshotConfig, Stored};
 use dm::volume::Access;
 
 use crate::disk::drive::{Command, Operation};
-use crate::layout::{Area, Store};
+use crate::layout::{Area, Array, METADATA, Store};
 
 const BLOCK: u64 = 512;
 
@@ -128,6 +135,44 @@ pub(super) fn origin(
     Ok(Box::new(Running::new(Origin::new(config, &infos)?, places)))
 }
 
+/// An array that is in sync; it is asked for the bytes of the volume in it.
+pub(super) fn array(array: &Array) -> dm::Result<Box<dyn Stateful>> {
+    let geometry = array.geometry().expect("the layout was checked");
+    let count = array.legs.len();
+    let leg = |number| ArrayLeg {
+        data: Some(number),
+        meta: Some(count + number),
+        id: number as u64,
+        ..ArrayLeg::default()
+    };
+    let config = ArrayConfig {
+        name: array.level.name().to_owned(),
+        id: 0,
+        size: geometry.size(),
+        described: Described::new(geometry, array.region),
+        legs: (0..count).map(leg).collect(),
+        leg_names: (0..count).map(|number| format!("leg {number}")).collect(),
+        access: Access::ReadWrite,
+        first: FirstSync::Assumed,
+        consistency: Consistency::Auto,
+        keeping: Keeping::Mapper,
+    };
+    let data = |area: &Area| Area {
+        start: area.start + METADATA,
+        ..*area
+    };
+    let metas = array.legs.iter().map(|area| Leg::new(*area, Holds::State));
+    let places = array
+        .legs
+        .iter()
+        .map(|area| Leg::new(data(area), Holds::Data));
+    let mut infos = vec![Info::new("image", geometry.leg_size()); count];
+    infos.extend(vec![Info::new("metadata", METADATA); count]);
+    let machine = raid::Array::new(config, &infos)?;
+    let running = Running::new(machine, places.chain(metas).collect());
+    Ok(Box::new(running.behind(array.begin)))
+}
+
 /// A leg: where it is, and what for.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
@@ -146,6 +191,8 @@ struct Running<M: Machine> {
     machine: M,
     steps: Steps<M::Notice>,
     legs: Vec<Leg>,
+    /// The byte of the machine's face that is asked for as the first.
+    begin: u64,
     /// What legs were asked, by number.
     out: Vec<Option<(usize, Request)>>,
     idle: Vec<u32>,
@@ -165,10 +212,16 @@ impl<M: Machine> Running<M> {
             machine,
             steps: Steps::default(),
             legs,
+            begin: 0,
             out: Vec::new(),
             idle: Vec::new(),
             early: Some(Vec::new()),
         }
+    }
+
+    /// The same, of which only what lies behind `begin` bytes is asked for.
+    fn behind(self, begin: u64) -> Self {
+        Self { begin, ..self }
     }
 
     fn event(&mut self, event: EventOf<M>, now_ns: u64) {
@@ -225,7 +278,8 @@ impl<M: Machine> Stateful for Running<M> {
             early.push(command);
             return;
         }
-        let range = Range::new(command.start * BLOCK, u64::from(command.count) * BLOCK);
+        let start = self.begin + command.start * BLOCK;
+        let range = Range::new(start, u64::from(command.count) * BLOCK);
         let buffer = || Buffer::zeroed(range.len() as usize);
         let request = match command.operation {
             Operation::Read => Request::read(command.tag, range.start(), buffer()),

@@ -398,23 +398,21 @@ pub(super) fn told(segments: &[Segment], names: &[String]) -> Vec<String> {
                     on(areas)
                 ));
             }
-            // No command explains one yet: `layout` refuses origins before.
+            // No command shows one of these two: `layout` refuses origins and arrays before.
             Segment::Origin { len, origin, .. } => {
                 flush(&mut lines, &mut linear);
-                lines.push(format!(
-                    "{} on {}, with snapshots",
-                    size(*len),
-                    on(&[*origin])
-                ));
+                let place = on(&[*origin]);
+                lines.push(format!("{} on {place}, with snapshots", size(*len)));
+            }
+            Segment::Raid(array) => {
+                flush(&mut lines, &mut linear);
+                let (level, legs) = (array.level.name(), on(&array.legs));
+                lines.push(format!("{} in {level} on {legs}", size(array.len)));
             }
             Segment::Mirror { len, legs, .. } => {
                 flush(&mut lines, &mut linear);
-                lines.push(format!(
-                    "{} in {} copies on {}",
-                    size(*len),
-                    legs.len(),
-                    on(legs)
-                ));
+                let (count, legs) = (legs.len(), on(legs));
+                lines.push(format!("{} in {count} copies on {legs}", size(*len)));
             }
         }
     }
