@@ -5,6 +5,8 @@ use crate::disk::drive::{Command, Operation};
 use crate::layout::{Layout, parse};
 use crate::workload::fio;
 
+mod raid;
+
 /// The job of the fifth seed document.
 const SEED_JOB: &str = "[randrw]\nrw=randrw\ndirect=1\nioengine=libaio\nbs=16k\nnumjobs=10\n\
     size=512M\noffset_increment=512M\nruntime=20\ntime_based\niodepth=64\ngroup_reporting\n";
