@@ -14,6 +14,7 @@
 //! `no_journal` or `file_system` (`"ext2"`, `"ext3"`), `barrier`, `no_access_time`,
 //! `log` (`"start"` or `"middle"`), `linear_directories`,
 //! `directories` (`"near"` their parents, or in the `"emptiest"` group as before Linux 2.6),
+//! `stride` (bytes of a chunk, which mke2fs is told),
 //! `processor_slower` (so many times as slow as one of 2008).
 //!
 //! What is seen is called by the phase: `rewrite_s` is its time, `rewrite_kps` its KiB a second (of
@@ -54,6 +55,9 @@ const PROCESSES: u64 = 16;
 const LOAD_BYTES_MAX: u64 = 256 << 20;
 /// What a compiler computes for a source, unless a load says so.
 const COMPUTE_NS: u64 = 400_000_000;
+
+/// Blocks of a stride at most: half a group's.
+const STRIDE_MAX: u64 = 16_384;
 
 /// A program on a file system.
 #[derive(Debug, Clone)]
@@ -109,6 +113,7 @@ fn options(table: &mut Table) -> Result<Options> {
     if let Some(bytes) = table.bytes("read_ahead")? {
         options.read_ahead_bytes = bytes;
     }
+    options.stride = stride(table)?;
     if table.truth("no_journal")? {
         options.journaling = Journaling::None;
     }
@@ -160,6 +165,16 @@ fn options(table: &mut Table) -> Result<Options> {
         };
     }
     Ok(options)
+}
+
+/// Blocks of a chunk, where mke2fs is told.
+fn stride(table: &mut Table) -> Result<u32> {
+    let bytes = table.bytes("stride")?.unwrap_or(0);
+    if !bytes.is_multiple_of(BLOCK) || bytes / BLOCK > STRIDE_MAX {
+        let what = "whole blocks of 4 KiB are expected, 64 MiB at most";
+        return Err(table.error("stride", what));
+    }
+    Ok((bytes / BLOCK) as u32)
 }
 
 fn program_of(name: &str, table: &mut Table) -> Result<Program> {

@@ -75,7 +75,7 @@ impl Allocator {
         for group in 0..geometry.groups {
             let (start, end) = (geometry.start(group), geometry.end(group));
             allocator.free.push(end - start);
-            for block in start..(start + geometry.overhead(group)).min(end) {
+            for block in geometry.fixed(group) {
                 allocator.take(geometry, block);
             }
         }

@@ -3,7 +3,15 @@
 //! ```text
 //!   group  | superblock, descriptors, reserved | block bitmap | inode bitmap | inode table | data
 //!             only groups 0, 1 and powers of 3, 5, 7
+//!
+//!   with a stride, of group g
+//!          | superblock, descriptors, reserved | inode table | g strides | both bitmaps | data
 //! ```
+//!
+//! The blocks of those strides are data, too. So the bitmaps of groups that follow one another are
+//! a chunk apart more than a group, and on other disks of a striped volume. That is all that a
+//! stride does to ext2 and ext3: their allocators know neither it nor the width of a stripe, which
+//! mke2fs notes for ext4's.
 //!
 //! Blocks of 4 KiB, groups of 32,768 blocks, no `flex_bg`: what `mkfs.ext3` makes. Reserved are the
 //! descriptors' blocks for growing 1,024 times, as `resize_inode` has them.
@@ -45,6 +53,8 @@ pub struct Geometry {
     pub descriptor_blocks: u32,
     /// Blocks reserved for more descriptors.
     pub reserved_blocks: u32,
+    /// Blocks of a chunk of a striped volume; 0: it was not said.
+    pub stride: u32,
 }
 
 impl Geometry {
@@ -79,6 +89,7 @@ impl Geometry {
             table_blocks: inodes_per_group / inodes_per_block,
             descriptor_blocks: descriptors(u64::from(groups)) as u32,
             reserved_blocks: 0,
+            stride: options.stride,
         };
         geometry.reserved_blocks =
             (reserved.min(BLOCK / 4) as u32).saturating_sub(geometry.descriptor_blocks);
@@ -115,6 +126,21 @@ impl Geometry {
         }
     }
 
+    /// First block of the group behind its superblock and descriptors.
+    fn first(&self, group: u32) -> u32 {
+        self.start(group) + self.before_bitmaps(group)
+    }
+
+    /// First block of the group's inode table.
+    fn table(&self, group: u32) -> u32 {
+        let first = self.first(group);
+        if self.block_bitmap(group) == first {
+            first + 2
+        } else {
+            first
+        }
+    }
+
     /// Blocks of the group that no file can have.
     pub fn overhead(&self, group: u32) -> u32 {
         self.before_bitmaps(group) + 2 + self.table_blocks
@@ -137,7 +163,14 @@ impl Geometry {
 
     /// Where the group's bitmap of blocks is.
     pub fn block_bitmap(&self, group: u32) -> u32 {
-        self.start(group) + self.before_bitmaps(group)
+        let first = self.first(group);
+        if self.stride == 0 {
+            return first;
+        }
+        let (behind, last) = (first + self.table_blocks, self.end(group) - 1);
+        let strides = u64::from(self.stride) * u64::from(group);
+        let place = behind + (strides % u64::from(last - behind + 1)) as u32;
+        if place < last { place } else { first }
     }
 
     /// Where the group's bitmap of inodes is.
@@ -163,21 +196,30 @@ impl Geometry {
     /// The block of a table that holds the inode.
     pub fn table_block(&self, inode: u32) -> u32 {
         let within = (inode - 1) % self.inodes_per_group;
-        self.inode_bitmap(self.group_of_inode(inode)) + 1 + within / self.inodes_per_block
+        self.table(self.group_of_inode(inode)) + within / self.inodes_per_block
     }
 
     /// What a block of the fixed layout is; `None` where files and the log may be.
     pub fn class_of(&self, block: u32) -> Option<Component> {
         let group = self.group_of(block);
-        let bitmap = self.block_bitmap(group);
-        if block < bitmap {
-            Some(Component::Metadata)
-        } else if block < bitmap + 2 {
+        let (bitmap, table) = (self.block_bitmap(group), self.table(group));
+        if (bitmap..bitmap + 2).contains(&block) {
             Some(Component::FreeList)
-        } else if block < bitmap + 2 + self.table_blocks {
+        } else if block < table + self.table_blocks {
             Some(Component::Metadata)
         } else {
             None
         }
+    }
+
+    /// Blocks of the group that no file can have, in order.
+    pub(super) fn fixed(&self, group: u32) -> impl Iterator<Item = u32> {
+        let (bitmap, table) = (self.block_bitmap(group), self.table(group));
+        let front = self.start(group)..(table + self.table_blocks).min(self.end(group));
+        let behind = (bitmap..bitmap + 2).filter({
+            let front = front.clone();
+            move |block| !front.contains(block)
+        });
+        front.chain(behind)
     }
 }

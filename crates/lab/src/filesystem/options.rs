@@ -131,6 +131,8 @@ pub struct Options {
     pub queue: usize,
     /// Bytes of a request at most.
     pub request_bytes: u64,
+    /// Blocks of a chunk of the striped volume below, as `mke2fs -E stride=` is told; 0: nothing.
+    pub stride: u32,
     /// Number of the process, which spreads the first blocks of files over a group.
     pub process: u32,
     /// What the processor needs.
@@ -158,6 +160,7 @@ impl Default for Options {
             read_ahead_bytes: 128 << 10,
             queue: 128,
             request_bytes: 512 << 10,
+            stride: 0,
             process: 2000,
             costs: Costs {
                 call_ns: 1_000,

@@ -35,6 +35,66 @@ fn layout_is_that_of_mke2fs() {
     assert_eq!(geometry.table_block(8193), 33_795);
 }
 
+/// With a stride mke2fs puts the tables in front and the bitmaps g strides behind: numbers that
+/// `dumpe2fs` printed for 3 GiB with `-E stride=16`.
+#[test]
+fn a_stride_spreads_bitmaps_as_mke2fs_does() {
+    let options = Options {
+        stride: 16,
+        ..Options::default()
+    };
+    let geometry = Geometry::new(3 << 30, &options).unwrap();
+    let printed = [
+        (0, 705, 193),
+        (1, 33_489, 32_961),
+        (2, 66_080, 65_536),
+        (3, 99_057, 98_497),
+        (9, 295_761, 295_105),
+        (16, 525_056, 524_288),
+        (18, 590_624, 589_824),
+    ];
+    for (group, bitmap, table) in printed {
+        assert_eq!(geometry.block_bitmap(group), bitmap, "group {group}");
+        assert_eq!(geometry.inode_bitmap(group), bitmap + 1, "group {group}");
+        let inode = group * geometry.inodes_per_group + 1;
+        assert_eq!(geometry.table_block(inode), table, "group {group}");
+    }
+}
+
+/// Whatever the stride, what is fixed is as much as without, each block once, and none of it free;
+/// also where the last group has little room, or the strides end at its last block.
+#[test]
+fn what_is_fixed_is_the_same_with_any_stride() {
+    for (bytes, stride) in [
+        (1 << 30, 0),
+        (1 << 30, 16),
+        (1 << 30, 16_384),
+        ((1 << 30) + (4 << 20), 32),
+        ((1 << 30) + (5 << 20), 31),
+    ] {
+        let options = Options {
+            stride,
+            ..Options::default()
+        };
+        let geometry = Geometry::new(bytes, &options).unwrap();
+        let allocator = Allocator::new(&geometry);
+        let is_fixed = |block: &u32| geometry.class_of(*block).is_some();
+        for group in 0..geometry.groups {
+            let fixed: BTreeSet<u32> = geometry.fixed(group).collect();
+            assert_eq!(fixed.len(), geometry.fixed(group).count(), "each once");
+            assert_eq!(
+                fixed.len() as u32,
+                geometry.overhead(group),
+                "stride {stride}"
+            );
+            let all = geometry.start(group)..geometry.end(group);
+            let named: BTreeSet<u32> = all.filter(is_fixed).collect();
+            assert_eq!(fixed, named, "group {group}, stride {stride}");
+            assert!(fixed.iter().all(|block| allocator.is_used(*block)));
+        }
+    }
+}
+
 /// Too small, too many inodes: refused, not a panic.
 #[test]
 fn impossible_layouts_are_refused() {
@@ -56,8 +116,11 @@ proptest! {
     #[test]
     fn allocator_against_a_set(
         steps in prop::collection::vec((0_u32..12, 0_u32..300_000, any::<bool>()), 1..400),
+        is_striped in any::<bool>(),
     ) {
-        let geometry = Geometry::new(1 << 30, &Options::default()).unwrap();
+        let stride = if is_striped { 16 } else { 0 };
+        let options = Options { stride, ..Options::default() };
+        let geometry = Geometry::new(1 << 30, &options).unwrap();
         let mut allocator = Allocator::new(&geometry);
         let whole = allocator.free_blocks();
         let mut windows = [Window::default(); 4];
