@@ -21,9 +21,11 @@
 //! reading or writing, whichever is more, as Bonnie prints it), `rewrite_ps` its calls a second,
 //! `rewrite_device` the bytes that the device gave in per cent of those that were read, the rest
 //! being in memory (`hits_percent` counts pages that came by read-ahead as hits), `rewrite_cpu` the
-//! per cent of the time that the processor computed. The whole has `elapsed_s`, the terms of Eq. 1,
-//! what the heads did, and the blocks that were moved.
+//! per cent of the time that the processor computed. A test of a grid has a rate for each cell,
+//! `random_read-1M-64K_kps`, and one over all, `random_read_kps`. The whole has `elapsed_s`, the
+//! terms of Eq. 1, what the heads did, and the blocks that were moved.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::record::Values;
@@ -399,7 +401,26 @@ fn values(outcome: &program::Outcome) -> Values {
         let share = measured.account.processor_ns as f64 * 100.0 / ns(measured);
         add(&format!("{name}_cpu"), round(share));
     }
+    values.extend(over_cells(outcome));
     values
+}
+
+/// KiB a second of each test of a grid, over all of its cells.
+fn over_cells(outcome: &program::Outcome) -> Values {
+    let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for phase in &outcome.phases {
+        if let Some((test, _)) = phase.name.split_once('-') {
+            let measured = &phase.measured;
+            let (bytes, ns) = sums.entry(test).or_default();
+            *bytes += measured.read_bytes.max(measured.written_bytes);
+            *ns += measured.elapsed_ns;
+        }
+    }
+    let rate = |(test, (bytes, ns)): (&str, (u64, u64))| {
+        let rate = bytes as f64 / 1024.0 * 1e9 / ns.max(1) as f64;
+        (format!("{test}_kps"), round(rate))
+    };
+    sums.into_iter().map(rate).collect()
 }
 
 /// What happened below the file system while the program was measured.

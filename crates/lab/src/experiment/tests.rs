@@ -120,7 +120,7 @@ const COPY: &str = "title = \"t\"\nreplicates = 6\n\
     [layout.two]\ndisks = \"c*2\"\n\
     volume = [{ striped = \"0..1\", chunk = \"64K\", size = \"1G\" }]\n\
     [load.copy]\nprogram = \"dd\"\nsize = \"4M\"\nbs = \"64K\"\nmemory = \"8M\"\n\
-    [load.grid]\nprogram = \"iozone\"\nfiles = [\"64K\"]\nrecords = \"4K\"\n\
+    [load.grid]\nprogram = \"iozone\"\nfiles = [\"64K\", \"128K\"]\nrecords = \"4K\"\n\
     [load.bonnie]\nprogram = \"bonnie++\"\nfile = \"1M\"\nempty_files = 10\n";
 
 #[test]
@@ -138,7 +138,13 @@ fn programs_are_loads() {
                 assert!(value("write_kps") > 0.0 && value("read_s") > 0.0);
                 assert!(value("read_device") >= 100.0, "from a cold memory");
             }
-            "two grid" => assert!(value("reread-64K-4K_device") < 0.1, "from a warm one"),
+            "two grid" => {
+                assert!(value("reread-64K-4K_device") < 0.1, "from a warm one");
+                let seconds = |file, kib| kib / value(&format!("write-{file}-4K_kps"));
+                let both = 192.0 / (seconds("64K", 64.0) + seconds("128K", 128.0));
+                let found = value("write_kps");
+                assert!((0.999..1.001).contains(&(found / both)), "{found}: {both}");
+            }
             _ => assert!(value("seeks_ps") > 0.0 && value("ran_stat_ps") > 0.0),
         }
     }
