@@ -10,7 +10,7 @@ use crate::layout::{Area, Buses, Disk, DiskKind, Layout, Segment};
 use crate::workload::fio::Job;
 
 /// What lies before the first extent of a physical volume.
-const FRONT: u64 = 1 << 20;
+pub(super) const FRONT: u64 = 1 << 20;
 /// Sizes are whole extents of this many bytes.
 const EXTENT: u64 = 4 << 20;
 /// Chunks of stripes that are tried; the third is LVM2's default.

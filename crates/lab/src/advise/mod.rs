@@ -10,7 +10,8 @@
 //! what is uncertain about those cancels; intervals are the predictor's own error. A candidate
 //! whose value lies in the interval of the best one is tied with it, and said to be.
 //!
-//! RAID is not emulated: what a load costs its levels is counted, and said beside the ranks.
+//! Of RAID 5, 6 and 10, which no formula predicts, what a load costs is counted; where the best few
+//! are emulated, so are they, and have their place among the ranks.
 //!
 //! Does not: try snapshots or thin volumes; mix shapes in one volume; know prices.
 //!
@@ -25,7 +26,7 @@ mod rank;
 
 pub use candidate::{Candidate, Shape, Wish, candidates};
 pub use chart::chart;
-pub use counted::Counted;
+pub use counted::{Counted, Ranked};
 pub use page::page;
 pub use rank::{Advice, Choice, Metric, advise};
 

@@ -46,7 +46,7 @@ pub struct Advice {
     pub request: u64,
 }
 
-/// Predicts all candidates of a wish, and emulates the best `emulated` ones.
+/// Predicts all candidates of a wish, and emulates the best `emulated` ones; if any, arrays too.
 pub fn advise(wish: &Wish, emulated: usize, seed: u64) -> Result<Advice> {
     let (mut choices, mut without) = (Vec::new(), Vec::new());
     for candidate in candidates(wish)? {
@@ -74,7 +74,7 @@ pub fn advise(wish: &Wish, emulated: usize, seed: u64) -> Result<Advice> {
         choice.emulated = Some(found);
     }
     Ok(Advice {
-        counted: counted(wish, &choices),
+        counted: counted(wish, &choices, (emulated > 0).then_some(seed))?,
         choices,
         without,
         request: wish.job.block[0].max(wish.job.block[1]),

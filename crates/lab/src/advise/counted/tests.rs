@@ -7,13 +7,17 @@ use crate::workload::short;
 const SIZE: u64 = 1 << 30;
 
 fn ask(disks: usize, load: &str) -> Advice {
+    emulated(disks, load, 0)
+}
+
+fn emulated(disks: usize, load: &str, count: usize) -> Advice {
     let disk = Disk::from_word("cap:iops=600:size=4G", None).expect("a disk");
     let wish = Wish {
         disks: vec![disk; disks],
         size: SIZE,
         job: short::jobs(load, SIZE).expect(load).remove(0),
     };
-    advise(&wish, 0, 1).expect("advice")
+    advise(&wish, count, 1).expect("advice")
 }
 
 fn level<'a>(advice: &'a Advice, name: &str) -> &'a Counted {
@@ -45,6 +49,49 @@ fn levels_are_counted() {
     let said = writes.words().join("\n");
     assert!(
         said.contains("raid6 over 6") && said.contains("not predicted"),
+        "{said}"
+    );
+}
+
+/// Where requests keep all disks busy an array does what is counted of it, and has a place behind
+/// what does more and before what does less; without emulations it has none. With one request at a
+/// time a small write of a RAID 5 waits for two rounds, and does less than a RAID 10,
+/// and less than anything without redundancy.
+#[test]
+fn levels_are_emulated_and_have_a_place() {
+    let reads = emulated(6, "randread:4k:depth=256", 1);
+    for one in &reads.counted {
+        let ranked = one.emulated.expect("it was emulated");
+        let off = ranked.trial.per_second / one.per_second - 1.0;
+        assert!(off.abs() < 0.05, "{}: {off}", one.level);
+        let more = reads.choices.iter().filter(|choice| {
+            let seen = choice
+                .emulated
+                .map_or(choice.per_second.value, |seen| seen.per_second);
+            seen > ranked.trial.per_second
+        });
+        assert_eq!(ranked.place, more.count() + 1, "{}", one.level);
+    }
+    assert!(
+        ask(6, "randread:4k:depth=256").counted[0]
+            .emulated
+            .is_none()
+    );
+    let writes = emulated(6, "randwrite:4k:depth=1", 1);
+    let rate = |name: &str| {
+        level(&writes, name)
+            .emulated
+            .expect("it was")
+            .trial
+            .per_second
+    };
+    let (five, ten) = (rate("raid5"), rate("raid10"));
+    assert!(five < 0.9 * ten, "{five} for {ten}");
+    let ranked = level(&writes, "raid5").emulated.expect("it was");
+    assert_eq!(ranked.place, writes.choices.len() + 1, "behind all");
+    let said = writes.words().join("\n");
+    assert!(
+        said.contains("number") && said.contains("requests per second"),
         "{said}"
     );
 }
