@@ -46,6 +46,7 @@ const MODULES: &[&str] = &[
     "dm_snapshot",
     "dm_integrity",
     "dm_raid",
+    "linear",
     "raid0",
     "raid1",
     "raid10",
