@@ -12,6 +12,7 @@ mod create;
 mod fields;
 mod kept;
 mod members;
+pub mod partial;
 mod places;
 mod spare;
 mod superblock090;
