@@ -12,9 +12,12 @@
 //!   row   D0  D1  D2  P      written: D1, P      in the log of P's leg: D0 ⊕ D2, for D1
 //! ```
 //!
-//! `format.rs` is what stands there. The facts are those of the kernel's
+//! `format.rs` is what stands there, `recover.rs` sums parity anew after a cut. What is written of
+//! it while the array is, `raid/journal/` writes. The facts are those of the kernel's
 //! `Documentation/driver-api/md/raid5-ppl.rst`, `md_p.h` and `raid5-ppl.c`.
 
 mod format;
+mod recover;
 
 pub use format::{Entry, HEADER, Header, crc32c, empty, room_for};
+pub use recover::{Logs, Outcome, Recovery};
