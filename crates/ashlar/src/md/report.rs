@@ -190,7 +190,7 @@ fn report(place: &ArrayPlace) -> ArrayReport {
         events: newest.events,
         consistency: match (newest.guard, newest.bitmap) {
             (Guard::Journal, _) => "journal",
-            (Guard::PartialParity, _) => "ppl",
+            (Guard::PartialParity(_), _) => "ppl",
             (Guard::None, Some(_)) => "bitmap",
             (Guard::None, None) => "none",
         },

@@ -39,7 +39,7 @@ pub(super) fn refusal(place: &ArrayPlace, array: &md::Array) -> Option<String> {
             "has a journal, which is not written",
             "assemble it with mdadm",
         ),
-        () if all(|claim| claim.guard == Guard::PartialParity) => (
+        () if all(|claim| matches!(claim.guard, Guard::PartialParity(_))) => (
             "has a log of partial parity, which is not written",
             "assemble it with mdadm, or give it a bitmap: mdadm --grow --consistency-policy=bitmap",
         ),

@@ -95,8 +95,8 @@ pub enum Guard {
     None,
     /// A device with a journal.
     Journal,
-    /// Logs of partial parity on each leg.
-    PartialParity,
+    /// Logs of partial parity on each leg: where on this device its log is.
+    PartialParity(Range),
 }
 
 /// What a device is for.

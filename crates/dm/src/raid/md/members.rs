@@ -382,7 +382,7 @@ impl Array {
             &self.layout,
             Layout::Redundant(geometry) if matches!(geometry.scheme(), Scheme::Parity(..))
         );
-        // Neither a journal nor a log of partial parity is replayed.
+        // Who reads replays neither a journal nor a log of partial parity.
         let is_dirty = self.resync != Position::End;
         match worst {
             Readiness::Degraded if has_parity && is_dirty => Readiness::DirtyDegraded,

@@ -5,7 +5,7 @@
 //! by the machine that fills it. Its number is one that no device had before: who had it may come
 //! back.
 
-use super::claim::Claim;
+use super::claim::{Claim, Guard};
 use super::kept::KeptSuperblock;
 use super::places::Place;
 use super::superblock1::{Feature, ROLE_SPARE, Superblock1};
@@ -71,7 +71,13 @@ fn new_spare(
     let has_bitmap = array.features.has(Feature::Bitmap);
     let end = match array.place {
         Place::End if has_bitmap => at.checked_add_signed(i64::from(array.bitmap_offset.min(0))),
-        Place::End => Some(at),
+        Place::End => match array.claim().guard {
+            Guard::PartialParity(log) => {
+                let before = (array.super_offset * SECTOR).checked_sub(log.start());
+                at.checked_sub(before.unwrap_or(0) / SECTOR)
+            }
+            Guard::None | Guard::Journal => Some(at),
+        },
         _ => Some(device / SECTOR),
     };
     let size = end.and_then(|end| end.checked_sub(array.data_offset));

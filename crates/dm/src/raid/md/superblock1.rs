@@ -4,7 +4,8 @@
 //!     0  magic a92b4efc    4  major version 1    8  features   12  zeros
 //!    16  UUID:16          32  name:32           64  created
 //!    72  level   76  layout   80  sectors of a leg   88  sectors of a chunk   92  legs
-//!    96  where the bitmap is, or the log of partial parity, in sectors from here; signed
+//!    96  where the bitmap is, in sectors from here; signed. Or where the log of partial parity is,
+//!        in 2 bytes, and how many sectors it has, in 2 more
 //!   100  while reshaping: level, position:8, legs more or less, layout, chunk, data offset more
 //!   128  data offset   136  sectors of data   144  sector of this superblock
 //!   152  recovery offset or tail of the journal   160  number of this device   164  read errors

@@ -254,7 +254,8 @@ fn dirty_parity_is_told_apart() {
     };
     assert_eq!(readiness(&dirty(5, Guard::None)), Readiness::DirtyDegraded);
     assert_eq!(readiness(&dirty(1, Guard::None)), Readiness::Degraded);
-    for guard in [Guard::PartialParity, Guard::Journal] {
+    let log = Range::new(8192, 1 << 20);
+    for guard in [Guard::PartialParity(log), Guard::Journal] {
         assert_eq!(readiness(&dirty(5, guard)), Readiness::DirtyDegraded);
     }
     let mut claims = dirty(5, Guard::Journal);

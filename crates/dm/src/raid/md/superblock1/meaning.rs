@@ -18,6 +18,8 @@ const DATA_MIN: u64 = 10;
 const BAD_SECTORS_MAX: u16 = 8;
 /// Sectors that such a list may count as one, as a power of two: more are no place.
 const BAD_SHIFT_MAX: u8 = 40;
+/// Sectors of the header of a log, and of a page of it.
+const LOG_UNIT: u64 = 8;
 const SECONDS: u64 = (1 << 40) - 1;
 const FLAG_WRITE_MOSTLY: u8 = 1;
 
@@ -64,6 +66,9 @@ impl Superblock1 {
         let guards = [Feature::Bitmap, Feature::Journal].into_iter().any(has);
         if parities.into_iter().any(has) && guards || parities.into_iter().all(has) {
             return Some("that it has several logs, of which one can be".into());
+        }
+        if parities.into_iter().any(has) && !self.has_room_for_log(sectors) {
+            return Some("that its log of partial parity is where there is no room".into());
         }
         if has(Feature::StripedLayout) && self.level != LEVEL_STRIPED {
             return Some("that the layout of stripes counts, and that it has none".into());
@@ -112,6 +117,26 @@ impl Superblock1 {
         self.super_offset.checked_add_signed(i64::from(sectors))
     }
 
+    /// The sectors of the log of partial parity: a header, and whole pages behind it.
+    fn log(&self) -> Option<Range> {
+        let place = self.bitmap_offset.cast_unsigned();
+        let start = self.beside(i32::from((place as u16).cast_signed()))?;
+        let len = u64::from((place >> 16) as u16);
+        Range::checked(start, len - len % LOG_UNIT)
+    }
+
+    /// Whether the log of partial parity can be where it is.
+    fn has_room_for_log(&self, sectors: u64) -> bool {
+        let own = Range::new(self.super_offset, Self::LEN as u64 / SECTOR);
+        let data = Range::new(self.data_offset, self.data_size);
+        self.log().is_some_and(|log| {
+            let is_apart = [own, data]
+                .iter()
+                .all(|other| log.intersection(*other).is_none());
+            log.len() > LOG_UNIT && log.end() <= sectors && is_apart
+        })
+    }
+
     fn new_data_offset(&self) -> Option<u64> {
         let is_new = self.features.has(Feature::Reshape) && self.features.has(Feature::NewOffset);
         let more = if is_new { self.new_offset } else { 0 };
@@ -152,8 +177,10 @@ impl Superblock1 {
             reshape: has(Feature::Reshape).then(|| self.reshape(position(self.reshape_position))),
             guard: match () {
                 () if has(Feature::Journal) => Guard::Journal,
-                () if has(Feature::PartialParity) => Guard::PartialParity,
-                () if has(Feature::PartialParities) => Guard::PartialParity,
+                () if has(Feature::PartialParity) || has(Feature::PartialParities) => {
+                    let log = self.log().expect("it was checked");
+                    Guard::PartialParity(Range::new(log.start() * SECTOR, log.len() * SECTOR))
+                }
                 () => Guard::None,
             },
             is_clustered: has(Feature::Clustered),

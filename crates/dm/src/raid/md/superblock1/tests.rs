@@ -107,6 +107,45 @@ fn claims_say_what_stands_there() {
     }
 }
 
+/// A log of partial parity is whole pages beside superblock and data, or there is no array.
+#[test]
+fn logs_have_their_place() {
+    let with = |place: Place, offset: i16, sectors: u16| {
+        let mut superblock = sample(place, DEVICE);
+        superblock.features = superblock.features.with(Feature::PartialParities);
+        let offset = u32::from(offset.cast_unsigned());
+        superblock.bitmap_offset = (u32::from(sectors) << 16 | offset).cast_signed();
+        if place == Place::End {
+            superblock.data_size = superblock.super_offset - 2048;
+            superblock.size = superblock.data_size / 128 * 128;
+        }
+        Superblock1::decode(&superblock.encode(), place, DEVICE)
+    };
+    let guard =
+        |place, offset, sectors| with(place, offset, sectors).unwrap().unwrap().claim().guard;
+    let log =
+        |start: u64, sectors: u64| Guard::PartialParity(block::Range::new(start, sectors * 512));
+    let end = Place::End.offset(DEVICE).unwrap();
+    assert_eq!(guard(Place::SecondBlock, 8, 2037), log(8192, 2032));
+    assert_eq!(
+        guard(Place::Start, 2048 - 16, 16),
+        log((2048 - 16) * 512, 16)
+    );
+    assert_eq!(guard(Place::End, -2048, 2048), log(end - (1 << 20), 2048));
+    for (place, offset, sectors) in [
+        // In the superblock; in the data; behind the device; without room for a page.
+        (Place::SecondBlock, 7, 64),
+        (Place::SecondBlock, 2040 - 15, 24),
+        (Place::End, -2056, 64),
+        (Place::End, -8, 16),
+        (Place::End, 8, 64),
+        (Place::Start, 64, 15),
+    ] {
+        let error = with(place, offset, sectors).unwrap_err();
+        assert_eq!(error.kind(), Kind::Damaged, "{place:?} {offset} {sectors}");
+    }
+}
+
 /// What only counts with a feature counts with it.
 #[test]
 fn features_count() {
