@@ -132,6 +132,9 @@ impl Array {
         for region in self.regions.of(sync) {
             self.view_mut().assembly_mut().dirty.add(region, &shape);
         }
+        self.journal
+            .iter_mut()
+            .for_each(super::journal::Journal::doubt);
         self.mending.restart();
         self.map_changed = true;
     }

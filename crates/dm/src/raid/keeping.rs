@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   device-mapper   byte 0  its superblock       byte 4096  bitmap       on a device of its own
-//!   md              byte 0  md's superblock      byte 4096  bitmap, or none
+//!   md              byte 0  md's superblock      byte 4096  bitmap, or a log of partial parity
 //! ```
 //!
 //! Where md keeps them on the disk depends on the version; who opens an array puts the two together
@@ -58,6 +58,14 @@ impl Keeping {
         match self {
             Self::Mapper => true,
             Self::Md(kept) => kept.bitmap.is_some(),
+        }
+    }
+
+    /// What the headers of logs of partial parity are signed with; `None`: there are none.
+    pub(super) fn log_signature(&self) -> Option<u32> {
+        match self {
+            Self::Mapper => None,
+            Self::Md(kept) => kept.log_signature(),
         }
     }
 

@@ -136,6 +136,15 @@ impl Stroke {
         self.parts.len() < PARTS_MAX && parts.all(|part| part.range.intersection(range).is_none())
     }
 
+    /// Whether bytes follow those that are here, or the other way round: then the data chunks of
+    /// each piece follow one another.
+    pub(super) fn adjoins(&self, range: Range) -> bool {
+        let parts = self.parts.iter().map(|part| part.range);
+        let start = parts.clone().map(Range::start).min();
+        let end = parts.map(Range::end).max();
+        Some(range.end()) == start || Some(range.start()) == end
+    }
+
     fn durability(&self) -> Durability {
         let mut parts = self.parts.iter();
         if parts.any(|part| part.durability == Durability::Fua) {

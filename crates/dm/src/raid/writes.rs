@@ -13,6 +13,7 @@ use block::{Buffer, Completion, Durability, Error, Operation, Range, Request};
 use super::array::{Array, Steps};
 use super::geometry::Scheme;
 use super::jobs::Job;
+use super::journal::Journal;
 use super::sides::row_len;
 use super::strokes::{Phase, Stroke};
 use crate::locks::Mode;
@@ -141,11 +142,13 @@ impl Array {
     fn begin_part(&mut self, part: Part, steps: &mut Steps) {
         let lock = self.lock_of(part.range);
         let gathers = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
+        let is_partial = self.journal.as_ref().is_some_and(Journal::is_partial);
         if gathers && let Some(id) = self.gathering.get(&lock.start()).copied() {
             let Job::Write(stroke) = self.jobs.get_mut(id) else {
                 unreachable!("a stroke gathers");
             };
-            if stroke.has_room_for(part.range) {
+            let is_apart = is_partial && !stroke.adjoins(part.range);
+            if stroke.has_room_for(part.range) && !is_apart {
                 return stroke.parts.push(part);
             }
         }

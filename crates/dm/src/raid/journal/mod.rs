@@ -26,11 +26,16 @@
 //! Not journaled: what is written where parity was never in sync, or to rows without parity legs.
 //! An array whose metadata have no room for a whole row has no journal, and says so.
 //!
+//! Arrays of md's that have logs of partial parity (`md/partial`) have those for a journal: one
+//! batch of entries fills it, and `partial.rs` says what an entry is there. Who opens the array
+//! recovers them before it starts.
+//!
 //! Costs: each write of a row is written twice, and waits for a durable write of its parity leg's
 //! metadata; those that wait together wait once. `format.rs` is what stands there, `state.rs` what
 //! is known of it, `write.rs` writes it, `replay.rs` reads it.
 
 mod format;
+mod partial;
 mod replay;
 mod state;
 mod write;

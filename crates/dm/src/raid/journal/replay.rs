@@ -137,6 +137,10 @@ impl Replay {
 impl Array {
     /// Looks for what was entered and not ended; whether there may be something.
     pub(in super::super) fn begin_replay(&mut self, steps: &mut Steps) -> bool {
+        if self.config.keeping.log_signature().is_some() {
+            // Whoever opened it has looked.
+            return false;
+        }
         let room = self.meta_room.unwrap_or(0);
         let Some(area) = area(&self.config, room).filter(|_| self.record.is_some()) else {
             return false;

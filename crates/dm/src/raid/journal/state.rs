@@ -6,6 +6,7 @@ use block::Range;
 
 use super::super::config::ArrayConfig;
 use super::super::geometry::{Geometry, Scheme};
+use super::super::md::partial;
 use super::super::view::LegSet;
 use super::format::{BLOCK, Bounds, Session, entry_len};
 
@@ -18,6 +19,7 @@ const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The journal of an array that is written.
 #[derive(Debug)]
 pub(in super::super) struct Journal {
+    pub(super) tells: Tells,
     /// Whether strokes go through it.
     pub(super) is_on: bool,
     /// Strokes that are written and went past it, before it was on: no generation begins before
@@ -50,6 +52,20 @@ pub(in super::super) struct Journal {
     pub(super) turn: Turn,
     /// What else a new generation is for.
     pub(super) wanted: Wanted,
+    /// Whether parity may be wrong where nothing is entered: from when it was in doubt until legs
+    /// were flushed behind what mended it.
+    pub(super) is_doubtful: bool,
+    /// The same of the generation that is about to begin.
+    pub(super) was_doubtful: bool,
+}
+
+/// What is entered of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tells {
+    /// All that legs get.
+    All,
+    /// Partial parity, as md does, behind headers that are signed so.
+    Partial { signature: u32 },
 }
 
 /// What a journal is at.
@@ -87,6 +103,7 @@ impl Journal {
     /// In a room of so many bytes; `None`: that is too little.
     pub(in super::super) fn new(config: &ArrayConfig, room: u64) -> Option<Self> {
         Some(Self {
+            tells: tells(config),
             is_on: false,
             past: 0,
             area: area(config, room)?,
@@ -106,6 +123,8 @@ impl Journal {
             before: Phase::Closed,
             turn: Turn::default(),
             wanted: Wanted::Nothing,
+            is_doubtful: true,
+            was_doubtful: true,
         })
     }
 
@@ -153,6 +172,11 @@ impl Journal {
         is_still && is_over && !wants_turn
     }
 
+    /// Whether entries are about data chunks that follow one another.
+    pub(in super::super) fn is_partial(&self) -> bool {
+        self.tells != Tells::All
+    }
+
     /// Whether a row of this shape has room, too.
     pub(in super::super) fn suits(&self, geometry: &Geometry) -> bool {
         self.area.len() >= room_for(geometry)
@@ -167,6 +191,12 @@ impl Journal {
     /// A stroke has read all that it needs.
     pub(in super::super) fn wait(&mut self, stroke: usize) {
         self.waiting.push_back(stroke);
+    }
+
+    /// Something that went together may not.
+    pub(in super::super) fn doubt(&mut self) {
+        self.is_doubtful = true;
+        self.was_doubtful = true;
     }
 
     /// A stroke goes past it.
@@ -227,9 +257,25 @@ pub(super) fn area(config: &ArrayConfig, room: u64) -> Option<Range> {
         return None;
     }
     let start = config.record_len();
-    let len = room.saturating_sub(start).min(AREA_MAX);
+    let max = match tells(config) {
+        Tells::All => AREA_MAX,
+        // Whoever made it said how large it is.
+        Tells::Partial { .. } => u64::MAX,
+    };
+    let len = room.saturating_sub(start).min(max);
     let len = len - len % BLOCK;
-    (len >= room_for(geometry)).then(|| Range::new(start, len))
+    let needed = match tells(config) {
+        Tells::All => room_for(geometry),
+        Tells::Partial { .. } => partial::room_for(geometry.chunk()),
+    };
+    (len >= needed).then(|| Range::new(start, len))
+}
+
+fn tells(config: &ArrayConfig) -> Tells {
+    match config.keeping.log_signature() {
+        Some(signature) => Tells::Partial { signature },
+        None => Tells::All,
+    }
 }
 
 /// What a row needs, cut at each sector.

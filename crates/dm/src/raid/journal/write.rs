@@ -7,13 +7,15 @@ use block::{Buffer, Completion, Durability, Error, Request};
 
 use super::super::array::{Array, Steps};
 use super::super::config::{Consistency, LegContent};
+use super::super::doubt::Doubt;
 use super::super::fence::Then;
 use super::super::jobs::{Gather, Job, Question};
+use super::super::md::partial;
 use super::super::strokes::Entered;
 use super::super::update::{members, only};
 use super::super::view::LegSet;
 use super::format::{BLOCK, Head, State, append};
-use super::state::{Journal, Phase, Turn, Wanted, needed};
+use super::state::{Journal, Phase, Tells, Turn, Wanted, needed};
 
 /// What is being written.
 #[derive(Debug)]
@@ -108,6 +110,8 @@ impl Array {
             return;
         }
         let (strokes, needs) = self.batch();
+        let view = self.view.as_ref().expect("it has started");
+        let is_doubtful = view.assembly().dirty != Doubt::Nowhere;
         let journal = self.journal.as_mut().expect("it has one");
         if journal.must_turn(!strokes.is_empty()) {
             // Entries go that would give a leg what it lacks: that it is away is on record before.
@@ -115,6 +119,7 @@ impl Array {
             let is_over = journal.open == 0 && (journal.past == 0 || !journal.is_on);
             if is_over && !record.is_saying_loss() {
                 journal.is_stale = false;
+                journal.was_doubtful = is_doubtful;
                 journal.before = std::mem::replace(&mut journal.phase, Phase::Turning);
                 journal.turn = Turn {
                     joining: std::mem::take(&mut journal.joining),
@@ -134,6 +139,9 @@ impl Array {
     /// leg gets of them.
     fn batch(&self) -> (Vec<usize>, Vec<u64>) {
         let journal = self.journal.as_ref().expect("it has one");
+        if journal.is_partial() {
+            return self.partial_batch(journal);
+        }
         let mut needs = vec![0; journal.tails.len()];
         let mut strokes = Vec::new();
         for id in &journal.waiting {
@@ -153,7 +161,7 @@ impl Array {
     }
 
     /// What a stroke that waits enters.
-    fn entered(&self, id: usize) -> Vec<Entered<'_>> {
+    pub(super) fn entered(&self, id: usize) -> Vec<Entered<'_>> {
         let Job::Write(stroke) = self.jobs.get(id) else {
             unreachable!("a stroke waits");
         };
@@ -162,6 +170,10 @@ impl Array {
 
     fn write_entries(&mut self, strokes: Vec<usize>, needs: &[u64], steps: &mut Steps) {
         let journal = self.journal.as_ref().expect("it has one");
+        if let Tells::Partial { signature } = journal.tells {
+            let writes = self.partial_writes(signature, &strokes, needs);
+            return self.write_batch(What::Entries(strokes), writes, steps);
+        }
         let (session, mut number) = (journal.session, journal.number);
         let mut written: Vec<Vec<u8>> = needs
             .iter()
@@ -277,6 +289,12 @@ impl Array {
         }
         let mut legs = self.recorded();
         let writable = self.writable();
+        let journal = self.journal.as_ref().expect("it has one");
+        let is_new = journal.before == Phase::Closed || journal.wanted != Wanted::Nothing;
+        if journal.is_partial() && !is_new && journal.turn.joining.is_empty() {
+            // The next header is over this one.
+            return self.turned(None, is_whole, steps);
+        }
         let journal = self.journal.as_mut().expect("it has one");
         assert_eq!(journal.phase, Phase::Turning);
         legs |= journal
@@ -289,14 +307,24 @@ impl Array {
             Wanted::End => State::Ended,
             Wanted::Nothing | Wanted::Turn => State::Open,
         };
-        let head = |leg: usize| Head {
-            session: journal.session,
-            state,
-            array: journal.array,
-            leg: leg as u32,
+        let (session, array) = (journal.session, journal.array);
+        let head = |leg: usize| match journal.tells {
+            Tells::Partial { signature } => {
+                partial::empty(signature, session.generation, 2 * BLOCK)
+            }
+            Tells::All => {
+                let leg = leg as u32;
+                let head = Head {
+                    session,
+                    state,
+                    array,
+                    leg,
+                };
+                head.encode()
+            }
         };
         let start = journal.area.start();
-        let heads = members(legs).map(|leg| (leg, start, head(leg).encode()));
+        let heads = members(legs).map(|leg| (leg, start, head(leg)));
         let heads = heads.collect();
         self.write_batch(What::Heads { is_whole }, heads, steps);
     }
@@ -317,6 +345,7 @@ impl Array {
             }
         } else {
             journal.tails.fill(BLOCK);
+            journal.is_doubtful = journal.was_doubtful;
         }
         if let Some(window) = moving {
             self.window_flushed(window, error);

@@ -19,7 +19,8 @@
 mod new;
 mod old;
 
-use super::claim::{Claim, Role};
+use super::claim::{Claim, Guard, Role};
+use super::partial::crc32c;
 use super::places::Place;
 use super::superblock1::Superblock1;
 use super::superblock090::Superblock090;
@@ -113,6 +114,19 @@ impl KeptSuperblock {
             Self::New(new) => new.claim(),
             Self::Old(old) => old.claim(device),
         }
+    }
+
+    /// Says from now on, in seconds since 1970, that nothing is being written: the bytes of that.
+    pub fn rest(&mut self, now: u64) -> Vec<u8> {
+        match self {
+            Self::New(new) => {
+                new.resync_offset = u64::MAX;
+                new.events = new.events.saturating_add(1);
+                new.updated = now;
+            }
+            Self::Old(_) => unreachable!("it has no logs that could say so"),
+        }
+        self.encode()
     }
 
     /// Where it is.
@@ -214,6 +228,15 @@ impl Kept {
             sectors_reserved: kept.sectors_reserved,
             ..bitmap
         }
+    }
+
+    /// What the headers of its logs of partial parity are signed with; `None`: it has none.
+    pub(in crate::raid) fn log_signature(&self) -> Option<u32> {
+        let KeptSuperblock::New(freshest) = &self.freshest else {
+            return None;
+        };
+        let claim = freshest.claim();
+        matches!(claim.guard, Guard::PartialParity(_)).then(|| crc32c(&claim.uuid))
     }
 
     fn uuid(&self) -> [u8; 16] {
