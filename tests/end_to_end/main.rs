@@ -33,6 +33,7 @@ mod logical;
 mod manual;
 mod md;
 mod md_commands;
+mod md_partial;
 mod measure;
 mod minimise;
 mod mishaps;

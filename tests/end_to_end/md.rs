@@ -415,12 +415,14 @@ fn groups_on_arrays_are_written() {
 fn what_is_not_written_is_refused() {
     let folder = Scratch::new("md-refused");
     let (disk, content) = made(folder.path());
-    let plan = Plan::new(5, 2, 3, Place::SecondBlock);
+    let plan = Plan::new(4, 0, 3, Place::SecondBlock);
     let legs = disks(plan, folder.path(), &disk);
     let leg_len = plan.leg_len(disk.len());
     for (leg, data) in plan.data(&disk).iter().enumerate() {
         let superblock = Superblock1 {
             features: Features::default().with(Feature::PartialParity),
+            // 512 sectors, from 24 sectors behind the superblock on.
+            bitmap_offset: 0x0200_0018,
             ..plan.superblock(leg, leg_len, EVENTS)
         };
         plan.write(&legs[leg], data, &superblock);

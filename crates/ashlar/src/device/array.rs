@@ -2,14 +2,15 @@
 //!
 //! Its superblocks are looked at again, since it may have been written meanwhile; a leg that
 //! changes while it is opened is looked at once more. Who reads changes nothing; `written.rs` is
-//! how it is written, `beside.rs` what superblock and bitmap of a leg are then, `shared.rs` and
-//! `legs_held.rs` see to it that only one machine does, `legs.rs` opens legs by themselves, and
-//! `changed.rs` with a leg more or less.
+//! how it is written, `partial.rs` what is made right before, `beside.rs` what superblock and
+//! bitmap of a leg are then, `shared.rs` and `legs_held.rs` see to it that only one machine does,
+//! `legs.rs` opens legs by themselves, and `changed.rs` with a leg more or less.
 
 mod beside;
 mod changed;
 mod legs;
 mod legs_held;
+mod partial;
 mod shared;
 mod written;
 

@@ -1,4 +1,5 @@
-//! What stands beside the data of a leg: its superblock and its bitmap, as one device.
+//! What stands beside the data of a leg: its superblock, and its bitmap or its log of partial
+//! parity, as one device.
 //!
 //! ```text
 //!   1.2     4096 superblock   bitmap   …   data                  1.0, 0.90     data   …   both
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use block::{Device, Range};
 use dm::raid::bitmap::{START, len_for};
-use dm::raid::md::{Claim, KeptSuperblock, Superblock1};
+use dm::raid::md::{Claim, Guard, KeptSuperblock, Superblock1};
 use dm::table::{Area, Piece};
 
 use super::plain;
@@ -27,11 +28,12 @@ const BLOCK: u64 = 4096;
 pub(super) struct Beside {
     superblock: u64,
     bitmap: Option<Range>,
+    log: Option<Range>,
 }
 
 impl Beside {
-    /// Where both are on a device of so many bytes that says this; the bitmap has so many regions,
-    /// if there is one.
+    /// Where all are on a device of so many bytes that says this; the bitmap has so many regions,
+    /// if there is one, and of the log so many bytes are used.
     ///
     /// # Errors
     ///
@@ -39,7 +41,7 @@ impl Beside {
     pub(super) fn find(
         claim: &Claim,
         superblock: &KeptSuperblock,
-        (device, regions): (u64, Option<u64>),
+        (device, regions, log): (u64, Option<u64>, Option<u64>),
     ) -> Result<Self, String> {
         let at = claim.place.offset(device).ok_or("it is too small")?;
         let own = Range::new(at, Superblock1::LEN as u64);
@@ -54,6 +56,20 @@ impl Beside {
             (None, None) => None,
             _ => return Err("its legs do not agree whether there is a bitmap".into()),
         };
+        let log = match (claim.guard, log) {
+            (Guard::PartialParity(place), Some(len)) => {
+                assert!(len <= place.len() && bitmap.is_none(), "it is used alone");
+                let list = bad_blocks(superblock, at);
+                if list.is_some_and(|list| list.intersection(place).is_some()) {
+                    return Err(
+                        "its log of partial parity and its list of bad blocks overlap".into(),
+                    );
+                }
+                Some(Range::new(place.start(), len))
+            }
+            (_, None) => None,
+            (_, Some(_)) => return Err("it has no log of partial parity, as others do".into()),
+        };
         assert!(
             bitmap.is_none_or(|bitmap| bitmap.intersection(claim.data).is_none()),
             "a bitmap is not among data"
@@ -61,6 +77,7 @@ impl Beside {
         Ok(Self {
             superblock: at,
             bitmap,
+            log,
         })
     }
 
@@ -68,7 +85,8 @@ impl Beside {
     pub(super) fn open(self, name: &str, leg: &Arc<dyn Device>) -> dm::Result<Arc<dyn Device>> {
         let piece = |start: u64, len: u64| Piece::of(len, Area::device(Arc::clone(leg), start));
         let mut pieces = vec![piece(self.superblock, START)];
-        pieces.extend(self.bitmap.map(|range| piece(range.start(), range.len())));
+        let others = [self.bitmap, self.log].into_iter().flatten();
+        pieces.extend(others.map(|range| piece(range.start(), range.len())));
         plain(name, pieces, block::Access::ReadWrite)
     }
 }

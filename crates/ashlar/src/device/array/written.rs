@@ -1,8 +1,8 @@
 //! An array that is written: by the machine that writes LVM2's, with what md keeps on its legs.
 //!
 //! ```text
-//!   legs opened, locked ─▸ looked at once more ─▸ judged ─▸ data ─────────────────╮
-//!                                                        ╲▸ superblock + bitmap ─▸ machine
+//!   legs opened, locked ─▸ looked at once more ─▸ judged ─▸ data ──────────────────────╮
+//!                                                        ╲▸ superblock + bitmap, log ─▸ machine
 //! ```
 //!
 //! Stripes and legs that follow one another keep nothing that writing changes: they are written as
@@ -15,10 +15,10 @@ use block::{BlockingDevice, Device, Range};
 use dm::home::{Home, NoticeHandler};
 use dm::raid::bitmap::{Bitmap, len_for};
 use dm::raid::md::{self, Claim, Guard, Kept, KeptBitmap, KeptLeg, KeptSuperblock, Verdict};
-use dm::raid::{Array, ArrayConfig, Described, Geometry, Keeping, Notice};
+use dm::raid::{Array, ArrayConfig, Consistency, Described, Geometry, Keeping, Notice};
 
 use super::beside::Beside;
-use super::{Opened, START_MAX, config};
+use super::{Opened, START_MAX, config, partial};
 use crate::host::ArrayPlace;
 use crate::notices;
 
@@ -39,10 +39,15 @@ pub(super) fn refusal(place: &ArrayPlace, array: &md::Array) -> Option<String> {
             "has a journal, which is not written",
             "assemble it with mdadm",
         ),
-        () if all(|claim| matches!(claim.guard, Guard::PartialParity(_))) => (
-            "has a log of partial parity, which is not written",
-            "assemble it with mdadm, or give it a bitmap: mdadm --grow --consistency-policy=bitmap",
-        ),
+        () if all(|claim| {
+            matches!(claim.guard, Guard::PartialParity(_)) && claim.shape.level != 5
+        }) =>
+        {
+            (
+                "has a log of partial parity, which is for level 5 alone",
+                "give it a bitmap: mdadm --grow --consistency-policy=bitmap",
+            )
+        }
         () if all(|claim| claim.bad_blocks.is_some()) => (
             "has legs with lists of bad blocks, which are not written",
             "assemble it with mdadm, or replace those legs",
@@ -75,6 +80,7 @@ pub(super) fn redundant(
             size,
         )?));
     }
+    let log = partial::ready(place, (&opened, geometry), &mut raw)?;
     let freshest = opened.array.legs.iter().zip(&raw);
     let freshest = freshest
         .filter(|(leg, _)| leg.is_some_and(|leg| leg.claim == opened.array.freshest))
@@ -97,7 +103,7 @@ pub(super) fn redundant(
         let (device, size) = whole(open);
         let name = &config.leg_names[position];
         let claim = superblock.claim(size);
-        let beside = Beside::find(&claim, &superblock, (size, regions))
+        let beside = Beside::find(&claim, &superblock, (size, regions, log))
             .map_err(|why| damaged(&format!("{name}: {why}")))?;
         config.legs[position].meta = Some(devices.len());
         devices.push(beside.open(name, &device)?);
@@ -107,6 +113,9 @@ pub(super) fn redundant(
         }));
     }
     config.access = block::Access::ReadWrite;
+    if log.is_some() {
+        config.consistency = Consistency::Journal;
+    }
     config.keeping = Keeping::Md(Box::new(Kept {
         legs: kept,
         freshest,
@@ -195,11 +204,11 @@ fn region_for(sync_size: u64) -> u64 {
 }
 
 /// Seconds since 1970.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_secs())
 }
 
-fn damaged(what: &str) -> dm::Error {
+pub(super) fn damaged(what: &str) -> dm::Error {
     dm::Error::new(dm::Kind::Damaged, what)
 }

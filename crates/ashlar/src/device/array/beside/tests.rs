@@ -48,7 +48,7 @@ fn the_old_format_has_room_behind_its_superblock() {
     let superblock = old(true);
     let claim = superblock.claim(DEVICE);
     let end = DEVICE - (64 << 10);
-    let found = Beside::find(&claim, &superblock, (DEVICE, Some(1000))).expect("it fits");
+    let found = Beside::find(&claim, &superblock, (DEVICE, Some(1000), None)).expect("it fits");
     assert_eq!(found.superblock, end);
     assert_eq!(found.bitmap, Some(Range::new(end + 4096, 4096)));
     assert!(
@@ -57,8 +57,8 @@ fn the_old_format_has_room_behind_its_superblock() {
             .is_some_and(|bitmap| bitmap.intersection(claim.data).is_none())
     );
     let most = ((60 << 10) - 256) * 8;
-    Beside::find(&claim, &superblock, (DEVICE, Some(most))).expect("it fits just so");
-    let error = Beside::find(&claim, &superblock, (DEVICE, Some(most + 1)));
+    Beside::find(&claim, &superblock, (DEVICE, Some(most), None)).expect("it fits just so");
+    let error = Beside::find(&claim, &superblock, (DEVICE, Some(most + 1), None));
     assert!(error.is_err_and(|why| why.contains("no room")));
 }
 
@@ -76,10 +76,10 @@ fn what_overlaps_is_refused() {
         ..claim.clone()
     };
     for wrong in [into_data, over_itself] {
-        assert!(Beside::find(&wrong, &superblock, (DEVICE, Some(10))).is_err());
+        assert!(Beside::find(&wrong, &superblock, (DEVICE, Some(10), None)).is_err());
     }
-    assert!(Beside::find(&claim, &superblock, (DEVICE, None)).is_err());
+    assert!(Beside::find(&claim, &superblock, (DEVICE, None, None)).is_err());
     let without = old(false).claim(DEVICE);
-    let found = Beside::find(&without, &old(false), (DEVICE, None));
+    let found = Beside::find(&without, &old(false), (DEVICE, None, None));
     assert_eq!(found.map(|found| found.bitmap), Ok(None));
 }
