@@ -47,6 +47,7 @@ const MODULES: &[&str] = &[
     "dm_integrity",
     "dm_raid",
     "linear",
+    "md_linear",
     "raid0",
     "raid1",
     "raid10",
