@@ -293,6 +293,65 @@ fn listed_blocks_are_read_from_another_leg() {
     assert_eq!(read(), sha256(&content));
 }
 
+/// What md has listed as bad on a leg is off the list, for mdadm, too, when it has been written, or
+/// read and written again; and the leg can be read without the others then.
+#[test]
+fn listed_blocks_are_written() {
+    let folder = Scratch::new("md-bad-written");
+    let (disk, content) = made(folder.path());
+    let plan = Plan::new(1, 0, 2, Place::SecondBlock);
+    let legs = disks(plan, folder.path(), &disk);
+    let mut superblock = plan.superblock(1, plan.leg_len(disk.len()), EVENTS);
+    superblock.features = superblock.features.with(Feature::BadBlocks);
+    (superblock.bad_blocks_offset, superblock.bad_blocks_sectors) = (8, 8);
+    let mut old = disk.clone();
+    let mut list = vec![0xff; 4096];
+    // The last one is where no volume is.
+    let blocks: Vec<u64> = (0..70)
+        .map(|block| 3 * 2048 + block * 16)
+        .chain([11 * 2048])
+        .collect();
+    for (entry, sector) in blocks.iter().enumerate() {
+        let at = *sector as usize * 512;
+        old[at..at + 8 * 512].fill(0xa5);
+        list[entry * 8..entry * 8 + 8].copy_from_slice(&(sector << 10 | 8).to_le_bytes());
+    }
+    old.resize(plan.leg_len(disk.len()) as usize, 0);
+    plan.write(&legs[1], &old, &superblock);
+    let mut leg = fs::read(&legs[1]).expect("a leg");
+    leg[16 * 512..16 * 512 + list.len()].copy_from_slice(&list);
+    fs::write(&legs[1], leg).expect("a leg");
+    let listed = || {
+        let examine = Tool::new("mdadm").arg("--examine-badblocks").arg(&legs[1]);
+        let said = examine.succeed().text();
+        said.lines().filter(|line| line.contains(" for ")).count()
+    };
+    assert_eq!(listed(), blocks.len());
+    let on = |disks: &[PathBuf], words: &[&str]| run(folder.path(), disks, words);
+    // Half of them are written, and the rest is read by somebody who may write.
+    let half = vec![0x3c; 3 * MIB - MIB / 2];
+    let path = folder.join("half");
+    fs::write(&path, &half).expect("a file");
+    let copy = ["cp", &path.display().to_string(), "vg0/data"];
+    on(&legs, &copy);
+    let left = listed();
+    assert!((1..blocks.len()).contains(&left), "{left} are left");
+    let wanted = [&half[..], &content[half.len()..]].concat();
+    let read = [
+        "serve",
+        "vg0/data",
+        "--run",
+        "nbdcopy $uri - | sha256sum; sleep 0.5",
+    ];
+    for _ in 0..2 {
+        let said = on(&legs, &read).text();
+        assert!(said.contains(&sha256(&wanted)), "{said}");
+    }
+    assert_eq!(listed(), 1, "what nobody reads or writes is left");
+    let alone = on(&legs[1..], &["cat", "vg0/data"]);
+    assert_eq!(sha256(&alone.stdout), sha256(&wanted));
+}
+
 /// A group lies on an array and on a disk beside it: it is one group, of which nothing disagrees.
 #[test]
 fn a_group_is_on_an_array_and_beside_it() {

@@ -4,12 +4,14 @@
 //! changes while it is opened is looked at once more. Who reads changes nothing; `written.rs` is
 //! how it is written, `partial.rs` what is made right before, `beside.rs` what superblock and
 //! bitmap of a leg are then, `shared.rs` and `legs_held.rs` see to it that only one machine does,
-//! `legs.rs` opens legs by themselves, and `changed.rs` with a leg more or less.
+//! `listed.rs` takes blocks off lists of bad ones, `legs.rs` opens legs by themselves, and
+//! `changed.rs` with a leg more or less.
 
 mod beside;
 mod changed;
 mod legs;
 mod legs_held;
+mod listed;
 mod partial;
 mod shared;
 mod written;
@@ -34,6 +36,7 @@ use super::{Whole, narrow, open_whole};
 use crate::host::{ArrayMember, ArrayPlace, Location, Place};
 use crate::scan::Source;
 use legs_held::HeldLeg;
+use listed::ListedLeg;
 use shared::open_once;
 use written::refusal;
 
@@ -176,7 +179,7 @@ impl Opened {
                 continue;
             }
             let (member, whole, own) = wholes.next().expect("each leg is open");
-            let data = data_of(member, &whole, starts.old)?;
+            let data = data_of(member, &whole, (starts.old, options.access))?;
             legs.push(Some(OpenLeg { whole, data }));
             files.extend(own);
         }
@@ -261,11 +264,11 @@ fn starts(place: &ArrayPlace, array: &md::Array) -> dm::Result<Starts> {
     Ok(first)
 }
 
-/// The data of a leg, with what is `before` them.
+/// The data of a leg, with what is `before` them. What is listed as bad cannot be read.
 fn data_of(
     member: &ArrayMember,
     device: &Arc<dyn Device>,
-    before: u64,
+    (before, access): (u64, Access),
 ) -> block::Result<Arc<dyn Device>> {
     let mut io = BlockingDevice::open(&**device)?;
     let mut read = |range: Range| io.read(range).map_err(|error| dm::Error::device("", error));
@@ -286,7 +289,7 @@ fn data_of(
     let bad = match member.claim.bad_blocks {
         Some(list) => {
             let bytes = io.read(list.place)?;
-            list.decode(&bytes).map_err(unusable)?
+            list.entries(&bytes).map_err(unusable)?
         }
         None => Vec::new(),
     };
@@ -296,7 +299,32 @@ fn data_of(
     if bad.is_empty() {
         return Ok(part);
     }
+    if let (Access::ReadWrite, Some(list)) = (access, member.claim.bad_blocks) {
+        return written_with_bad(member, device, (part, list.place), bad);
+    }
+    let bad = bad.into_iter().map(|(_, range)| range).collect();
     without_bad(&member.name, &part, (before, bad)).map_err(unusable)
+}
+
+/// The data of a leg that is written, with its list.
+fn written_with_bad(
+    member: &ArrayMember,
+    device: &Arc<dyn Device>,
+    (data, list): (Arc<dyn Device>, Range),
+    bad: Vec<(u64, Range)>,
+) -> block::Result<Arc<dyn Device>> {
+    let superblock = member.claim.place.offset(device.info().size);
+    let superblock = superblock.map(|at| Range::new(at, md::Superblock1::LEN as u64));
+    let mut others = [Some(member.claim.data), superblock].into_iter().flatten();
+    if others.any(|other| other.intersection(list).is_some()) {
+        let what = format!(
+            "{}: its list of bad blocks is among other things",
+            member.name
+        );
+        return Err(block::Error::new(Kind::Invalid, what));
+    }
+    let list = PartitionDevice::window(Arc::clone(device), list, member.name.clone())?;
+    Ok(ListedLeg::over(data, Arc::new(list), bad))
 }
 
 /// A leg whose `bad` bytes, counted from its data on, fail when they are read: md knows that

@@ -14,7 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use block::{BlockingDevice, Device, Range};
 use dm::home::{Home, NoticeHandler};
 use dm::raid::bitmap::{Bitmap, len_for};
-use dm::raid::md::{self, Claim, Guard, Kept, KeptBitmap, KeptLeg, KeptSuperblock, Verdict};
+use dm::raid::md::{
+    self, Claim, Guard, Kept, KeptBitmap, KeptLeg, KeptSuperblock, Layout, Verdict,
+};
 use dm::raid::{Array, ArrayConfig, Consistency, Described, Geometry, Keeping, Notice};
 
 use super::beside::Beside;
@@ -48,10 +50,14 @@ pub(super) fn refusal(place: &ArrayPlace, array: &md::Array) -> Option<String> {
                 "give it a bitmap: mdadm --grow --consistency-policy=bitmap",
             )
         }
-        () if all(|claim| claim.bad_blocks.is_some()) => (
-            "has legs with lists of bad blocks, which are not written",
-            "assemble it with mdadm, or replace those legs",
-        ),
+        () if all(|claim| claim.bad_blocks.is_some())
+            && !matches!(array.layout, Layout::Redundant(_)) =>
+        {
+            (
+                "has legs with lists of bad blocks, which nothing makes up for",
+                "assemble it with mdadm, or copy what can be read",
+            )
+        }
         () if verdicts.any(|verdict| matches!(verdict, Verdict::Replacement(_))) => (
             "has a leg that is being replaced",
             "let mdadm finish that first",

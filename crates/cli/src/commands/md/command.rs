@@ -41,9 +41,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
         not be in use meanwhile.\n\n\
         `remove ARRAY DEVICE' takes a leg out: the others say so first, and whatever it holds is \
         not believed any more until it is added again. A spare is forgotten.\n\n\
-        Not done, and said so: arrays with a journal or lists of bad blocks are read and not \
-        written; level, size and number of legs are not changed; an array \
-        that is being reshaped is left to mdadm.\n\n\
+        Not done, and said so: arrays with a journal are read and not written; level, \
+        size and number of legs are not changed; an array that is being reshaped is left to \
+        mdadm.\n\n\
         The exit status is 0 where all was done, 1 where `check' found something, and 5 where \
         something could not be done.",
     flags: &[

@@ -166,7 +166,17 @@ impl BadBlocks {
     ///
     /// One of them lies where there are no bytes.
     pub fn decode(self, list: &[u8]) -> Result<Vec<Range>> {
-        let mut ranges = Vec::new();
+        let entries = self.entries(list)?;
+        Ok(entries.into_iter().map(|(_, range)| range).collect())
+    }
+
+    /// The same, with the entries as they stand there.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn entries(self, list: &[u8]) -> Result<Vec<(u64, Range)>> {
+        let mut entries = Vec::new();
         for bytes in list.as_chunks::<8>().0 {
             let entry = u64::from_le_bytes(*bytes);
             // Ones end it; the upper bits are a place, the lower ten a length.
@@ -176,11 +186,12 @@ impl BadBlocks {
             let start = (entry >> 10).checked_mul(self.unit);
             let len = (entry & 0x3ff) * self.unit;
             let range = start.and_then(|start| Range::checked(start, len));
-            ranges.push(range.ok_or_else(|| {
+            let range = range.ok_or_else(|| {
                 let what = format!("its list of bad blocks has an entry {entry:#x}");
                 Error::new(Kind::Damaged, what)
-            })?);
+            })?;
+            entries.push((entry, range));
         }
-        Ok(ranges)
+        Ok(entries)
     }
 }
