@@ -5,6 +5,7 @@
 //! [`block::Device`]. What has state of its own is a [`machine::Machine`], which a [`home::Home`]
 //! runs. Nothing here knows where a layout comes from.
 
+mod crc32c;
 pub mod delay;
 mod error;
 #[cfg(any(test, feature = "explore"))]

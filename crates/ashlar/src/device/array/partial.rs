@@ -16,7 +16,7 @@
 //! A leg that joins holds what it held when it was away: its log is emptied, and not read.
 
 use block::{BlockingDevice, Range};
-use dm::raid::md::partial::{Logs, Recovery, crc32c, empty, room_for};
+use dm::raid::md::partial::{Logs, Recovery, empty, room_for, signature};
 use dm::raid::md::{Guard, KeptSuperblock};
 use dm::raid::{Geometry, Position};
 
@@ -42,7 +42,7 @@ pub(super) fn ready(
         return Ok(None);
     };
     let freshest = &place.members[opened.array.freshest].claim;
-    let signature = crc32c(&freshest.uuid);
+    let signature = signature(&freshest.uuid);
     let joining = opened.joining.map(|(leg, _)| leg);
     if opened.array.resync != Position::End {
         let known = opened.array.legs.iter().zip(&legs.all).enumerate();

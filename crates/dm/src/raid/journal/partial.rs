@@ -22,11 +22,12 @@ use block::parity;
 
 use super::super::array::Array;
 use super::super::config::ArrayConfig;
-use super::super::md::partial::{Entry, HEADER, Header, crc32c};
+use super::super::md::partial::{Entry, HEADER, Header};
 use super::super::strokes::Entered;
 use super::super::update::members;
 use super::format::BLOCK;
 use super::state::{Journal, SECTOR};
+use crate::crc32c::crc32c;
 
 /// Entries of a header: one is left for what is in doubt.
 const ENTRIES_MAX: usize = Header::ENTRIES_MAX - 1;

@@ -20,7 +20,7 @@ mod new;
 mod old;
 
 use super::claim::{Claim, Guard, Role};
-use super::partial::crc32c;
+use super::partial::signature;
 use super::places::Place;
 use super::superblock1::Superblock1;
 use super::superblock090::Superblock090;
@@ -236,7 +236,7 @@ impl Kept {
             return None;
         };
         let claim = freshest.claim();
-        matches!(claim.guard, Guard::PartialParity(_)).then(|| crc32c(&claim.uuid))
+        matches!(claim.guard, Guard::PartialParity(_)).then(|| signature(&claim.uuid))
     }
 
     fn uuid(&self) -> [u8; 16] {

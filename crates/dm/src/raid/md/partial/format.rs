@@ -17,6 +17,8 @@
 //! A log may hold several headers, each behind what the one before it has. They have rising
 //! generations, and the last one of them counts.
 
+use crate::crc32c::crc32c;
+
 /// Bytes of a header.
 pub const HEADER: u64 = 4096;
 const RESERVED: usize = 512;
@@ -144,6 +146,16 @@ pub fn room_for(chunk: u64) -> u64 {
     HEADER.saturating_add(chunk.max(HEADER))
 }
 
+/// What the headers of an array of this UUID are signed with.
+pub fn signature(uuid: &[u8; 16]) -> u32 {
+    crc32c(uuid)
+}
+
+/// The sum of partial parity, as entries have it.
+pub fn sum(partial: &[u8]) -> u32 {
+    crc32c(partial)
+}
+
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
@@ -154,35 +166,6 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 
 fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-/// The polynomial of CRC-32C, its bits turned around.
-const POLYNOMIAL: u32 = 0x82f6_3b78;
-const TABLE: [u32; 256] = table();
-
-const fn table() -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut sum, mut bit) = (byte as u32, 0);
-        while bit < 8 {
-            let is_odd = sum & 1 == 1;
-            sum >>= 1;
-            if is_odd {
-                sum ^= POLYNOMIAL;
-            }
-            bit += 1;
-        }
-        table[byte] = sum;
-        byte += 1;
-    }
-    table
-}
-
-/// The CRC-32C (Castagnoli) of these bytes.
-pub fn crc32c(bytes: &[u8]) -> u32 {
-    let next = |sum: u32, byte: &u8| TABLE[usize::from(sum as u8 ^ byte)] ^ (sum >> 8);
-    !bytes.iter().fold(!0, next)
 }
 
 #[cfg(test)]

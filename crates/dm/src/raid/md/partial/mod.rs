@@ -19,5 +19,5 @@
 mod format;
 mod recover;
 
-pub use format::{Entry, HEADER, Header, crc32c, empty, room_for};
+pub use format::{Entry, HEADER, Header, empty, room_for, signature, sum};
 pub use recover::{Logs, Outcome, Recovery};

@@ -14,8 +14,9 @@
 
 use block::{Range, parity};
 
-use super::format::{Entry, HEADER, Header, crc32c};
+use super::format::{Entry, HEADER, Header};
 use crate::Result;
+use crate::crc32c::crc32c;
 use crate::raid::geometry::{Geometry, Scheme};
 use crate::raid::rotation::{Parity, Row};
 

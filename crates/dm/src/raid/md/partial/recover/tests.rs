@@ -6,8 +6,9 @@ use proptest::proptest;
 
 use super::{Logs, Outcome, Recovery};
 use crate::Result;
+use crate::crc32c::crc32c;
 use crate::raid::geometry::{Geometry, Scheme};
-use crate::raid::md::partial::{Entry, HEADER, Header, crc32c};
+use crate::raid::md::partial::{Entry, HEADER, Header};
 use crate::raid::rotation::{Parity, Rotation};
 
 const LEGS: usize = 4;
