@@ -26,6 +26,8 @@ const BLOCK: usize = 4096;
 /// Every so many blocks one is written.
 const STEP: usize = 3;
 const WRITES: usize = 400;
+/// Blocks that the kernel writes before its power is cut, at least.
+const CUT_AT: usize = 40;
 /// What is written there.
 const NEW: u8 = 90;
 const WRITE_CALLS: &str = "pwrite64,pwritev,pwritev2";
@@ -184,12 +186,16 @@ fn judged_whole(machine: &mut Dialogue, made: &Made, old: &[u8]) {
 /// The kernel starts an array without its first leg, and what nobody wrote is as it was.
 fn judged_without(machine: &mut Dialogue, made: &Made, old: &[u8]) {
     let (node, group) = (made.node(), made.group());
-    machine.succeed(&format!(
+    // With --force mdadm calls it clean, and the kernel does not look at logs.
+    let outcome = machine.succeed(&format!(
         "{LIB}
-         must mdadm --assemble --run --force /dev/{node} {}
+         must mdadm --assemble --run /dev/{node} {}
+         dmesg | grep {node}:
          must mdadm --stop /dev/{node}",
         made.devices()[1..].join(" ")
     ));
+    let said = outcome.text();
+    assert!(said.contains("dirty degraded array with PPL"), "{outcome}");
     let data = format!("{group}/data");
     let read = made.of(ashlar(), &made.disks[1..]).args(["cat", &data]);
     judge(&read.succeed().stdout, old, Some(0));
@@ -201,18 +207,23 @@ fn cut(machine: Dialogue, made: &Made) {
     let mut script = format!(
         "{LIB}
          must mdadm --assemble --run /dev/{node} {}
-         vg vgchange -ay {group}\n",
+         vg vgchange -ay {group}\n: >/tmp/written\n",
         made.devices().join(" ")
     );
     for lane in 0..4 {
         let _ = write!(
             script,
-            "(n={lane}; while [ $n -lt {WRITES} ]; do
-                dd if=/job/new of=/dev/{group}/data bs={BLOCK} seek=$((n * {STEP})) count=1 \
-                oflag=direct conv=notrunc status=none; n=$((n + 4)); done) &\n"
+            "(n={lane}; while true; do
+                dd if=/job/new of=/dev/{group}/data bs={BLOCK} seek=$((n % {WRITES} * {STEP})) \
+                count=1 oflag=direct conv=notrunc status=none
+                echo $n >>/tmp/written; n=$((n + 4)); done) &\n"
         );
     }
-    script.push_str("sleep 1.5\n");
+    // However slow the machine is, some are written, and more are being.
+    let _ = writeln!(
+        script,
+        "until [ $(wc -l </tmp/written) -ge {CUT_AT} ]; do sleep 0.05; done"
+    );
     machine.crash(&script);
 }
 
