@@ -52,10 +52,15 @@ fn head(described: &Described, superblock: &Superblock) -> Result<Vec<u8>> {
         events: FIRST_EVENTS,
         ..superblock.clone()
     };
+    Ok(record(&superblock, size, clean))
+}
+
+/// A superblock, and a bitmap of so many bytes as old as it.
+pub(super) fn record(superblock: &Superblock, sync_size: u64, dirty: Dirty) -> Vec<u8> {
     let mut bytes = superblock.encode().to_vec();
     bytes.resize(bitmap::START as usize, 0);
-    bytes.extend(Bitmap::new(size, FIRST_EVENTS, clean).encode());
-    Ok(bytes)
+    bytes.extend(Bitmap::new(sync_size, superblock.events, dirty).encode());
+    bytes
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::Notice;
 use super::array::{Action, Array};
 use super::assembly::LegState;
 use super::doubt::Doubt;
-use super::geometry::Scheme;
+use super::geometry::{Geometry, Scheme};
 use super::jobs::Gather;
 use super::keeping::Keeping;
 use super::superblock::Position;
@@ -29,6 +29,22 @@ pub(super) struct Progress {
     pub(super) synced: Option<u64>,
     /// By leg; `None`: it lacks nothing.
     pub(super) filled: Vec<Option<u64>>,
+}
+
+impl Geometry {
+    /// Whether all can be read without these legs.
+    pub(super) fn survives(&self, lost: LegSet) -> bool {
+        match self.scheme() {
+            Scheme::Parity(..) | Scheme::Mirror => {
+                lost.count_ones() as usize <= self.scheme().redundancy(self.legs())
+            }
+            Scheme::Copies(_) => (0..self.legs() as u64).all(|chunk| {
+                let offset = chunk * self.chunk();
+                let is_there = |copy| lost & only(self.spot(offset, copy).leg) == 0;
+                offset >= self.size() || (0..self.copies()).any(is_there)
+            }),
+        }
+    }
 }
 
 impl Array {
@@ -76,17 +92,7 @@ impl Array {
 
     /// Whether all can be read without these legs.
     pub(super) fn survives(&self, lost: LegSet) -> bool {
-        let geometry = self.config.geometry();
-        match geometry.scheme() {
-            Scheme::Parity(..) | Scheme::Mirror => {
-                lost.count_ones() as usize <= geometry.scheme().redundancy(geometry.legs())
-            }
-            Scheme::Copies(_) => (0..geometry.legs() as u64).all(|chunk| {
-                let offset = chunk * geometry.chunk();
-                let is_there = |copy| lost & only(geometry.spot(offset, copy).leg) == 0;
-                offset >= geometry.size() || (0..geometry.copies()).any(is_there)
-            }),
-        }
+        self.config.geometry().survives(lost)
     }
 
     /// What is to be said of a write or a flush to legs: those that have not done it are away,
