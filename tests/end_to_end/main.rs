@@ -55,6 +55,7 @@ mod raid_levels;
 mod raid_life;
 mod raid_repair;
 mod raid_reports;
+mod raid_reset;
 mod raid_reshape;
 mod raid_sets;
 mod raid_size;

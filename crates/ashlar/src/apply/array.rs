@@ -13,7 +13,7 @@ mod shrunk;
 pub use head::{array_head, reshape_head};
 pub use shrunk::shrunk_records;
 
-use dm::raid::{Assembly, Doubt, LegFound, LegState, assemble};
+use dm::raid::{Assembly, Doubt, LegFound, LegState, Reset, assemble, reset};
 use lvm2::model::{LvId, SegmentType};
 
 use crate::arrays::{ArrayReader, Records};
@@ -51,6 +51,22 @@ pub fn array_facts(scan: &Scan, group: &FoundVg, lv: LvId) -> Result<ArrayFacts>
     }
     let records = ArrayReader::default().records(scan, group, lv)?;
     Ok(records.map_or(ArrayFacts::InSync, |records| judge(&records)))
+}
+
+/// What is to be said of an array, so that images count again that the others went on without.
+///
+/// # Errors
+///
+/// It is no array; it can be used without them, or not with them either.
+pub fn images_to_reset(scan: &Scan, group: &FoundVg, lv: LvId) -> Result<Reset> {
+    let name = format!("{}/{}", group.name, group.model.lv(lv).name());
+    let refused = |what: &str| Error::new(Kind::Refused, format!("{name} is not reset: {what}"));
+    let records = ArrayReader::default().records(scan, group, lv)?;
+    let records = records.ok_or_else(|| refused("it has no images that could fail"))?;
+    let size = group.model.lv(lv).size(group.model.extent_size);
+    let size = size.and_then(lvm2::Sectors::to_bytes).unwrap_or_default();
+    reset(&name, &records.described, size.0, &records.images)
+        .map_err(|error| refused("nothing was changed").because(error))
 }
 
 /// Whether an image is not there, or is to be filled.

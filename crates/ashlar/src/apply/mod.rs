@@ -52,7 +52,9 @@ mod signatures;
 mod steps;
 mod unfinished;
 
-pub use array::{ArrayFacts, array_facts, array_head, reshape_head, shrunk_records};
+pub use array::{
+    ArrayFacts, array_facts, array_head, images_to_reset, reshape_head, shrunk_records,
+};
 pub(crate) use author::random_bytes;
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};

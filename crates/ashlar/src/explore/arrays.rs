@@ -10,8 +10,8 @@ use lvm2::plan::logical::{
     ArrayChange, ArraySplit, ArrayState, ChecksumOptions, CopiesChange, Form, Initial, LevelChange,
     NewKind, RaidOptions, Replacement, ReshapeChange, Takeover, add_checksums, change_array,
     change_copies, change_level, change_region_size, image_rebuilt, merge_copy, rebuild_images,
-    remove_checksums, repair_array, replace_images, reshape_array, resync_array, split_copies,
-    take_over, track_copy,
+    remove_checksums, repair_array, replace_images, reset_images, reshape_array, resync_array,
+    split_copies, take_over, track_copy,
 };
 use lvm2::plan::{Author, Change};
 use lvm2::{Bytes, Sectors};
@@ -60,6 +60,8 @@ pub(super) enum ArrayStep {
     Rebuilt(usize),
     /// `lvchange --resync`.
     Resync,
+    /// `lvchange --resetfaileddevices`, of all images.
+    ResetFailed,
     /// `lvconvert --splitmirrors`, under the name `split`.
     Split,
     /// The same with `--trackchanges`.
@@ -83,6 +85,15 @@ fn chunks(volume: &str) -> ReshapeChange<'_> {
         head: reshape_head,
         rest_head: array_head,
     }
+}
+
+/// What the metadata of all images of an array may begin with.
+fn heads(vg: &VolumeGroup, volume: &str) -> Vec<Option<Vec<u8>>> {
+    let lv = vg.lv_by_name(volume).map(|id| vg.lv(id));
+    let Some(SegmentType::Raid(raid)) = lv.and_then(|lv| lv.first()) else {
+        return Vec::new();
+    };
+    raid.images.iter().map(|_| Some(vec![0x11; 4096])).collect()
 }
 
 /// Fewer stripes.
@@ -123,6 +134,7 @@ impl ArrayStep {
             Self::Rebuild(_) => "lvchange --rebuild",
             Self::Rebuilt(_) => "serve",
             Self::Resync => "lvchange --resync",
+            Self::ResetFailed => "lvchange --resetfaileddevices",
             Self::Split => "lvconvert --splitmirrors",
             Self::Track => "lvconvert --splitmirrors --trackchanges",
             Self::Merge => "lvconvert --merge",
@@ -177,6 +189,7 @@ impl ArrayStep {
             Self::Rebuild(_) => rebuild_images(vg, &replacement, author),
             Self::Rebuilt(image) => image_rebuilt(vg, &image_of(vg, volume, image), author),
             Self::Resync => resync_array(vg, volume, state, author),
+            Self::ResetFailed => reset_images(vg, volume, &heads(vg, volume), author),
             Self::Split => {
                 let split = ArraySplit {
                     volume,

@@ -80,16 +80,17 @@ fn two_mishaps_keep_the_promises() {
 /// and with all data, or not at all.
 #[test]
 fn reshapes_and_checksums_begin_whole() {
-    const COMMANDS: [&str; 3] = [
+    const COMMANDS: [&str; 4] = [
         "lvconvert --stripesize",
         "lvconvert --stripes",
+        "lvchange --resetfaileddevices",
         "lvconvert --raidintegrity",
     ];
     let cases = Case::all(3, AreaCount::One).into_iter();
     let cases: Vec<Case> = cases
         .filter(|case| COMMANDS.contains(&case.command()))
         .collect();
-    assert_eq!(cases.len(), 4);
+    assert_eq!(cases.len(), 5);
     let report = run(cases, FlushPolicy::Strict, Patience::All);
     println!("{report}");
     assert!(report.first.is_none(), "{:?}", report.first);

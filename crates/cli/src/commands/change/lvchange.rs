@@ -13,6 +13,7 @@ use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
 use super::limits::changed_minor;
 use super::lvconvert::state;
+use super::reset_failed::{self, RESET};
 use super::run::run;
 use super::selection::SELECT;
 use super::syncaction::{SYNC_ACTION, check};
@@ -81,6 +82,7 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATION_MODE,
             REFRESH,
             RESYNC,
+            RESET,
             REBUILD,
             WRITE_MOSTLY,
             WRITE_BEHIND,
@@ -132,7 +134,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let active = active(arguments, &ACTIVATE)?;
     let is_about_arrays = is_about_arrays(arguments);
     let says_nothing = changes.is_empty() && active.is_none() && !is_about_arrays;
-    if says_nothing && !arguments.has(&REFRESH) && !arguments.has(&RESYNC) {
+    let is_about_more = [&REFRESH, &RESYNC, &RESET]
+        .into_iter()
+        .any(|flag| arguments.has(flag));
+    if says_nothing && !is_about_more {
         return Err(Error::usage("Please say what to change; --help lists it."));
     }
     let mut volumes = chosen(arguments, work)?;
@@ -162,6 +167,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
         if arguments.has(&RESYNC)
             && let Err(error) = resync(&volume, work)
+        {
+            work.fail_later(&error.to_string());
+        }
+        if arguments.has(&RESET)
+            && let Err(error) = reset_failed::reset(&volume, work)
         {
             work.fail_later(&error.to_string());
         }

@@ -48,6 +48,7 @@ mod pvcreate;
 mod pvmove;
 mod pvremove;
 mod pvresize;
+mod reset_failed;
 mod run;
 mod selection;
 mod shown;

@@ -39,7 +39,7 @@ pub use raid::{
     LevelChange, RaidOptions, RecoveryRates, Replacement, ReshapeChange, ReshapeHead, Takeover,
     WriteMostly, add_checksums, array_of, change_array, change_copies, change_level,
     change_region_size, merge_copy, rebuild_images, remove_checksums, repair_array, replace_images,
-    reshape_array, resync_array, split_copies, take_over, track_copy,
+    reset_images, reshape_array, resync_array, split_copies, take_over, track_copy,
 };
 pub use rebuilt::image_rebuilt;
 pub(super) use remove::remove;

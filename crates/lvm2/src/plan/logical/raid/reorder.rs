@@ -122,20 +122,26 @@ pub(super) fn write_heads(
             image_size,
             size,
         });
-        let meta = image.meta.expect("it is new");
-        let step = BLOCK.min(in_bytes(Extents(1)).0) as usize;
-        for (number, bytes) in head.chunks(step).enumerate() {
-            let start = Bytes((number * step) as u64);
-            let length = Bytes(bytes.len() as u64);
-            let pieces = ranges::pieces(&draft.vg, meta, start, length)?;
-            let [piece] = pieces.as_slice() else {
-                unreachable!("a block of an extent lies in one piece");
-            };
-            draft.before.push(Before::Write {
-                piece: *piece,
-                bytes: bytes.to_vec(),
-            });
-        }
+        write_head(draft, image.meta.expect("it is new"), &head)?;
+    }
+    Ok(())
+}
+
+/// New metadata begins with these bytes.
+pub(super) fn write_head(draft: &mut Draft, meta: LvId, head: &[u8]) -> Result<()> {
+    let extent = draft.vg.extent_size.to_bytes().unwrap_or(Bytes::ZERO);
+    let step = BLOCK.min(extent.0) as usize;
+    for (number, bytes) in head.chunks(step).enumerate() {
+        let start = Bytes((number * step) as u64);
+        let length = Bytes(bytes.len() as u64);
+        let pieces = ranges::pieces(&draft.vg, meta, start, length)?;
+        let [piece] = pieces.as_slice() else {
+            unreachable!("a block of an extent lies in one piece");
+        };
+        draft.before.push(Before::Write {
+            piece: *piece,
+            bytes: bytes.to_vec(),
+        });
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ use super::super::resize::require_own_or_reshaped;
 use super::copies::beside;
 use super::images::{Room, Shape, add_images, set_images};
 use super::parts::{Array, array};
-use super::reorder::{ArrayHead, renew_metas, settle};
+use super::reorder::{ArrayHead, renew_metas, settle, write_head};
 use super::reshaped::{behind, end};
 use super::resize::require_whole;
 use super::size::meta_extents;
@@ -42,19 +42,17 @@ use crate::model::{
     VolumeGroup,
 };
 use crate::plan::author::Author;
-use crate::plan::change::{Before, Change};
+use crate::plan::change::Change;
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, find_lv, refused, require_known_segments};
 use crate::plan::places::Places;
-use crate::plan::{ranges, segments};
+use crate::plan::segments;
 use crate::{Bytes, Extents, Result, Sectors};
 
 /// The space in sectors, where a chunk is not longer: what stock sets aside.
 const SPACE_MIN: Sectors = Sectors(2048);
 /// Images of an array at most.
 const IMAGES_MAX: usize = 64;
-/// What is written at once of new metadata.
-const BLOCK: u64 = 4096;
 
 /// What `lvconvert` was asked for, of an array with parity.
 #[derive(Debug, Clone)]
@@ -426,19 +424,7 @@ fn write_heads(
             size: in_bytes(found.extents),
             space: in_bytes(space),
         });
-        let meta = image.meta.expect("it is new");
-        let step = BLOCK.min(in_bytes(Extents(1)).0) as usize;
-        for (number, bytes) in head.chunks(step).enumerate() {
-            let start = Bytes((number * step) as u64);
-            let pieces = ranges::pieces(&draft.vg, meta, start, Bytes(bytes.len() as u64))?;
-            let [piece] = pieces.as_slice() else {
-                unreachable!("a block of an extent lies in one piece");
-            };
-            draft.before.push(Before::Write {
-                piece: *piece,
-                bytes: bytes.to_vec(),
-            });
-        }
+        write_head(draft, image.meta.expect("it is new"), &head)?;
     }
     Ok(())
 }
