@@ -7,9 +7,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Pid;
 use tests::{
     Access, Daemon, Golden, LoopDevice, Mounted, Scratch, Tool, apart, ashlar, assert_fuse_for_all,
-    assert_root, copy_ashlar, sha256,
+    assert_root, copy_ashlar, kill_server, sha256,
 };
 
 /// A runtime folder of this test's own, and what is attached there.
@@ -132,9 +133,8 @@ fn a_killed_server_is_cleaned_up() {
     let (golden, world) = (Golden::shared(), World::new());
     for next in ["attach", "detach"] {
         world.attach(golden.folder(), "vg0/linear1", "");
-        Tool::new("kill")
-            .args(["-9", &world.record("pid=")])
-            .succeed();
+        let pid = world.record("pid=").parse().expect("a number");
+        kill_server(Pid::from_raw(pid).expect("a process"));
         if next == "attach" {
             let node = world.attach(golden.folder(), "vg0/linear1", "");
             let read = Tool::new("sha256sum").arg(&node).succeed().text();

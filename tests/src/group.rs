@@ -106,14 +106,7 @@ impl Group {
 
     /// Kills the server of an attached volume, and returns when it is gone.
     pub fn kill(&self, volume: &str) {
-        let pid = self.server(volume);
-        kill_process(pid, Signal::KILL).expect("it was alive");
-        let deadline = Instant::now() + DEATH_MAX;
-        // A server in the background belongs to whoever adopts it, and is gone when that looks.
-        while is_alive(pid) {
-            assert!(Instant::now() < deadline, "a killed server is still there");
-            thread::sleep(PERIOD);
-        }
+        kill_server(self.server(volume));
     }
 
     /// Mounts a node on the folder `mnt`, until this is dropped.
@@ -146,6 +139,17 @@ impl Group {
         });
         let start = start.expect("the disk is listed");
         (PathBuf::from(disk), start + extent * size)
+    }
+}
+
+/// Kills a server in the background, and returns when it is gone.
+pub fn kill_server(pid: Pid) {
+    kill_process(pid, Signal::KILL).expect("it was alive");
+    let deadline = Instant::now() + DEATH_MAX;
+    // It belongs to whoever adopts it, and is gone when that looks.
+    while is_alive(pid) {
+        assert!(Instant::now() < deadline, "a killed server is still there");
+        thread::sleep(PERIOD);
     }
 }
 

@@ -47,7 +47,7 @@ pub use apart::apart;
 pub use daemon::Daemon;
 pub use disks::Disks;
 pub use golden::{Golden, Volume, sha256};
-pub use group::{Group, Mounted};
+pub use group::{Group, Mounted, kill_server};
 pub use image::DiskImage;
 pub use kernel::{BOOTS_MAX, Collected, Dialogue, DiskSet, Kernel, Outcome, Sum};
 pub use killed::{killing, was_killed};
