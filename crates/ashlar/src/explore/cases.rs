@@ -531,7 +531,7 @@ impl Case {
             case(&[plain, step(S::Copies(2))], step(S::Rebuilt(1))),
             case(&[two], step(S::Rebuild(1))),
             case(&[two], step(S::Resync)),
-            case(&[array(Raid5Ls, 2)], step(S::ResetFailed)),
+            case(&[two], step(S::ResetFailed)),
             case(&[two], step(S::Split)),
             case(&[two], step(S::TakeOver(to_mirror))),
             case(&[mirror], step(S::TakeOver(T::Raid1(None)))),
