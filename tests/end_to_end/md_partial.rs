@@ -11,14 +11,16 @@ use tests::{Scratch, Tool, ashlar, killing, was_killed};
 const MIB: u64 = 1 << 20;
 const LEGS: usize = 4;
 /// What is written at a time.
-const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 /// Every so many blocks one is written.
-const STEP: usize = 3;
+pub(crate) const STEP: usize = 3;
+/// What is written there.
+pub(crate) const NEW: u8 = 90;
 const WRITES: usize = 240;
 /// Where the superblock is, and its log behind it: offset and length in sectors.
 const SUPERBLOCK_AT: usize = 4096;
 const LOG: (i32, i32) = (24, 1024);
-const WRITE_CALLS: &str = "pwrite64,pwritev,pwritev2";
+pub(crate) const WRITE_CALLS: &str = "pwrite64,pwritev,pwritev2";
 
 /// Legs of an array in a folder, and a group on it.
 struct Bench {
@@ -86,15 +88,7 @@ impl Bench {
     /// Writes every third block of the volume, many at a time, and is killed at write number
     /// `call`; whether it was.
     fn write_and_die(&self, call: usize) -> bool {
-        let mut line = String::from("exec qemu-io -f raw -t none");
-        for number in 0..WRITES {
-            let at = number * STEP * BLOCK;
-            let _ = write!(line, " -c 'aio_write -q -P 90 {at} {BLOCK}'");
-            if number % 8 == 7 {
-                line.push_str(" -c aio_flush");
-            }
-        }
-        line.push_str(" -c aio_flush \"$uri\" >/dev/null 2>&1; exit 0");
+        let line = writes(WRITES);
         let tool = killing(WRITE_CALLS, call, &self.folder.join("record"));
         was_killed(
             &self
@@ -120,6 +114,20 @@ impl Bench {
         let wrong = blocks.filter(|(block, (new, old))| !is_written(*block) && new != old);
         wrong.map(|(block, _)| block).collect()
     }
+}
+
+/// A command that writes the first so many of every third block, eight at a time.
+pub(crate) fn writes(count: usize) -> String {
+    let mut line = String::from("exec qemu-io -f raw -t none");
+    for number in 0..count {
+        let at = number * STEP * BLOCK;
+        let _ = write!(line, " -c 'aio_write -q -P {NEW} {at} {BLOCK}'");
+        if number % 8 == 7 {
+            line.push_str(" -c aio_flush");
+        }
+    }
+    line.push_str(" -c aio_flush \"$uri\" >/dev/null 2>&1; exit 0");
+    line
 }
 
 /// Gives a leg that nobody uses a log of partial parity.

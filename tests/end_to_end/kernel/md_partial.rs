@@ -17,20 +17,15 @@ use std::path::{Path, PathBuf};
 use tests::{Dialogue, Kernel, Scratch, Tool, ashlar, killing, was_killed};
 
 use super::group::{file, images, pattern};
+use crate::md_partial::{BLOCK, NEW, STEP, WRITE_CALLS, writes};
 
 const LEGS: usize = 4;
 const MIB: u64 = 24;
 /// Of each volume.
 const SIZE: u64 = 8 << 20;
-const BLOCK: usize = 4096;
-/// Every so many blocks one is written.
-const STEP: usize = 3;
 const WRITES: usize = 400;
 /// Blocks that the kernel writes before its power is cut, at least.
 const CUT_AT: usize = 40;
-/// What is written there.
-const NEW: u8 = 90;
-const WRITE_CALLS: &str = "pwrite64,pwritev,pwritev2";
 /// At which write of a thread we are killed.
 const KILLS: [usize; 3] = [16, 31, 47];
 
@@ -99,15 +94,7 @@ impl Made {
 
     /// Writes every third block, many at a time, until it is killed.
     fn write_and_die(&self, call: usize) {
-        let mut line = String::from("exec qemu-io -f raw -t none");
-        for number in 0..WRITES {
-            let at = number * STEP * BLOCK;
-            let _ = write!(line, " -c 'aio_write -q -P {NEW} {at} {BLOCK}'");
-            if number % 8 == 7 {
-                line.push_str(" -c aio_flush");
-            }
-        }
-        line.push_str(" -c aio_flush \"$uri\" >/dev/null 2>&1; exit 0");
+        let line = writes(WRITES);
         let tool = killing(WRITE_CALLS, call, &self.folder.join("record"));
         let data = format!("{}/data", self.group());
         let served = self
