@@ -104,10 +104,14 @@ impl Array {
     /// The same without the legs that a reshape has taken away.
     pub(super) fn without_left(&self, config: &ArrayConfig) -> ArrayConfig {
         let mut config = config.clone();
+        self.drop_left(&mut config);
+        config
+    }
+
+    fn drop_left(&self, config: &mut ArrayConfig) {
         if self.reshape().is_none() && self.config.geometry().legs() == config.geometry().legs() {
             config.leave();
         }
-        config
     }
 
     /// What it is in the middle of, or has no room on the metadata devices that it would have.
@@ -133,9 +137,7 @@ impl Array {
 
     /// Becomes what `config` says, which it may.
     pub(super) fn reload(&mut self, mut config: ArrayConfig) {
-        if self.reshape().is_none() {
-            config.leave();
-        }
+        self.drop_left(&mut config);
         let view = self.view.as_ref().expect("it has started");
         let (before, raw) = (view.assembly().clone(), view.raw().clone());
         let places: Vec<Option<usize>> = config
