@@ -164,30 +164,41 @@ pub(super) fn renew_metas(
     count: usize,
     author: &mut Author<'_>,
 ) -> Result<()> {
+    let places: Vec<usize> = (0..count).collect();
+    zero_metas(draft, id, &places, author)?;
+    // That images are alike is not said of those that somebody has used.
+    draft.vg.lv_mut(id).flags.remove(LvFlag::NotSynced);
+    Ok(())
+}
+
+/// Gives the images in these places of an array new metadata of zeros, on other extents.
+pub(super) fn zero_metas(
+    draft: &mut Draft,
+    id: LvId,
+    places: &[usize],
+    author: &mut Author<'_>,
+) -> Result<()> {
     let mut found = array(&draft.vg, id).expect("the caller has one");
     let (name, own) = (
         draft.vg.lv(id).name().to_owned(),
         draft.vg.lv(id).allocation,
     );
     let mut old: Vec<(LvId, Extents)> = Vec::new();
-    for image in found.raid.images.iter_mut().take(count) {
-        let meta = image.meta.take();
-        old.extend(meta.map(|meta| (meta, draft.vg.lv(meta).extents())));
+    for place in places {
+        let meta = found.raid.images[*place].meta.take();
+        let meta = meta.expect("each has metadata");
+        old.push((meta, draft.vg.lv(meta).extents()));
     }
-    assert_eq!(old.len(), count, "each has metadata");
     draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid.clone());
     for (meta, _) in &old {
         draft.vg.remove_lv(*meta);
     }
-    for (number, (_, length)) in old.into_iter().enumerate() {
+    for (number, (_, length)) in places.iter().copied().zip(old) {
         let image = found.raid.images[number].data;
         let list = beside(draft, image, (length, None), &name)?;
         let meta = add_meta(draft, names(&name, number).1, list, own, author)?;
         found.raid.images[number].meta = Some(meta);
     }
-    let lv = draft.vg.lv_mut(id);
-    lv.segments[0].kind = SegmentType::Raid(found.raid);
-    // That images are alike is not said of those that somebody has used.
-    lv.flags.remove(LvFlag::NotSynced);
+    draft.vg.lv_mut(id).segments[0].kind = SegmentType::Raid(found.raid);
     Ok(())
 }

@@ -7,16 +7,16 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::copies::{beside, convertible};
-use super::images::{rename, set_images};
-use super::parts::{add_meta, names};
+use super::change::zero_metas;
+use super::copies::convertible;
+use super::parts::array;
 use super::reorder::write_head;
 use super::replace::redundant;
-use crate::model::{LvId, VolumeGroup};
+use crate::Result;
+use crate::model::VolumeGroup;
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, refused};
-use crate::{Extents, Result};
 
 /// Gives images of an array metadata that begins so; `None`: what they have stays.
 pub fn reset_images(
@@ -28,37 +28,21 @@ pub fn reset_images(
     let mut draft = Draft::begin(vg)?;
     let id = convertible(vg, volume)?;
     let found = redundant(vg, id)?;
-    let mut images = found.raid.images.clone();
-    if heads.len() != images.len() {
+    let images = found.raid.images.len();
+    if heads.len() != images {
         return Err(refused(format!(
-            "{}/{volume} has {} images by now, not {}: run the command again",
+            "{}/{volume} has {images} images by now, not {}: run the command again",
             vg.name,
-            images.len(),
             heads.len()
         )));
     }
-    let own = draft.vg.lv(id).allocation;
-    let mut new: Vec<(LvId, usize)> = Vec::new();
-    let mut old: Vec<(LvId, Extents)> = Vec::new();
-    for (place, head) in heads.iter().enumerate() {
-        let Some(meta) = images[place].meta.filter(|_| head.is_some()) else {
-            continue;
-        };
-        let length = draft.vg.lv(meta).extents();
-        let list = beside(&mut draft, images[place].data, (length, None), volume)?;
-        let name = format!("{volume}_rmeta_new_{place}");
-        let added = add_meta(&mut draft, name, list, own, author)?;
-        images[place].meta = Some(added);
-        new.push((added, place));
-        old.push((meta, length));
-    }
-    set_images(&mut draft.vg, id, images);
-    for (meta, _) in old {
-        draft.vg.remove_lv(meta);
-    }
-    for (meta, place) in new {
-        rename(&mut draft.vg, meta, &names(volume, place).1)?;
-        let head = heads[place].as_deref().expect("it gets one");
+    let heads = heads.iter().enumerate();
+    let heads = heads.filter_map(|(place, head)| Some((place, head.as_deref()?)));
+    let (places, heads): (Vec<usize>, Vec<&[u8]>) = heads.unzip();
+    zero_metas(&mut draft, id, &places, author)?;
+    let renewed = array(&draft.vg, id).expect("it is an array as before");
+    for (place, head) in places.into_iter().zip(heads) {
+        let meta = renewed.raid.images[place].meta.expect("it is new");
         write_head(&mut draft, meta, head)?;
     }
     draft.note(format!("Logical volume {}/{volume} changed.", vg.name));
