@@ -23,10 +23,7 @@ use dm::raid::{
     Superblock, assemble,
 };
 use dm::volume::Access;
-use lvm2::model::{
-    LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, SegmentType, TypeFlag,
-    VolumeGroup,
-};
+use lvm2::model::{LvFlag, LvId, Raid, RaidFamily, RaidImage, RaidLevel, Segment, SegmentType};
 use lvm2::plan::pieces;
 use lvm2::{Bytes, Uuid};
 
@@ -400,23 +397,13 @@ pub(crate) fn described(
     });
     let share = share.ok_or_else(|| unfit("its images do not come out even"))?;
     let chunk = raid.stripe_size.to_bytes().unwrap_or(Bytes::ZERO);
-    let leaving = leaving(&group.model, raid);
+    let leaving = raid.leaving(&group.model);
     let geometry = Geometry::new(scheme, raid.images.len() - leaving, chunk.0, share.0);
     let geometry = geometry.map_err(|error| unfit(&error.to_string()))?;
     let region = raid.region_size.to_bytes().unwrap_or(Bytes::ZERO);
     Ok(Some(
         Described::new(geometry, region.0).with_leaving(leaving),
     ))
-}
-
-/// How many images a reshape takes away, which are the last ones.
-pub(crate) fn leaving(vg: &VolumeGroup, raid: &Raid) -> usize {
-    let goes = |image: &&RaidImage| {
-        let mut segments = vg.lv(image.data).segments.iter();
-        segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
-    };
-    let count = raid.images.iter().rev().take_while(goes).count();
-    count.min(raid.images.len() - 1)
 }
 
 /// How an array is laid out; `None`: RAID 0, which keeps no state.

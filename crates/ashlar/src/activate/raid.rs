@@ -22,7 +22,7 @@ use super::layout::Builder;
 use super::mirror::identity;
 use super::nodes::{Change, Known, Node, NodeId, NodeKind, Running, prepare};
 use super::order::array_handler;
-use crate::arrays::{leaving, scheme};
+use crate::arrays::scheme;
 use crate::{Error, Kind, Result};
 
 /// How long superblocks may take to be read.
@@ -114,7 +114,7 @@ impl Builder<'_> {
         };
         let in_bytes = |size: lvm2::Sectors| size.to_bytes().unwrap_or(Bytes(0)).0;
         let (share, chunk) = (self.share(lv, segment)?, in_bytes(raid.stripe_size));
-        let leaving = leaving(&self.group.model, raid);
+        let leaving = raid.leaving(&self.group.model);
         let geometry = Geometry::new(scheme, raid.images.len() - leaving, chunk, share.0);
         let geometry = geometry.map_err(|error| self.unfit(lv, error))?;
         let region = in_bytes(raid.region_size);

@@ -20,7 +20,6 @@ use lvm2::{Bytes, Sectors, Uuid};
 
 use super::request::{Agreement, FileSystems, Ownership, Question, Request};
 use crate::activate::{Activator, Options};
-use crate::arrays::leaving;
 use crate::filesystem::{Content, End, FileSystem};
 use crate::host::Host;
 use crate::scan::{FoundVg, Scan};
@@ -105,7 +104,7 @@ fn lasting(vg: &VolumeGroup, lv: LvId) -> Option<Sectors> {
     };
     let data = |images| raid.level.data_images(images, raid.copies()) as u64;
     let images = raid.images.len();
-    let (all, left) = (data(images), data(images - leaving(vg, raid)));
+    let (all, left) = (data(images), data(images - raid.leaving(vg)));
     Some(Sectors(size.0 / all.max(1) * left.min(all)))
 }
 

@@ -15,7 +15,6 @@ use lvm2::{Bytes, Extents, Uuid};
 
 use super::blocks::Blocks;
 use super::command::named;
-use crate::arrays::leaving;
 use crate::host::Host;
 use crate::scan::{AreaContent, Finding, Scan, Severity, scan_devices};
 
@@ -254,7 +253,7 @@ fn of_arrays(vg: &VolumeGroup) -> HashMap<LvId, Content> {
         };
         contents.insert(id, Content::Anything);
         // What shrinks is moved to the back.
-        let is_shrinking = leaving(vg, raid) > 0;
+        let is_shrinking = raid.leaving(vg) > 0;
         let is_reshaped = lv.segments.iter().any(|one| one.reshape > Extents::ZERO);
         for (number, image) in raid.images.iter().enumerate() {
             let is_new = vg.lv(image.data).flags.has(LvFlag::Rebuild);

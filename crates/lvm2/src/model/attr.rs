@@ -16,7 +16,7 @@
 //! The letters and their precedence are those of stock. Whoever knows the running system puts its
 //! letters into places 4, 5 and 8, and an `i` into place 0 for an image (`I`) that is in sync.
 
-use super::flags::{LvFlag, TypeFlag};
+use super::flags::LvFlag;
 use super::geometry::Part;
 use super::ids::LvId;
 use super::lv::{AllocationPolicy, LogicalVolume};
@@ -198,12 +198,7 @@ impl Asked<'_> {
     }
 
     fn health(self) -> char {
-        let goes = |lv: LvId| {
-            let segments = &self.vg.lv(lv).segments;
-            segments
-                .iter()
-                .any(|s| s.type_flags.contains(&TypeFlag::RemoveAfterReshape))
-        };
+        let goes = |lv: LvId| self.vg.lv(lv).goes_after_reshape();
         let part = self.relations.component_use(self.lv).map(|used| used.part);
         match (self.volume.first(), part) {
             (Some(SegmentType::Raid(raid)), _)

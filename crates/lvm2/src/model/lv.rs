@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::extras::Extras;
-use super::flags::{Flags, LvFlag};
+use super::flags::{Flags, LvFlag, TypeFlag};
 use super::segment::{Segment, SegmentType};
 use crate::{Extents, Sectors, Uuid};
 
@@ -153,6 +153,12 @@ impl LogicalVolume {
     /// it until it is merged.
     pub fn is_set_aside(&self) -> bool {
         self.flags.has(LvFlag::Visible) && !self.is_writable()
+    }
+
+    /// Of an image of an array, or its metadata: whether it goes when a reshape is over.
+    pub fn goes_after_reshape(&self) -> bool {
+        let mut segments = self.segments.iter();
+        segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
     }
 
     /// Whether its flags allow writing.

@@ -20,6 +20,7 @@ use super::extras::Extras;
 use super::flags::TypeFlag;
 use super::ids::{LvId, PvId};
 use super::raid_level::RaidLevel;
+use super::vg::VolumeGroup;
 use crate::text::Node;
 use crate::{Extents, Sectors};
 
@@ -150,6 +151,13 @@ impl Raid {
     /// Two where the text does not say, or says one, as it does in the middle of a reshape.
     pub fn copies(&self) -> u32 {
         self.data_copies.unwrap_or(RAID10_COPIES).max(RAID10_COPIES)
+    }
+
+    /// How many images a reshape takes away, which are the last ones; never all.
+    pub fn leaving(&self, vg: &VolumeGroup) -> usize {
+        let goes = |image: &&RaidImage| vg.lv(image.data).goes_after_reshape();
+        let count = self.images.iter().rev().take_while(goes).count();
+        count.min(self.images.len().saturating_sub(1))
     }
 }
 

@@ -102,10 +102,7 @@ fn data_stripes(group: &Group, segment: &Segment) -> u64 {
         }
         SegmentType::Raid(raid) => {
             // Those that a reshape takes away hold data no longer when it is over.
-            let goes = |image: &&RaidImage| {
-                let mut segments = group.vg.lv(image.data).segments.iter();
-                segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
-            };
+            let goes = |image: &&RaidImage| group.vg.lv(image.data).goes_after_reshape();
             let gone = raid.images.iter().filter(goes).count();
             all.saturating_sub((raid.level.parity_count() + gone) as u64)
         }

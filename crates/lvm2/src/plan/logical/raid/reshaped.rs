@@ -17,7 +17,7 @@ use super::reorder::{renew_metas, write_heads};
 use super::reshape::ReshapeChange;
 use super::size::meta_extents;
 use super::state::ArrayState;
-use crate::model::{Area, LvId, Raid, RaidImage, Segment, SegmentType, TypeFlag};
+use crate::model::{Area, LvId, Raid, RaidImage, Segment, SegmentType};
 use crate::plan::author::Author;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::segments;
@@ -105,12 +105,8 @@ fn is_in_front(name: &str, change: &ReshapeChange<'_>, space: Option<Sectors>) -
 
 /// The images that stay, and those behind them that a reshape took away.
 fn divided(draft: &Draft, raid: &Raid) -> (Vec<RaidImage>, Vec<RaidImage>) {
-    let goes = |image: &&RaidImage| {
-        let mut segments = draft.vg.lv(image.data).segments.iter();
-        segments.any(|one| one.type_flags.contains(&TypeFlag::RemoveAfterReshape))
-    };
-    let gone = raid.images.iter().rev().take_while(goes).count();
-    let (kept, gone) = raid.images.split_at(raid.images.len() - gone);
+    let left = raid.images.len() - raid.leaving(&draft.vg);
+    let (kept, gone) = raid.images.split_at(left);
     (kept.to_vec(), gone.to_vec())
 }
 
