@@ -13,6 +13,7 @@
 //!   Suspend ─▸ Suspended    all requests and all I/O of its own have ended
 //!   Reload                  after Suspended only: it is made of something else from now on
 //!   Resume                  after Suspended only
+//!   (Suspended ─▸ Start)    of its successor, instead of Reload and Resume
 //!   Control ─▸ Obeyed       an order of whoever looks after it
 //!              Notice       is told to whoever looks after it, who may answer with an order
 //!   Stop ────▸ Stopped      its state is on its legs; the last step
@@ -59,13 +60,25 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     /// started.
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>>;
 
-    /// The faces that it has after a [`Event::Reload`] with `config`, on legs that say `legs`.
-    /// Changes nothing.
+    /// The faces that it has after a [`Event::Reload`] with `config`, on legs that say `legs`, or
+    /// that its successor has. Changes nothing.
     ///
     /// # Errors
     ///
     /// It cannot become this while it runs; the reason and the remedy.
     fn foresee(&self, config: &Self::Config, legs: &[Info]) -> crate::Result<Vec<Option<Face>>>;
+
+    /// Another one that takes its place where it becomes what `config` says by a start: once it is
+    /// suspended nothing more is told to this one, and the other one begins with [`Event::Start`].
+    /// `None`: it does so by [`Event::Reload`]. Asked only where [`Machine::foresee`] allowed it.
+    ///
+    /// # Errors
+    ///
+    /// The other one cannot be on legs that say `legs`.
+    fn successor(&self, config: &Self::Config, legs: &[Info]) -> crate::Result<Option<Self>> {
+        let _ = (config, legs);
+        Ok(None)
+    }
 
     /// How it is. Changes nothing.
     fn status(&self) -> Self::Status;

@@ -26,7 +26,7 @@ pub(super) struct Runner<M: Machine> {
     machine: M,
     leg_infos: Vec<Info>,
     faces: Faces,
-    prepared: Option<Prepared<M::Config>>,
+    prepared: Option<Prepared<M>>,
     inbox: Arc<Inbox<M>>,
     /// Before what queues ask without the machine.
     gateway: Arc<Gateway<Behind<M>>>,
@@ -67,6 +67,10 @@ enum Phase {
     Suspended,
     /// Suspended, and to be resumed at once.
     Resuming,
+    /// Another machine has taken the place of the one that was suspended, and is to be started.
+    Succeeded,
+    /// It starts; somebody may wait for it to be suspended.
+    Restarting(Option<SyncSender<Result<()>>>),
     Stopping,
     Stopped,
 }
@@ -90,13 +94,19 @@ struct Held {
 }
 
 /// What a machine is ready to become.
-struct Prepared<C> {
+struct Prepared<M: Machine> {
     number: u64,
-    config: C,
+    becoming: Becoming<M>,
     devices: Vec<Arc<dyn Device>>,
     legs: Vec<Leg>,
     leg_infos: Vec<Info>,
     faces: Faces,
+}
+
+/// How it becomes that.
+enum Becoming<M: Machine> {
+    Reloaded(M::Config),
+    Succeeded(Box<M>),
 }
 
 impl<M: Machine> Runner<M> {
@@ -212,17 +222,24 @@ impl<M: Machine> Runner<M> {
             Ok(()) => Phase::Running,
             Err(_) => Phase::Stopped,
         };
-        let Phase::Starting(waiter) = std::mem::replace(&mut self.phase, after) else {
-            panic!("a machine starts once");
-        };
+        let before = std::mem::replace(&mut self.phase, after);
         let result = result.map_err(|error| Error::device(self.name.clone(), error));
         let result = result.map(|()| {
             self.faces = self.machine.faces(&self.leg_infos);
             self.publish();
             self.faces.clone()
         });
-        // Nobody listens any more if a stop is on its way.
-        let _ = waiter.send(result);
+        match before {
+            // Nobody listens any more if a stop is on its way.
+            Phase::Starting(waiter) => drop(waiter.send(result)),
+            Phase::Restarting(waiter) => {
+                self.closed = None;
+                if let Some(waiter) = waiter {
+                    self.suspend(waiter);
+                }
+            }
+            _ => panic!("a machine starts once"),
+        }
     }
 
     /// Lets queues know what the machine is made of now.
@@ -327,6 +344,10 @@ impl<M: Machine> Runner<M> {
                 let _ = reply.send(self.reload(number, handler));
             }
             Message::Resume => self.resume(),
+            Message::Control { obeyed, .. } if self.has_not_restarted() => {
+                let what = format!("{} is becoming another one; try again", self.name);
+                let _ = obeyed.send(Err(Error::new(Kind::Busy, what)));
+            }
             Message::Control { control, obeyed } => {
                 self.order_count += 1;
                 let id = self.order_count;
@@ -347,6 +368,11 @@ impl<M: Machine> Runner<M> {
         if matches!(self.phase, Phase::Resuming) {
             // It was told to go on in the same batch, so it does, if only to rest again.
             self.release_held();
+        }
+        if let Phase::Restarting(waiting @ None) = &mut self.phase {
+            // It rests when it has started.
+            *waiting = Some(waiter);
+            return;
         }
         if matches!(self.phase, Phase::Running) {
             let closed = Closed::begin(&self.gateway);
@@ -393,14 +419,23 @@ impl<M: Machine> Runner<M> {
                 self.closed = None;
                 self.phase = Phase::Running;
             }
-            Phase::Suspending(waiter) => {
+            Phase::Suspending(waiter) | Phase::Restarting(waiter) => {
                 if let Some(waiter) = waiter.take() {
                     let _ = waiter.send(meanwhile());
                 }
             }
             Phase::Suspended => self.phase = Phase::Resuming,
+            Phase::Succeeded => {
+                self.phase = Phase::Restarting(None);
+                self.tell(Event::Start);
+            }
             _ => {}
         }
+    }
+
+    /// Whether another machine has taken the place of the one that was started.
+    fn has_not_restarted(&self) -> bool {
+        matches!(self.phase, Phase::Succeeded | Phase::Restarting(_))
     }
 
     /// Gets ready to be made of `config`; the faces that it has then.
@@ -411,12 +446,20 @@ impl<M: Machine> Runner<M> {
         devices: &[Arc<dyn Device>],
     ) -> Result<Faces> {
         let leg_infos = infos(devices);
+        if self.has_not_restarted() {
+            let what = format!("{} is becoming another one; try again", self.name);
+            return Err(Error::new(Kind::Busy, what));
+        }
         let faces = self.machine.foresee(&config, &leg_infos)?;
+        let becoming = match self.machine.successor(&config, &leg_infos)? {
+            Some(machine) => Becoming::Succeeded(Box::new(machine)),
+            None => Becoming::Reloaded(config),
+        };
         let legs = open(devices, &self.driver);
         let legs = legs.map_err(|error| Error::device(self.name.clone(), error))?;
         self.prepared = Some(Prepared {
             number,
-            config,
+            becoming,
             devices: devices.to_vec(),
             legs,
             leg_infos,
@@ -444,11 +487,27 @@ impl<M: Machine> Runner<M> {
         if let Some(handler) = handler {
             self.handler = handler;
         }
-        self.tell(Event::Reload(prepared.config));
-        let is_idle = self.legs.iter().all(|leg| leg.out == 0);
-        assert!(is_idle, "a suspended machine asks for nothing");
-        self.publish();
+        match prepared.becoming {
+            Becoming::Reloaded(config) => {
+                self.tell(Event::Reload(config));
+                let is_idle = self.legs.iter().all(|leg| leg.out == 0);
+                assert!(is_idle, "a suspended machine asks for nothing");
+                self.publish();
+            }
+            Becoming::Succeeded(machine) => self.succeed(*machine),
+        }
         Ok(())
+    }
+
+    /// Another machine takes the place of the one that is suspended, and knows nothing of that.
+    fn succeed(&mut self, machine: M) {
+        self.machine = machine;
+        self.timers.clear();
+        for (_, waiter) in self.ordered.drain() {
+            let what = format!("{} has become another one meanwhile", self.name);
+            let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
+        }
+        self.phase = Phase::Succeeded;
     }
 
     /// Tells the machine a request, if it has the face that is asked and that may be asked this.

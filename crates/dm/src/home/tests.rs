@@ -392,3 +392,131 @@ fn faces_come_and_go() {
     let kinds = [(0, 512), (1, 0)].map(|(face, at)| ask(&old, face, at).unwrap_err().kind());
     assert_eq!(kinds, [Kind::InvalidRequest, Kind::Gone]);
 }
+
+/// One that becomes another one by a start only; a start reads its leg, and may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Heir {
+    number: u64,
+    starts: bool,
+}
+
+impl Sealed for Heir {}
+
+impl Machine for Heir {
+    type Control = ();
+    type Status = u64;
+    type Notice = Infallible;
+    type Config = Self;
+    type Map = NoMap;
+
+    fn map(&self) -> Arc<NoMap> {
+        Arc::new(NoMap)
+    }
+
+    fn status(&self) -> u64 {
+        self.number
+    }
+
+    fn faces(&self, legs: &[Info]) -> Vec<Option<Face>> {
+        one_face(legs)
+    }
+
+    fn foresee(&self, _: &Self, legs: &[Info]) -> crate::Result<Vec<Option<Face>>> {
+        Ok(one_face(legs))
+    }
+
+    fn successor(&self, config: &Self, _: &[Info]) -> crate::Result<Option<Self>> {
+        Ok(Some(*config))
+    }
+
+    fn event(&mut self, event: Event<(), Self>, _now: Duration, steps: &mut Steps<Infallible>) {
+        let start = u64::MAX;
+        match event {
+            Event::Start => {
+                let request = Request::read(start, 0, Buffer::zeroed(512));
+                steps.push(Step::Sub { leg: 0, request });
+            }
+            Event::Request { request, .. } => steps.push(Step::Sub { leg: 0, request }),
+            Event::Answer { answer, .. } if answer.tag == start => {
+                let failed = block::Error::new(Kind::Io, "its start fails");
+                let result = self.starts.then_some(()).ok_or(failed);
+                steps.push(Step::Started(result));
+            }
+            Event::Answer { answer, .. } => steps.push(Step::Done(answer)),
+            Event::Suspend => steps.push(Step::Suspended),
+            Event::Stop => steps.push(Step::Stopped),
+            // The first one never obeys.
+            Event::Resume | Event::Control { .. } => {}
+            _ => unreachable!("it is not reloaded"),
+        }
+    }
+}
+
+/// While requests are held another machine takes the place of one, on other legs, and starts. Who
+/// wants it suspended meanwhile waits for that; what was ordered before is not obeyed.
+#[test]
+fn machines_have_successors() {
+    let legs = |byte: u8| -> Vec<Arc<dyn Device>> {
+        vec![Arc::new(MemoryDevice::from_bytes("leg", vec![byte; 4096]))]
+    };
+    let first = Heir {
+        number: 0,
+        starts: true,
+    };
+    let home = Home::start("home", first, legs(1), LIMIT).unwrap();
+    assert_eq!(ask(&home, 0, 0).unwrap(), 1);
+    let order = {
+        let home = home.clone();
+        std::thread::spawn(move || home.control((), LIMIT))
+    };
+    for number in 1..20 {
+        home.suspend(LIMIT).unwrap();
+        let heir = Heir { number, ..first };
+        let byte = number as u8 + 1;
+        let prepared = home.prepare(heir, legs(byte), LIMIT).unwrap();
+        assert_eq!(
+            home.status(LIMIT).unwrap(),
+            number - 1,
+            "nothing is done yet"
+        );
+        let home = prepared.reload(LIMIT).unwrap();
+        assert_eq!(home.status(LIMIT).unwrap(), number);
+        let error = home.prepare(heir, legs(byte), LIMIT).err().unwrap();
+        assert_eq!(error.kind(), crate::Kind::Busy, "it has not started");
+        let (driver, mut queue) = queue(&home);
+        queue.submit(read(number));
+        home.resume().unwrap();
+        if number % 2 == 0 {
+            home.suspend(LIMIT).unwrap();
+            home.resume().unwrap();
+        }
+        let answers = finish(&driver, &mut queue);
+        assert!(matches!(&answers[..], [answer] if answer.buffer[0] == byte));
+    }
+    let error = order.join().unwrap().unwrap_err();
+    assert_eq!(error.kind(), crate::Kind::Busy, "who was told is no more");
+}
+
+/// Where the start of a successor fails, it has ended: what was held fails, and all that comes.
+#[test]
+fn successors_may_not_start() {
+    let first = Heir {
+        number: 0,
+        starts: true,
+    };
+    let home = home_of(first).unwrap();
+    home.suspend(LIMIT).unwrap();
+    let heir = Heir {
+        number: 1,
+        starts: false,
+    };
+    let leg: Arc<dyn Device> = Arc::new(MemoryDevice::new("leg", 4096));
+    let home = home.prepare(heir, vec![leg], LIMIT).unwrap();
+    let home = home.reload(LIMIT).unwrap();
+    let (driver, mut queue) = queue(&home);
+    queue.submit(read(1));
+    home.resume().unwrap();
+    let answers = finish(&driver, &mut queue);
+    assert_eq!(answers[0].result.as_ref().unwrap_err().kind(), Kind::Gone);
+    assert!(home.controller().has_ended());
+}
