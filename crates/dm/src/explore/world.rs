@@ -170,6 +170,14 @@ impl<M: Machine> World<M> {
         }
     }
 
+    /// Another machine takes the place of this one, which is suspended. It is told to start next.
+    pub(crate) fn succeed(&mut self, machine: M) {
+        assert!(self.suspended && self.is_quiet(), "nothing is under way");
+        self.machine = machine;
+        self.timers.clear();
+        (self.started, self.map) = (None, None);
+    }
+
     /// Reads so many sectors, one after the other, while nobody else asks; they must hold what
     /// `model` says.
     pub(crate) fn read_sectors(
@@ -208,11 +216,11 @@ impl<M: Machine> World<M> {
             event => event,
         };
         match &event {
-            Event::Suspend | Event::Resume | Event::Stop => self.suspended = false,
+            Event::Start | Event::Suspend | Event::Resume | Event::Stop => self.suspended = false,
             _ => {}
         }
         let (opens, changes) = match &event {
-            Event::Resume => (true, false),
+            Event::Start | Event::Resume => (true, false),
             Event::Reload(_) => (false, true),
             _ => (false, false),
         };

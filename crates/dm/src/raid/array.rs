@@ -193,8 +193,7 @@ impl Array {
     }
 
     fn loading(config: ArrayConfig, load: Load, devices: &[Info]) -> Self {
-        let legs = config.legs.iter().filter_map(|leg| leg.data);
-        let room = legs.map(|device| devices[device].size).min();
+        let room = config.room(devices);
         let metas = config.legs.iter().filter_map(|leg| leg.meta);
         Self {
             phase: Phase::Loading,
@@ -206,7 +205,7 @@ impl Array {
             writings: Slab::default(),
             errors: vec![0; config.legs.len()],
             pool: BufferPool::new(POOL_MAX),
-            room: room.expect("some leg is there"),
+            room,
             meta_room: metas.map(|device| devices[device].size).min(),
             load,
             record: None,
@@ -508,15 +507,29 @@ impl Machine for Array {
     }
 
     fn foresee(&self, config: &ArrayConfig, devices: &[Info]) -> Result<Vec<Option<Face>>> {
-        self.may_become(config, devices)?;
-        let config = self.without_left(config);
+        let mut info = if self.needs_start(config, devices) {
+            self.may_restart(config, devices)?;
+            let size = self.view.as_ref().expect("it has started").size();
+            let info = config.info(devices);
+            // What a reshape adds comes at its end.
+            let size = info.size.min(size);
+            Info { size, ..info }
+        } else {
+            self.may_become(config, devices)?;
+            self.without_left(config).info(devices)
+        };
+        info.read_only = self.record.is_none();
         Ok(vec![Some(Face {
-            info: Info {
-                read_only: self.record.is_none(),
-                ..config.info(devices)
-            },
+            info,
             extents_of_leg: None,
         })])
+    }
+
+    fn successor(&self, config: &ArrayConfig, devices: &[Info]) -> Result<Option<Self>> {
+        if !self.needs_start(config, devices) {
+            return Ok(None);
+        }
+        Self::new(config.clone(), devices).map(Some)
     }
 
     fn status(&self) -> Status {

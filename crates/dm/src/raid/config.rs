@@ -146,6 +146,13 @@ impl ArrayConfig {
         }
     }
 
+    /// Bytes of the shortest data device.
+    pub(super) fn room(&self, devices: &[Info]) -> u64 {
+        let legs = self.legs.iter().filter_map(|leg| leg.data);
+        let room = legs.map(|device| devices[device].size).min();
+        room.expect("some leg is there")
+    }
+
     /// Whether this can be served by `devices`.
     pub(super) fn validate(&self, devices: &[Info]) -> Result<()> {
         let refuse = |kind, what: String| Err(Error::new(kind, format!("{}: {what}", self.name)));

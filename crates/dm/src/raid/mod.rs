@@ -65,6 +65,7 @@ pub mod scrub;
 mod sides;
 mod start;
 mod strokes;
+mod successor;
 mod superblock;
 mod takeover;
 mod update;

@@ -2,10 +2,14 @@
 //! with the same legs in other places.
 //!
 //! Legs are known by their identities. What is known of one that stays goes with it; one that comes
-//! is filled, one that goes is forgotten. What comes at the end was never in sync. Level, layout
-//! and chunks stay: to change them is a reshape. Superblocks say so with the next round, before
-//! anything else is written (`record.rs`); that it became smaller they say at once, and before it
-//! rests again: what comes if it grows once more must not be covered by what they say.
+//! is filled, one that goes is forgotten. What comes at the end was never in sync. Superblocks say
+//! so with the next round, before anything else is written (`record.rs`); that it became smaller
+//! they say at once, and before it rests again: what comes if it grows once more must not be
+//! covered by what they say.
+//!
+//! Level, layout, chunks and regions stay. Where they do not, where a leg is back, or one that is
+//! believed is to be filled, another array takes the place of this one and starts from what legs
+//! say, as if nobody had used it meanwhile (`successor.rs`).
 //!
 //! Superblocks say how many legs there are, so a mirror of another number of legs has metadata of
 //! zeros on all of them: it counts its events anew, as an array that nobody has used does. What it
@@ -41,20 +45,9 @@ impl Array {
             Err(Error::new(Kind::Busy, what))
         };
         let (old, new) = (self.config.geometry(), config.geometry());
-        let is_mirror = new.scheme() == Scheme::Mirror;
-        let shape = |geometry: &super::Geometry| {
-            let chunk = if is_mirror { 0 } else { geometry.chunk() };
-            (geometry.scheme(), chunk)
-        };
-        if shape(old) != shape(new) || (old.legs() != new.legs() && !is_mirror) {
-            return refuse("its layout cannot change while it is used");
-        }
         let is_apart = matches!(new.scheme(), Scheme::Copies(copies) if copies.far > 1);
         if is_apart && old.leg_size() != new.leg_size() {
             return refuse("its size cannot change: far copies would be elsewhere");
-        }
-        if self.config.described.region_size != config.described.region_size {
-            return refuse("its regions cannot change while it is used");
         }
         if let Some(what) = self.lacks_room(config, devices) {
             return refuse(what);
@@ -150,6 +143,9 @@ impl Array {
             .iter()
             .map(|place| place.map_or(0, |place| self.errors[place]));
         self.errors = errors.collect();
+        // What is behind the data, or in front of them, stays as it is.
+        self.room += self.config.geometry().leg_size();
+        self.room -= old.geometry().leg_size();
         if self.record.is_none() {
             return self.show(View::new(&self.config, before));
         }

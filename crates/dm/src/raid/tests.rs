@@ -4,6 +4,7 @@ mod alive;
 mod made;
 mod repair;
 mod scrub;
+mod successor;
 mod takeover;
 mod torn;
 
