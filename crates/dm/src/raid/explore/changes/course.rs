@@ -18,7 +18,7 @@ use crate::explore::{Model, SECTOR, Seen, infos};
 use crate::machine::{Event, Machine};
 use crate::raid::doubt::Doubt;
 use crate::raid::update::only;
-use crate::raid::{Consistency, Control};
+use crate::raid::{ArrayConfig, Consistency, Control};
 
 /// Bytes of a data disk.
 const DATA_LEN: u64 = 64 * SECTOR;
@@ -271,7 +271,8 @@ impl Course<'_> {
             let is_done = match kind.way {
                 Way::Reload => self.reload(kind, random)?,
                 Way::Exchange => self.exchange(kind, random)?,
-                Way::AtRest => self.rest(kind, random)?,
+                Way::Start if random.chance(1, 2) => self.reload(kind, random)?,
+                Way::Start | Way::AtRest => self.rest(kind, random)?,
                 Way::Text => {
                     self.life.commit(kind.new.clone(), 1 + random.below(12));
                     while self.life.next.is_some() {
@@ -393,6 +394,7 @@ impl Course<'_> {
         let before = std::mem::replace(&mut life.text, text);
         let (from, to) = (before.sectors(), life.text.sectors());
         adapt(&mut life.model, from, to);
+        life.behind |= before.merged_by(&life.text);
         life.weak &= life.text.disks();
         self.give_away(&before, &kind.new);
     }
@@ -420,7 +422,7 @@ impl Course<'_> {
             return Ok(false);
         }
         if self.life.fault == Some(ChangeFault::ResumedEarly) {
-            self.become_new(kind, reach, config);
+            self.become_new(kind, reach, config, random)?;
             self.life.commit(kind.new.clone(), 0);
             for _ in 0..20 {
                 self.life.step(random);
@@ -434,11 +436,17 @@ impl Course<'_> {
             self.life.world().tell(Event::Resume);
             return Ok(false);
         }
-        self.become_new(kind, reach, config);
+        self.become_new(kind, reach, config, random)?;
         Ok(true)
     }
 
-    fn become_new(&mut self, kind: &Kind, reach: Vec<u64>, config: crate::raid::ArrayConfig) {
+    fn become_new(
+        &mut self,
+        kind: &Kind,
+        reach: Vec<u64>,
+        config: ArrayConfig,
+        random: &mut Random,
+    ) -> Result<(), Halt> {
         let fault = self.life.fault;
         self.life.running = kind.new.clone();
         let is_smaller = kind.new.leg_size < kind.old.leg_size;
@@ -446,6 +454,15 @@ impl Course<'_> {
         let world = self.life.world();
         for (disk, size) in reach.into_iter().enumerate() {
             world.resize(disk, size);
+        }
+        let successor = world
+            .machine
+            .successor(&config, &world.infos())
+            .expect("it was foreseen");
+        if let Some(array) = successor {
+            world.succeed(array);
+            world.tell(Event::Start);
+            return self.until_started(random);
         }
         if fault != Some(ChangeFault::NotReloaded) {
             world.tell(Event::Reload(config));
@@ -464,6 +481,18 @@ impl Course<'_> {
                 .iter_mut()
                 .for_each(|leg| leg.rebuild = false);
         }
+        Ok(())
+    }
+
+    /// Another array has taken the place of the one that was, and starts.
+    fn until_started(&mut self, random: &mut Random) -> Result<(), Halt> {
+        self.seen.count("arrays that others took the place of", 1);
+        let is_so = |life: &Life| match &life.body {
+            Body::Array(world) => world.started.is_some(),
+            _ => unreachable!("it is an array"),
+        };
+        self.until(Stage::Resting, is_so, random)?;
+        Ok(self.life.has_started()?)
     }
 
     /// What has no state gets one, or the other way round; whether it does.
@@ -513,9 +542,6 @@ impl Course<'_> {
         let is_done = self.commit(kind, random)?;
         let disks = self.life.take_disks();
         let text = self.life.text.clone();
-        if is_done {
-            self.life.behind |= kind.old.merged_by(&kind.new);
-        }
         self.life.become_of(&text, disks, 0, random)?;
         Ok(is_done)
     }

@@ -13,7 +13,9 @@ pub(super) enum Way {
     Reload,
     /// What has no state becomes an array, or the other way round, while requests are held.
     Exchange,
-    /// Nobody uses it meanwhile.
+    /// Another array starts in its place, while nobody uses it or while requests are held.
+    Start,
+    /// The same, only while nobody uses it.
     AtRest,
     /// Only the text changes: who uses the volume next goes by it.
     Text,
@@ -42,7 +44,9 @@ const LEVELS: [&str; 4] = ["raid1", "raid5", "raid6", "raid10"];
 pub(super) fn names() -> Vec<String> {
     let of_levels = |what: &str| LEVELS.map(|level| format!("{what} {level}"));
     let mut names = Vec::new();
-    for what in ["create", "extend", "reduce", "replace", "repair", "scrub"] {
+    for what in [
+        "create", "extend", "reduce", "replace", "repair", "scrub", "give-up",
+    ] {
         names.extend(of_levels(what));
     }
     names.extend(FORMS.iter().map(|(from, to)| format!("{from} to {to}")));
@@ -217,6 +221,18 @@ impl Kind {
                     ..Self::new(Way::Reload, old, new)
                 }
             }
+            // `vgreduce --removemissing`: the array goes on without what is lost.
+            "give-up" => {
+                legs[place].is_aside = true;
+                let without = Text {
+                    legs,
+                    ..old.clone()
+                };
+                Self {
+                    lost: Some(place),
+                    ..Self::new(Way::Reload, old, without)
+                }
+            }
             "split" => {
                 let gone = legs.len() - 1;
                 legs.truncate(gone);
@@ -229,10 +245,10 @@ impl Kind {
                     legs,
                     ..old.clone()
                 };
-                let merge = Self::new(Way::AtRest, aside.clone(), old.clone());
+                let merge = Self::new(Way::Start, aside.clone(), old.clone());
                 Self {
                     then: (what == "merge").then(|| Box::new(merge)),
-                    ..Self::new(Way::AtRest, old, aside)
+                    ..Self::new(Way::Start, old, aside)
                 }
             }
             _ => Self::of_metadata(what, old, place, random),
@@ -249,7 +265,7 @@ impl Kind {
                     legs,
                     ..old.clone()
                 };
-                Self::new(Way::AtRest, old, new)
+                Self::new(Way::Start, old, new)
             }
             "resync" => Self::new(Way::AtRest, old.clone(), old.renewed()),
             "regions" => {
@@ -258,7 +274,7 @@ impl Kind {
                     region,
                     ..old.clone()
                 };
-                Self::new(Way::AtRest, old, new)
+                Self::new(Way::Start, old, new)
             }
             "write-mostly" => {
                 legs[place].reads = LegReads::Last;
@@ -354,11 +370,11 @@ impl Kind {
             ("raid5_ls", _) => {
                 let mut six = six;
                 *six.legs.last_mut().expect("it has legs") = Leg::filled(NEW, NEW);
-                Self::new(Way::AtRest, five, six)
+                Self::new(Way::Start, five, six)
             }
-            ("raid6_ls_6", _) => Self::new(Way::AtRest, six, five),
-            ("raid1", _) => Self::new(Way::AtRest, pair, sums),
-            ("raid5", _) => Self::new(Way::AtRest, sums, pair),
+            ("raid6_ls_6", _) => Self::new(Way::Start, six, five),
+            ("raid1", _) => Self::new(Way::Start, pair, sums),
+            ("raid5", _) => Self::new(Way::Start, sums, pair),
             _ => unreachable!("{names:?} become each other"),
         }
     }

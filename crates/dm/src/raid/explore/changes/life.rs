@@ -138,6 +138,13 @@ impl Life {
                 return Err("the array does not start".into());
             }
         }
+        self.body = Body::Array(world);
+        self.has_started()
+    }
+
+    /// Looks how an array has started.
+    pub(super) fn has_started(&mut self) -> Result<(), String> {
+        let world = self.world();
         match &world.started {
             Some(Ok(())) if world.machine.record.is_some() => {}
             other => {
@@ -145,7 +152,6 @@ impl Life {
                 return Err(format!("it cannot be written: {other:?}{why}"));
             }
         }
-        self.body = Body::Array(world);
         self.believe_filling();
         Ok(())
     }
@@ -336,14 +342,9 @@ impl Life {
             Body::Plain(plain) => (std::mem::take(&mut plain.done), Vec::new()),
             Body::Array(world) => {
                 world.broken()?;
-                let legs = &world
-                    .machine
-                    .view
-                    .as_ref()
-                    .expect("it runs")
-                    .assembly()
-                    .legs;
-                let is_filling = legs.contains(&LegState::Filling);
+                let view = world.machine.view.as_ref();
+                let is_filling =
+                    view.is_some_and(|view| view.assembly().legs.contains(&LegState::Filling));
                 self.activity.is_filling.set(is_filling);
                 let notices = std::mem::take(&mut world.notices);
                 (std::mem::take(&mut world.done), notices)
@@ -436,7 +437,8 @@ impl Life {
     /// How it is, for people.
     pub(super) fn how(&self) -> String {
         let array = self.array();
-        let mended = array.map(Array::has_mended);
+        let running = array.filter(|array| array.view.is_some());
+        let mended = running.map(Array::has_mended);
         let status = array.map(Machine::status);
         let (open, next, filled) = (self.open.len(), &self.next, &self.filled);
         format!("{open} open, text {next:?}, {filled:?}, {mended:?}, {status:?}")
@@ -465,7 +467,7 @@ impl Life {
             let status = array.status();
             let is_filling = status.legs.iter().any(|(leg, _)| *leg == LegState::Filling);
             let is_said = array.record.as_ref().is_none_or(Record::is_idle);
-            array.has_mended() && !is_filling && is_said
+            array.view.is_some() && array.has_mended() && !is_filling && is_said
         });
         is_whole && self.next.is_none() && self.filled.is_empty()
     }
