@@ -117,7 +117,8 @@ pub(super) fn array_handler(
             )),
             raid::Notice::Filled(leg) => updater.rebuilt(images[leg].0, name.clone()),
             raid::Notice::Reshaped => updater.warn(format!(
-                "  {name} has been reshaped; what it gained or lost shows when it is opened anew."
+                "  {name} has been reshaped: the same lvconvert once more gives its space up, and \
+                 shows what it gained or lost."
             )),
             raid::Notice::Stuck(_) => updater.warn(format!(
                 "WARNING: A part of {name} cannot be brought in sync: an image cannot be read or \

@@ -195,6 +195,7 @@ impl Builder<'_> {
                     images: uuids,
                     home: change.home().clone(),
                 },
+                gaps: self.gaps[before..].to_vec(),
                 ..node.clone()
             };
             self.nodes.prepared(node.clone(), Change::Array(change));

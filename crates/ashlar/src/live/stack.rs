@@ -3,8 +3,8 @@
 //! Each version counts its volumes and disks anew, so they are compared by their UUIDs.
 
 use lvm2::model::{
-    AllocationMap, Area, LvFlag, LvId, Raid, RaidFamily, RaidImage, Relations, Segment,
-    SegmentType, SnapshotState, VolumeGroup,
+    AllocationMap, Area, LogicalVolume, LvFlag, LvId, PvFlag, Raid, RaidFamily, RaidImage,
+    Relations, Segment, SegmentType, SnapshotState, VolumeGroup,
 };
 use lvm2::{Extents, Sectors, Uuid};
 
@@ -156,7 +156,9 @@ fn same_segment(
     let areas = |before: &[Area], after: &[Area]| {
         let place = |(before, after): (&Area, &Area)| match (*before, *after) {
             (Area::Pv { pv: old, start }, Area::Pv { pv: new, start: at }) => {
-                start == at && old_vg.pv(old).uuid == new_vg.pv(new).uuid
+                let (was, is) = (old_vg.pv(old), new_vg.pv(new));
+                let is_back = was.flags.has(PvFlag::Missing) && !is.flags.has(PvFlag::Missing);
+                start == at && was.uuid == is.uuid && !is_back
             }
             (Area::Lv { lv: old, start }, Area::Lv { lv: new, start: at }) => {
                 start == at && below(old, new)
@@ -186,7 +188,13 @@ fn same_segment(
                     (Some(before), Some(after)) => below(before, after),
                     _ => false,
                 };
-                meta && below(before.data, after.data)
+                // Whoever has it at work is told that one is set aside, or to be filled; that one is
+                // filled it told itself.
+                let (was, is) = (old_vg.lv(before.data), new_vg.lv(after.data));
+                let is_to_be_filled = |lv: &LogicalVolume| lv.flags.has(LvFlag::Rebuild);
+                let is_told = was.is_set_aside() != is.is_set_aside()
+                    || is_to_be_filled(is) && !is_to_be_filled(was);
+                meta && below(before.data, after.data) && !is_told
             };
             let shape = |raid: &Raid| (raid.level, raid.stripe_size, raid.region_size);
             shape(before) == shape(after)

@@ -97,3 +97,29 @@ fn checksums_are_compared() {
         assert!(!stays(&format!("{}{changed}", &TEXT[..begin])), "{from}");
     }
 }
+
+/// Whoever has an array at work is told that an image is to be filled, or set aside, or that its
+/// disk is back; that one is filled, or its disk away, it knows.
+#[test]
+fn what_becomes_of_images_is_seen() {
+    let golden = read(TEXT);
+    let is_told = |from: &VolumeGroup, to: &VolumeGroup| {
+        let uuid = golden
+            .lv(golden.lv_by_name("raid5").expect("is there"))
+            .uuid;
+        let same = Version::of(from).has_same(&uuid, &Version::of(to));
+        !same.expect("is there")
+    };
+    let filled = edited("raid5_rimage_0", "\"READ\"", "\"READ\", \"REBUILD\"");
+    assert!(is_told(&golden, &filled));
+    assert!(!is_told(&filled, &golden));
+    let aside = "status = [\"READ\", \"VISIBLE\"]";
+    let aside = edited("raid5_rimage_0", "status = [\"READ\", \"WRITE\"]", aside);
+    assert!(is_told(&golden, &aside) && is_told(&aside, &golden));
+    let disk = "[\"ALLOCATABLE\"]\nflags = [";
+    let away = TEXT.replacen(disk, &format!("{disk}\"MISSING\""), 1);
+    assert_ne!(away, TEXT);
+    let away = read(&away);
+    assert!(is_told(&away, &golden));
+    assert!(!is_told(&golden, &away));
+}

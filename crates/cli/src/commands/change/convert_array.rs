@@ -13,7 +13,7 @@ use lvm2::plan::logical::{
 };
 
 use super::arguments::invalid;
-use super::arrays::{AtWork, level, level_of, state};
+use super::arrays::{level, level_of, state};
 use super::convert_level::{change_type, is_striped};
 use super::limits::region_size;
 use super::lvconvert::{Count, asked_copies, state as mirror_state};
@@ -266,7 +266,6 @@ pub(super) fn track(work: &mut Work<'_>, volume: &LvName, words: &[String]) -> R
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
-        require_unused(&at_work, found, id)?;
         let places = places(scan, found, &finder, words)?;
         let state = state(scan, found, id, &at_work)?;
         let how = (places.as_ref(), state);
@@ -277,14 +276,10 @@ pub(super) fn track(work: &mut Work<'_>, volume: &LvName, words: &[String]) -> R
 
 /// `--merge` of an image that was split off.
 pub(super) fn merge(work: &mut Work<'_>, image: &LvName) -> Result<(), Error> {
-    let at_work = work.arrays()?;
     let served = work.served();
     let request = work.request_of(&[&image.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, image)?;
-        if let Some(array) = array_of(&found.model, id) {
-            require_unused(&at_work, found, array)?;
-        }
         if served.contains(&found.model.lv(id).uuid) {
             return Err(in_use(found, id));
         }
@@ -300,19 +295,10 @@ pub(super) fn is_image(work: &Work<'_>, volume: &LvName) -> Result<bool, Error> 
     Ok(found.is_ok_and(|(found, id)| array_of(&found.model, id).is_some()))
 }
 
-/// Images come and go here only while nobody uses the array.
-fn require_unused(at_work: &AtWork, group: &FoundVg, id: LvId) -> ashlar::Result<()> {
-    if at_work.has(&group.model.lv(id).uuid) {
-        return Err(in_use(group, id));
-    }
-    Ok(())
-}
-
 fn in_use(group: &FoundVg, id: LvId) -> ashlar::Error {
     let name = group.model.lv(id).name();
     let what = format!(
-        "Logical volume {}/{name} in use: an image is split off to be tracked, and merged, while \
-         nobody uses it",
+        "Logical volume {}/{name} in use: stop that before it goes on as an image",
         group.name
     );
     ashlar::Error::new(ashlar::Kind::Refused, what)

@@ -110,11 +110,6 @@ pub(super) fn convert(
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
         let (found, id) = find(scan, volume)?;
-        if at_work.has(&found.model.lv(id).uuid) {
-            let what =
-                format!("{name} is in use: stop that first; it is moved when it is used next");
-            return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
-        }
         let places = places(scan, found, &finder, words)?;
         let change = ReshapeChange {
             volume: &volume.lv,

@@ -1,7 +1,7 @@
 //! Fields of RAID: what the metadata say of images, and what the superblocks do where nobody keeps
 //! the array for us (see `output::arrays`).
 
-use ashlar::arrays::FoundArray;
+use ashlar::arrays::{FoundArray, Task};
 use ashlar::live::ImageStatus;
 use dm::mirror::ImageHealth;
 use lvm2::model::{RaidFamily, Segment, SegmentType};
@@ -104,6 +104,17 @@ pub(super) fn copied(row: &Row<'_>) -> Option<Value> {
     }
 }
 
+/// Whether superblocks say that an array is becoming another one.
+fn is_reshaped(row: &Row<'_>) -> bool {
+    let known = row
+        .volume()
+        .and_then(|(group, lv, _)| group.superblocks_of(lv));
+    let Some((known, Role::Whole)) = known else {
+        return false;
+    };
+    matches!(&*known, Known::Found(found) if matches!(found.task, Task::Reshape(_)))
+}
+
 /// What an active array does: its owner knows, and what is only read here does nothing.
 pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
     let is_array = row
@@ -115,7 +126,11 @@ pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
         let is_filled = |image: &ImageStatus| image.state == ImageHealth::OutOfSync;
         let is_recovered = mirror.images.iter().any(is_filled);
         let is_behind = mirror.in_sync < mirror.regions;
-        is_behind.then_some(if is_recovered { "recover" } else { "resync" })
+        is_behind.then(|| match is_recovered {
+            true => "recover",
+            false if is_reshaped(row) => "reshape",
+            false => "resync",
+        })
     };
     Value::text(match state(row) {
         State::Active(active) if is_array => said(active).unwrap_or("idle"),
