@@ -56,8 +56,8 @@ pub trait Machine: Sealed + Send + Sized + 'static {
     /// Where requests go without it.
     type Map: Map;
 
-    /// Its faces by their numbers, on legs that say `legs` of themselves; called when it has
-    /// started.
+    /// Its faces by their numbers, on legs that say `legs` of themselves; before it has started,
+    /// those that it will have if nothing is amiss.
     fn faces(&self, legs: &[Info]) -> Vec<Option<Face>>;
 
     /// The faces that it has after a [`Event::Reload`] with `config`, on legs that say `legs`, or

@@ -62,7 +62,6 @@ impl Builder<'_> {
         let node = match known {
             Known::Ready(node) => self.shared(lv, node, 0)?,
             known => {
-                self.require_alone(lv, id)?;
                 let access = self.access;
                 if kind == NodeKind::Move {
                     // Whoever opens it: what is read only is moved, too.
@@ -79,17 +78,26 @@ impl Builder<'_> {
         Ok(Piece::linear(len, face, 0))
     }
 
-    /// Fails where a volume that is in use as something else is to be this: both would write to the
-    /// same images until that is written down.
-    pub(super) fn require_alone(&self, lv: LvId, id: NodeId) -> Result<()> {
-        if !self.nodes.was_other(id) {
-            return Ok(());
+    /// Whether what is made as `id` starts with the commit only: the volume is in use as something
+    /// else, and both would write to the same images. What that knows of them, the plan went by.
+    ///
+    /// # Errors
+    ///
+    /// It is not so any more.
+    pub(super) fn waits(&mut self, lv: LvId, id: NodeId) -> Result<bool> {
+        let Some(other) = self.nodes.other(id) else {
+            return Ok(false);
+        };
+        if !other.is_whole() {
+            let what = format!(
+                "Logical volume {} in use: not all of its images are in sync; try again when they \
+                 are",
+                self.name(lv)
+            );
+            return Err(Error::new(Kind::Refused, what));
         }
-        let what = format!(
-            "Logical volume {} in use: its type cannot change meanwhile; stop that first",
-            self.name(lv)
-        );
-        Err(Error::new(Kind::Refused, what))
+        self.nodes.wait(id);
+        Ok(true)
     }
 
     /// Takes note of a device with a state that the volume stands on.
@@ -162,7 +170,8 @@ impl Builder<'_> {
             self.nodes.prepared(node.clone(), Change::Mirror(change));
             return Ok(node);
         }
-        let home = self.home(lv, id, config, devices, images.clone())?;
+        let waits = self.waits(lv, id)?;
+        let home = self.home(lv, (id, waits), config, devices, images.clone())?;
         let node = Node {
             id,
             machine: Running::Mirror { images, home },
@@ -239,7 +248,7 @@ impl Builder<'_> {
     fn home(
         &self,
         lv: LvId,
-        id: NodeId,
+        (id, waits): (NodeId, bool),
         config: MirrorConfig,
         devices: Vec<Arc<dyn Device>>,
         images: Vec<Uuid>,
@@ -257,10 +266,13 @@ impl Builder<'_> {
             _ => handler(self.updater.clone(), id.lv, name.clone(), images),
         };
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
+        let begin = if waits {
+            Home::suspended
+        } else {
+            Home::start_with_notices
+        };
         mirror::Mirror::new(config, &infos)
-            .and_then(|machine| {
-                Home::start_with_notices(&*name, machine, devices, START_MAX, handler)
-            })
+            .and_then(|machine| begin(name.clone(), machine, devices, START_MAX, handler))
             .map_err(|error| {
                 let what = format!("{name} cannot be used");
                 Error::new(Kind::Device, what).because(error)

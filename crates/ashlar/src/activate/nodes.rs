@@ -10,6 +10,7 @@
 //!   running     stays what it is
 //!   suspended   ─▸ prepared    becomes another one (Nodes::publish)
 //!               ╲  no more     ends with its last user, and writes nothing
+//!   waiting     ─▸ running     is another kind of what it stands for, and starts with the commit
 //! ```
 //!
 //! What stands on others comes behind them in every list here, and is suspended before them.
@@ -22,8 +23,8 @@ use block::Device;
 use dm::home::{Home, Prepared};
 use dm::integrity::Integrity;
 use dm::machine::Machine;
-use dm::mirror::{Control, Mirror};
-use dm::raid::Array;
+use dm::mirror::{Control, ImageHealth, Mirror};
+use dm::raid::{Action, Array, LegState};
 use dm::snapshot::{Origin, SnapshotStatus};
 use lvm2::{Extents, Uuid};
 
@@ -123,6 +124,8 @@ pub(crate) struct Nodes {
     running: Vec<Node>,
     suspended: Vec<Node>,
     prepared: Vec<(Node, Change)>,
+    /// Of those that run, the ones that start when all is written down.
+    waiting: Vec<NodeId>,
     /// Stores that are to be merged from this change on, but not by what runs now.
     pub(crate) deferring: Vec<Uuid>,
 }
@@ -161,6 +164,21 @@ impl Node {
         if let (NodeKind::Move, Running::Mirror { home, .. }) = (self.id.kind, &self.machine) {
             // One that has ended copies nothing.
             let _ = home.control(Control::Copy, PREPARE_MAX);
+        }
+    }
+
+    /// Whether all that it keeps copies or parity of goes together, on images that all work.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.machine {
+            Running::Mirror { home, .. } => home.status(PREPARE_MAX).is_ok_and(|status| {
+                let is_good = |image: &ImageHealth| *image == ImageHealth::Good;
+                status.in_sync == status.regions && status.images.iter().all(is_good)
+            }),
+            Running::Array { home, .. } => home.status(PREPARE_MAX).is_ok_and(|status| {
+                let is_good = |leg: &(LegState, u64)| leg.0 == LegState::Valid { until: u64::MAX };
+                status.action == Action::Idle && status.legs.iter().all(is_good)
+            }),
+            Running::Origin { .. } | Running::Checksums { .. } => true,
         }
     }
 
@@ -279,6 +297,7 @@ impl Nodes {
             running,
             suspended: Vec::new(),
             prepared: Vec::new(),
+            waiting: Vec::new(),
             deferring: Vec::new(),
         };
         nodes.check();
@@ -327,13 +346,18 @@ impl Nodes {
         self.running.iter().any(|node| node.id == id)
     }
 
-    /// Whether what is suspended is the volume of `id` as a mirror or an array, and not as that.
-    pub(super) fn was_other(&self, id: NodeId) -> bool {
+    /// What is suspended and is the volume of `id` as a mirror or an array, and not as that.
+    pub(super) fn other(&self, id: NodeId) -> Option<&Node> {
         let copies = |kind| matches!(kind, NodeKind::Mirror | NodeKind::Array);
-        let mut suspended = self.suspended.iter().map(|node| node.id);
-        suspended.any(|old| {
+        let is_other = |old: NodeId| {
             old.lv == id.lv && old.kind != id.kind && copies(old.kind) && copies(id.kind)
-        })
+        };
+        self.suspended.iter().find(|node| is_other(node.id))
+    }
+
+    /// The one that is made as `id` starts when the change is written down, not before.
+    pub(super) fn wait(&mut self, id: NodeId) {
+        self.waiting.push(id);
     }
 
     /// What is known of `id`.
@@ -375,6 +399,11 @@ impl Nodes {
             prepared.happen();
             node.resume();
         }
+        let is_waiting = |node: &&Node| self.waiting.contains(&node.id);
+        self.running
+            .iter()
+            .filter(is_waiting)
+            .for_each(Node::resume);
         self.running.iter().for_each(Node::go);
     }
 

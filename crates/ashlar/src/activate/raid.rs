@@ -65,7 +65,6 @@ impl Builder<'_> {
         let node = match self.nodes.find(id) {
             Known::Ready(node) => self.shared(lv, node, 0)?,
             known => {
-                self.require_alone(lv, id)?;
                 let shape = (raid, described, len);
                 self.standing(|builder| builder.array(lv, (id, &known), shape, depth))?
             }
@@ -201,7 +200,8 @@ impl Builder<'_> {
             self.nodes.prepared(node.clone(), Change::Array(change));
             return Ok(node);
         }
-        let home = self.array_home(lv, config, devices, images)?;
+        let waits = self.waits(lv, id)?;
+        let home = self.array_home(lv, waits, (config, devices, images))?;
         self.tell_of_array(lv, &home)?;
         Ok(Node {
             id,
@@ -240,15 +240,19 @@ impl Builder<'_> {
     fn array_home(
         &self,
         lv: LvId,
-        config: ArrayConfig,
-        devices: Vec<Arc<dyn Device>>,
-        images: Vec<(Uuid, String)>,
+        waits: bool,
+        (config, devices, images): (ArrayConfig, Vec<Arc<dyn Device>>, Vec<(Uuid, String)>),
     ) -> Result<Home<Array>> {
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         let name = self.name(lv);
         let handler = array_handler(self.updater.clone(), name.clone(), images);
+        let begin = if waits {
+            Home::suspended
+        } else {
+            Home::start_with_notices
+        };
         Array::new(config, &infos)
-            .and_then(|array| Home::start_with_notices(&*name, array, devices, START_MAX, handler))
+            .and_then(|array| begin(name.clone(), array, devices, START_MAX, handler))
             .map_err(|error| {
                 let what = format!("{name} cannot be used");
                 Error::new(Kind::Device, what).because(error)

@@ -11,7 +11,7 @@ use block::Device;
 use super::direct::Behind;
 use super::face_device::FaceDevice;
 use super::messages::{Inbox, Message};
-use super::runner::Runner;
+use super::runner::{Begin, Runner};
 use crate::gate::Gateway;
 use crate::machine::{Face, Machine};
 use crate::{Error, Kind, Result};
@@ -71,18 +71,42 @@ impl<M: Machine> Home<M> {
         limit: Duration,
         handler: NoticeHandler<M>,
     ) -> Result<Self> {
-        let name = name.into();
+        Self::begin(name.into(), (machine, legs), Begin::Start, (limit, handler))
+    }
+
+    /// The same, suspended: it is not told to start before [`Home::resume`], and its faces are what
+    /// they will be if nothing is amiss. What they are asked meanwhile is held.
+    ///
+    /// # Errors
+    ///
+    /// A leg cannot be opened. A start that fails ends it, and all that it is asked fails.
+    pub fn suspended(
+        name: impl Into<String>,
+        machine: M,
+        legs: Vec<Arc<dyn Device>>,
+        limit: Duration,
+        handler: NoticeHandler<M>,
+    ) -> Result<Self> {
+        Self::begin(name.into(), (machine, legs), Begin::Wait, (limit, handler))
+    }
+
+    fn begin(
+        name: String,
+        (machine, legs): (M, Vec<Arc<dyn Device>>),
+        begin: Begin,
+        (limit, handler): (Duration, NoticeHandler<M>),
+    ) -> Result<Self> {
         let inbox = Arc::new(Inbox::default());
         let gateway = Arc::new(Gateway::new(0, Behind::nothing()));
         let legs: Arc<[Arc<dyn Device>]> = legs.into();
-        let (say, started) = sync_channel(1);
+        let (say, begun) = sync_channel(1);
         let shared = (Arc::clone(&inbox), Arc::clone(&gateway));
         let theirs = (Arc::clone(&legs), name.clone());
         let thread = std::thread::Builder::new()
             .name(format!("home {name}"))
             .spawn(move || {
                 let (legs, name) = theirs;
-                Runner::start((name, machine), &legs, shared, (say, handler));
+                Runner::begin((name, machine), (&legs, begin), shared, (say, handler));
             })
             .map_err(|error| {
                 let source = block::Error::io("cannot start a thread", error);
@@ -95,7 +119,7 @@ impl<M: Machine> Home<M> {
             prepared: AtomicU64::new(0),
             thread: Mutex::new(Some(thread)),
         });
-        let faces = handle.wait(&started, limit)?.into();
+        let faces = handle.wait(&begun, limit)?.into();
         Ok(Self {
             handle,
             faces,

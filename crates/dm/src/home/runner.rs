@@ -67,8 +67,9 @@ enum Phase {
     Suspended,
     /// Suspended, and to be resumed at once.
     Resuming,
-    /// Another machine has taken the place of the one that was suspended, and is to be started.
-    Succeeded,
+    /// The machine was told nothing yet; if it has taken the place of another one, that was
+    /// suspended.
+    Waiting,
     /// It starts; somebody may wait for it to be suspended.
     Restarting(Option<SyncSender<Result<()>>>),
     Stopping,
@@ -103,6 +104,15 @@ struct Prepared<M: Machine> {
     faces: Faces,
 }
 
+/// What a machine is told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// To start.
+    Start,
+    /// Nothing before it is resumed.
+    Wait,
+}
+
 /// How it becomes that.
 enum Becoming<M: Machine> {
     Reloaded(M::Config),
@@ -111,14 +121,13 @@ enum Becoming<M: Machine> {
 
 impl<M: Machine> Runner<M> {
     /// Runs `machine` until it is stopped; the first of `hear` hears whether it could be started,
-    /// the second one its notices.
-    pub(super) fn start(
+    /// or waits for that, the second one its notices.
+    pub(super) fn begin(
         (name, machine): (String, M),
-        devices: &[Arc<dyn Device>],
+        (devices, begin): (&[Arc<dyn Device>], Begin),
         (inbox, gateway): (Arc<Inbox<M>>, Arc<Gateway<Behind<M>>>),
-        hear: (SyncSender<Result<Faces>>, NoticeHandler<M>),
+        (started, handler): (SyncSender<Result<Faces>>, NoticeHandler<M>),
     ) {
-        let (started, handler) = hear;
         let opened = Driver::new().and_then(|driver| {
             let legs = open(devices, &driver)?;
             Ok((driver, legs))
@@ -159,13 +168,21 @@ impl<M: Machine> Runner<M> {
             messages: VecDeque::new(),
             answers: Vec::new(),
         };
+        if begin == Begin::Wait
+            && let Phase::Starting(waiter) = std::mem::replace(&mut runner.phase, Phase::Waiting)
+        {
+            runner.faces = runner.machine.faces(&runner.leg_infos);
+            let _ = waiter.send(Ok(runner.faces.clone()));
+        }
         // A machine that panics takes its device with it, but not those who wait for answers.
         let _ = catch_unwind(AssertUnwindSafe(|| runner.run()));
         runner.close();
     }
 
     fn run(&mut self) {
-        self.tell(Event::Start);
+        if matches!(self.phase, Phase::Starting(_)) {
+            self.tell(Event::Start);
+        }
         while !matches!(self.phase, Phase::Stopped) {
             let mut worked = self.take_asks();
             worked |= self.end_drain();
@@ -344,7 +361,7 @@ impl<M: Machine> Runner<M> {
                 let _ = reply.send(self.reload(number, handler));
             }
             Message::Resume => self.resume(),
-            Message::Control { obeyed, .. } if self.has_not_restarted() => {
+            Message::Control { obeyed, .. } if self.has_not_started() => {
                 let what = format!("{} is becoming another one; try again", self.name);
                 let _ = obeyed.send(Err(Error::new(Kind::Busy, what)));
             }
@@ -357,6 +374,7 @@ impl<M: Machine> Runner<M> {
             Message::Status(reply) => {
                 let _ = reply.send(Ok(self.machine.status()));
             }
+            Message::Stop if matches!(self.phase, Phase::Waiting) => self.phase = Phase::Stopped,
             Message::Stop => {
                 self.phase = Phase::Stopping;
                 self.tell(Event::Stop);
@@ -425,7 +443,7 @@ impl<M: Machine> Runner<M> {
                 }
             }
             Phase::Suspended => self.phase = Phase::Resuming,
-            Phase::Succeeded => {
+            Phase::Waiting => {
                 self.phase = Phase::Restarting(None);
                 self.tell(Event::Start);
             }
@@ -433,9 +451,9 @@ impl<M: Machine> Runner<M> {
         }
     }
 
-    /// Whether another machine has taken the place of the one that was started.
-    fn has_not_restarted(&self) -> bool {
-        matches!(self.phase, Phase::Succeeded | Phase::Restarting(_))
+    /// Whether the machine has not started.
+    fn has_not_started(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Restarting(_))
     }
 
     /// Gets ready to be made of `config`; the faces that it has then.
@@ -446,7 +464,7 @@ impl<M: Machine> Runner<M> {
         devices: &[Arc<dyn Device>],
     ) -> Result<Faces> {
         let leg_infos = infos(devices);
-        if self.has_not_restarted() {
+        if self.has_not_started() {
             let what = format!("{} is becoming another one; try again", self.name);
             return Err(Error::new(Kind::Busy, what));
         }
@@ -507,7 +525,7 @@ impl<M: Machine> Runner<M> {
             let what = format!("{} has become another one meanwhile", self.name);
             let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
         }
-        self.phase = Phase::Succeeded;
+        self.phase = Phase::Waiting;
     }
 
     /// Tells the machine a request, if it has the face that is asked and that may be asked this.

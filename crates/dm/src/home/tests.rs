@@ -520,3 +520,33 @@ fn successors_may_not_start() {
     assert_eq!(answers[0].result.as_ref().unwrap_err().kind(), Kind::Gone);
     assert!(home.controller().has_ended());
 }
+
+/// A home that was made suspended asks its legs for nothing before it is resumed, and may end
+/// before that; who asked it hears so.
+#[test]
+fn homes_wait_to_be_started() {
+    let make = || {
+        let first = Heir {
+            number: 0,
+            starts: true,
+        };
+        let leg: Arc<dyn Device> = Arc::new(MemoryDevice::from_bytes("leg", vec![7; 4096]));
+        Home::suspended("home", first, vec![leg], LIMIT, Box::new(|_, _| {})).unwrap()
+    };
+    let home = make();
+    let (driver, mut asks) = queue(&home);
+    asks.submit(read(1));
+    assert!(home.control((), LIMIT).is_err(), "it obeys nothing yet");
+    assert_eq!(asks.in_flight(), 1);
+    home.resume().unwrap();
+    let answers = finish(&driver, &mut asks);
+    assert!(matches!(&answers[..], [answer] if answer.buffer[0] == 7));
+    drop(make());
+    let home = make();
+    let (driver, mut asks) = queue(&home);
+    asks.submit(read(1));
+    let controller = home.controller();
+    drop((home, asks));
+    assert!(controller.has_ended());
+    drop(driver);
+}

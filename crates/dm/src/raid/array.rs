@@ -494,14 +494,12 @@ impl Machine for Array {
     }
 
     fn faces(&self, devices: &[Info]) -> Vec<Option<Face>> {
-        let view = self.view.as_ref().expect("it has started");
-        let info = self.config.info(devices);
+        let mut info = self.config.info(devices);
+        if let Some(view) = &self.view {
+            (info.size, info.read_only) = (view.size(), self.record.is_none());
+        }
         vec![Some(Face {
-            info: Info {
-                size: view.size(),
-                read_only: self.record.is_none(),
-                ..info
-            },
+            info,
             extents_of_leg: None,
         })]
     }
