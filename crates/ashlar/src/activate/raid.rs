@@ -201,7 +201,7 @@ impl Builder<'_> {
             return Ok(node);
         }
         let waits = self.waits(lv, id)?;
-        let home = self.array_home(lv, waits, (config, devices, images))?;
+        let home = self.array_home(lv, waits, (config, devices), images)?;
         self.tell_of_array(lv, &home)?;
         Ok(Node {
             id,
@@ -241,7 +241,8 @@ impl Builder<'_> {
         &self,
         lv: LvId,
         waits: bool,
-        (config, devices, images): (ArrayConfig, Vec<Arc<dyn Device>>, Vec<(Uuid, String)>),
+        (config, devices): (ArrayConfig, Vec<Arc<dyn Device>>),
+        images: Vec<(Uuid, String)>,
     ) -> Result<Home<Array>> {
         let infos: Vec<_> = devices.iter().map(|device| device.info()).collect();
         let name = self.name(lv);
