@@ -12,7 +12,7 @@ use block::{Access, Range};
 use super::after::{adapt, cut, disks_of};
 use super::fault::ChangeFault;
 use super::kinds::{Kind, Way};
-use super::life::{Body, Life, STEPS_MAX};
+use super::life::{Body, Life, Order, STEPS_MAX};
 use super::text::{DATA, Form, Leg, META_LEN, METAS, Text};
 use crate::explore::{Model, SECTOR, Seen, infos};
 use crate::machine::{Event, Machine};
@@ -136,6 +136,9 @@ fn begin(
                 kind.old.meta(place, false)
             };
         }
+    }
+    if kind.old.is_mirror() {
+        images[kind.old.log_disk()] = Image::from_bytes(&kind.old.log(true));
     }
     let mut model = Model::new(kind.old.sectors());
     if kind.is_new {
@@ -270,6 +273,9 @@ impl Course<'_> {
             self.until_planned(kind, random)?;
             let is_done = match kind.way {
                 Way::Reload => self.reload(kind, random)?,
+                Way::Exchange if kind.old.is_mirror() && random.chance(1, 2) => {
+                    self.rest(kind, random)?
+                }
                 Way::Exchange => self.exchange(kind, random)?,
                 Way::Start if random.chance(1, 2) => self.reload(kind, random)?,
                 Way::Start | Way::AtRest => self.rest(kind, random)?,
@@ -325,6 +331,10 @@ impl Course<'_> {
                 self.life.put(Text::meta_disk(leg), 0, &zeros);
             }
             self.moment(Stage::Preparing, random)?;
+        }
+        if new.is_mirror() {
+            let log = new.log(random.chance(1, 2));
+            self.life.put(new.log_disk(), 0, &log);
         }
         if fault == Some(ChangeFault::OldTakenEarly) {
             self.give_away(&old, new);
@@ -400,11 +410,8 @@ impl Course<'_> {
     }
 
     fn suspend(&mut self, random: &mut Random) -> Result<(), Halt> {
-        self.life.world().tell(Event::Suspend);
-        let is_so = |life: &Life| match &life.body {
-            Body::Array(world) => world.suspended,
-            _ => unreachable!("it is an array"),
-        };
+        self.life.tell(Order::Suspend);
+        let is_so = |life: &Life| life.has_obeyed(Order::Suspend);
         self.until(Stage::Resting, is_so, random)
     }
 
@@ -498,10 +505,10 @@ impl Course<'_> {
     /// What has no state gets one, or the other way round; whether it does.
     fn exchange(&mut self, kind: &Kind, random: &mut Random) -> Result<bool, Halt> {
         self.prepare(&kind.new, random)?;
-        if matches!(kind.old.form, Form::Array(_)) {
+        if !matches!(kind.old.form, Form::Plain(_)) {
             self.suspend(random)?;
             if !self.commit(kind, random)? {
-                self.life.world().tell(Event::Resume);
+                self.life.tell(Order::Resume);
                 return Ok(false);
             }
             let disks = self.life.take_disks();
@@ -532,11 +539,8 @@ impl Course<'_> {
 
     /// The volume is closed, changed and opened again; whether it was.
     fn rest(&mut self, kind: &Kind, random: &mut Random) -> Result<bool, Halt> {
-        self.life.world().tell(Event::Stop);
-        let is_so = |life: &Life| match &life.body {
-            Body::Array(world) => world.stopped && life.next.is_none(),
-            _ => unreachable!("it is an array"),
-        };
+        self.life.tell(Order::Stop);
+        let is_so = |life: &Life| life.has_obeyed(Order::Stop);
         self.until(Stage::Resting, is_so, random)?;
         self.prepare(&kind.new, random)?;
         let is_done = self.commit(kind, random)?;

@@ -65,11 +65,13 @@ pub(super) fn names() -> Vec<String> {
 }
 
 /// Forms that become each other, what is in use first.
-const FORMS: [(&str, &str); 15] = [
+const FORMS: [(&str, &str); 17] = [
     ("two copies", "three"),
     ("three copies", "two"),
     ("linear", "raid1"),
     ("raid1", "linear"),
+    ("mirror", "raid1"),
+    ("raid1", "mirror"),
     ("striped", "raid10"),
     ("raid10", "striped"),
     ("striped", "raid4"),
@@ -321,6 +323,20 @@ impl Kind {
                 mirror(with(legs(1), 1)),
             ),
             ("raid1", "linear") => Self::new(Way::Exchange, mirror(legs(2)), sizes.plain(legs(1))),
+            ("mirror", _) => {
+                let old = Text {
+                    form: Form::Mirror,
+                    ..mirror(legs(2))
+                };
+                Self::new(Way::Exchange, old, mirror(legs(2)).renewed())
+            }
+            ("raid1", "mirror") => {
+                let new = Text {
+                    form: Form::Mirror,
+                    ..mirror(legs(2)).renewed()
+                };
+                Self::new(Way::Exchange, mirror(legs(2)), new)
+            }
             ("striped", "raid10") => {
                 let pairs = (0..2).flat_map(|place| [Leg::new(place, place), new_leg(place)]);
                 let new = sizes.array(Scheme::near_copies(2), pairs.collect());

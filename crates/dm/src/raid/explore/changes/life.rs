@@ -9,7 +9,8 @@ use super::fault::{Activity, ChangeFault, saboteur};
 use super::plain::Plain;
 use super::text::{Form, Text};
 use crate::explore::{Content, Expected, Model, SECTOR, World, infos};
-use crate::machine::Machine;
+use crate::machine::{Event, Machine};
+use crate::mirror::Mirror;
 use crate::raid::doubt::Doubt;
 use crate::raid::journal::Journal;
 use crate::raid::record::Record;
@@ -28,8 +29,27 @@ const COMMIT_MAX: u64 = 12;
 pub(super) enum Body {
     Plain(Plain),
     Array(Box<World<Array>>),
+    Mirror(Box<World<Mirror>>),
     /// It is becoming something else.
     Nothing,
+}
+
+/// What whoever keeps a state is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    Suspend,
+    Resume,
+    Stop,
+}
+
+impl Order {
+    fn event<C, F, H>(self) -> Event<C, F, H> {
+        match self {
+            Self::Suspend => Event::Suspend,
+            Self::Resume => Event::Resume,
+            Self::Stop => Event::Stop,
+        }
+    }
 }
 
 /// What is being asked.
@@ -127,6 +147,14 @@ impl Life {
             self.body = Body::Plain(Plain::new(text.clone(), disks));
             return Ok(());
         }
+        if text.is_mirror() {
+            let mut world = Box::new(text.mirror(disks)?);
+            while world.started.is_none() && world.step(random, 1 << 40) {}
+            let is_started = matches!(world.started, Some(Ok(())));
+            let how = format!("the mirror does not start: {:?}", world.started);
+            self.body = Body::Mirror(world);
+            return is_started.then_some(()).ok_or(how);
+        }
         let sizes = text.reach();
         let config = text.config(away, (Access::ReadWrite, self.consistency));
         let array =
@@ -175,20 +203,21 @@ impl Life {
     pub(super) fn world(&mut self) -> &mut World<Array> {
         match &mut self.body {
             Body::Array(world) => world,
-            Body::Plain(_) | Body::Nothing => unreachable!("it is an array"),
+            Body::Plain(_) | Body::Mirror(_) | Body::Nothing => unreachable!("it is an array"),
         }
     }
 
     pub(super) fn array(&self) -> Option<&Array> {
         match &self.body {
             Body::Array(world) => Some(&world.machine),
-            Body::Plain(_) | Body::Nothing => None,
+            Body::Plain(_) | Body::Mirror(_) | Body::Nothing => None,
         }
     }
 
     pub(super) fn disks(&self) -> &[Disk] {
         match &self.body {
             Body::Array(world) => &world.disks,
+            Body::Mirror(world) => &world.disks,
             Body::Plain(plain) => &plain.disks,
             Body::Nothing => &[],
         }
@@ -197,6 +226,7 @@ impl Life {
     pub(super) fn disks_mut(&mut self) -> &mut [Disk] {
         match &mut self.body {
             Body::Array(world) => &mut world.disks,
+            Body::Mirror(world) => &mut world.disks,
             Body::Plain(plain) => &mut plain.disks,
             Body::Nothing => &mut [],
         }
@@ -235,6 +265,7 @@ impl Life {
         let fault = self.fault;
         let happened = match &mut self.body {
             Body::Plain(plain) => plain.step(random),
+            Body::Mirror(world) => world.step(random, 8),
             Body::Array(world) => {
                 let array = &mut world.machine;
                 match fault {
@@ -331,6 +362,7 @@ impl Life {
         match &mut self.body {
             Body::Plain(plain) => plain.submit(request),
             Body::Array(world) => world.submit(0, request),
+            Body::Mirror(world) => world.submit(0, request),
             Body::Nothing => unreachable!("it is something"),
         }
         self.follow_journal();
@@ -340,6 +372,10 @@ impl Life {
     pub(super) fn look(&mut self, random: &mut Random) -> Result<(), String> {
         let (done, notices) = match &mut self.body {
             Body::Plain(plain) => (std::mem::take(&mut plain.done), Vec::new()),
+            Body::Mirror(world) => {
+                world.broken()?;
+                (std::mem::take(&mut world.done), Vec::new())
+            }
             Body::Array(world) => {
                 world.broken()?;
                 let view = world.machine.view.as_ref();
@@ -469,7 +505,37 @@ impl Life {
             let is_said = array.record.as_ref().is_none_or(Record::is_idle);
             array.view.is_some() && array.has_mended() && !is_filling && is_said
         });
-        is_whole && self.next.is_none() && self.filled.is_empty()
+        let is_copied = match &self.body {
+            Body::Mirror(world) => {
+                let status = world.machine.status();
+                status.in_sync == status.regions
+            }
+            _ => true,
+        };
+        is_whole && is_copied && self.next.is_none() && self.filled.is_empty()
+    }
+
+    /// Tells whoever keeps a state to suspend, to go on, or to stop.
+    pub(super) fn tell(&mut self, what: Order) {
+        match &mut self.body {
+            Body::Array(world) => world.tell(what.event()),
+            Body::Mirror(world) => world.tell(what.event()),
+            Body::Plain(_) | Body::Nothing => unreachable!("it has no state"),
+        }
+    }
+
+    /// Whether it has done so, and all that it told is heard.
+    pub(super) fn has_obeyed(&self, what: Order) -> bool {
+        let (suspended, stopped) = match &self.body {
+            Body::Array(world) => (world.suspended, world.stopped),
+            Body::Mirror(world) => (world.suspended, world.stopped),
+            Body::Plain(_) | Body::Nothing => unreachable!("it has no state"),
+        };
+        match what {
+            Order::Suspend => suspended,
+            Order::Resume => !suspended,
+            Order::Stop => stopped && self.next.is_none(),
+        }
     }
 
     /// The disks of a volume that rests.
@@ -477,6 +543,7 @@ impl Life {
         match std::mem::replace(&mut self.body, Body::Nothing) {
             Body::Plain(plain) => plain.disks,
             Body::Array(world) => world.disks,
+            Body::Mirror(world) => world.disks,
             Body::Nothing => unreachable!("it is something"),
         }
     }
@@ -487,6 +554,7 @@ impl Life {
         match std::mem::replace(&mut self.body, Body::Nothing) {
             Body::Plain(plain) => plain.kill(random),
             Body::Array(world) => world.kill(random),
+            Body::Mirror(world) => world.kill(random),
             Body::Nothing => unreachable!("it is something"),
         }
     }

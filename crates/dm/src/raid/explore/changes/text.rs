@@ -35,6 +35,8 @@ const STALE_EVENTS: u64 = 40;
 pub(super) enum Form {
     /// Its legs in turns, in chunks of so many bytes; of one leg it is linear.
     Plain(u64),
+    /// Copies, with a log.
+    Mirror,
     Array(Geometry),
 }
 
@@ -90,13 +92,14 @@ impl Text {
     pub(super) fn sectors(&self) -> u64 {
         match self.form {
             Form::Plain(_) => self.leg_size / SECTOR * self.legs.len() as u64,
+            Form::Mirror => self.leg_size / SECTOR,
             Form::Array(geometry) => geometry.size() / SECTOR,
         }
     }
 
     pub(super) fn geometry(&self) -> Option<Geometry> {
         match self.form {
-            Form::Plain(_) => None,
+            Form::Plain(_) | Form::Mirror => None,
             Form::Array(geometry) => Some(geometry),
         }
     }
@@ -182,6 +185,10 @@ impl Text {
                     .into_iter()
                     .map(|(disk, at)| (disk, at.start()))
                     .collect()
+            }
+            Form::Mirror => {
+                let disks = self.legs.iter().map(|leg| leg.data);
+                disks.map(|disk| (disk, sector * SECTOR)).collect()
             }
             Form::Array(geometry) => {
                 let spots = (0..geometry.copies()).map(|copy| geometry.spot(sector * SECTOR, copy));
