@@ -188,8 +188,8 @@ fn same_segment(
                     (Some(before), Some(after)) => below(before, after),
                     _ => false,
                 };
-                // Whoever has it at work is told that one is set aside, or to be filled; that one is
-                // filled it told itself.
+                // Whoever has it at work is told that one is set aside, or to be filled; that one
+                // is filled it told itself.
                 let (was, is) = (old_vg.lv(before.data), new_vg.lv(after.data));
                 let is_to_be_filled = |lv: &LogicalVolume| lv.flags.has(LvFlag::Rebuild);
                 let is_told = was.is_set_aside() != is.is_set_aside()

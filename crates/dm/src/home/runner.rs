@@ -17,6 +17,9 @@ use crate::gate::{Closed, Gateway};
 use crate::machine::{Event, EventOf, Face, Machine, Step, Steps};
 use crate::slab::Slab;
 use crate::{Error, Kind, Result};
+use becoming::Prepared;
+
+mod becoming;
 
 /// The faces of a machine, by their numbers.
 type Faces = Vec<Option<Face>>;
@@ -94,16 +97,6 @@ struct Held {
     request: Request,
 }
 
-/// What a machine is ready to become.
-struct Prepared<M: Machine> {
-    number: u64,
-    becoming: Becoming<M>,
-    devices: Vec<Arc<dyn Device>>,
-    legs: Vec<Leg>,
-    leg_infos: Vec<Info>,
-    faces: Faces,
-}
-
 /// What a machine is told first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
@@ -111,12 +104,6 @@ pub(super) enum Begin {
     Start,
     /// Nothing before it is resumed.
     Wait,
-}
-
-/// How it becomes that.
-enum Becoming<M: Machine> {
-    Reloaded(M::Config),
-    Succeeded(Box<M>),
 }
 
 impl<M: Machine> Runner<M> {
@@ -361,16 +348,7 @@ impl<M: Machine> Runner<M> {
                 let _ = reply.send(self.reload(number, handler));
             }
             Message::Resume => self.resume(),
-            Message::Control { obeyed, .. } if self.has_not_started() => {
-                let what = format!("{} is becoming another one; try again", self.name);
-                let _ = obeyed.send(Err(Error::new(Kind::Busy, what)));
-            }
-            Message::Control { control, obeyed } => {
-                self.order_count += 1;
-                let id = self.order_count;
-                self.ordered.insert(id, obeyed);
-                self.tell(Event::Control { id, control });
-            }
+            Message::Control { control, obeyed } => self.order(control, obeyed),
             Message::Status(reply) => {
                 let _ = reply.send(Ok(self.machine.status()));
             }
@@ -380,6 +358,19 @@ impl<M: Machine> Runner<M> {
                 self.tell(Event::Stop);
             }
         }
+    }
+
+    /// Gives the machine an order, if it has started.
+    fn order(&mut self, control: M::Control, obeyed: SyncSender<Result<()>>) {
+        if self.has_not_started() {
+            let what = format!("{} is becoming another one; try again", self.name);
+            let _ = obeyed.send(Err(Error::new(Kind::Busy, what)));
+            return;
+        }
+        self.order_count += 1;
+        let id = self.order_count;
+        self.ordered.insert(id, obeyed);
+        self.tell(Event::Control { id, control });
     }
 
     fn suspend(&mut self, waiter: SyncSender<Result<()>>) {
@@ -454,78 +445,6 @@ impl<M: Machine> Runner<M> {
     /// Whether the machine has not started.
     fn has_not_started(&self) -> bool {
         matches!(self.phase, Phase::Waiting | Phase::Restarting(_))
-    }
-
-    /// Gets ready to be made of `config`; the faces that it has then.
-    fn prepare(
-        &mut self,
-        number: u64,
-        config: M::Config,
-        devices: &[Arc<dyn Device>],
-    ) -> Result<Faces> {
-        let leg_infos = infos(devices);
-        if self.has_not_started() {
-            let what = format!("{} is becoming another one; try again", self.name);
-            return Err(Error::new(Kind::Busy, what));
-        }
-        let faces = self.machine.foresee(&config, &leg_infos)?;
-        let becoming = match self.machine.successor(&config, &leg_infos)? {
-            Some(machine) => Becoming::Succeeded(Box::new(machine)),
-            None => Becoming::Reloaded(config),
-        };
-        let legs = open(devices, &self.driver);
-        let legs = legs.map_err(|error| Error::device(self.name.clone(), error))?;
-        self.prepared = Some(Prepared {
-            number,
-            becoming,
-            devices: devices.to_vec(),
-            legs,
-            leg_infos,
-            faces: faces.clone(),
-        });
-        Ok(faces)
-    }
-
-    fn reload(&mut self, number: u64, handler: Option<NoticeHandler<M>>) -> Result<()> {
-        let refuse = |why| Err(Error::new(Kind::Busy, format!("{}: {why}", self.name)));
-        if !matches!(self.phase, Phase::Suspended) {
-            return refuse("is not suspended, so it cannot become another one");
-        }
-        let Some(prepared) = self.prepared.take_if(|prepared| prepared.number == number) else {
-            return refuse("something else was prepared meanwhile");
-        };
-        assert!(
-            self.legs.iter().all(|leg| leg.out == 0),
-            "a suspended machine waits for nothing"
-        );
-        self.legs = prepared.legs;
-        self.devices = prepared.devices;
-        self.leg_infos = prepared.leg_infos;
-        self.faces = prepared.faces;
-        if let Some(handler) = handler {
-            self.handler = handler;
-        }
-        match prepared.becoming {
-            Becoming::Reloaded(config) => {
-                self.tell(Event::Reload(config));
-                let is_idle = self.legs.iter().all(|leg| leg.out == 0);
-                assert!(is_idle, "a suspended machine asks for nothing");
-                self.publish();
-            }
-            Becoming::Succeeded(machine) => self.succeed(*machine),
-        }
-        Ok(())
-    }
-
-    /// Another machine takes the place of the one that is suspended, and knows nothing of that.
-    fn succeed(&mut self, machine: M) {
-        self.machine = machine;
-        self.timers.clear();
-        for (_, waiter) in self.ordered.drain() {
-            let what = format!("{} has become another one meanwhile", self.name);
-            let _ = waiter.send(Err(Error::new(Kind::Busy, what)));
-        }
-        self.phase = Phase::Waiting;
     }
 
     /// Tells the machine a request, if it has the face that is asked and that may be asked this.

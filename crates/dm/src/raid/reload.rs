@@ -143,9 +143,7 @@ impl Array {
             .iter()
             .map(|place| place.map_or(0, |place| self.errors[place]));
         self.errors = errors.collect();
-        // What is behind the data, or in front of them, stays as it is.
-        self.room += self.config.geometry().leg_size();
-        self.room -= old.geometry().leg_size();
+        self.keep_space(&old);
         if self.record.is_none() {
             return self.show(View::new(&self.config, before));
         }
@@ -199,6 +197,12 @@ impl Array {
         let mut view = View::new(&self.config, assembly);
         view.come_alive(shapes.after.region(), raw);
         self.show(view);
+    }
+
+    /// What is behind the data of a leg, or in front of them, stays as it is.
+    fn keep_space(&mut self, old: &ArrayConfig) {
+        self.room += self.config.geometry().leg_size();
+        self.room -= old.geometry().leg_size();
     }
 
     /// What is believed of legs that stay, and of new ones.
