@@ -323,20 +323,6 @@ impl Kind {
                 mirror(with(legs(1), 1)),
             ),
             ("raid1", "linear") => Self::new(Way::Exchange, mirror(legs(2)), sizes.plain(legs(1))),
-            ("mirror", _) => {
-                let old = Text {
-                    form: Form::Mirror,
-                    ..mirror(legs(2))
-                };
-                Self::new(Way::Exchange, old, mirror(legs(2)).renewed())
-            }
-            ("raid1", "mirror") => {
-                let new = Text {
-                    form: Form::Mirror,
-                    ..mirror(legs(2)).renewed()
-                };
-                Self::new(Way::Exchange, mirror(legs(2)), new)
-            }
             ("striped", "raid10") => {
                 let pairs = (0..2).flat_map(|place| [Leg::new(place, place), new_leg(place)]);
                 let new = sizes.array(Scheme::near_copies(2), pairs.collect());
@@ -373,7 +359,7 @@ impl Kind {
         }
     }
 
-    /// One redundancy becomes another one, while nobody uses it.
+    /// One redundancy becomes another one.
     fn taken_over(names: (&str, &str), data: usize, sizes: &Sizes) -> Self {
         let turns = |parity, rotation| Scheme::Parity(parity, rotation);
         let five = sizes.array(turns(Parity::One, Rotation::LeftSymmetric), legs(data + 1));
@@ -382,7 +368,16 @@ impl Kind {
         let six = sizes.array(turns(Parity::Two, Rotation::LeftSymmetric6), with_q);
         let pair = sizes.array(Scheme::Mirror, legs(2));
         let sums = sizes.array(turns(Parity::One, Rotation::LeftSymmetric), legs(2));
+        let plain = |array: &Text| Text {
+            form: Form::Mirror,
+            ..array.clone()
+        };
         match names {
+            ("mirror", _) => Self::new(Way::Exchange, plain(&pair), pair.renewed()),
+            ("raid1", "mirror") => {
+                let new = plain(&pair.clone().renewed());
+                Self::new(Way::Exchange, pair, new)
+            }
             ("raid5_ls", _) => {
                 let mut six = six;
                 *six.legs.last_mut().expect("it has legs") = Leg::filled(NEW, NEW);

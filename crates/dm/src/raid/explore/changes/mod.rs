@@ -12,8 +12,8 @@
 //! more; what comes was theirs, and says that it belongs to the array.
 //!
 //! `campaign.rs` runs histories, `kinds.rs` are the changes, `text.rs` is what metadata say of a
-//! volume, `life.rs` a volume in use, `plain.rs` one without a state, `mirrored.rs` a mirror, `course.rs` carries a change
-//! out, `after.rs` looks at what is left, `fault.rs` are mistakes.
+//! volume, `life.rs` a volume in use, `plain.rs` one without a state, `mirrored.rs` a mirror,
+//! `course.rs` carries a change out, `after.rs` looks at what is left, `fault.rs` are mistakes.
 
 mod after;
 mod campaign;
