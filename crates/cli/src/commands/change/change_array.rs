@@ -20,8 +20,8 @@ use crate::args::{Arguments, Error, Flag};
 pub(super) const REBUILD: Flag = Flag::value(
     "rebuild",
     "PV",
-    "RAID: fill the images on this device once more from the others, when the volume is used next. \
-     May be given several times.",
+    "RAID: fill the images on this device once more from the others, while the volume is used. May \
+     be given several times.",
 );
 /// `--writemostly`
 pub(super) const WRITE_MOSTLY: Flag = Flag::value(
