@@ -100,12 +100,12 @@ pub(super) const COMMAND: Command = Command {
         raid1 of two images into raid5 and back: parity and copies come and go, and no data \
         moves. Where that takes several steps the first one is done, and said; repeat the command. \
         raid4, raid5 and raid6 get more stripes (--stripes), other chunks (--stripesize) and other \
-        layouts (--type raid5_rs) by a reshape: it begins with the command, and goes on while \
-        the array is served; what it gains is there when the same is asked once more behind the \
-        end, or the array is opened anew. Other reshapes are named, and not done here. An array must be \
-        in sync where its first copy or its parity goes, where images are added to it or \
-        replaced, where one is split off, and where its level changes. All of this may be done while \
-        the array is served.\n\n\
+        layouts (--type raid5_rs) by a reshape: it begins with the command, and goes on while the \
+        array is served; what it gains is there when the same is asked once more behind the \
+        end, or the array is opened anew. Other reshapes are named, and not done here. An array \
+        must be in sync where its first copy or its parity goes, where images are added to it or \
+        replaced, where one is split off, and where its level changes. All of this may be done \
+        while the array is served.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it, and an \
         array gets other images. --raidintegrity gives the images of an array checksums, or takes \
         them, while nobody uses it; they are computed while it is served next.\n\n\
