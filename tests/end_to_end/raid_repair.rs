@@ -155,6 +155,53 @@ fn images_are_replaced_while_they_are_used() {
     }
 }
 
+/// An array that was written without a disk, and whose server was killed, gets another image while
+/// it is used: what is marked, and waits for the image that is away, is no reason to wait for it.
+#[test]
+fn lost_images_are_replaced_while_they_are_used() {
+    let world = World::new("raid-lost");
+    for (name, options, _) in ARRAYS {
+        world.array(name, options);
+        let (image, _) = world.0.place(&format!("{name}_rimage_0"));
+        let away = world.0.join("away");
+        fs::rename(&image, &away).expect("it is taken away");
+        let mut held = Vec::new();
+        for byte in [0x11, 0x22, 0x33] {
+            let node = world.0.attach(name);
+            let volume = OpenOptions::new().write(true).open(&node);
+            let volume = volume.expect("a volume");
+            let start = (u64::from(byte) << 16) + 4096;
+            volume
+                .write_all_at(&[byte; 8192], start)
+                .expect("it is written");
+            volume.sync_all().expect("it is durable");
+            held.push((start as usize, byte));
+            drop(volume);
+            match byte {
+                0x11 => world.0.detach(name),
+                0x22 => world.0.kill(name),
+                _ => {
+                    world.run(&format!("lvconvert -y --repair vg0/{name}"));
+                    world.run(&format!("sync vg0/{name}"));
+                    world.0.detach(name);
+                }
+            }
+        }
+        world.run(&format!("sync vg0/{name}"));
+        world.scrub(name, &[], ALIKE);
+        let cat = world.0.ashlar().args(["cat", &format!("vg0/{name}")]);
+        let bytes = cat.succeed().stdout;
+        for (start, byte) in held {
+            assert_eq!(bytes[start..][..8192], [byte; 8192], "{name}");
+        }
+        world.run(&format!("lvremove -y vg0/{name}"));
+        world.run("vgreduce --removemissing vg0");
+        fs::rename(&away, &image).expect("it is brought back");
+        world.run("vgck --updatemetadata vg0");
+        world.run(&format!("vgextend vg0 {}", image.display()));
+    }
+}
+
 /// A copy is set aside, and read while the others are written: it holds what the volume held. It
 /// comes back and gets what was written meanwhile, and then any disk may be lost; nothing else is
 /// done to the array meanwhile, and nothing of it in use.

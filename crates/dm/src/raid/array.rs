@@ -159,6 +159,8 @@ pub enum Action {
     Idle,
     /// Copies and parity are brought in sync.
     Resync,
+    /// Nothing: what a write may have been cut short in waits for a leg that is away.
+    Waiting,
     /// A leg is filled.
     Recover,
     /// What it holds is moved to where it will be.

@@ -210,8 +210,11 @@ impl Array {
         let filled = legs.filter(|(state, _)| **state == LegState::Filling);
         let lacks = filled.map(|(_, missed)| missed.regions(shape).count());
         let lacks = lacks.max();
+        // What was never computed is not known to be right, nor what is being moved.
+        let is_known = *view.raw() == Doubt::Nowhere && assembly.reshape.is_none();
         let (undone, action) = match (undone.count(), lacks) {
             (0, None) => (0, Action::Idle),
+            (undone, None) if is_known && !self.mends_doubt() => (undone, Action::Waiting),
             (undone, None) => (undone, Action::Resync),
             (_, Some(lacks)) => (lacks, Action::Recover),
         };

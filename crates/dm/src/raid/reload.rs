@@ -17,7 +17,7 @@
 
 use block::Info;
 
-use super::array::Array;
+use super::array::{Action, Array};
 use super::assembly::{Assembly, Away, LegState};
 use super::bitmap::{Bitmap, Dirty};
 use super::config::{ArrayConfig, ArrayLeg, FirstSync, LegContent};
@@ -72,16 +72,19 @@ impl Array {
             let assembly = view.assembly();
             assembly.dirty != Doubt::Nowhere || *view.raw() != Doubt::Nowhere
         });
-        if is_parity && is_in_doubt && config.legs.iter().any(is_new) {
-            return refuse("a new leg would be made up from parity that is not in sync yet");
-        }
         let goes = |leg: usize| {
             !config
                 .legs
                 .iter()
                 .any(|new| new.id == self.config.legs[leg].id)
         };
-        if !is_parity && is_in_doubt && members(self.whole_legs()).any(goes) {
+        let is_whole_leg_gone = members(self.whole_legs()).any(goes);
+        // What waits for a leg that is away is made up from the others anyway.
+        let is_made_up = self.synced().1 == Action::Waiting && !is_whole_leg_gone;
+        if is_parity && is_in_doubt && !is_made_up && config.legs.iter().any(is_new) {
+            return refuse("a new leg would be made up from parity that is not in sync yet");
+        }
+        if !is_parity && is_in_doubt && is_whole_leg_gone {
             return refuse("a leg would go that others may not agree with yet");
         }
         let lacks = self

@@ -317,6 +317,14 @@ impl Array {
         behind
     }
 
+    /// Whether what may not go together can be made to. Without all data no parity can be computed,
+    /// and one copy is like itself.
+    pub(super) fn mends_doubt(&self) -> bool {
+        let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
+        let writable = self.writable();
+        (!is_parity || self.all() & !writable == 0) && writable.count_ones() > 1
+    }
+
     /// A region that is not in sync and can be, and has not begun.
     fn next_region(&self) -> Option<u64> {
         let view = self.view.as_ref().expect("it has started");
@@ -325,14 +333,11 @@ impl Array {
         }
         let assembly = view.assembly();
         let all = self.all();
-        let is_parity = matches!(self.config.geometry().scheme(), Scheme::Parity(..));
         let absent = all & !self.writable();
         let filled = self.writable() & !self.whole_legs();
-        // Without all data no parity can be computed, and without all others no data.
-        let mends_doubt = (!is_parity || absent == 0) && self.writable().count_ones() > 1;
         let fills = self.survives(absent | filled);
         let mut doubts = Vec::new();
-        if mends_doubt {
+        if self.mends_doubt() {
             doubts.extend([&assembly.dirty, view.raw()]);
         }
         if fills {

@@ -105,13 +105,14 @@ impl AtWork {
 }
 
 /// What an array at work knows of its images. Marks are for who has it not at work: it knows what
-/// they are of.
+/// they are of. What waits for an image that is away waits for the one in its place as well.
 fn known(status: &Status) -> ArrayState {
     let is_whole = |state: &LegState| matches!(state, LegState::Valid { until: u64::MAX });
     let legs = status.legs.iter().map(|(state, _)| state).enumerate();
     let others: Vec<(usize, &LegState)> = legs.filter(|(_, state)| !is_whole(state)).collect();
     let is_away = |state: &LegState| matches!(state, LegState::Missing | LegState::Untrusted(_));
-    if status.action != Action::Idle || !others.iter().all(|(_, state)| is_away(state)) {
+    let is_still = matches!(status.action, Action::Idle | Action::Waiting);
+    if !is_still || !others.iter().all(|(_, state)| is_away(state)) {
         return ArrayState::OutOfSync;
     }
     if others.is_empty() {

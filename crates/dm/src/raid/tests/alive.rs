@@ -185,6 +185,61 @@ fn arrays_change_while_they_are_used() {
     }
 }
 
+/// What is marked when an array is started without a leg, and cannot be made right without it,
+/// waits: another leg in its place gets all, and then others may be lost. Where parity was never
+/// computed, nothing waits for that.
+#[test]
+fn what_waits_for_a_leg_goes_to_another_one() {
+    let mut random = Random::new(5);
+    for (scheme, legs) in schemes() {
+        let what = format!("{scheme:?} of {legs}");
+        let mut made = Made::new(scheme, legs);
+        let mut devices = made.legs();
+        let mut config = without(&writable(&made), &[0]);
+        for _ in ["marks it", "finds marks"] {
+            let home = Made::start(&config, devices.clone()).expect("it starts");
+            write_some(&mut made, &home, &mut random, &what);
+        }
+        let home = Made::start(&config, devices.clone()).expect("it starts");
+        let is_parity = matches!(scheme, Scheme::Parity(..));
+        if is_parity || legs == 2 {
+            let status = home.status(LIMIT).expect("it runs");
+            assert_eq!(status.action, Action::Waiting, "{what}: {status:?}");
+        } else {
+            settle(&home, &what);
+        }
+        if is_parity {
+            let mut config = config.clone();
+            config.legs[1].id = 101;
+            config.legs[1].content = LegContent::Rebuild;
+            home.suspend(LIMIT).expect("it rests");
+            let prepared = home.prepare(config, devices.clone(), LIMIT);
+            assert!(prepared.is_err(), "{what}: a leg that is needed goes");
+            home.resume().expect("it goes on");
+        }
+        let new = made.legs();
+        devices[0] = block_of(&new[0], 0xdd);
+        devices[1] = block_of(&new[1], 0);
+        config.legs[0] = writable(&made).legs.swap_remove(0);
+        config.legs[0].id = 100;
+        config.legs[0].content = LegContent::Rebuild;
+        let home = become_other(&home, &config, &devices);
+        write_some(&mut made, &home, &mut random, &what);
+        settle(&home, &what);
+        assert_reads(&made, &home, &what);
+        drop(home);
+        let lost = losses(legs, scheme.redundancy(legs).min(2));
+        assert_redundant(&made, &devices, &lost, &what);
+        if is_parity {
+            made.synced_until(0);
+            let config = without(&writable(&made), &[0]);
+            let home = Made::start(&config, made.legs()).expect("it starts");
+            let status = home.status(LIMIT).expect("it runs");
+            assert_eq!(status.action, Action::Resync, "{what}: {status:?}");
+        }
+    }
+}
+
 /// The array that an array becomes.
 fn become_other(
     home: &Home<Array>,
