@@ -9,7 +9,7 @@
 //! what it lost count on the disk.
 //!
 //! Its images and its log stay what they are; they may lie elsewhere, or be larger. An image that
-//! failed may be gone. The mirror keeps its own order of images: whoever hears its notices knows
+//! failed may be gone, and one that was away may be back, which the next start takes. The mirror keeps its own order of images: whoever hears its notices knows
 //! them by that.
 
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl Mirror {
             let Some(image) = config.image(state.id) else {
                 return refuse("its images cannot change while it is used");
             };
-            if image.device.is_some() != state.device.is_some() && !state.lost {
-                return refuse("one of its images came or went");
+            if image.device.is_none() && state.device.is_some() && !state.lost {
+                return refuse("one of its images went");
             }
         }
         Ok(())
@@ -57,7 +57,8 @@ impl Mirror {
         assert!(self.operations.is_empty(), "it is suspended");
         for state in &mut self.images {
             let image = config.image(state.id).expect("the same images");
-            state.device = image.device;
+            // One that is back lacks what was written meanwhile: it is away until the next start.
+            state.device = state.device.and(image.device);
         }
         if let LogPlace::Disk(device) = config.log {
             self.journal.device = device;
