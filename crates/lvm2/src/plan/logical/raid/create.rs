@@ -61,7 +61,7 @@ pub(in crate::plan::logical) fn add_array(
     let id = draft.vg.add_lv(lv)?;
     let mut images = Vec::new();
     for leg in 0..options.images() {
-        let parts = divide(&runs, leg, meta);
+        let parts = divide(&runs, leg, [meta, found - meta]);
         images.push(add_image(draft, (name, leg), parts, new.policy, author)?);
     }
     let kind = SegmentType::Raid(Raid {

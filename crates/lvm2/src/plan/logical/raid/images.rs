@@ -74,7 +74,7 @@ pub(super) fn add_images(
         allocate(&draft.vg, &mut room.space, &request).map_err(|shortage| shortage.error(&name))?;
     let mut added = Vec::new();
     for (leg, number) in numbers.iter().enumerate() {
-        let parts = divide(&runs, leg, meta);
+        let parts = divide(&runs, leg, [meta, length]);
         let image = add_image(draft, (&name, *number), parts, own, author)?;
         draft.vg.lv_mut(image.data).flags.insert(LvFlag::Rebuild);
         added.push(image);

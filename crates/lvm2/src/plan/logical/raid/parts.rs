@@ -1,7 +1,7 @@
 //! The parts of an array: what there is, what is added, and how an allocation is divided.
 //!
 //! An allocation is one run after the other for each image. Its first extents are the metadata of
-//! the image, so that both lie together; the others are the image.
+//! the image, so that both lie together; then comes the image.
 //!
 //! ```text
 //!     runs of a leg    |pv0:4 ────────|pv3:0 ──|
@@ -88,30 +88,31 @@ pub(super) fn names(parent: &str, number: usize) -> (String, String) {
     )
 }
 
-/// The metadata and the image of leg `leg` of an allocation.
-pub(super) fn divide(
+/// Parts of leg `leg` of an allocation, of these lengths, one behind the other.
+pub(super) fn divide<const PARTS: usize>(
     runs: &[Allocated],
     leg: usize,
-    meta: Extents,
-) -> (Vec<Segment>, Vec<Segment>) {
-    let (mut metas, mut images) = (Vec::new(), Vec::new());
-    let mut left = meta;
+    lengths: [Extents; PARTS],
+) -> [Vec<Segment>; PARTS] {
+    let mut parts = [const { Vec::new() }; PARTS];
     for run in runs {
-        let (pv, start) = run.areas[leg];
-        let first = left.min(run.length);
-        let take = |list: &mut Vec<Segment>, from: Extents, length: Extents| {
-            if length > Extents::ZERO {
+        let (pv, mut from) = run.areas[leg];
+        let end = from + run.length;
+        for (list, length) in parts.iter_mut().zip(lengths) {
+            let at = segments::total(list);
+            let taken = (length - at).min(end - from);
+            assert!(from <= end, "no more is taken than there is");
+            if taken > Extents::ZERO {
                 let kind = segments::striped(&[(pv, from)], Sectors::ZERO);
-                let at = segments::total(list);
-                segments::append(list, vec![segments::segment(at, length, kind)]);
+                segments::append(list, vec![segments::segment(at, taken, kind)]);
+                from += taken;
             }
-        };
-        take(&mut metas, start, first);
-        take(&mut images, start + first, run.length - first);
-        left -= first;
+        }
     }
-    assert_eq!(segments::total(&metas), meta, "the metadata is complete");
-    (metas, images)
+    for (list, length) in parts.iter().zip(lengths) {
+        assert_eq!(segments::total(list), length, "each part is complete");
+    }
+    parts
 }
 
 /// Adds an image with its metadata under the names with this number, and lets the metadata be
@@ -119,7 +120,7 @@ pub(super) fn divide(
 pub(super) fn add_image(
     draft: &mut Draft,
     (parent, number): (&str, usize),
-    (metas, images): (Vec<Segment>, Vec<Segment>),
+    [metas, images]: [Vec<Segment>; 2],
     policy: Option<AllocationPolicy>,
     author: &mut Author<'_>,
 ) -> Result<RaidImage> {
