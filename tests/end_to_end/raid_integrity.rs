@@ -208,10 +208,11 @@ fn what_has_checksums_is_not_changed() {
         assert_eq!(bench.cat(&volume).code, Some(0));
     }
     for line in [
-        "lvextend -l +6 integrity/clean_j1",
         "lvreduce -y -l -1 integrity/clean_j1",
-        "lvconvert -y -m 2 integrity/clean_j1",
         "lvconvert -y -m 0 integrity/clean_j1",
+        "lvconvert -y --splitmirrors 1 -n split integrity/clean_j1",
+        "lvcreate -s -l 1 -n snapshot integrity/clean_j1",
+        "lvconvert -y --stripes 3 integrity/clean_j5",
         "lvconvert -y --replace /dev/none integrity/clean_j5",
     ] {
         let tool = on(&bench.set.images(), bench.folder.path());

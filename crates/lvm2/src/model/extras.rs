@@ -91,6 +91,18 @@ impl Extras {
         }
     }
 
+    /// Lets the number called `name`, if it is one, be this one.
+    pub(crate) fn set_number(&mut self, name: &str, number: u64) {
+        for extra in &mut self.0 {
+            if let Node::Value { name: found, value } = &mut extra.node
+                && found == name
+                && matches!(value, Value::Integer(_))
+            {
+                *value = Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
     /// The string called `name`, if it is one.
     pub fn string(&self, name: &str) -> Option<&str> {
         match self.value(name)? {

@@ -90,6 +90,15 @@ impl IntegritySettings {
         })
     }
 
+    /// Lets a segment of this type say that its data have this size.
+    pub(crate) fn set_data_sectors(segment: &mut Segment, data: Sectors) {
+        segment.extra.set_number("data_sectors", data.0);
+        debug_assert!(
+            Self::of(segment).is_ok_and(|settings| settings.data_sectors == data),
+            "it says so"
+        );
+    }
+
     /// What a segment says that has them, of checksums that are not computed yet.
     pub fn new_segment(&self) -> Extras {
         debug_assert!(

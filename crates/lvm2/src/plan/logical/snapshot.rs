@@ -25,6 +25,7 @@ use super::options::{NewKind, Skip, Start, Zeroing};
 use crate::model::{LvFlag, LvId, Relations, SegmentType, Snapshot, SnapshotState, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
+use crate::plan::checksums::require_no_checksums;
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::segments;
@@ -185,6 +186,7 @@ pub(super) fn require_origin(draft: &mut Draft, origin: LvId) -> Result<()> {
     if !what.is_empty() {
         return Err(refused(format!("Snapshots of {what} are not supported.")));
     }
+    require_no_checksums(vg, origin)?;
     if matches!(lv.first(), Some(SegmentType::Mirror(_))) {
         for text in [
             "Snapshots of mirrors can deadlock under rare device failures.",

@@ -32,12 +32,12 @@ use crate::model::{
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
 use crate::plan::change::{Before, Change};
+use crate::plan::checksums::metadata_extents;
 use crate::plan::draft::{Draft, refused, wrong};
 use crate::plan::places::FreeSpace;
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Extents, Result, Sectors};
 
-const MIB: u64 = 1 << 20;
 /// What is zeros where nobody has used checksums.
 const SUPERBLOCK: Bytes = Bytes(4096);
 
@@ -204,21 +204,4 @@ fn add_metadata(
     assert!(!pieces.is_empty(), "it lies somewhere");
     draft.before.push(Before::Fill { pieces, byte: 0 });
     Ok(id)
-}
-
-/// How long stock makes the metadata of so much data: 4 MiB for each 500 MiB, and a place for the
-/// journal. Extents are whole.
-pub(super) fn metadata_extents(data: Extents, extent_size: Sectors) -> Result<Extents> {
-    let bytes = |extents: Extents| extents.to_sectors(extent_size).and_then(Sectors::to_bytes);
-    let too_large = || refused("An image is too large for checksums");
-    let data = bytes(data).ok_or_else(too_large)?.0;
-    let journal = match data {
-        ..=0x2000_0000 => 4,
-        0x2000_0001..=0x4000_0000 => 8,
-        0x4000_0001..=0x1_0000_0000 => 32,
-        _ => 64,
-    };
-    let metadata = ((data / (500 * MIB) + 1) * 4 + journal) * MIB;
-    let extent = extent_size.to_bytes().ok_or_else(too_large)?.0;
-    Ok(Extents(metadata.div_ceil(extent)))
 }

@@ -20,6 +20,7 @@ use crate::model::{
 };
 use crate::plan::author::Author;
 use crate::plan::change::Change;
+use crate::plan::checksums::require_no_checksums;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::places::Places;
 
@@ -104,6 +105,7 @@ pub fn rebuild_images(
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
     let (id, found, chosen) = on_named(vg, replacement, "rebuild")?;
+    require_no_checksums(vg, id)?;
     let name = format!("{}/{}", vg.name, replacement.volume);
     if chosen.len() == found.raid.images.len() {
         return Err(refused(format!(

@@ -15,6 +15,7 @@ use crate::model::{
 };
 use crate::plan::allocate::{Leg, Request, allocate};
 use crate::plan::change::Before;
+use crate::plan::checksums::require_no_checksums;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::places::FreeSpace;
 use crate::plan::size::Exactness;
@@ -162,6 +163,7 @@ pub(in crate::plan::logical) fn reduce_array(
     extents: Extents,
 ) -> Result<()> {
     let found = array(&draft.vg, id).expect("the caller looked");
+    require_no_checksums(&draft.vg, id)?;
     let data = found.data() as u64;
     assert!(extents.0.is_multiple_of(data), "images are as long");
     assert!(extents < found.extents, "it becomes smaller");

@@ -20,6 +20,7 @@ use crate::Result;
 use crate::model::{LvFlag, LvId, RaidLevel, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
+use crate::plan::checksums::require_no_checksums;
 use crate::plan::draft::{Draft, find_lv, refused};
 use crate::plan::places::Places;
 
@@ -58,6 +59,7 @@ pub fn track_copy(
     let id = convertible(vg, volume).map(|_| id)?;
     let found = array(vg, id).filter(|array| array.level() == RaidLevel::Raid1);
     let found = found.ok_or_else(|| refused("Unable to split images from non-mirrored RAID"))?;
+    require_no_checksums(vg, id)?;
     require_whole(vg, id, &found)?;
     let is_settled = state == ArrayState::InSync && !is_rebuilding(vg, &found);
     if !is_settled || vg.lv(id).flags.has(LvFlag::NotSynced) {

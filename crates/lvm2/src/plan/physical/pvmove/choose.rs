@@ -13,6 +13,7 @@ use crate::model::{
     Area, ExtentRange, LvFlag, LvId, Part, PvId, Relations, Segment, SegmentType, SnapshotState,
     VolumeGroup,
 };
+use crate::plan::checksums::has_checksums;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::places::Place;
 use crate::{Error, Extents, Kind, Result};
@@ -140,10 +141,12 @@ pub(in crate::plan::physical) fn obstacle(
                     name(lv)
                 ));
             }
-            Some(Part::IntegrityOrigin | Part::IntegrityMetadata) => {
+            Some(Part::RaidImage(_) | Part::RaidMeta(_)) if has_checksums(vg, volume) => {
                 return Some(format!(
-                    "Skipping {}: unable to pvmove device used for raid with integrity.",
-                    name(lv)
+                    "Skipping {}: unable to pvmove device used for raid with integrity; lvconvert \
+                     --replace puts another image of {} elsewhere.",
+                    name(lv),
+                    name(volume)
                 ));
             }
             _ => {}

@@ -158,7 +158,7 @@ fn metadata_are_as_long_as_stock_makes_them() {
         (4096, 68),
         (4097, 100),
     ] {
-        let extents = super::super::integrity::metadata_extents(crate::Extents(mib), Sectors(2048));
+        let extents = crate::plan::checksums::metadata_extents(crate::Extents(mib), Sectors(2048));
         assert_eq!(extents.expect("it is countable").0, expected, "{mib} MiB");
     }
 }
