@@ -213,7 +213,7 @@ fn more(
     };
     let numbers: Vec<usize> = (now..change.copies).collect();
     let mut images = found.raid.images.clone();
-    let shape = Shape::of(found, draft.vg.extent_size);
+    let shape = Shape::of(found, &draft.vg)?;
     let kept = (shape, images.as_slice());
     let added = add_images(draft, id, kept, &numbers, &mut room, author)?;
     images.extend(added);

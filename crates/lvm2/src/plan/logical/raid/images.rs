@@ -9,15 +9,19 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::super::mirror::pvs_below;
+use super::integrity::{
+    ChecksumOptions, METADATA, ORIGIN, add_metadata, checksums_under, layer, place_metadata,
+};
 use super::parts::{Array, add_image, divide, names};
 use super::size::meta_extents;
 use crate::model::{AllocationPolicy, LvFlag, LvId, PvId, RaidImage, SegmentType, VolumeGroup};
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
+use crate::plan::checksums::metadata_extents;
 use crate::plan::draft::{Draft, refused};
 use crate::plan::places::FreeSpace;
 use crate::plan::segments;
-use crate::{Extents, Result, Sectors};
+use crate::{Extents, Result};
 
 /// The physical volumes of an image and its metadata.
 pub(super) fn pvs_of(vg: &VolumeGroup, image: &RaidImage) -> BTreeSet<PvId> {
@@ -33,20 +37,24 @@ pub(super) struct Room<'a> {
     pub(super) apart: &'a BTreeSet<PvId>,
 }
 
-/// How long images are, and their metadata.
+/// How long images are, and their metadata; and the checksums that they have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) length: Extents,
     pub(super) meta: Extents,
+    pub(super) checksums: Option<ChecksumOptions>,
 }
 
 impl Shape {
     /// That of the images of an array.
-    pub(super) fn of(array: &Array, extent_size: Sectors) -> Self {
+    pub(super) fn of(array: &Array, vg: &VolumeGroup) -> Result<Self> {
         let length = Extents(array.extents.0 / array.data() as u64);
         let region = array.raid.region_size;
-        let meta = meta_extents(array.level(), length, region, extent_size);
-        Self { length, meta }
+        Ok(Self {
+            length,
+            meta: meta_extents(array.level(), length, region, vg.extent_size),
+            checksums: ChecksumOptions::of(vg, array)?,
+        })
     }
 }
 
@@ -55,7 +63,7 @@ impl Shape {
 pub(super) fn add_images(
     draft: &mut Draft,
     id: LvId,
-    (Shape { length, meta }, kept): (Shape, &[RaidImage]),
+    (shape, kept): (Shape, &[RaidImage]),
     numbers: &[usize],
     room: &mut Room<'_>,
     author: &mut Author<'_>,
@@ -64,18 +72,51 @@ pub(super) fn add_images(
     let name = draft.vg.lv(id).name().to_owned();
     let own = draft.vg.lv(id).allocation;
     let policy = room.policy.or(own).unwrap_or(draft.vg.allocation);
+    let Shape { length, meta, .. } = shape;
+    let sums = match shape.checksums {
+        Some(_) => metadata_extents(length, draft.vg.extent_size)?,
+        None => Extents::ZERO,
+    };
     let mut request = Request::new(length + meta, numbers.len(), 1, policy);
     request.apart = kept
         .iter()
         .flat_map(|image| pvs_of(&draft.vg, image))
         .chain(room.apart.iter().copied())
         .collect();
-    let runs =
-        allocate(&draft.vg, &mut room.space, &request).map_err(|shortage| shortage.error(&name))?;
+    // Checksums lie on the disk of their image: one that has room for both in one piece comes
+    // before others.
+    let together = (sums > Extents::ZERO).then(|| Request {
+        length: length + meta + sums,
+        policy: AllocationPolicy::Contiguous,
+        ..request.clone()
+    });
+    let mut space = room.space.clone();
+    let together = together.and_then(|request| allocate(&draft.vg, &mut space, &request).ok());
+    let runs = match &together {
+        Some(runs) => {
+            room.space = space;
+            runs.clone()
+        }
+        None => allocate(&draft.vg, &mut room.space, &request)
+            .map_err(|shortage| shortage.error(&name))?,
+    };
     let mut added = Vec::new();
     for (leg, number) in numbers.iter().enumerate() {
-        let parts = divide(&runs, leg, [meta, length]);
-        let image = add_image(draft, (&name, *number), parts, own, author)?;
+        let behind = if together.is_some() {
+            sums
+        } else {
+            Extents::ZERO
+        };
+        let [metas, images, sums] = divide(&runs, leg, [meta, length, behind]);
+        let image = add_image(draft, (&name, *number), [metas, images], own, author)?;
+        if let Some(options) = shape.checksums {
+            let metadata = if sums.is_empty() {
+                add_metadata(draft, image.data, &mut room.space, author)?
+            } else {
+                place_metadata(draft, image.data, sums, author)?
+            };
+            layer(draft, image.data, (metadata, options), author)?;
+        }
         draft.vg.lv_mut(image.data).flags.insert(LvFlag::Rebuild);
         added.push(image);
     }
@@ -85,7 +126,12 @@ pub(super) fn add_images(
 /// Removes the volumes of images that no array names any more.
 pub(super) fn remove_images(vg: &mut VolumeGroup, images: &[RaidImage]) {
     for image in images {
+        let under = checksums_under(vg, image.data);
         vg.remove_lv(image.data);
+        if let Some((origin, metadata)) = under {
+            vg.remove_lv(origin);
+            vg.remove_lv(metadata);
+        }
         if let Some(meta) = image.meta {
             vg.remove_lv(meta);
         }
@@ -114,6 +160,7 @@ pub(super) fn number(vg: &mut VolumeGroup, parent: &str, images: &[RaidImage]) -
     Ok(())
 }
 
+/// Gives an image, or its metadata, another name; what lies under it is called after it.
 pub(super) fn rename(vg: &mut VolumeGroup, lv: LvId, name: &str) -> Result<()> {
     if vg.lv(lv).name() == name {
         return Ok(());
@@ -124,7 +171,12 @@ pub(super) fn rename(vg: &mut VolumeGroup, lv: LvId, name: &str) -> Result<()> {
             vg.name
         )));
     }
-    vg.rename_lv(lv, name)
+    vg.rename_lv(lv, name)?;
+    if let Some((origin, metadata)) = checksums_under(vg, lv) {
+        rename(vg, origin, &format!("{name}{ORIGIN}"))?;
+        rename(vg, metadata, &format!("{name}{METADATA}"))?;
+    }
+    Ok(())
 }
 
 /// An array of copies becomes what its last one is.

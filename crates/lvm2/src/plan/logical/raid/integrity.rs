@@ -10,12 +10,13 @@
 //! next, the kernel or we, makes one, and computes the checksums of what lies there: `recalculate`
 //! tells the kernel to, and LVM2 takes that word away when it has.
 //!
-//! Does not: add images to such an array, or let it grow (`checksums.rs`). Costs: 8 MiB beside
+//! Images that come later have them as the others do.
+//!
+//! Does not: what stock does not do of such arrays either (`checksums.rs`). Costs: 8 MiB beside
 //! each image, or more, as in stock.
 
-use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -26,8 +27,8 @@ use super::parts::Array;
 use super::replace::redundant;
 use super::resize::require_whole;
 use crate::model::{
-    Integrity, IntegrityMode, IntegritySettings, LvId, RaidImage, ReadAhead, Relations,
-    SegmentType, VolumeGroup,
+    Integrity, IntegrityMode, IntegritySettings, LvId, PvId, RaidImage, ReadAhead, Relations,
+    Segment, SegmentType, VolumeGroup,
 };
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
@@ -40,6 +41,10 @@ use crate::{Bytes, Extents, Result, Sectors};
 
 /// What is zeros where nobody has used checksums.
 const SUPERBLOCK: Bytes = Bytes(4096);
+/// How the data of an image are called behind its name.
+pub(super) const ORIGIN: &str = "_iorig";
+/// How its checksums are.
+pub(super) const METADATA: &str = "_imeta";
 
 /// How images are to have checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +56,20 @@ pub struct ChecksumOptions {
 }
 
 impl ChecksumOptions {
+    /// Those that the images of an array have; `None`: they have none.
+    pub(super) fn of(vg: &VolumeGroup, array: &Array) -> Result<Option<Self>> {
+        let images = array.raid.images.iter();
+        let mut with = images.filter(|image| checksums_under(vg, image.data).is_some());
+        let Some(image) = with.next() else {
+            return Ok(None);
+        };
+        let settings = IntegritySettings::of(&vg.lv(image.data).segments[0])?;
+        Ok(Some(Self {
+            mode: settings.mode,
+            block_size: settings.block_size,
+        }))
+    }
+
     /// Fails where the size of a block is none.
     pub fn check(self) -> Result<()> {
         match self.block_size {
@@ -94,16 +113,14 @@ pub fn remove_checksums(vg: &VolumeGroup, volume: &str, author: &mut Author<'_>)
     let name = format!("{}/{volume}", vg.name);
     let mut count = 0;
     for image in &found.raid.images {
-        let Some(SegmentType::Integrity(parts)) = vg.lv(image.data).first() else {
+        let Some((origin, metadata)) = checksums_under(vg, image.data) else {
             continue;
         };
         // The volume whose extents they are goes, and the image has them once more.
         draft.vg.lv_mut(image.data).segments.clear();
-        let origin = draft.vg.remove_lv(parts.origin);
+        let origin = draft.vg.remove_lv(origin);
         draft.vg.lv_mut(image.data).segments = origin.segments;
-        if let Some(metadata) = parts.metadata {
-            draft.vg.remove_lv(metadata);
-        }
+        draft.vg.remove_lv(metadata);
         count += 1;
     }
     if count == 0 {
@@ -131,31 +148,64 @@ pub(super) fn give_checksums(
         metadata.push(add_metadata(draft, image.data, space, author)?);
     }
     for (image, metadata) in array.raid.images.iter().zip(metadata) {
-        let vg = &mut draft.vg;
-        let length = vg.lv(image.data).extents();
-        let data = length.to_sectors(vg.extent_size);
-        let data = data.ok_or_else(|| refused("An image is too large for checksums"))?;
-        let name = format!("{}_iorig", vg.lv(image.data).name());
-        let old = core::mem::take(&mut vg.lv_mut(image.data).segments);
-        let mut lv = hidden(name, author, old);
-        lv.allocation = vg.lv(image.data).allocation;
-        let origin = vg.add_lv(lv)?;
-        let kind = SegmentType::Integrity(Integrity {
-            origin,
-            metadata: Some(metadata),
-        });
-        let mut segment = segments::segment(Extents::ZERO, length, kind);
-        let settings = IntegritySettings {
-            data_sectors: data,
-            mode: options.mode,
-            block_size: options.block_size,
-            allows_discards: false,
-            journal_sectors: None,
-        };
-        segment.extra = settings.new_segment();
-        vg.lv_mut(image.data).segments = vec![segment];
+        layer(draft, image.data, (metadata, options), author)?;
     }
     Ok(())
+}
+
+/// Puts the extents of an image under checksums, which are to be in `metadata`.
+pub(super) fn layer(
+    draft: &mut Draft,
+    image: LvId,
+    (metadata, options): (LvId, ChecksumOptions),
+    author: &mut Author<'_>,
+) -> Result<()> {
+    let vg = &mut draft.vg;
+    assert!(checksums_under(vg, image).is_none(), "it has none yet");
+    let length = vg.lv(image).extents();
+    let name = format!("{}{ORIGIN}", vg.lv(image).name());
+    let old = core::mem::take(&mut vg.lv_mut(image).segments);
+    let mut lv = hidden(name, author, old);
+    lv.allocation = vg.lv(image).allocation;
+    let origin = vg.add_lv(lv)?;
+    let kind = SegmentType::Integrity(Integrity {
+        origin,
+        metadata: Some(metadata),
+    });
+    let mut segment = segments::segment(Extents::ZERO, length, kind);
+    let settings = IntegritySettings {
+        data_sectors: sectors_of(vg, length)?,
+        mode: options.mode,
+        block_size: options.block_size,
+        allows_discards: false,
+        journal_sectors: None,
+    };
+    segment.extra = settings.new_segment();
+    vg.lv_mut(image).segments = vec![segment];
+    Ok(())
+}
+
+fn sectors_of(vg: &VolumeGroup, data: Extents) -> Result<Sectors> {
+    let data = data.to_sectors(vg.extent_size);
+    data.ok_or_else(|| refused("An image is too large for checksums"))
+}
+
+/// What lies under an image with checksums: its data, and these; `None`: it has none.
+pub(super) fn checksums_under(vg: &VolumeGroup, image: LvId) -> Option<(LvId, LvId)> {
+    match vg.lv(image).segments.as_slice() {
+        [segment] => match segment.kind {
+            SegmentType::Integrity(Integrity { origin, metadata }) => Some((origin, metadata?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// All physical volumes but those of a volume.
+fn others(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
+    let own = pvs_below(vg, lv);
+    let all = vg.pvs().map(|(pv, _)| pv);
+    all.filter(|pv| !own.contains(pv)).collect()
 }
 
 /// Fails where an image is something else than extents of disks.
@@ -180,23 +230,31 @@ fn require_plain(vg: &VolumeGroup, image: &RaidImage) -> Result<()> {
 }
 
 /// The volume for the checksums of an image, with zeros where its superblock is to be.
-fn add_metadata(
+pub(super) fn add_metadata(
     draft: &mut Draft,
     image: LvId,
     space: &mut FreeSpace,
     author: &mut Author<'_>,
 ) -> Result<LvId> {
     let lv = draft.vg.lv(image);
-    let (name, own) = (lv.name().to_owned(), lv.allocation);
     let length = metadata_extents(lv.extents(), draft.vg.extent_size)?;
-    let policy = own.unwrap_or(draft.vg.allocation);
+    let policy = lv.allocation.unwrap_or(draft.vg.allocation);
     let mut request = Request::new(length, 1, 1, policy);
-    let pvs = pvs_below(&draft.vg, image);
-    let all = draft.vg.pvs().map(|(pv, _)| pv);
-    request.apart = all.filter(|pv| !pvs.contains(pv)).collect();
-    let name: String = format!("{name}_imeta");
-    let runs = allocate(&draft.vg, space, &request).map_err(|shortage| shortage.error(&name))?;
+    request.apart = others(&draft.vg, image);
+    let runs = allocate(&draft.vg, space, &request)
+        .map_err(|shortage| shortage.error(&format!("{}{METADATA}", lv.name())))?;
     let list = segments::of_runs(&runs, 0, 1, Sectors::ZERO, Extents::ZERO);
+    place_metadata(draft, image, list, author)
+}
+
+/// The same on these extents.
+pub(super) fn place_metadata(
+    draft: &mut Draft,
+    image: LvId,
+    list: Vec<Segment>,
+    author: &mut Author<'_>,
+) -> Result<LvId> {
+    let name = format!("{}{METADATA}", draft.vg.lv(image).name());
     let mut lv = hidden(name, author, list);
     lv.read_ahead = ReadAhead::None;
     let id = draft.vg.add_lv(lv)?;

@@ -230,7 +230,11 @@ fn protect(
         _ => level.parity_count(),
     };
     let numbers: Vec<usize> = (count..count + more).collect();
-    let shape = Shape { length, meta };
+    let shape = Shape {
+        length,
+        meta,
+        checksums: None,
+    };
     let added = added(draft, id, (&images, shape), &numbers, change, author)?;
     for image in &added {
         // All of the array is made consistent: nothing of it ever was.
@@ -343,7 +347,11 @@ fn exchange(
     }
     if parity == (1, 2) {
         let numbers = [images.len()];
-        let shape = Shape { length, meta };
+        let shape = Shape {
+            length,
+            meta,
+            checksums: None,
+        };
         added = self::added(draft, id, (&images, shape), &numbers, change, author)?;
     }
     if moves && turns(level) {

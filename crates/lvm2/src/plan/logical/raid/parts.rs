@@ -1,11 +1,11 @@
 //! The parts of an array: what there is, what is added, and how an allocation is divided.
 //!
 //! An allocation is one run after the other for each image. Its first extents are the metadata of
-//! the image, so that both lie together; then comes the image.
+//! the image, so that both lie together; then comes the image, and last what its checksums need.
 //!
 //! ```text
-//!     runs of a leg    |pv0:4 ────────|pv3:0 ──|
-//!     divided          |meta|image 4 …         |
+//!     runs of a leg    |pv0:4 ────────|pv3:0 ──────────|
+//!     divided          |meta|image 4 …         |_imeta |
 //! ```
 
 use alloc::format;

@@ -227,10 +227,10 @@ fn put_others(
         policy: replacement.policy,
         apart: &apart,
     };
+    let shape = Shape::of(found, &draft.vg)?;
     let segments = core::mem::take(&mut draft.vg.lv_mut(id).segments);
     remove_images(&mut draft.vg, &old);
     let numbers: Vec<usize> = gone.iter().copied().collect();
-    let shape = Shape::of(found, draft.vg.extent_size);
     let added = add_images(draft, id, (shape, &kept), &numbers, &mut room, author)?;
     for (index, image) in numbers.iter().zip(added) {
         images[*index] = image;

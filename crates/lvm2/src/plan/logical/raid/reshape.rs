@@ -235,6 +235,7 @@ fn begin(
         let shape = Shape {
             length: length + space,
             meta,
+            checksums: None,
         };
         let more = stripes - data;
         let added = add_behind(draft, id, (shape, space, more), (&images, change), author)?;

@@ -1,6 +1,7 @@
 //! Tests: arrays against what stock writes, and what it refuses.
 
 mod bench;
+mod checksums;
 mod copies;
 mod create;
 mod integrity;
