@@ -3,7 +3,8 @@
 //! An image that stood on a lost physical volume becomes a segment of type `error`, and so does its
 //! metadata, each as long as before: the volume keeps its level, its number of images and its size,
 //! as stock's `vgreduce --removemissing --force` leaves it. Whoever activates it finds images that
-//! cannot be read, and goes on with the others as far as the level allows.
+//! cannot be read, and goes on with the others as far as the level allows. Where images have
+//! checksums, those of one that is gone go with it.
 //!
 //! Nothing is removed, even where too few images are left: that is for people to decide. An image
 //! that is being rebuilt does not hold all data yet; a volume that would be left to one is refused,
@@ -17,6 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::mirror::pvs_below;
+use super::raid::checksums_under;
 use super::repair::ImageStates;
 use crate::Extents;
 use crate::Result;
@@ -63,8 +65,9 @@ pub(in crate::plan) fn degrade_raid(
             continue;
         }
         let lv = draft.vg.lv(part);
+        let under = checksums_under(&draft.vg, part);
         let mut areas = lv.segments.iter().flat_map(Segment::areas);
-        if areas.any(|area| matches!(area, Area::Lv { .. })) {
+        if under.is_none() && areas.any(|area| matches!(area, Area::Lv { .. })) {
             return Err(refused(format!(
                 "Logical volume {}/{} is made of other volumes and lost extents; it cannot be \
                  replaced yet",
@@ -75,6 +78,10 @@ pub(in crate::plan) fn degrade_raid(
         let extents = lv.extents();
         let error = segments::segment(Extents::ZERO, extents, SegmentType::Error);
         draft.vg.lv_mut(part).segments = vec![error];
+        if let Some((origin, metadata)) = under {
+            draft.vg.remove_lv(origin);
+            draft.vg.remove_lv(metadata);
+        }
         lost += 1;
     }
     let name = draft.vg.lv(id).name().to_owned();

@@ -191,7 +191,10 @@ fn sectors_of(vg: &VolumeGroup, data: Extents) -> Result<Sectors> {
 }
 
 /// What lies under an image with checksums: its data, and these; `None`: it has none.
-pub(super) fn checksums_under(vg: &VolumeGroup, image: LvId) -> Option<(LvId, LvId)> {
+pub(in crate::plan::logical) fn checksums_under(
+    vg: &VolumeGroup,
+    image: LvId,
+) -> Option<(LvId, LvId)> {
     match vg.lv(image).segments.as_slice() {
         [segment] => match segment.kind {
             SegmentType::Integrity(Integrity { origin, metadata }) => Some((origin, metadata?)),

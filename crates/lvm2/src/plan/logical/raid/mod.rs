@@ -39,6 +39,7 @@ mod track;
 pub use change::{ArrayChange, WriteMostly, change_array, resync_array};
 pub use copies::{ArraySplit, CopiesChange, change_copies, split_copies};
 pub(super) use create::{add_array, zero_images};
+pub(super) use integrity::checksums_under;
 pub use integrity::{ChecksumOptions, add_checksums, remove_checksums};
 pub use level::{LevelChange, change_level};
 pub use options::{RaidOptions, RecoveryRates};

@@ -1,18 +1,26 @@
-//! Tests: arrays with checksums get other images.
+//! Tests: arrays with checksums get other images, and grow; what stock does not do with them is
+//! refused.
 
 use std::collections::BTreeSet;
 
 use super::bench::{create, empty, is_zeroed, options, places, whole};
-use crate::Result;
-use crate::model::{Area, IntegrityMode, LvFlag, PvId, VolumeGroup, to_text};
-use crate::plan::change::Change;
-use crate::plan::logical::{
-    ArrayState, ChecksumOptions, CopiesChange, NewVolume, RaidOptions, Replacement, change_copies,
-    create_volume, remove_checksums, repair_array, replace_images,
+use crate::model::{
+    Area, IntegrityMode, LvFlag, PhysicalVolume, PvId, RaidLevel, VolumeGroup, to_text,
 };
-use crate::plan::samples::{assert_sound, by_author, done, id, refusal};
+use crate::ondisk::AreaUse;
+use crate::plan::change::Change;
+use crate::plan::group::{AreaState, PartialVolumes, remove_missing};
+use crate::plan::logical::{
+    ArraySplit, ArrayState, CHUNK_SIZE_DEFAULT, ChecksumOptions, CopiesChange, Form, ImageStates,
+    LevelChange, MirrorLog, NewSnapshot, NewVolume, RaidOptions, Replacement, ReshapeChange,
+    Takeover, change_copies, change_level, change_region_size, create_snapshot, create_volume,
+    rebuild_images, remove_checksums, repair_array, replace_images, reshape_array, resync_array,
+    split_copies, take_over, track_copy,
+};
+use crate::plan::samples::{assert_sound, by_author, done, id, refusal, resize};
 use crate::plan::size::SizeArgument;
 use crate::text::Style;
+use crate::{Bytes, Result, Sectors};
 
 const LARGE: ChecksumOptions = ChecksumOptions {
     mode: IntegrityMode::Bitmap,
@@ -192,4 +200,110 @@ fn copies_with_checksums_come_and_go() {
     }
     let said = refusal(copies(&two, 1, None));
     assert!(said.contains("--raidintegrity n vg/a"), "{said}");
+}
+
+#[test]
+fn what_stock_refuses_is_refused() {
+    // Proves: whatever else would leave checksums behind is refused, and the way round is named.
+    let (mirror, parity) = (made("raid1", "12"), made("raid5", "12"));
+    let state = ArrayState::InSync;
+    let level = |vg: &VolumeGroup, to: RaidLevel| {
+        let change = LevelChange {
+            volume: "a",
+            to: Form::Raid(to),
+            region_size: None,
+            stripe_size: None,
+            places: None,
+            policy: None,
+            state,
+            head: |_| vec![0; 4096],
+        };
+        by_author(|author| change_level(vg, &change, author))
+    };
+    let chunks = ReshapeChange {
+        volume: "a",
+        stripes: None,
+        stripe_size: Some(Sectors(64)),
+        level: None,
+        places: None,
+        policy: None,
+        state,
+        data_start: Some(Bytes::ZERO),
+        may_shrink: false,
+        head: |_| vec![0; 4096],
+        rest_head: |_| vec![0; 4096],
+    };
+    let wider = ReshapeChange {
+        stripes: Some(3),
+        stripe_size: None,
+        ..chunks.clone()
+    };
+    let split = ArraySplit {
+        volume: "a",
+        count: 1,
+        name: "b",
+        places: None,
+        state,
+    };
+    let snapshot = NewSnapshot {
+        origin: "a",
+        chunk_size: CHUNK_SIZE_DEFAULT,
+        store: NewVolume {
+            name: Some("s"),
+            ..NewVolume::linear(SizeArgument::from_extents("4").expect("a size"))
+        },
+    };
+    let to_mirror = Takeover::Mirror(MirrorLog::Core, state);
+    let pvs = on(&mirror, &[1]);
+    let refused = [
+        resize(&mirror, "a", "-1", None),
+        resize(&parity, "a", "-2", None),
+        with(&pvs, |one| {
+            by_author(|author| rebuild_images(&mirror, one, author))
+        }),
+        by_author(|author| split_copies(&mirror, &split, author)),
+        by_author(|author| track_copy(&mirror, "a", (None, state), author)),
+        by_author(|author| take_over(&mirror, "a", to_mirror, author)),
+        by_author(|author| change_region_size(&mirror, "a", Sectors(64), author)),
+        by_author(|author| create_snapshot(&mirror, &snapshot, author)),
+        by_author(|author| reshape_array(&parity, &chunks, author)),
+        by_author(|author| reshape_array(&parity, &wider, author)),
+        level(&mirror, RaidLevel::Raid5Ls),
+    ];
+    for (number, change) in refused.into_iter().enumerate() {
+        let said = refusal(change);
+        assert!(
+            said.contains("--raidintegrity n vg/a"),
+            "number {number}: {said}"
+        );
+    }
+    // What leaves images alone is done.
+    let resynced = done(by_author(|author| {
+        resync_array(&parity, "a", state, author)
+    }));
+    assert_eq!(names(&resynced), names(&parity));
+}
+
+#[test]
+fn what_is_lost_is_given_up_and_comes_back() {
+    // Proves: what vgreduce --removemissing --force takes out of the group leaves an error in the
+    // place of the image, and nothing of its data and checksums; a repair puts one there that has
+    // both, and the group is as it was before.
+    let vg = made("raid5", "12");
+    let area = |pv: &PhysicalVolume| AreaState {
+        pv: pv.uuid,
+        area: 0,
+        usage: AreaUse::Used,
+    };
+    let areas: Vec<AreaState> = vg.pvs().map(|(_, pv)| area(pv)).collect();
+    let (gone, states) = (on(&vg, &[1]), ImageStates::default());
+    let reduced = done(by_author(|author| {
+        remove_missing(&vg, &gone, PartialVolumes::Remove, &states, &areas, author)
+    }));
+    assert_eq!(reduced.lv_count(), vg.lv_count() - 2);
+    assert!(block(&reduced, "a_rimage_1").contains("type = \"error\""));
+    let repaired = done(repair(&reduced, &[]));
+    assert_eq!(names(&repaired), names(&vg));
+    let said = block(&repaired, "a_rimage_1");
+    assert_eq!(said, block(&vg, "a_rimage_1"));
 }
