@@ -10,7 +10,7 @@
 //! next, the kernel or we, makes one, and computes the checksums of what lies there: `recalculate`
 //! tells the kernel to, and LVM2 takes that word away when it has.
 //!
-//! Images that come later have them as the others do.
+//! Images that come later have them as the others do, and those that grow have more of them.
 //!
 //! Does not: what stock does not do of such arrays either (`checksums.rs`). Costs: 8 MiB beside
 //! each image, or more, as in stock.
@@ -22,13 +22,15 @@ use alloc::vec::Vec;
 
 use super::super::create::free_space;
 use super::super::mirror::{hidden, pvs_below};
+use super::super::resize::leg_of;
 use super::copies::convertible;
 use super::parts::Array;
 use super::replace::redundant;
 use super::resize::require_whole;
+use super::track::array_of;
 use crate::model::{
-    Integrity, IntegrityMode, IntegritySettings, LvId, PvId, RaidImage, ReadAhead, Relations,
-    Segment, SegmentType, VolumeGroup,
+    AllocationPolicy, Integrity, IntegrityMode, IntegritySettings, LvId, PvId, RaidImage,
+    ReadAhead, Relations, Segment, SegmentType, VolumeGroup,
 };
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
@@ -37,7 +39,7 @@ use crate::plan::checksums::metadata_extents;
 use crate::plan::draft::{Draft, refused, wrong};
 use crate::plan::places::FreeSpace;
 use crate::plan::{ranges, segments};
-use crate::{Bytes, Extents, Result, Sectors};
+use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
 /// What is zeros where nobody has used checksums.
 const SUPERBLOCK: Bytes = Bytes(4096);
@@ -202,6 +204,63 @@ pub(in crate::plan::logical) fn checksums_under(
         },
         _ => None,
     }
+}
+
+/// The volume that has the extents of an image.
+pub(super) fn data_of(vg: &VolumeGroup, image: LvId) -> LvId {
+    checksums_under(vg, image).map_or(image, |(origin, _)| origin)
+}
+
+/// Makes room for the checksums of an image whose data are to grow by `more`: beside those that
+/// there are, as in stock.
+pub(super) fn grow_checksums(
+    draft: &mut Draft,
+    (image, more): (LvId, Extents),
+    policy: AllocationPolicy,
+    space: &mut FreeSpace,
+) -> Result<()> {
+    let vg = &draft.vg;
+    let Some((origin, metadata)) = checksums_under(vg, image) else {
+        return Ok(());
+    };
+    let old = vg.lv(metadata).extents();
+    let needed = metadata_extents(vg.lv(origin).extents() + more, vg.extent_size)?;
+    if needed <= old {
+        return Ok(());
+    }
+    let mut request = Request::new(needed - old, 1, 1, policy);
+    request.legs = vec![leg_of(vg, metadata, 1)];
+    request.apart = others(vg, metadata);
+    let runs = allocate(vg, space, &request).map_err(|shortage| {
+        let (vg, whole) = (&vg.name, array_of(vg, image).unwrap_or(image));
+        let name = |lv: LvId| draft.vg.lv(lv).name();
+        let (image, array) = (name(image), name(whole));
+        let what = format!(
+            "Insufficient suitable allocatable extents for the checksums of {vg}/{image}: {} more \
+             required on the physical volume where they are. Make room there, or take the \
+             checksums away (lvconvert --raidintegrity n {vg}/{array}), extend it, and make new \
+             ones (lvconvert --raidintegrity y {vg}/{array})",
+            shortage.missing.0
+        );
+        Error::new(Kind::Space, what)
+    })?;
+    let grown = segments::of_runs(&runs, 0, 1, Sectors::ZERO, old);
+    segments::append(&mut draft.vg.lv_mut(metadata).segments, grown);
+    Ok(())
+}
+
+/// An image is as long as its data are, which have grown.
+pub(super) fn go_with_data(draft: &mut Draft, image: LvId) -> Result<()> {
+    let Some((origin, _)) = checksums_under(&draft.vg, image) else {
+        return Ok(());
+    };
+    let length = draft.vg.lv(origin).extents();
+    let data = sectors_of(&draft.vg, length)?;
+    assert!(length >= draft.vg.lv(image).extents(), "data only grow");
+    let segment = &mut draft.vg.lv_mut(image).segments[0];
+    segment.length = length;
+    IntegritySettings::set_data_sectors(segment, data);
+    Ok(())
 }
 
 /// All physical volumes but those of a volume.

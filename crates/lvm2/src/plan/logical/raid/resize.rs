@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::super::mirror::pvs_below;
 use super::super::resize::leg_of;
+use super::integrity::{data_of, go_with_data, grow_checksums};
 use super::parts::{Array, array};
 use super::size::{grown_region_size, meta_extents};
 use crate::model::{
@@ -56,7 +57,7 @@ pub(super) fn is_image_lost(vg: &VolumeGroup, image: &RaidImage) -> bool {
 
 /// Where an image goes on: behind its last extent, beside its metadata.
 fn leg(vg: &VolumeGroup, image: RaidImage) -> Leg {
-    let mut leg = leg_of(vg, image.data, 1);
+    let mut leg = leg_of(vg, data_of(vg, image.data), 1);
     if let Some(meta) = image.meta {
         leg.pvs.extend(pvs_below(vg, meta));
     }
@@ -76,7 +77,12 @@ pub(in crate::plan::logical) fn extend_array(
     let data = found.data() as u64;
     assert!(more.0.is_multiple_of(data), "images are as long");
     let images = found.raid.images.clone();
-    let mut request = Request::new(Extents(more.0 / data), images.len(), 1, policy);
+    // Checksums have one disk to go to, data may have others.
+    let more = Extents(more.0 / data);
+    for image in &images {
+        grow_checksums(draft, (image.data, more), policy, space)?;
+    }
+    let mut request = Request::new(more, images.len(), 1, policy);
     request.exactness = exactness;
     request.cling_tags = cling_tags;
     request.legs = images.iter().map(|image| leg(&draft.vg, *image)).collect();
@@ -87,13 +93,17 @@ pub(in crate::plan::logical) fn extend_array(
         draft.note(format!("Extending {copies} mirror images."));
     }
     for (index, image) in images.iter().enumerate() {
-        let old = draft.vg.lv(image.data).extents();
+        let data = data_of(&draft.vg, image.data);
+        let old = draft.vg.lv(data).extents();
         let grown = segments::of_runs(&runs, index, 1, Sectors::ZERO, old);
-        segments::append(&mut draft.vg.lv_mut(image.data).segments, grown);
+        segments::append(&mut draft.vg.lv_mut(data).segments, grown);
     }
     let taken: Extents = runs.iter().map(|run| run.length).sum();
     let extents = found.extents + taken * data;
     grow_metas(draft, id, &found, extents, policy, space)?;
+    for image in &images {
+        go_with_data(draft, image.data)?;
+    }
     draft.vg.lv_mut(id).segments[0].length = extents;
     Ok(())
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{create, empty, is_zeroed, options, places, whole};
+use super::bench::{create, empty, group, is_zeroed, options, places, whole};
 use crate::model::{
-    Area, IntegrityMode, LvFlag, PhysicalVolume, PvId, RaidLevel, VolumeGroup, to_text,
+    Area, IntegrityMode, LvFlag, PhysicalVolume, PvId, RaidLevel, Segment, VolumeGroup, to_text,
 };
 use crate::ondisk::AreaUse;
 use crate::plan::change::Change;
@@ -29,11 +29,15 @@ const LARGE: ChecksumOptions = ChecksumOptions {
 
 /// An array `a` whose images have checksums of 4096 bytes, with bitmaps.
 fn made(level: &str, size: &str) -> VolumeGroup {
+    made_in(&empty(), level, size)
+}
+
+fn made_in(vg: &VolumeGroup, level: &str, size: &str) -> VolumeGroup {
     let options = RaidOptions {
         checksums: Some(LARGE),
         ..options(level)
     };
-    done(create(&empty(), "a", size, options))
+    done(create(vg, "a", size, options))
 }
 
 fn on(vg: &VolumeGroup, numbers: &[usize]) -> BTreeSet<PvId> {
@@ -90,6 +94,16 @@ fn place(vg: &VolumeGroup, name: &str) -> (usize, u64) {
         [Area::Pv { pv, start }] => (pv.index(), start.0),
         other => panic!("{name} lies on {other:?}"),
     }
+}
+
+/// The disks on which a volume lies.
+fn disks(vg: &VolumeGroup, name: &str) -> BTreeSet<usize> {
+    let areas = vg.lv(id(vg, name)).segments.iter().flat_map(Segment::areas);
+    let on = areas.map(|area| match area {
+        Area::Pv { pv, .. } => pv.index(),
+        other @ Area::Lv { .. } => panic!("{name} lies on {other:?}"),
+    });
+    on.collect()
 }
 
 /// All names, in their order.
@@ -200,6 +214,41 @@ fn copies_with_checksums_come_and_go() {
     }
     let said = refusal(copies(&two, 1, None));
     assert!(said.contains("--raidintegrity n vg/a"), "{said}");
+}
+
+#[test]
+fn images_grow_with_their_checksums() {
+    // Proves: data and checksums go on behind their last extents, the image says how large its data
+    // are; 500 MiB more need 4 MiB more, as stock reckons, also for those of parity.
+    for level in ["raid1", "raid5"] {
+        let vg = made_in(&group(2048, 2000), level, "400");
+        let data = |vg: &VolumeGroup| vg.lv(id(vg, "a_rimage_1")).extents();
+        let sums = |vg: &VolumeGroup| vg.lv(id(vg, "a_rimage_1_imeta")).extents().0;
+        let metadata = crate::plan::checksums::metadata_extents;
+        assert_eq!(sums(&vg), 8, "{level}");
+        for more in ["+10", "+900"] {
+            let grown = done(resize(&vg, "a", more, None));
+            let (length, expected) = (data(&grown), metadata(data(&grown), Sectors(2048)));
+            assert!(length > data(&vg), "{level}");
+            assert_eq!(grown.lv(id(&grown, "a_rimage_1_iorig")).extents(), length);
+            assert_eq!(sums(&grown), expected.expect("countable").0, "{level}");
+            let said = block(&grown, "a_rimage_1");
+            let sectors = format!("data_sectors = {} ", length.0 * 2048);
+            assert!(said.contains(&sectors), "{said}");
+            assert_eq!(disks(&grown, "a_rimage_1_imeta").len(), 1, "{level}");
+        }
+    }
+    // Data find room on other disks, their checksums do not.
+    let made_on = |extents| made_in(&group(2048, extents), "raid1", "450");
+    let grown = done(resize(&made_on(470), "a", "+100", None));
+    assert_eq!(disks(&grown, "a_rimage_0_iorig").len(), 2);
+    assert_eq!(disks(&grown, "a_rimage_0_imeta"), [0].into());
+    let said = refusal(resize(&made_on(460), "a", "+100", None));
+    assert!(
+        said.contains("checksums of vg/a_rimage_0: 7 more")
+            && said.contains("--raidintegrity n vg/a"),
+        "{said}"
+    );
 }
 
 #[test]
