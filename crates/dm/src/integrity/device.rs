@@ -294,7 +294,10 @@ impl Machine for Integrity {
             ..config.clone()
         };
         if named != self.config || sizes(legs) != sizes(&self.legs) {
-            let what = format!("{} cannot change while it is used", self.config.name);
+            let what = format!(
+                "{} has checksums: it grows, and gets others, while nobody uses its volume",
+                self.config.name
+            );
             return Err(crate::Error::new(crate::Kind::InvalidLayout, what));
         }
         Ok(self.faces(legs))
