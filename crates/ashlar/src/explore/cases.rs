@@ -499,6 +499,31 @@ impl Case {
         ]
     }
 
+    /// Images with checksums that come, go and grow.
+    fn checksums(pvs: &[Command]) -> Vec<Self> {
+        use ArrayStep as S;
+        let disks = pvs.len();
+        let vg = C::VgCreate("vg0", FIRST[disks]);
+        let step = |step| C::LvArray("vg0", "r", step);
+        let case = |copies: usize, setup: &[C], command| {
+            let shape = Shape::Raid(RaidLevel::Raid1, copies, Initial::Synchronise);
+            let made = [vg, C::LvCreate("vg0", "r", 4, shape), step(S::Checksums)];
+            Self::new(disks, &[pvs, &made, setup].concat(), command)
+        };
+        // Its first image lies on the last disk.
+        let moved = [step(S::Replace(0)), step(S::Rebuilt(0))];
+        vec![
+            case(2, &[], step(S::Copies(3))),
+            case(3, &[], step(S::Copies(2))),
+            case(2, &[], step(S::Replace(0))),
+            case(2, &[], C::LvResize("vg0", "r", 6, ResizeTo::Larger)),
+            Self {
+                mishap: Mishap::LastLost,
+                ..case(2, &moved, step(S::Repair))
+            },
+        ]
+    }
+
     /// Arrays, and what becomes of them.
     fn arrays(pvs: &[Command]) -> Vec<Self> {
         use ArrayStep as S;
@@ -546,6 +571,7 @@ impl Case {
         ];
         if disks > 2 {
             cases.extend(Self::wide_arrays(pvs));
+            cases.extend(Self::checksums(pvs));
         }
         cases
     }

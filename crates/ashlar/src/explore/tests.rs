@@ -76,8 +76,8 @@ fn two_mishaps_keep_the_promises() {
     assert!(report.first.is_none(), "{:?}", report.first);
 }
 
-/// A reshape that begins, or checksums that come or go, are there with the metadata that says so,
-/// and with all data, or not at all.
+/// A reshape that begins, checksums that come or go, or images with checksums that do, are there
+/// with the metadata that says so, and with all data, or not at all.
 #[test]
 fn reshapes_and_checksums_begin_whole() {
     const COMMANDS: [&str; 4] = [
@@ -88,9 +88,9 @@ fn reshapes_and_checksums_begin_whole() {
     ];
     let cases = Case::all(3, AreaCount::One).into_iter();
     let cases: Vec<Case> = cases
-        .filter(|case| COMMANDS.contains(&case.command()))
+        .filter(|case| COMMANDS.contains(&case.command()) || case.has_checksums())
         .collect();
-    assert_eq!(cases.len(), 5);
+    assert_eq!(cases.len(), 10);
     let report = run(cases, FlushPolicy::Strict, Patience::All);
     println!("{report}");
     assert!(report.first.is_none(), "{:?}", report.first);

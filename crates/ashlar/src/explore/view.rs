@@ -136,6 +136,7 @@ pub(super) fn damage(scan: &Scan, images: &[Image], given_up: Option<&str>) -> O
                         (header, size - header, byte),
                     ]
                 }
+                Content::Head => [(0, ZEROED, 0), (ZEROED, 0, 0)],
                 Content::Behind(space) => {
                     let start = space + ZEROED;
                     [(start, 0, 0), (start, size - start, JUNK)]
@@ -168,8 +169,10 @@ pub(super) fn damage(scan: &Scan, images: &[Image], given_up: Option<&str>) -> O
 enum Content {
     /// Zeros at the start, and junk.
     Data,
-    /// The same behind the zeros, whatever is there: an image of an array. So many bytes in front
-    /// of them hold nothing: where a reshape is to go.
+    /// Zeros at the start: where the superblock of checksums is to be.
+    Head,
+    /// Junk behind what begins with zeros elsewhere: an image of an array. So many bytes in front
+    /// of it hold nothing: where a reshape is to go.
     Behind(u64),
     /// What is said of an image: no block of it is junk, and it begins with these bytes.
     Record(&'static [u8]),
@@ -264,6 +267,10 @@ fn of_arrays(vg: &VolumeGroup) -> HashMap<LvId, Content> {
                 _ => Content::Behind(space_of(vg, image.data)),
             };
             contents.insert(image.data, content);
+            if let Some(SegmentType::Integrity(parts)) = vg.lv(image.data).first() {
+                contents.insert(parts.origin, content);
+                contents.extend(parts.metadata.map(|sums| (sums, Content::Head)));
+            }
             let first: &[u8] = if is_reshaped { b"DmRd" } else { b"" };
             contents.extend(image.meta.map(|meta| (meta, Content::Record(first))));
         }
