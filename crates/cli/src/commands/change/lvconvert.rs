@@ -108,7 +108,9 @@ pub(super) const COMMAND: Command = Command {
         while the array is served.\n\n\
         With --repair a mirror whose devices are missing goes on with what is left of it, and an \
         array gets other images. --raidintegrity gives the images of an array checksums, or takes \
-        them, while nobody uses it; they are computed while it is served next.\n\n\
+        them, while nobody uses it; they are computed while it is served next. Images that \
+        --repair, --replace and -m put there have checksums where the others do; what else is \
+        done here is not done with them: take them away, and make new ones afterwards.\n\n\
         -s makes a volume the store of a snapshot of another one; what it held is lost, after a \
         question. --splitsnapshot makes a volume of a snapshot's store. --merge gives an origin \
         back what a snapshot of it holds; where the origin is served it waits for the end, and \

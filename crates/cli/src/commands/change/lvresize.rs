@@ -62,7 +62,7 @@ pub(super) const EXTEND: Command = Command {
     operands: "LV [PV[:PE[-PE]]|@TAG ...]",
     description: "Adds extents behind the end of a volume, in as many stripes as its last segment \
         has unless -i says otherwise; a mirror or an array grows in all of its copies or \
-        images. Without a size, all \
+        images; an array with checksums grows while nobody uses it. Without a size, all \
         that is free on the devices that are named is added. Of a snapshot its store grows, as far \
         as its origin can fill it; an origin grows, and its snapshots keep their size.",
     flags: &[
