@@ -22,7 +22,7 @@ const COMMAND_MAX_MS: u64 = 100;
 /// It answers so many requests before, at most.
 const ANSWERS_MAX: u64 = 30;
 /// Each volume, and how it is made.
-const VOLUMES: [(&str, &str); 8] = [
+const VOLUMES: [(&str, &str); 9] = [
     ("two", "--type raid1 -m 1 -L 8m"),
     ("three", "--type raid1 -m 2 -L 8m"),
     ("five", "--type raid5 -i 3 -L 12m"),
@@ -31,6 +31,7 @@ const VOLUMES: [(&str, &str); 8] = [
     ("plain", "-L 8m"),
     ("wide", "-i 2 -L 8m"),
     ("stripes", "-i 3 -L 12m"),
+    ("sums", "--type raid1 -m 1 --raidintegrity y -L 8m"),
 ];
 
 /// Changes of volumes in use, each undone by another one: a volume, a field of a report, a command
@@ -50,6 +51,8 @@ const IN_USE: &str = "
     five first: lvconvert -y --replace DISK → other | lvconvert -y --replace DISK → other
     six first: lvconvert -y --replace DISK → other | lvconvert -y --replace DISK → other
     ten first: lvconvert -y --replace DISK → other | lvconvert -y --replace DISK → other
+    sums first: lvconvert -y --replace DISK → other | lvconvert -y --replace DISK → other
+    sums stripes: lvconvert -y -m 2 → 3 | lvconvert -y -m 1 → 2
     three stripes: lvconvert -y --splitmirrors 1 -n split → 2 | lvconvert -y -m 2 → 3
     two raid_write_behind: lvchange --writebehind 100 → 100 | lvchange --writebehind 0 → none
     three mostly: lvchange --writemostly DISK → w | lvchange --writemostly DISK:n → none
@@ -63,6 +66,8 @@ const AT_REST: &str = "
         lvconvert -y --type raid5_ls → raid5_ls
     two segtype: lvconvert -y --type raid5_n → raid5_n | lvconvert -y --type raid1 → raid1
     six region_size: lvconvert -y -R 512k → 0.50m | lvconvert -y -R 2m → 2.00m
+    sums first: lvconvert -y --replace DISK → other | lvconvert -y --replace DISK → other
+    sums stripes: lvconvert -y -m 2 → 3 | lvconvert -y -m 1 → 2
     ten any: lvchange -y --resync → any | lvchange -y --rebuild DISK → any
 ";
 
@@ -144,7 +149,9 @@ impl Bench {
     }
 
     fn first(&self, volume: &str) -> PathBuf {
-        self.group.place(&format!("{volume}_rimage_0")).0
+        // Where an image has checksums, its data lie below it.
+        let below = if volume == "sums" { "_iorig" } else { "" };
+        self.group.place(&format!("{volume}_rimage_0{below}")).0
     }
 
     fn line(&self, volume: &str, command: &str) -> Vec<String> {
