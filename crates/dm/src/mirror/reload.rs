@@ -9,8 +9,8 @@
 //! what it lost count on the disk.
 //!
 //! Its images and its log stay what they are; they may lie elsewhere, or be larger. An image that
-//! failed may be gone, and one that was away may be back, which the next start takes. The mirror keeps its own order of images: whoever hears its notices knows
-//! them by that.
+//! failed may be gone, and one that was away may be back, which the next start takes. The mirror
+//! keeps its own order of images: whoever hears its notices knows them by that.
 
 use std::sync::Arc;
 
