@@ -16,12 +16,12 @@ use dm::mirror::{ImageHealth, Mirror};
 use dm::raid::{Array, LegState};
 use dm::snapshot::{Origin, SnapshotState};
 use lvm2::Uuid;
-use lvm2::model::{LvId, VolumeGroup};
+use lvm2::model::{LvFlag, LvId, VolumeGroup};
 use lvm2::plan::physical::moves;
 use serde::{Deserialize, Serialize};
 
 use super::group::LiveGroup;
-use super::owner::Owner;
+use super::owner::{Facts, Owner};
 use super::wire::member;
 use crate::activate::{Node, NodeId, NodeKind, Running};
 
@@ -236,7 +236,7 @@ impl Owner {
                     let images = images.iter().map(|image| ImageStatus {
                         lv: *image,
                         name: named(*image),
-                        state: ImageHealth::Good,
+                        state: self.facts.described(*image),
                         mismatches: None,
                     });
                     MirrorStatus {
@@ -278,6 +278,22 @@ impl Owner {
         Known {
             name: group.map_or_else(|_| self.facts.uuid.to_string(), |group| group.name.clone()),
             served: volumes.collect(),
+        }
+    }
+}
+
+impl Facts {
+    /// How the metadata describe an image.
+    fn described(&self, image: Uuid) -> ImageHealth {
+        let group = self.group().ok();
+        let is_to_be_filled = group.is_some_and(|group| {
+            let lv = group.model.lv_by_uuid(&image);
+            lv.is_some_and(|lv| group.model.lv(lv).flags.has(LvFlag::Rebuild))
+        });
+        if is_to_be_filled {
+            ImageHealth::OutOfSync
+        } else {
+            ImageHealth::Good
         }
     }
 }
@@ -430,7 +446,12 @@ fn of_array(
     }
     // What a reshape has taken away is nothing that it knows of.
     for (image, (state, errors)) in status.images.iter_mut().zip(said.legs) {
-        image.state = leg_health(&state, errors);
+        let is_described = image.state == ImageHealth::Good;
+        image.state = match leg_health(&state, errors) {
+            // It would be filled once more by whoever uses it next.
+            ImageHealth::Good if !is_described => ImageHealth::OutOfSync,
+            state => state,
+        };
     }
     for (image, checksums) in status.images.iter_mut().zip(checksums) {
         let said = checksums.and_then(|checksums| checksums.status(left()));

@@ -110,6 +110,13 @@ fn wait(
         if done != last.0 {
             last = (done, Instant::now());
         }
+        if done == all && last.1.elapsed() > STILL && !has_lost(status) {
+            bar.clear();
+            return Err(Error::failed(format!(
+                "{name} is in sync, but the metadata do not say so of all images: what keeps them \
+                 from that is told by who serves it; those are filled once more by the next use"
+            )));
+        }
         let images = status.mirrors.iter().flat_map(MirrorStatus::failed);
         let images = images.filter(|image| !image.state.is_filled());
         let images: Vec<String> = images
@@ -125,6 +132,12 @@ fn wait(
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether an image of it cannot be filled.
+fn has_lost(status: &VolumeStatus) -> bool {
+    let mut images = status.mirrors.iter().flat_map(MirrorStatus::failed);
+    images.any(|image| !image.state.is_filled())
 }
 
 /// What is said of a volume.
