@@ -240,8 +240,8 @@ fn what_waits_for_a_leg_goes_to_another_one() {
     }
 }
 
-/// The array that an array becomes.
-fn become_other(
+/// The array that an array becomes, which those that opened it before are served by.
+pub(super) fn become_other(
     home: &Home<Array>,
     config: &ArrayConfig,
     devices: &[Arc<dyn Device>],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use block::sim::Random;
 use block::{BlockingDevice, Device};
 
-use super::alive::{assert_redundant, settle, writable, write_some};
+use super::alive::{assert_redundant, become_other, settle, writable, write_some};
 use super::made::{Made, REGION};
 use super::{LIMIT, assert_reads, losses, schemes};
 use crate::home::{Home, Prepared};
@@ -27,19 +27,6 @@ fn prepare(
     home.prepare(config.clone(), devices.to_vec(), LIMIT)
 }
 
-/// It is what it is to be, and written meanwhile by whoever opened it before.
-fn become_of(
-    home: &Home<Array>,
-    config: &ArrayConfig,
-    devices: &[Arc<dyn Device>],
-    what: &str,
-) -> Home<Array> {
-    let prepared = prepare(home, config, devices).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let other = prepared.reload(LIMIT).expect("it becomes that");
-    other.resume().expect("it goes on");
-    other
-}
-
 /// A leg that is back gets what was written meanwhile, and no more; one that is to be filled gets
 /// all; regions get another size. Then any leg may be lost.
 #[test]
@@ -53,12 +40,12 @@ fn arrays_start_anew_while_they_are_used() {
         let lacks = lacking(&config, 1);
         let home = Made::start(&lacks, devices.clone()).expect("it starts");
         write_some(&mut made, &home, &mut random, &what);
-        let home = become_of(&home, &config, &devices, &what);
+        let home = become_other(&home, &config, &devices);
         write_some(&mut made, &home, &mut random, &what);
         settle(&home, &what);
         assert_reads(&made, &home, &what);
         config.described.region_size = 2 * REGION;
-        let home = become_of(&home, &config, &devices, &what);
+        let home = become_other(&home, &config, &devices);
         write_some(&mut made, &home, &mut random, &what);
         settle(&home, &what);
         // What it holds counts no more, whatever it is.
@@ -92,12 +79,12 @@ fn arrays_that_are_not_whole_do_not_become_others() {
     assert!(said.contains("not in sync; try again when it is"), "{said}");
     home.resume().expect("it goes on");
     assert_reads(&made, &home, "as before");
-    let home = become_of(&home, &config, &devices, "the leg is back");
+    let home = become_other(&home, &config, &devices);
     settle(&home, "the leg is back");
     let status = home.status(LIMIT).expect("it runs");
     let is_whole = |leg: &(LegState, u64)| leg.0 == LegState::Valid { until: u64::MAX };
     assert!(status.legs.iter().all(is_whole), "{status:?}");
     let mut other = config;
     other.described.region_size = 2 * REGION;
-    drop(become_of(&home, &other, &devices, "it is in sync"));
+    drop(become_other(&home, &other, &devices));
 }
