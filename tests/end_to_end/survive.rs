@@ -11,6 +11,7 @@
 //!   ASHLAR_KILLS=100 cargo test -p tests --test end_to_end survive -- --nocapture
 //! ```
 
+mod array_bench;
 mod array_changes;
 mod arrays;
 mod checksums;

@@ -1,26 +1,18 @@
 //! Arrays that commands change, under load, while their server, or the command, is killed.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
-use tests::verifier::{Load, Random, Report};
-use tests::{Daemon, Finished, Group, LIMIT, sha256};
+use tests::Daemon;
+use tests::verifier::Random;
 
-use super::{assert_kept, connect, join_all, load, number, seed, serve, wait_for_answers};
+use super::array_bench::{Arrays, cuts, under_load};
+use super::{assert_kept, seed, serve};
 
-/// Disks of the group, and bytes of each.
-const DISKS: usize = 8;
-const SIZE: u64 = 128 << 20;
-/// Times that each change is cut off, where nobody asks for more (`ASHLAR_KILLS`).
-const CUTS: u64 = 5;
 /// A server is killed so many milliseconds after a command began, at most: as long as one takes.
 const LIFE_MAX_MS: u64 = 400;
 /// The same of a command that is killed itself.
 const COMMAND_MAX_MS: u64 = 100;
-/// It answers so many requests before, at most.
-const ANSWERS_MAX: u64 = 30;
 /// Each volume, and how it is made.
 const VOLUMES: [(&str, &str); 9] = [
     ("two", "--type raid1 -m 1 -L 8m"),
@@ -98,35 +90,18 @@ fn changes(text: &'static str) -> Vec<Change> {
     changes
 }
 
-fn cuts() -> u64 {
-    number("ASHLAR_KILLS").unwrap_or(CUTS)
-}
-
-/// Loads end, also where what they are for fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Volumes that are changed.
 struct Bench {
-    group: Group,
+    arrays: Arrays,
     random: Random,
 }
 
 impl Bench {
     fn new(name: &str) -> (Self, u64) {
         let seed = seed();
-        let group = Group::new(name, DISKS, SIZE);
-        for (name, options) in VOLUMES {
-            let options: Vec<&str> = options.split(' ').collect();
-            group.create(name, &options);
-        }
+        let arrays = Arrays::new(name, &VOLUMES);
         let random = Random::new(seed);
-        (Self { group, random }, seed)
+        (Self { arrays, random }, seed)
     }
 
     /// What a report says of a volume; `first`: the disk of its first image; `mostly`: whether that
@@ -136,29 +111,20 @@ impl Bench {
             return String::new();
         }
         if field == "first" {
-            return self.first(volume).display().to_string();
+            return self.arrays.first(volume).display().to_string();
         }
         if field == "mostly" {
             let attributes = self.field(&format!("{volume}_rimage_0"), "lv_attr");
             return attributes[8..9].trim_matches('-').to_owned();
         }
-        let report = ["lvs", "-a", "--noheadings", "--units", "m", "-o", field];
-        let report = self.group.ashlar().args(report);
-        let said = report.arg(format!("vg0/{volume}")).succeed().text();
-        said.trim().to_owned()
-    }
-
-    fn first(&self, volume: &str) -> PathBuf {
-        // Where an image has checksums, its data lie below it.
-        let below = if volume == "sums" { "_iorig" } else { "" };
-        self.group.place(&format!("{volume}_rimage_0{below}")).0
+        self.arrays.field(volume, field)
     }
 
     fn line(&self, volume: &str, command: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for word in command.split(' ') {
             let word = if word.contains("DISK") {
-                word.replace("DISK", &self.first(volume).display().to_string())
+                word.replace("DISK", &self.arrays.first(volume).display().to_string())
             } else {
                 word.to_owned()
             };
@@ -167,23 +133,6 @@ impl Bench {
         let volume = format!("vg0/{volume}");
         words.push(volume);
         words
-    }
-
-    /// A command that may have to wait until what it changes is in sync.
-    fn settled(&self, line: &[String]) -> Finished {
-        let end = Instant::now() + LIMIT;
-        loop {
-            let ended = self.group.ashlar().args(line).run();
-            let said = ended.complaints();
-            let volume = line.last().expect("a volume");
-            let waits = ["not in-sync", "not in sync", "is being", "REBUILD"];
-            if ended.code == Some(0) || !waits.iter().any(|wait| said.contains(wait)) {
-                return ended;
-            }
-            assert!(Instant::now() < end, "{ended}");
-            // Who serves it does that by himself.
-            let _ = self.group.ashlar().args(["sync", volume]).run();
-        }
     }
 
     /// Brings the volume to what a change makes of it, if it is not that yet.
@@ -201,7 +150,7 @@ impl Bench {
             after => found == after,
         };
         if !is_there(&self.field(volume, field)) {
-            let ended = self.settled(&self.line(volume, command));
+            let ended = self.arrays.settled(&self.line(volume, command));
             assert_eq!(ended.code, Some(0), "{ended}");
         }
         let found = self.field(volume, field);
@@ -210,64 +159,12 @@ impl Bench {
             "{command} of {volume}: {field} is {found}"
         );
         if command.contains("--splitmirrors") {
-            let remove = self.group.ashlar().args(["lvremove", "-y", "vg0/split"]);
-            remove.succeed();
-        }
-    }
-
-    /// Waits until all is in sync, and the metadata say it of all images: that is written when an
-    /// image is filled, and `sync` may end before.
-    fn sync(&self) {
-        let (text, end) = (self.group.join("text"), Instant::now() + LIMIT);
-        loop {
-            for (volume, _) in VOLUMES.iter().filter(|(_, how)| how.contains("raid")) {
-                let sync = self.group.ashlar().arg("sync");
-                sync.arg(format!("vg0/{volume}")).succeed();
-            }
-            let backup = self.group.ashlar().arg("vgcfgbackup").arg("-f").arg(&text);
-            backup.arg("vg0").succeed();
-            let said = std::fs::read_to_string(&text).expect("it is text");
-            if !said.contains("REBUILD") {
-                return;
-            }
-            assert!(Instant::now() < end, "{said}");
-        }
-    }
-
-    fn sums(&self) -> Vec<String> {
-        let cat = |(volume, _): (&str, &str)| {
-            let cat = self.group.ashlar().args(["cat", &format!("vg0/{volume}")]);
-            sha256(&cat.succeed().stdout)
-        };
-        VOLUMES.map(cat).to_vec()
-    }
-
-    /// What is redundant goes together, and reads the same without any disk.
-    fn assert_redundant(&self) {
-        let whole = self.sums();
-        for (volume, options) in VOLUMES
-            .iter()
-            .filter(|(_, options)| options.contains("raid"))
-        {
-            let scrub = self
+            let remove = self
+                .arrays
                 .group
                 .ashlar()
-                .arg("scrub")
-                .arg(format!("vg0/{volume}"));
-            let said = scrub.succeed().text();
-            assert!(!said.contains("not compared"), "{options}: {said}");
-        }
-        for disk in 0..DISKS {
-            let (image, away) = (self.group.disk(disk), self.group.join("away"));
-            std::fs::rename(&image, &away).expect("it is taken away");
-            for ((volume, options), sum) in VOLUMES.iter().zip(&whole) {
-                if options.contains("raid") {
-                    let cat = self.group.ashlar().args(["cat", &format!("vg0/{volume}")]);
-                    let read = sha256(&cat.succeed().stdout);
-                    assert_eq!(read, *sum, "{volume} without disk {disk}");
-                }
-            }
-            std::fs::rename(&away, &image).expect("it is brought back");
+                .args(["lvremove", "-y", "vg0/split"]);
+            remove.succeed();
         }
     }
 }
@@ -281,20 +178,20 @@ fn changes_of_arrays_at_rest_survive_kills() {
         let seed = seed ^ number as u64;
         let words = (0..8_u64 << 17).map(|at| at.wrapping_mul(0x9e37_79b9) ^ seed);
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-        let file = bench.group.join("content");
+        let file = bench.arrays.group.join("content");
         std::fs::write(&file, bytes).expect("there is space for it");
-        let copy = bench.group.ashlar().arg("cp").arg(file);
+        let copy = bench.arrays.group.ashlar().arg("cp").arg(file);
         copy.arg(format!("vg0/{volume}")).succeed();
     }
-    let whole = bench.sums();
+    let whole = bench.arrays.sums();
     for _ in 0..cuts() {
         for change in changes(AT_REST) {
             let before = bench.field(change.volume, change.field);
             // What is not in sync yet is not changed.
-            let sync = bench.group.ashlar().arg("sync");
+            let sync = bench.arrays.group.ashlar().arg("sync");
             sync.arg(format!("vg0/{}", change.volume)).succeed();
             let line = bench.line(change.volume, change.command);
-            let mut command = Daemon::start(bench.group.ashlar().args(&line), || true);
+            let mut command = Daemon::start(bench.arrays.group.ashlar().args(&line), || true);
             thread::sleep(Duration::from_millis(bench.random.below(COMMAND_MAX_MS)));
             let was_running = command.is_running();
             command.kill();
@@ -305,9 +202,9 @@ fn changes_of_arrays_at_rest_survive_kills() {
             bench.finish(&change, &before);
         }
     }
-    bench.sync();
-    assert_eq!(bench.sums(), whole);
-    bench.assert_redundant();
+    bench.arrays.sync();
+    assert_eq!(bench.arrays.sums(), whole);
+    bench.arrays.assert_redundant();
 }
 
 /// Servers are killed while commands change the arrays that they serve, under load: each array is
@@ -316,32 +213,22 @@ fn changes_of_arrays_at_rest_survive_kills() {
 #[test]
 fn changes_of_arrays_survive_kills() {
     let (mut bench, seed) = Bench::new("survive-changes");
-    let socket = bench.group.join("s");
+    let socket = bench.arrays.group.join("s");
     let volumes = VOLUMES.map(|(volume, _)| volume);
-    let start = |bench: &Bench| serve(&bench.group, &socket, &volumes);
+    let start = |bench: &Bench| serve(&bench.arrays.group, &socket, &volumes);
     let mut server = start(&bench);
-    let stop = AtomicBool::new(false);
-    let loads = volumes.map(|volume| load(&bench.group, volume, seed));
-    let progress = loads.each_ref().map(Load::progress);
     let (mut killed, mut undone) = (0, 0);
-    let reports: Vec<Report> = thread::scope(|scope| {
-        let loads = loads.into_iter().zip(volumes).map(|(load, volume)| {
-            let (socket, stop) = (&socket, &stop);
-            scope.spawn(move || load.run(|| connect(socket, volume), stop))
-        });
-        let loads: Vec<_> = loads.collect();
-        let ends = Stop(&stop);
+    let loads = bench.arrays.loads(&volumes, seed);
+    let reports = under_load(&socket, &volumes, loads, |loads| {
         for _ in 0..cuts() {
             for change in changes(IN_USE) {
-                if loads.iter().any(ScopedJoinHandle::is_finished) {
-                    break;
+                if loads.go_on(&mut bench.random).is_break() {
+                    return;
                 }
-                let wanted = volumes.map(|_| bench.random.below(ANSWERS_MAX));
-                wait_for_answers(&progress, &wanted, &loads);
                 let before = bench.field(change.volume, change.field);
                 let line = bench.line(change.volume, change.command);
-                let command = bench.group.ashlar().args(&line);
-                let command = scope.spawn(move || command.run());
+                let command = bench.arrays.group.ashlar().args(&line);
+                let command = thread::spawn(move || command.run());
                 thread::sleep(Duration::from_millis(bench.random.below(LIFE_MAX_MS)));
                 server.kill();
                 killed += 1;
@@ -355,12 +242,10 @@ fn changes_of_arrays_survive_kills() {
                 bench.finish(&change, &before);
             }
         }
-        drop(ends);
-        join_all(loads)
     });
     assert_kept(&volumes, &reports);
     println!("{killed} kills, {undone} commands that did not say that they succeeded");
-    bench.sync();
+    bench.arrays.sync();
     Daemon::stop(server);
-    bench.assert_redundant();
+    bench.arrays.assert_redundant();
 }
