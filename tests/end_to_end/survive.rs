@@ -4,8 +4,9 @@
 //! told is done must be there. `snapshots.rs` makes, extends and removes snapshots meanwhile,
 //! `merges.rs` merges them, `files.rs` does both below a file system; `moves.rs` moves extents,
 //! `moved_files.rs` those of a file system; `arrays.rs` takes disks of RAID away, and brings them
-//! back. `ASHLAR_KILLS=100` asks for that many kills in each test instead of a few; `ASHLAR_SEED`
-//! repeats a run's moments and requests:
+//! back, `array_losses.rs` has commands deal with that;
+//! `array_changes.rs` changes what is whole. `ASHLAR_KILLS=100` asks for that many kills in each
+//! test instead of a few; `ASHLAR_SEED` repeats a run's moments and requests:
 //!
 //! ```text
 //!   ASHLAR_KILLS=100 cargo test -p tests --test end_to_end survive -- --nocapture
@@ -13,6 +14,7 @@
 
 mod array_bench;
 mod array_changes;
+mod array_losses;
 mod arrays;
 mod checksums;
 mod files;

@@ -9,17 +9,19 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use tests::verifier::{Load, Random, Report};
-use tests::{Finished, Group, LIMIT, sha256};
+use tests::{Finished, Group, LIMIT, killing, sha256, was_killed};
 
 use super::{connect, join_all, load, number, wait_for_answers};
 
 /// Disks of the group, and bytes of each.
-const DISKS: usize = 8;
+pub(super) const DISKS: usize = 8;
 const SIZE: u64 = 128 << 20;
 /// Times that each change is cut off, where nobody asks for more (`ASHLAR_KILLS`).
 const CUTS: u64 = 5;
 /// A load is answered so many requests more before something happens, at most.
 const ANSWERS_MAX: u64 = 30;
+/// A command is killed at a write or flush up to this one of a thread of its: as many as it makes.
+const CALLS_MAX: u64 = 24;
 
 /// How often each change is cut off.
 pub(super) fn cuts() -> u64 {
@@ -122,6 +124,23 @@ impl Arrays {
         // Where an image has checksums, its data lie below it.
         let below = if volume == "sums" { "_iorig" } else { "" };
         self.group.place(&format!("{volume}_rimage_0{below}")).0
+    }
+
+    /// Kills a command that works by itself at a seeded one of its writes and flushes. `false`: it
+    /// made fewer.
+    pub(super) fn kill_in(&self, line: &str, random: &mut Random) -> bool {
+        let call = 1 + random.below(CALLS_MAX) as usize;
+        let group = &self.group;
+        let tool = killing("pwrite64,fdatasync,fsync", call, &group.join("record"))
+            .env("ASHLAR_RUNTIME_DIR", group.join("run"))
+            .env("LVM_LOCKING_DIR", group.join("locks"))
+            .env("ASHLAR_IO", "threads")
+            .arg("--devices")
+            .arg(group.join("disks"))
+            .args(line.split(' '));
+        let is_killed = was_killed(&tool.run());
+        println!("{line}: killed at call {call}: {is_killed}");
+        is_killed
     }
 
     /// A command that may have to wait until what it changes, its last word, is in sync.
