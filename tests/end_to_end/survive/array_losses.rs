@@ -5,19 +5,24 @@
 //!             the disk is gone                                it is back
 //!   replaced  lvconvert --repair, vgreduce --removemissing    vgck, vgextend: it is a free one
 //!   given up  vgreduce --removemissing --force                the same, and lvconvert --repair
+//!   kept      … --mirrorsonly --force                         vgextend --restoremissing, --repair
+//!   returned  any command, which notes that it is missing     vgextend --restoremissing
 //! ```
 //!
-//! What became of an array without a disk is served, and written, before the disk is back.
+//! What became of an array without a disk is served, and written, before the disk is back: what it
+//! holds is not believed, and only what was written meanwhile is copied to it. So it is with a copy
+//! that is set aside, and comes back; and a mirror becomes raid1, and back.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use tests::Daemon;
 use tests::verifier::Random;
+use tests::{Daemon, sha256};
 
 use super::array_bench::{Arrays, DISKS, Loads, cuts, under_load};
 use super::{assert_kept, seed, serve};
@@ -33,6 +38,8 @@ const VOLUMES: [(&str, &str); 6] = [
     ("ten", "--type raid10 -i 2 -m 1 -L 8m"),
     ("mir", "--type mirror -m 1 -L 8m"),
 ];
+/// Where no load writes in any image: behind the second region.
+const QUIET: u64 = 3 << 20;
 /// Bytes of a volume that is not redundant.
 const PLAIN: usize = 4 << 20;
 
@@ -43,6 +50,50 @@ enum Victim {
     Server,
     /// The command, while nobody uses the group.
     Command,
+}
+
+/// Bytes that are not what the array wrote there.
+struct Planted {
+    disk: PathBuf,
+    start: u64,
+    before: [u8; 512],
+}
+
+impl Planted {
+    const BYTES: [u8; 512] = [0xa5; 512];
+
+    fn read(&self) -> [u8; 512] {
+        let mut bytes = [0; 512];
+        let disk = File::open(&self.disk).expect("a disk");
+        disk.read_exact_at(&mut bytes, self.start).expect("is read");
+        bytes
+    }
+
+    fn write(&self, bytes: &[u8; 512]) {
+        let disk = File::options().write(true).open(&self.disk);
+        let disk = disk.expect("a disk");
+        disk.write_all_at(bytes, self.start).expect("is written");
+    }
+
+    /// They stay where nothing was copied.
+    fn plant((disk, image): (PathBuf, u64)) -> Self {
+        let start = image + QUIET;
+        let before = [0; 512];
+        let mut planted = Self {
+            disk,
+            start,
+            before,
+        };
+        planted.before = planted.read();
+        planted.write(&Self::BYTES);
+        planted
+    }
+
+    fn take_out(self, of: &str) {
+        let is_there = self.read() == Self::BYTES;
+        assert!(is_there, "{of}: what nobody wrote is not copied");
+        self.write(&self.before);
+    }
 }
 
 /// Arrays that lose disks.
@@ -287,6 +338,123 @@ impl Losses {
         self.settle();
         ControlFlow::Continue(())
     }
+
+    /// The same, and nothing is given up.
+    fn kept(&mut self, loads: &Loads<'_>, volume: &str) -> ControlFlow<()> {
+        let disk = self.disk(volume);
+        self.lose_with_plain(loads, &disk)?;
+        let line = "vgreduce --removemissing --mirrorsonly --force vg0";
+        let is_on_lost = |_: &str, devices: &str| devices.contains("[unknown]");
+        self.cut(loads, line, |now| {
+            let mut volumes = VOLUMES.iter();
+            !volumes.any(|(volume, _)| now.has_part(volume, is_on_lost))
+        })?;
+        assert_eq!(self.disks(), DISKS, "a volume is still on it");
+        self.bring_back(loads, &disk)?;
+        self.restore(loads, &disk)?;
+        self.repair(loads)?;
+        self.settle();
+        let plain = self.arrays.group.ashlar().args(["cat", "vg0/plain"]);
+        let is_held = plain.succeed().stdout == vec![0x5a; PLAIN];
+        assert!(is_held, "it is back with what it held");
+        self.run("lvremove -y vg0/plain");
+        ControlFlow::Continue(())
+    }
+
+    fn restore(&mut self, loads: &Loads<'_>, disk: &Path) -> ControlFlow<()> {
+        let line = format!("vgextend --restoremissing vg0 {}", disk.display());
+        let missing = "pvs --noheadings -o pv_missing -S vg_name=vg0";
+        assert!(self.run(missing).contains("missing"), "that is on record");
+        self.cut(loads, &line, |now| !now.run(missing).contains("missing"))
+    }
+
+    /// The others go on, and the disk comes back with what it held: it gets what was written
+    /// meanwhile, and nothing else is copied.
+    fn returned(&mut self, loads: &Loads<'_>, volume: &str) -> ControlFlow<()> {
+        let disk = self.disk(volume);
+        let images = self.parts().into_iter().filter(|[name, _, devices]| {
+            let is_there = devices
+                .split_once('(')
+                .is_some_and(|(at, _)| disk == Path::new(at));
+            name.contains("_rimage_") && is_there
+        });
+        let images: Vec<String> = images.map(|[name, ..]| name).collect();
+        let image = |name: &String| self.arrays.group.place(name.trim_matches(['[', ']']));
+        let places: Vec<(PathBuf, u64)> = images.iter().map(image).collect();
+        self.lose(loads, &disk)?;
+        self.run("vgchange --addtag noted vg0");
+        self.run("vgchange --deltag noted vg0");
+        let planted = places.into_iter().map(|(_, start)| {
+            let mut planted = Planted::plant((self.lost(), start));
+            planted.disk.clone_from(&disk);
+            planted
+        });
+        let planted: Vec<Planted> = planted.collect();
+        self.bring_back(loads, &disk)?;
+        self.restore(loads, &disk)?;
+        self.settle();
+        for (planted, image) in planted.into_iter().zip(images) {
+            planted.take_out(&image);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A mirror becomes raid1, and that a mirror.
+    fn renamed(&mut self, loads: &Loads<'_>) -> ControlFlow<()> {
+        for to in ["raid1", "mirror"] {
+            self.settle();
+            let line = format!("lvconvert -y --type {to} vg0/mir");
+            self.cut(loads, &line, |now| now.segtype("mir") == to)?;
+        }
+        self.go_on(loads)?;
+        self.settle();
+        ControlFlow::Continue(())
+    }
+
+    fn set_aside(&self) -> Option<String> {
+        let mut parts = self.parts().into_iter();
+        let found = parts.find(|[name, ..]| name.starts_with("three_rimage_"));
+        found.map(|[name, ..]| name)
+    }
+
+    /// A copy is set aside, and stays while the array is written without it. It comes back, and
+    /// gets what was written meanwhile, and nothing else.
+    fn tracked(&mut self, loads: &Loads<'_>) -> ControlFlow<()> {
+        let sum = |now: &Self, volume: &str| {
+            let cat = now.arrays.group.ashlar().arg("cat");
+            sha256(&cat.arg(format!("vg0/{volume}")).succeed().stdout)
+        };
+        let line = "lvconvert -y --splitmirrors 1 --trackchanges vg0/three";
+        let held = sum(self, "three");
+        if self.victim == Victim::Command {
+            // Nobody writes before it is set aside: it holds all.
+            *self.cut.entry(line.to_owned()).or_default() += 1;
+            self.kill_command(line);
+            if self.set_aside().is_none() {
+                self.run(line);
+            }
+        } else {
+            self.cut(loads, line, |now| now.set_aside().is_some())?;
+            self.rest();
+        }
+        let image = self.set_aside().expect("it is set aside");
+        let before = sum(self, &image);
+        assert!(self.victim == Victim::Server || before == held, "it is all");
+        self.go_on(loads)?;
+        if self.victim == Victim::Command {
+            self.kill_server();
+            self.go_on(loads)?;
+        }
+        self.rest();
+        assert_eq!(sum(self, &image), before, "what was set aside stays");
+        assert_ne!(sum(self, "three"), before, "the others were written");
+        let planted = Planted::plant(self.arrays.group.place(&image));
+        let line = format!("lvconvert -y --merge vg0/{image}");
+        self.cut(loads, &line, |now| now.set_aside().is_none())?;
+        self.settle();
+        planted.take_out(&image);
+        ControlFlow::Continue(())
+    }
 }
 
 /// Runs it all, as often as each is to be cut off; no answered write is lost, and in the end all
@@ -315,6 +483,10 @@ fn losses_survive_kills(name: &str, victim: Victim) {
                 let volume = volumes[round as usize % volumes.len()];
                 losses.replaced(loads, volume)?;
                 losses.given_up(loads, volume)?;
+                losses.kept(loads, volume)?;
+                losses.returned(loads, volume)?;
+                losses.renamed(loads)?;
+                losses.tracked(loads)?;
             }
             ControlFlow::Continue(())
         };
