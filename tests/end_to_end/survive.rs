@@ -4,7 +4,7 @@
 //! told is done must be there. `snapshots.rs` makes, extends and removes snapshots meanwhile,
 //! `merges.rs` merges them, `files.rs` does both below a file system; `moves.rs` moves extents,
 //! `moved_files.rs` those of a file system; `arrays.rs` takes disks of RAID away, and brings them
-//! back, `array_losses.rs` has commands deal with that;
+//! back, `array_losses.rs` has commands deal with that, `array_resets.rs` with too many of them;
 //! `array_changes.rs` changes what is whole. `ASHLAR_KILLS=100` asks for that many kills in each
 //! test instead of a few; `ASHLAR_SEED` repeats a run's moments and requests:
 //!
@@ -15,6 +15,7 @@
 mod array_bench;
 mod array_changes;
 mod array_losses;
+mod array_resets;
 mod arrays;
 mod checksums;
 mod files;
