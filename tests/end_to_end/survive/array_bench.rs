@@ -150,7 +150,13 @@ impl Arrays {
             let ended = self.group.ashlar().args(line).run();
             let said = ended.complaints();
             let volume = line.last().expect("a volume");
-            let waits = ["not in-sync", "not in sync", "is being", "REBUILD"];
+            let waits = [
+                "not in-sync",
+                "not in sync",
+                "is being",
+                "REBUILD",
+                "not over",
+            ];
             if ended.code == Some(0) || !waits.iter().any(|wait| said.contains(wait)) {
                 return ended;
             }

@@ -14,7 +14,7 @@ const LIFE_MAX_MS: u64 = 400;
 /// The same of a command that is killed itself.
 const COMMAND_MAX_MS: u64 = 100;
 /// Each volume, and how it is made.
-const VOLUMES: [(&str, &str); 9] = [
+const VOLUMES: &[(&str, &str)] = &[
     ("two", "--type raid1 -m 1 -L 8m"),
     ("three", "--type raid1 -m 2 -L 8m"),
     ("five", "--type raid5 -i 3 -L 12m"),
@@ -25,6 +25,8 @@ const VOLUMES: [(&str, &str); 9] = [
     ("stripes", "-i 3 -L 12m"),
     ("sums", "--type raid1 -m 1 --raidintegrity y -L 8m"),
 ];
+/// What is reshaped.
+const RESHAPED: &[(&str, &str)] = &[("shape", "--type raid5 -i 2 -L 8m")];
 
 /// Changes of volumes in use, each undone by another one: a volume, a field of a report, a command
 /// and what the field is then, where DISK is the disk of the first image and `other` is not what
@@ -48,8 +50,30 @@ const IN_USE: &str = "
     three stripes: lvconvert -y --splitmirrors 1 -n split → 2 | lvconvert -y -m 2 → 3
     two raid_write_behind: lvchange --writebehind 100 → 100 | lvchange --writebehind 0 → none
     three mostly: lvchange --writemostly DISK → w | lvchange --writemostly DISK:n → none
+    five segtype: lvconvert -y --type raid6_ls_6 → raid6_ls_6 | \
+        lvconvert -y --type raid5_ls → raid5_ls
+    two segtype: lvconvert -y --type raid5_n → raid5_n | lvconvert -y --type raid1 → raid1
+    two segtype: lvconvert -y --type mirror → mirror | lvconvert -y --type raid1 → raid1
+    six region_size: lvconvert -y -R 512k → 0.50m | lvconvert -y -R 2m → 2.00m
+    ten any: lvchange -y --rebuild DISK → any
     five raid_max_recovery_rate: lvchange --maxrecoveryrate 64m → 65536 | \
         lvchange --maxrecoveryrate 128m → 131072
+";
+
+/// Reshapes, in use. Each is asked for once more behind its end, which gives its space up.
+const RESHAPES: &str = "
+    shape stripes: lvconvert -y --stripes 3 → 4
+    shape image: lvconvert -y --stripes 3 → 4.00m
+    shape image: lvconvert -y --force --stripes 2 → 8.00m
+    shape stripes: lvconvert -y --force --stripes 2 → 3
+    shape segtype: lvconvert -y --type raid5_ra → raid5_ra
+    shape image: lvconvert -y --type raid5_ra → 4.00m
+    shape segtype: lvconvert -y --type raid5_ls → raid5_ls
+    shape image: lvconvert -y --type raid5_ls → 4.00m
+    shape stripe_size: lvconvert -y --stripesize 32k → 0.03m
+    shape image: lvconvert -y --stripesize 32k → 4.00m
+    shape stripe_size: lvconvert -y --stripesize 64k → 0.06m
+    shape image: lvconvert -y --stripesize 64k → 4.00m
 ";
 
 /// Changes while nobody uses the volume; `any`: there is no field that tells.
@@ -97,21 +121,24 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(name: &str) -> (Self, u64) {
+    fn new(name: &str, volumes: &'static [(&'static str, &'static str)]) -> (Self, u64) {
         let seed = seed();
-        let arrays = Arrays::new(name, &VOLUMES);
+        let arrays = Arrays::new(name, volumes);
         let random = Random::new(seed);
         (Self { arrays, random }, seed)
     }
 
-    /// What a report says of a volume; `first`: the disk of its first image; `mostly`: whether that
-    /// is only written, mostly.
+    /// What a report says of a volume; `first`: the disk of its first image; `image`: the size of
+    /// that; `mostly`: whether it is only written, mostly.
     fn field(&self, volume: &str, field: &str) -> String {
         if field == "any" {
             return String::new();
         }
         if field == "first" {
             return self.arrays.first(volume).display().to_string();
+        }
+        if field == "image" {
+            return self.field(&format!("{volume}_rimage_0"), "lv_size");
         }
         if field == "mostly" {
             let attributes = self.field(&format!("{volume}_rimage_0"), "lv_attr");
@@ -173,7 +200,7 @@ impl Bench {
 /// what it was or what it was to become, and in the end all goes together.
 #[test]
 fn changes_of_arrays_at_rest_survive_kills() {
-    let (mut bench, seed) = Bench::new("survive-rest");
+    let (mut bench, seed) = Bench::new("survive-rest", VOLUMES);
     for (number, (volume, _)) in VOLUMES.iter().enumerate() {
         let seed = seed ^ number as u64;
         let words = (0..8_u64 << 17).map(|at| at.wrapping_mul(0x9e37_79b9) ^ seed);
@@ -212,16 +239,30 @@ fn changes_of_arrays_at_rest_survive_kills() {
 /// redundant goes together.
 #[test]
 fn changes_of_arrays_survive_kills() {
-    let (mut bench, seed) = Bench::new("survive-changes");
+    assert_survives("survive-changes", VOLUMES, IN_USE);
+}
+
+/// The same while reshapes begin, and their space is given up.
+#[test]
+fn reshapes_in_use_survive_kills() {
+    assert_survives("survive-reshapes", RESHAPED, RESHAPES);
+}
+
+fn assert_survives(
+    name: &str,
+    volumes: &'static [(&'static str, &'static str)],
+    text: &'static str,
+) {
+    let (mut bench, seed) = Bench::new(name, volumes);
     let socket = bench.arrays.group.join("s");
-    let volumes = VOLUMES.map(|(volume, _)| volume);
+    let volumes: Vec<&str> = volumes.iter().map(|(volume, _)| *volume).collect();
     let start = |bench: &Bench| serve(&bench.arrays.group, &socket, &volumes);
     let mut server = start(&bench);
     let (mut killed, mut undone) = (0, 0);
     let loads = bench.arrays.loads(&volumes, seed);
     let reports = under_load(&socket, &volumes, loads, |loads| {
         for _ in 0..cuts() {
-            for change in changes(IN_USE) {
+            for change in changes(text) {
                 if loads.go_on(&mut bench.random).is_break() {
                     return;
                 }
