@@ -79,21 +79,25 @@ impl Array {
             let what = format!("{}: {what}", config.name);
             Err(Error::new(Kind::Busy, what))
         };
+        let metas = config.legs.iter().filter_map(|leg| leg.meta);
+        let room = metas.map(|device| devices[device].size).min();
+        if self.record.is_some() && room.is_none_or(|room| room < config.record_len()) {
+            return refuse("its bitmap does not fit beside its superblock; stop it first");
+        }
+        if self.reason(config, devices) == Some(Reason::Back) {
+            // Whatever it is doing: it is opened like this, too.
+            return Ok(());
+        }
         if self.record.is_none() {
             return refuse("it is only read; stop it first");
         }
         if self.reshape().is_some() {
             return refuse("it is being reshaped, and cannot change before that is over");
         }
-        let metas = config.legs.iter().filter_map(|leg| leg.meta);
-        let room = metas.map(|device| devices[device].size).min();
-        if room.is_none_or(|room| room < config.record_len()) {
-            return refuse("its bitmap does not fit beside its superblock; stop it first");
-        }
         let view = self.view.as_ref().expect("it has started");
         let is_whole = |leg: &LegState| *leg == LegState::Valid { until: u64::MAX };
         let is_settled = view.assembly().legs.iter().all(is_whole) && !view.is_doubtful();
-        if !is_settled && self.reason(config, devices) == Some(Reason::Other) {
+        if !is_settled {
             return refuse("it is not in sync; try again when it is");
         }
         Ok(())

@@ -88,3 +88,19 @@ fn arrays_that_are_not_whole_do_not_become_others() {
     other.described.region_size = 2 * REGION;
     drop(become_other(&home, &other, &devices));
 }
+
+/// A leg that is back goes with an array that is only read, too; nothing else changes it then.
+#[test]
+fn legs_are_back_where_an_array_is_only_read() {
+    let made = Made::new(Scheme::Mirror, 3);
+    let devices = made.legs();
+    let config = made.config();
+    let home = Made::start(&lacking(&config, 2), devices.clone()).expect("it starts");
+    let mut other = config.clone();
+    other.described.region_size = 2 * REGION;
+    let error = prepare(&home, &other, &devices).err().expect("it may not");
+    assert!(error.to_string().contains("only read"), "{error}");
+    home.resume().expect("it goes on");
+    let home = become_other(&home, &config, &devices);
+    assert_reads(&made, &home, "the leg is back");
+}
