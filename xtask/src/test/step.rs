@@ -1,5 +1,6 @@
 //! One step: a command under the watch, its output passed on, its tests counted.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -38,7 +39,7 @@ pub(super) struct Report {
     pub(super) failure: Option<String>,
     /// Tests that passed and failed, as the test binaries say.
     pub(super) tests: (usize, usize),
-    /// The names of those that failed.
+    /// The names of those that failed, or had not ended when the time was up.
     pub(super) failed: Vec<String>,
     pub(super) time: Duration,
 }
@@ -50,6 +51,8 @@ struct Tally {
     failed: usize,
     /// The names of those that failed.
     names: Vec<String>,
+    /// The names of those that take long and have not ended.
+    slow: BTreeSet<String>,
 }
 
 /// After the watch has ended nobody holds the pipe, unless a process could not be killed.
@@ -66,7 +69,7 @@ impl Step {
         Report {
             failure,
             tests: (tally.passed, tally.failed),
-            failed: tally.names,
+            failed: tally.names.into_iter().chain(tally.slow).collect(),
             time: start.elapsed(),
         }
     }
@@ -99,6 +102,10 @@ impl Step {
                     tally.failed += failed;
                 }
                 tally.names.extend(failed_test(&line).map(str::to_owned));
+                tally.slow.extend(slow_test(&line).map(str::to_owned));
+                if let Some(name) = ended_test(&line) {
+                    tally.slow.remove(name);
+                }
             }
             sender.send(tally)
         });
@@ -139,6 +146,19 @@ fn test_result(line: &str) -> Option<(usize, usize)> {
 /// The name in a line like `test owner::ends ... FAILED`.
 fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
+}
+
+/// The name in a line like `test owner::ends has been running for over 60 seconds`.
+fn slow_test(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix("test ")?.split_once(' ')?;
+    rest.starts_with("has been running for over ")
+        .then_some(name)
+}
+
+/// The name in a line like `test owner::ends ... ok`, however it ended.
+fn ended_test(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    Some(name)
 }
 
 #[cfg(test)]

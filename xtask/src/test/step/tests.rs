@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Counts, Step, failed_test, test_result};
+use super::{Counts, Step, ended_test, failed_test, slow_test, test_result};
 
 fn judged(code: i32, tests: (usize, usize), counts: Counts) -> Option<String> {
     let limit = Duration::from_secs(9);
@@ -62,4 +62,17 @@ fn failed_tests_are_named() {
     );
     assert_eq!(failed_test("test owner::ends ... ok"), None);
     assert_eq!(failed_test("owner::ends ... FAILED"), None);
+}
+
+#[test]
+fn tests_that_never_ended_are_named() {
+    let slow = "test owner::ends has been running for over 60 seconds";
+    assert_eq!(slow_test(slow), Some("owner::ends"));
+    assert_eq!(slow_test("test owner::ends ... ok"), None);
+    assert_eq!(ended_test("test owner::ends ... ok"), Some("owner::ends"));
+    assert_eq!(
+        ended_test("test owner::ends ... FAILED"),
+        Some("owner::ends")
+    );
+    assert_eq!(ended_test(slow), None);
 }
