@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 use tests::{
-    Access, Daemon, Golden, LoopDevice, Mounted, Scratch, Tool, apart, ashlar, assert_fuse_for_all,
-    assert_root, copy_ashlar, kill_server, sha256,
+    Access, Daemon, Golden, Group, LoopDevice, Mounted, Scratch, Tool, apart, ashlar,
+    assert_fuse_for_all, assert_root, copy_ashlar, is_over, kill_server, sha256, wait_until,
 };
+
+/// How often a server is killed whose node has pages that were not written.
+const KILLS: usize = 5;
 
 /// A runtime folder of this test's own, and what is attached there.
 struct World {
@@ -143,6 +146,85 @@ fn a_killed_server_is_cleaned_up() {
         world.detach("vg0/linear1").succeed();
         world.assert_nothing_left();
     }
+}
+
+/// The connection of FUSE behind a mount. A test that fails ends it: whoever waits for it, and so
+/// each `sync` of the machine, would wait for ever.
+struct Connection(String);
+
+impl Connection {
+    /// The one over the file of an attached volume.
+    fn of(file: &Path) -> Self {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the mounts");
+        let is_it = |line: &&str| line.split(' ').nth(4) == file.to_str();
+        let line = mounts.lines().find(is_it).expect("it is mounted");
+        let device = line.split(' ').nth(2).expect("a device");
+        Self(device.trim_start_matches("0:").to_owned())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let folder = "/sys/fs/fuse/connections";
+            let _ = Tool::new("mount")
+                .args(["-t", "fusectl", "none", folder])
+                .run();
+            let _ = fs::write(format!("{folder}/{}/abort", self.0), "1");
+        }
+    }
+}
+
+/// Who writes to a node with caches leaves pages that only its server can write. A server that is
+/// killed does not wait for them, and then nobody does: its loop device goes, and `sync` ends.
+#[test]
+fn a_killed_server_waits_for_no_page() {
+    let group = Group::new("killed-cached", 1, 64 << 20);
+    group.create("l", &["-L", "32m"]);
+    for _ in 0..KILLS {
+        let node = group.attach("l");
+        let file = group.join("run/attached/vg0-l/volume");
+        let _connection = Connection::of(&file);
+        let output = format!("of={}", node.display());
+        let cached = Tool::new("dd").args(["if=/dev/urandom", &output, "bs=1M", "count=24"]);
+        cached.succeed();
+        group.kill("l");
+        let file = file.display().to_string();
+        wait_until("the loop device is left", || !is_over(&node, &file));
+        Tool::new("sync").succeed();
+        group.detach("l");
+    }
+}
+
+/// A keeper that is killed takes the node with it, once nobody uses it; the server says so.
+#[test]
+fn a_killed_keeper_ends_its_server() {
+    let group = Group::new("killed-keeper", 1, 64 << 20);
+    group.create("l", &["-L", "32m"]);
+    let node = group.attach("l");
+    Tool::new("mkfs.ext4").arg("-q").arg(&node).succeed();
+    let mounted = group.mount(&node);
+    let server = group.server("l").as_raw_nonzero();
+    let children = fs::read_dir(format!("/proc/{server}/task")).expect("its threads");
+    let children = children.filter_map(|thread| {
+        fs::read_to_string(thread.expect("a thread").path().join("children")).ok()
+    });
+    let keeper: String = children.collect();
+    let keeper = keeper.trim().parse().expect("one child");
+    rustix::process::kill_process(
+        Pid::from_raw(keeper).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .expect("it lives");
+    // What is mounted stays so.
+    let output = format!("of={}", group.join("mnt/file").display());
+    let write = Tool::new("dd").args(["if=/dev/zero", &output, "count=8", "conv=fsync"]);
+    write.succeed();
+    mounted.unmount();
+    let attachment = group.join("run/attached/vg0-l");
+    wait_until("it is attached still", || !attachment.exists());
+    let log = fs::read_to_string(group.join("run/log")).expect("what servers say");
+    assert!(log.contains("vg0/l: the process that held"), "{log}");
 }
 
 /// A record may name a node whose number went to somebody else when its server was killed: that

@@ -193,3 +193,69 @@ fn a_used_disk_keeps_its_identity() {
     }
     bench.done(&[0, 1], "vgck vg");
 }
+
+/// vgimportclone makes copies of disks a group of its own, as stock does: with the names that stock
+/// chooses, and without a change of the disks that were copied.
+#[test]
+fn copies_are_imported_as_by_stock() {
+    let bench = Bench::new(4);
+    bench.done(&[0, 1], "vgcreate -s 1m vg @0 @1");
+    bench.done(&[0, 1], "lvcreate -l 4 -n a vg");
+    let copy = || {
+        for (from, to) in [(0, 2), (1, 3)] {
+            fs::copy(&bench.images[from], &bench.images[to]).expect("is copied");
+        }
+    };
+    let all = [0, 1, 2, 3];
+    let names = || {
+        let listed = bench.done(&all, "vgs --noheadings -o name");
+        let names = listed.text();
+        names.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let originals = (bench.sum(0), bench.sum(1));
+    for (line, expected) in [
+        ("vgimportclone @2 @3", "vg vg1"),
+        ("vgimportclone -n vg @2 @3", "vg vg1"),
+        ("vgimportclone -n other @2 @3", "other vg"),
+    ] {
+        copy();
+        let done = bench.done(&all, line);
+        assert_eq!(done.text(), "", "{done}");
+        assert_eq!(names(), expected, "{line}");
+        let found = bench.done(&all, "lvs --noheadings -o name").text();
+        assert_eq!(found.split_whitespace().count(), 2, "{line}");
+        let quiet = bench.done(&all, "pvs");
+        assert_eq!(quiet.complaints(), "", "no two are taken for one: {quiet}");
+        let theirs = bench.stock(&all, "vgck");
+        assert_eq!(theirs.code, Some(0), "{theirs}");
+        assert!(!theirs.complaints().contains("uplicate"), "{theirs}");
+        copy();
+        let theirs = bench.stock(&all, line);
+        assert_eq!(theirs.code, Some(0), "{theirs}");
+        assert_eq!(names(), expected, "{theirs}");
+    }
+    copy();
+    for (line, words) in [
+        (
+            "vgimportclone @2",
+            "Cannot change VG vg while PVs are missing",
+        ),
+        (
+            "vgimportclone /dev/nosuch",
+            "Failed to find device /dev/nosuch.",
+        ),
+    ] {
+        for ended in [bench.run(&all, line), bench.stock(&all, line)] {
+            assert_eq!(ended.code, Some(5), "{ended}");
+            assert!(ended.complaints().contains(words), "{ended}");
+        }
+    }
+    bench.done(&[2, 3], "vgexport vg");
+    let refused = bench.run(&all, "vgimportclone @2 @3");
+    assert_eq!(refused.code, Some(5), "{refused}");
+    let said = refused.complaints();
+    assert!(said.contains("use the --import option"), "{refused}");
+    bench.done(&all, "vgimportclone -i @2 @3");
+    assert_eq!(names(), "vg vg1");
+    assert_eq!((bench.sum(0), bench.sum(1)), originals);
+}

@@ -558,14 +558,104 @@ fn plans_are_shown_and_change_nothing() {
     twins.judged();
 }
 
+/// Profiles are kept with groups and volumes, and checked, as by stock.
+#[test]
+fn profiles_are_kept_as_by_stock() {
+    let twins = Twins::new();
+    for folder in [twins.scratch.path().to_owned(), twins.stock.system_dir()] {
+        let folder = folder.join("profile");
+        std::fs::create_dir(&folder).expect("a folder");
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(format!("{name}.profile")), text).expect("a profile");
+        };
+        file("m", "allocation { thin_pool_zero=0 }");
+        file("n", "allocation/thin_pool_chunk_size=64");
+        file("c", "report/separator=\";\"");
+        file(
+            "wild",
+            "devices/dir=\"x\"\nreport/aligned=0\nallocation/thin_pool_zero=0",
+        );
+    }
+    let kept = || {
+        let groups = "vgs --noheadings -o vg_name,vg_profile";
+        let volumes = "lvs --noheadings -o lv_name,lv_profile";
+        [groups, volumes].map(|line| {
+            let shown = twins.both(line);
+            shown.split_whitespace().collect::<Vec<_>>().join(" ")
+        })
+    };
+    twins.both("vgcreate --profile m vg0 {0}");
+    twins.both("vgcreate --metadataprofile n vg1 {1}");
+    twins.both("lvcreate -an -Zn -Wn -L4m -n a --metadataprofile m vg0");
+    twins.both("lvcreate -an -Zn -Wn -L4m -n b --profile n vg0");
+    assert_eq!(kept(), ["vg0 m vg1 n", "a m b n"]);
+    twins.judged();
+    twins.both("vgchange --detachprofile vg1");
+    twins.both("vgchange --profile n vg0");
+    twins.both("lvchange --detachprofile vg0/a");
+    twins.both("lvchange --metadataprofile m vg0/b");
+    assert_eq!(kept(), ["vg0 n vg1", "a b m"]);
+    twins.judged();
+    for (line, words) in [
+        (
+            "vgchange --metadataprofile c vg0",
+            "by command profile only, not metadata profile.",
+        ),
+        (
+            "vgchange --metadataprofile nosuch vg0",
+            "Failed to apply metadata profile nosuch.",
+        ),
+        (
+            "lvchange --profile nosuch vg0/a",
+            "nosuch.profile: stat failed: No such file",
+        ),
+        (
+            "vgchange --profile m --detachprofile vg0",
+            "Only one of --metadataprofile and",
+        ),
+        (
+            "vgcreate --metadataprofile m --profile m vg2 {2}",
+            "Only one of --profile or",
+        ),
+        (
+            "vgs --profile nosuch",
+            "Failed to apply command profile nosuch.",
+        ),
+        (
+            "vgs --commandprofile m",
+            "by metadata profile only, not command profile.",
+        ),
+        (
+            "vgs --profile wild",
+            "section \"devices\" is not customizable by a profile.",
+        ),
+        (
+            "vgs --profile wild",
+            "Ignoring invalid command profile wild.",
+        ),
+        (
+            "vgs --profile ../c",
+            "../c: bad profile name, it contains '/'.",
+        ),
+    ] {
+        twins.refused(line, &[words]);
+    }
+    assert_eq!(
+        twins
+            .both("vgs --commandprofile c -o vg_name,vg_profile")
+            .lines()
+            .count(),
+        3
+    );
+    twins.both("vgs --profile c --config report/aligned=0 -o vg_name,vg_size");
+}
+
 /// What stock has and we do not is refused by its name, with nothing done.
 #[test]
 fn what_is_not_supported_is_refused_by_name() {
     let twins = Twins::new();
     for (line, name) in [
         ("vgcreate --shared vg0 {0}", "--shared"),
-        ("vgcreate --metadataprofile p vg0 {0}", "--metadataprofile"),
-        ("vgchange --detachprofile vg0", "--detachprofile"),
         ("vgsplit -l 5 vg0 vg1 {0}", "--maxlogicalvolumes"),
     ] {
         let refused = twins.ours(line);

@@ -129,11 +129,33 @@ impl Side {
         let line = line.replace(&self.scratch.path().display().to_string(), "");
         let words = line.split(' ').map(|word| match word.split_once('=') {
             Some(("PVID", pv)) if pv.len() == 32 => "PVID=a".to_owned(),
-            Some(("DEVNAME", node)) => {
+            Some((key @ ("DEVNAME" | "IDNAME"), node)) => {
                 let number = (0..DISKS).find(|number| self.node(*number) == node);
-                number.map_or(word.to_owned(), |number| format!("DEVNAME=@{number}"))
+                number.map_or(word.to_owned(), |number| format!("{key}=@{number}"))
             }
             _ => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// A line of output, without what differs by nature.
+    fn said(&self, line: &str) -> String {
+        let folder = self.scratch.path().display().to_string();
+        let words = line.split_whitespace().map(|word| {
+            let word = word.replace(&folder, "");
+            let (word, stop) = match word.strip_suffix('.') {
+                Some(word) => (word.to_owned(), "."),
+                None => (word, ""),
+            };
+            let plain = word.trim_matches(['(', ')']);
+            let is_id = plain.len() == 32 && plain.chars().all(|c| c.is_ascii_alphanumeric());
+            let word = if is_id {
+                "ID".to_owned()
+            } else {
+                self.plain(&word)
+            };
+            let node = (0..DISKS).find(|number| self.node(*number) == word);
+            node.map_or(word, |number| format!("@{number}")) + stop
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -146,6 +168,18 @@ impl Side {
         ids.map(str::to_owned).collect()
     }
 }
+
+/// What stock alone has to say.
+const ITS_OWN: &[&str] = &[
+    "Please remove the lvm.conf",
+    "Activation disabled",
+    "NOT backed up",
+    "Correct command syntax",
+    "vgimportdevices VG",
+    "vgimportdevices -a",
+    "Run `",
+    "File desc",
+];
 
 /// Both sides, which do the same.
 struct Both([Side; 2]);
@@ -166,6 +200,28 @@ impl Both {
         for side in &self.0 {
             fs::remove_file(side.file(SYSTEM)).expect("a devices file");
         }
+    }
+
+    /// The same, and what is printed and said must be equal, too; gives what is printed.
+    fn same(&self, line: &str) -> String {
+        let [ours, theirs] = self.0.each_ref().map(|side| side.run(line));
+        assert_eq!(ours.code, theirs.code, "{line}\n{ours}\n{theirs}");
+        let [here, there] = self.0.each_ref().map(Side::files);
+        assert_eq!(here, there, "{line}\n{ours}\n{theirs}");
+        let shown = |side: &Side, text: &str| {
+            let lines = text.lines().map(|line| side.said(line));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let [our_side, their_side] = &self.0;
+        let printed = shown(our_side, &ours.text());
+        assert_eq!(printed, shown(their_side, &theirs.text()), "{line}\n{ours}");
+        for said in shown(their_side, &theirs.complaints()).lines() {
+            if !ITS_OWN.iter().any(|own| said.contains(own)) {
+                let complaints = shown(our_side, &ours.complaints());
+                assert!(complaints.contains(said), "{line}: {said}\n{ours}");
+            }
+        }
+        printed
     }
 
     /// Runs the line on both sides; exit statuses and devices files must be equal.
@@ -217,6 +273,91 @@ fn entries_are_kept_as_stock_keeps_them() {
         listed.sort();
         assert_eq!(listed, there);
     }
+}
+
+/// Proves: lvmdevices and vgimportdevices show, add, take away, check and correct entries as stock
+/// does, with its words and statuses.
+#[test]
+fn the_list_is_shown_and_corrected_as_by_stock() {
+    let both = Both::new("devices-file-list");
+    both.empty();
+    let same = |line: &str| both.same(line);
+    same("lvmdevices");
+    same("lvmdevices --adddev @0");
+    assert!(same("lvmdevices").contains("PVID=none"));
+    same("lvmdevices --deldev @0");
+    same("lvmdevices --deldev @0");
+    both.run("pvcreate @0 @1");
+    both.run("vgcreate vg @0");
+    for line in [
+        "lvmdevices --deldev @0",
+        "vgimportdevices vg",
+        "vgimportdevices -a",
+        "vgimportdevices nosuch",
+        "vgimportdevices @nosuch",
+        "vgimportdevices",
+        "vgimportdevices -a vg",
+        "vgimportdevices --devicesfile other vg",
+        "lvmdevices",
+        "lvmdevices --devicesfile other",
+        "lvmdevices --devicesfile nosuch",
+        "lvmdevices --check",
+        "lvmdevices --update",
+        "lvmdevices --config devices/use_devicesfile=0",
+        "vgimportdevices --config devices/use_devicesfile=0 vg",
+        "lvmdevices --adddev /dev/nosuch",
+        "lvmdevices --addpvid nosuch",
+        "lvmdevices --addpvid aaaa2hRTqol8MvPnHWlr0OIuHPbEA4fD",
+        "lvmdevices --delpvid aaaa2hRTqol8MvPnHWlr0OIuHPbEA4fD",
+        "lvmdevices --adddev @2 --deviceidtype nosuch",
+        "lvmdevices --adddev @2 --deviceidtype sys_wwid",
+        "lvmdevices --adddev @2 --deviceidtype devname",
+        "lvmdevices",
+        "lvmdevices --deldev @2 --deviceidtype devname",
+        "lvmdevices --deldev nosuch",
+        "lvmdevices -t --deldev @1",
+        "lvmdevices x",
+        "lvmdevices --check --update",
+    ] {
+        same(line);
+    }
+    let edit = |from: &dyn Fn(&Side) -> String, to: &str| {
+        for side in &both.0 {
+            let text = fs::read_to_string(side.file(SYSTEM)).expect("a devices file");
+            let from = from(side);
+            assert!(text.contains(&from), "{from}: {text}");
+            fs::write(side.file(SYSTEM), text.replace(&from, to)).expect("a devices file");
+        }
+    };
+    edit(
+        &|side| format!("DEVNAME={}", side.node(1)),
+        "DEVNAME=/dev/gone",
+    );
+    same("lvmdevices");
+    same("lvmdevices --check");
+    same("lvmdevices --update");
+    same("lvmdevices --check");
+    edit(&|side| format!("PVID={}", side.listed()[0]), "PVID=.");
+    same("lvmdevices");
+    same("lvmdevices --check");
+    same("lvmdevices --update");
+    edit(
+        &|side| side.scratch.join("d1").display().to_string(),
+        "/nowhere",
+    );
+    same("lvmdevices");
+    same("lvmdevices --check");
+    same("lvmdevices --update");
+    same("lvmdevices --deldev /nowhere --deviceidtype loop_file");
+    let ids = both.0.each_ref().map(|side| side.listed()[0].clone());
+    for (side, id) in both.0.iter().zip(&ids) {
+        let taken = side.run(&format!("lvmdevices --delpvid {id}"));
+        assert_eq!(taken.code, Some(0), "{taken}");
+        let found = side.run(&format!("lvmdevices --addpvid {id}"));
+        let words = format!("Found PVID {id} on {}.", side.node(0));
+        assert!(found.text().contains(&words), "{found}");
+    }
+    same("lvmdevices");
 }
 
 /// Proves: a device that the file lacks is added by the commands that make physical volumes of it

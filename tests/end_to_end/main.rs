@@ -3,6 +3,7 @@
 //! The bench they work on is the library of this package; see its first page. A module holds what
 //! belongs together to a user: a command, an export, a promise.
 
+mod activation;
 mod active;
 mod advice;
 mod attach;
@@ -71,6 +72,7 @@ mod send;
 mod sequence;
 mod shrinking;
 mod shrunk;
+mod small_commands;
 mod snapshots;
 mod streams;
 mod survive;

@@ -214,7 +214,7 @@ fn what_stock_does_without_disks_is_done() {
     }
 }
 
-/// A few of the cases of `cargo xtask compare`: nothing is lost here that stock keeps.
+/// A few of the cases of `cargo xtask compare damaged`: nothing is lost here that stock keeps.
 #[test]
 fn damaged_groups_keep_what_stock_keeps() {
     let campaign = Campaign { cases: 24, seed: 3 };

@@ -508,12 +508,11 @@ fn owners_are_listed_and_stopped() {
     };
     inactive(["vgchange", "-an", "vg0"]);
     inactive(["lvchange", "-an", "vg0/stripe3"]);
-    for words in [["vgchange", "-ay", "vg0"], ["vgchange", "-aay", "vg0"]] {
-        let said = world.ashlar().args(words).succeed().text();
-        let count = "3 logical volume(s) in volume group \"vg0\" now active";
-        assert!(said.contains(count), "{said}");
-    }
-    for words in [["lvchange", "-an", "vg0/ext4"], ["lvchange", "-ay", "vg0"]] {
+    // What is attached is active; what is not is no more so afterwards.
+    for words in [
+        ["lvchange", "-an", "vg0/ext4"],
+        ["lvchange", "-ay", "vg0/linear2"],
+    ] {
         world.ashlar().args(words).succeed();
     }
     let open = fs::File::open(&node).expect("the node");

@@ -71,6 +71,7 @@ fn the_package_is_installed_used_and_purged() {
     let installed = files(&root.join("usr"));
     for wanted in [
         "bin/ashlar",
+        "lib/systemd/system/ashlar-activation.service",
         "lib/systemd/system/ashlar@.service",
         "lib/systemd/system/ashlar@.socket",
         "share/bash-completion/completions/ashlar",

@@ -157,7 +157,15 @@ impl Bench {
 
     /// What stock and what Ashlar make of a command.
     pub(super) fn both(&self, line: &str) -> (Finished, Finished) {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        // A blank in a setting would end the word.
+        let words: Vec<String> = line
+            .split_whitespace()
+            .map(|word| match word.split_once('{') {
+                Some(_) if word.ends_with('}') && !word.contains("||") => word.replace(';', " "),
+                _ => word.to_owned(),
+            })
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let stock = self.stock.without_driver(words[0]).args(&words[1..]).run();
         (stock, self.ashlar(&words).run())
     }
@@ -329,6 +337,101 @@ pub(super) const EVERYWHERE: &[&str] = &[
     "vgscan",
     "lvscan",
 ];
+
+/// A full report with columns of one's own.
+const FULL: &str = "fullreport --configreport vg -o vg_name --configreport lv -S lv_size>8m \
+    -o lv_name -O -lv_name --configreport seg -o seg_start,lv_name";
+
+/// Commands whose output the configuration shapes.
+const SHAPED: &[&str] = &[
+    "vgs --config log/prefix=\"\"",
+    "vgs -o+lv_name --config log/prefix=\"=\"",
+    "vgs --reportformat json --config log/prefix=\"\"",
+    "vgdisplay --config log/prefix=\"\"",
+    "pvdisplay -m --config log/prefix=\"\"",
+    "vgs --config report/headings=0",
+    "vgs --config report/aligned=0",
+    "vgs --config report/separator=\":\"",
+    "vgs --config report/separator=\":\" --separator ;",
+    "lvs -o+lv_tags --config report/prefixes=1",
+    "lvs -o+lv_tags --config report{prefixes=1;quoted=0}",
+    "lvs --rows --nameprefixes --config report/quoted=0",
+    "vgs --config report/columns_as_rows=1",
+    "lvs -a --config report/buffered=0",
+    "lvs --config report/compact_output=1",
+    "lvs -a -o+lv_tags --config report/compact_output_cols=\"origin,lv_tags,data_percent\"",
+    "lvs -o+lv_tags -o#origin --config report/compact_output_cols=\"lv_tags\"",
+    "lvs --reportformat json --config report/compact_output=1",
+    "vgs --config global/units=\"b\"",
+    "vgdisplay --config global{units=\"k\";suffix=0}",
+    "lvscan --config global{units=\"m\";suffix=0}",
+    "pvs --config global{units=\"m\";suffix=0}",
+    "pvs --config global/suffix=0",
+    "pvs --nosuffix",
+    "pvdisplay --nosuffix --units s",
+    "pvs --units k --config global/units=\"m\"",
+    "vgs --config report/output_format=\"json\"",
+    "vgs --reportformat basic --config report/output_format=\"json\"",
+    "pvs --config report/pvs_cols=\"pv_name,pv_tags\"",
+    "pvs -o+pv_size --config report/pvs_cols=\"pv_name,pv_tags\"",
+    "pvs -v --config report/pvs_cols=\"pv_name\"",
+    "pvs -v --config report/pvs_cols_verbose=\"pv_name,vg_name\"",
+    "lvs --segments --config report/segs_cols=\"lv_name,seg_size\"",
+    "lvs --config report/lvs_sort=\"-lv_size,lv_name\"",
+    "lvs -O lv_name --config report/lvs_sort=\"-lv_size\"",
+    "pvs --segments --config report/pvsegs_sort=\"-pvseg_size,pv_name\"",
+    "pvs -o+pv_missing --config report/binary_values_as_numeric=1",
+    "lvs -a -o lv_name,lv_tags --config report/list_item_separator=\";\"",
+    "lvs -a -o lv_name,devices --config report/mark_hidden_devices=0",
+    "devtypes --config report/devtypes_cols=\"devtype_name\"",
+    "vgs --configreport vg -o vg_name --configreport pv -o nosuch",
+    "vgs --configreport pv -o nosuch",
+    "pvs -o pv_name,vg_name --configreport lv -S lv_name=x",
+    "lvmdiskscan",
+    "lvmdiskscan -l --units b",
+    "lvmdiskscan x",
+    "fullreport --reportformat json",
+    "fullreport -a --reportformat json",
+    "fullreport -o nosuch --reportformat json",
+    FULL,
+    "fullreport --config report{vgs_cols_full=\"vg_name\";lvs_cols_full=\"lv_name\"} --units b",
+    "fullreport nosuch",
+];
+
+/// What the configuration says of reports shapes them as it does stock's.
+#[test]
+fn reports_are_shaped_by_the_configuration() {
+    for bench in [Bench::golden(), Bench::mixed()] {
+        for line in SHAPED {
+            bench.compare(line);
+        }
+    }
+}
+
+/// Units that are none, and a form that there is not, are refused in stock's words.
+#[test]
+fn wrong_settings_of_reports_are_refused() {
+    let bench = Bench::golden();
+    for (line, words) in [
+        (
+            "vgs --config global/units=\"<\"",
+            "Unrecognised configuration setting for global/units: <",
+        ),
+        (
+            "vgs --config report/output_format=\"x\"",
+            "x: unknown report format.",
+        ),
+        ("fullreport --configreport x", "--configreport: x"),
+        ("vgs --config report/vgs_cols=\"nosuch\"", "nosuch"),
+    ] {
+        let (stock, ours) = bench.both(line);
+        assert_eq!(ours.code, stock.code, "{ours}\n{stock}");
+        assert_ne!(ours.code, Some(0), "{ours}");
+        for ended in [stock, ours] {
+            assert!(ended.complaints().contains(words), "{ended}");
+        }
+    }
+}
 
 /// Every report and display of the golden group is stock's, byte by byte.
 #[test]

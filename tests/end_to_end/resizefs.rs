@@ -2,15 +2,17 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Instant;
 
-use tests::{Daemon, Finished, Group, LIMIT, Tool, apart};
+use tests::{Daemon, Finished, Group, LIMIT, Tool, apart, wait_until};
 
 use super::filesystems::{CAP_SYS_RESOURCE, effective_capabilities};
 
 const MIB: u64 = 1 << 20;
 /// The checksum of the file that every file system of these tests holds.
 const SUM: &str = "sha256sum < data";
+
+/// What fails a test that waits for the end of what is behind a killed command.
+const STILL_ATTACHED: &str = "what a killed command attached is still there";
 
 /// A file system: how it is made and checked, and how large it may be.
 struct Kind {
@@ -125,16 +127,6 @@ fn ext_size(group: &Group) -> u64 {
 fn resize(group: &Group, command: &str, mib: u64) -> Tool {
     let size = format!("-L{mib}m");
     group.ashlar().args([command, "-r", &size, "vg0/u"])
-}
-
-/// Waits for what comes by itself behind a killed command.
-fn wait_until(is_so: &dyn Fn() -> bool) {
-    let deadline = Instant::now() + LIMIT;
-    while !is_so() {
-        let what = "what a killed command attached is still there";
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
 }
 
 fn says(finished: &Finished, words: &[&str]) {
@@ -420,7 +412,9 @@ fn a_kill_between_the_steps_leaves_what_works() {
     let (group, sum) = filled("fs-killed", &EXT4, 80);
     // The server of the killed command detaches the volume by itself.
     let wait_until_free = || {
-        wait_until(&|| group.ashlar().arg("owners").succeed().text().is_empty());
+        wait_until(STILL_ATTACHED, || {
+            group.ashlar().arg("owners").succeed().text().is_empty()
+        });
     };
     for (signal, smaller) in [("KILL", 40), ("TERM", 32)] {
         let script = format!("{REAL} \"$@\" || exit; kill -{signal} $PPID");
@@ -503,7 +497,7 @@ fn nobody_writes_while_a_tool_works() {
     killed.kill();
     assert_refused();
     fs::write(&goes_on, "").expect("our own folder");
-    wait_until(&|| {
+    wait_until(STILL_ATTACHED, || {
         let status = group
             .ashlar()
             .args(["serve", "vg0/u", "--run", "true"])
@@ -515,6 +509,8 @@ fn nobody_writes_while_a_tool_works() {
     killed.kill();
     assert_refused();
     fs::write(&goes_on, "").expect("our own folder");
-    wait_until(&|| group.ashlar().arg("owners").succeed().text().is_empty());
+    wait_until(STILL_ATTACHED, || {
+        group.ashlar().arg("owners").succeed().text().is_empty()
+    });
     assert_sound(&group, &EXT4, 80, &sum);
 }

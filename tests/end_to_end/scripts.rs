@@ -6,20 +6,7 @@ use std::path::PathBuf;
 use tests::{Access, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
 
 /// Every command of LVM2 2.03.16 that Ashlar does not have, as its packages install them.
-const ABSENT: &[&str] = &[
-    "vgimportclone",
-    "vgimportdevices",
-    "lvmdevices",
-    "lvmconfig",
-    "lvmdiskscan",
-    "vgmknodes",
-    "vgconvert",
-    "lvpoll",
-    "lvmsadc",
-    "lvmsar",
-    "fsadm",
-    "lvmdump",
-];
+const ABSENT: &[&str] = &["lvpoll", "fsadm", "lvmdump"];
 
 /// The program under another name.
 struct Links {
@@ -38,6 +25,7 @@ impl Links {
         tool.env("LVM_SYSTEM_DIR", self.scratch.join("etc"))
             .env("LVM_LOCKING_DIR", self.scratch.join("locks"))
             .env("ASHLAR_RUNTIME_DIR", self.scratch.join("run"))
+            .env("DM_DEV_DIR", self.scratch.join("dev"))
             .env("ASHLAR_DEVICES", &self.image)
     }
 
@@ -48,6 +36,33 @@ impl Links {
         }
         self.seen_by(Tool::new(link))
     }
+}
+
+impl Drop for Links {
+    /// Takes down what is active.
+    fn drop(&mut self) {
+        let _ = self.seen_by(ashlar()).args(["stop", "--all"]).run();
+    }
+}
+
+#[test]
+fn a_tag_is_no_word_of_the_program() {
+    // Proves: the word that makes the program hold a loop device is a tag to a command.
+    let links = Links::new();
+    let create = links.called("vgcreate").args(["--addtag", "keep", "vg"]);
+    create.arg(&links.image).succeed();
+    let listed = links.called("vgs").args(["--noheadings", "-o", "name"]);
+    assert_eq!(
+        links
+            .called("vgs")
+            .arg("@keep")
+            .succeed()
+            .text()
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(listed.arg("@keep").succeed().text().trim(), "vg");
 }
 
 #[test]
@@ -94,8 +109,9 @@ fn lvm_runs_the_commands_of_its_input() {
     let names = "lvs --noheadings -o lv_full_name";
     let ended = links.seen_by(ashlar()).arg("lvm").input(names).exit(0);
     assert_eq!(ended.text().trim(), "vg/a", "{ended}");
-    // An answer to a question is no command.
-    let ended = links.called("lvm").input("vgremove vg\ny\nvgs\n").exit(0);
+    // Answers to questions are no commands.
+    let lines = "vgremove vg\ny\ny\nvgs\n";
+    let ended = links.called("lvm").input(lines).exit(0);
     assert!(
         ended.text().contains("\"vg\" successfully removed"),
         "{ended}"
@@ -173,6 +189,7 @@ fn options_that_scripts_send_are_taken() {
         "lvscan --ignorelockingfailure",
         "pvchange -x n -S pv_name=nosuch",
         "vgexport -S vg_name=nosuch",
+        "vgchange -an vg",
         "vgexport -S vg_name=vg",
         "vgimport -S vg_name=vg",
         "pvchange -x n -S vg_name=vg",
@@ -319,4 +336,62 @@ fn of_two_groups_of_one_name_the_meant_one_is_changed() {
     run(&both, "vgchange --addtag own vg", 0);
     assert_eq!(tags(&one), "own");
     run(&both, &format!("vgremove -y -S vg_uuid={}", uuid.trim()), 5);
+}
+
+#[test]
+fn a_group_may_come_from_the_environment() {
+    // Proves: LVM_VG_NAME names the group of volumes that are named alone, and of no others.
+    let links = Links::new();
+    let image = links.image.display().to_string();
+    let run = |group: &str, line: &str, code| {
+        let tool = links.seen_by(ashlar()).env("LVM_VG_NAME", group);
+        tool.args(line.split(' ')).exit(code)
+    };
+    let names = |group: &str, line: &str| {
+        let listed = run(group, &format!("{line} --noheadings -o lv_full_name"), 0);
+        let names = listed.text();
+        names.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    run("", &format!("vgcreate -s 1m vg {image}"), 0);
+    run("vg", "lvcreate -y -L4m -n a", 0);
+    run("/dev/vg", "lvcreate -y -L4m -n b", 0);
+    run("nosuch", "lvcreate -y -L4m -n c vg", 0);
+    run("vg", "lvrename c d", 0);
+    run("vg", "lvrename vg d c", 0);
+    run("vg", "lvextend -L+1m a", 0);
+    run("vg", "lvchange --addtag t a b", 0);
+    assert_eq!(names("vg", "lvs @t"), "vg/a vg/b");
+    assert_eq!(names("vg", "lvs a vg/c"), "vg/a vg/c");
+    assert_eq!(names("nosuch", "lvs"), "vg/a vg/b vg/c");
+    let refused = run("vg", "lvs vg", 5);
+    let said = refused.complaints();
+    assert!(
+        said.contains("Failed to find logical volume \"vg/vg\""),
+        "{said}"
+    );
+    let refused = run("a b", "lvs a", 5);
+    let said = refused.complaints();
+    assert!(said.contains("in LVM_VG_NAME invalid: \"a b\""), "{said}");
+    run("vg", "lvremove -y b", 0);
+    assert_eq!(names("", "lvs vg"), "vg/a vg/c");
+}
+
+#[test]
+fn a_lock_is_not_waited_for_if_the_configuration_says_so() {
+    // Proves: with wait_for_locks = 0 a change of a locked group fails at once, in stock's words.
+    let links = Links::new();
+    let image = links.image.display().to_string();
+    let create = links.seen_by(ashlar()).args(["vgcreate", "vg", &image]);
+    create.succeed();
+    let locks = links.scratch.join("locks");
+    std::fs::create_dir_all(&locks).expect("a folder");
+    let held = std::fs::File::create(locks.join("V_vg")).expect("a lock file");
+    held.lock().expect("it is free");
+    let change = links
+        .seen_by(ashlar())
+        .args(["vgchange", "--addtag", "t", "vg"]);
+    let change = change.args(["--config", "global/wait_for_locks=0"]);
+    let refused = change.limit(std::time::Duration::from_secs(30)).exit(5);
+    let said = refused.complaints();
+    assert!(said.contains("Can't get lock for vg"), "{said}");
 }

@@ -65,6 +65,7 @@ impl Group {
     pub fn ashlar(&self) -> Tool {
         ashlar()
             .env("ASHLAR_RUNTIME_DIR", self.join("run"))
+            .env("DM_DEV_DIR", self.join("dev"))
             .env("LVM_LOCKING_DIR", self.join("locks"))
             .arg("--devices")
             .arg(&self.disks)

@@ -51,11 +51,12 @@ pub use group::{Group, Mounted, kill_server};
 pub use image::DiskImage;
 pub use kernel::{BOOTS_MAX, Collected, Dialogue, DiskSet, Kernel, Outcome, Sum};
 pub use killed::{killing, was_killed};
-pub use loops::{Access, LoopDevice};
+pub use loops::{Access, LoopDevice, is_over};
 pub use made::Made;
 pub use raid_sets::{RAID_SETS, RaidDisk, RaidSet, RaidVolume, make_raid_set};
 pub use scratch::Scratch;
 pub use stock::Stock;
 pub use tool::{
     Finished, LIMIT, Tool, ashlar, ashlar_path, assert_fuse_for_all, assert_root, copy_ashlar,
+    wait_until,
 };

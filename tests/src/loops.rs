@@ -55,15 +55,17 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         Tool::new("losetup").arg("--detach").arg(&self.path).run();
-        let backing = backing_file(&self.path);
         let deadline = Instant::now() + DETACH_MAX;
-        // Another test may have the number by now; of a removed file the kernel says so behind it.
-        let is_ours =
-            || fs::read_to_string(&backing).is_ok_and(|file| file.starts_with(&self.file));
-        while is_ours() && Instant::now() < deadline {
+        while is_over(&self.path, &self.file) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Whether a loop device stands over `file`. Another test may have its number by now; of a removed
+/// file the kernel says so behind its name.
+pub fn is_over(node: &Path, file: &str) -> bool {
+    fs::read_to_string(backing_file(node)).is_ok_and(|found| found.starts_with(file))
 }
 
 /// Where the kernel says what a loop device stands over.

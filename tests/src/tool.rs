@@ -25,6 +25,15 @@ pub const LIMIT: Duration = Duration::from_mins(3);
 /// Tools that tests find in place of the machine's.
 const INSTEAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/apart");
 
+/// Waits for what comes by itself, and fails with `what` if it does not within [`LIMIT`].
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// A command to be run.
 #[derive(Debug)]
 #[must_use = "a tool does nothing until it is run"]
@@ -56,7 +65,9 @@ pub struct Finished {
 /// runtime folder.
 pub fn ashlar() -> Tool {
     let world = Arc::new(Scratch::new("world"));
-    let tool = Tool::new(ashlar_path()).env("ASHLAR_RUNTIME_DIR", world.join("run"));
+    let tool = Tool::new(ashlar_path())
+        .env("ASHLAR_RUNTIME_DIR", world.join("run"))
+        .env("DM_DEV_DIR", world.join("dev"));
     tool.needing(&world)
 }
 
@@ -197,7 +208,18 @@ impl Tool {
     ///
     /// # Panics
     /// When it cannot be started or is not done within the limit.
-    pub fn run(mut self) -> Finished {
+    pub fn run(self) -> Finished {
+        let limit = self.limit.as_secs();
+        self.try_run()
+            .unwrap_or_else(|cut| panic!("not done after {limit} s: {cut}"))
+    }
+
+    /// Runs it, whatever its exit code; what it printed until then is the error where it is not
+    /// done within the limit.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn try_run(mut self) -> Result<Finished, Finished> {
         let shown = self.shown();
         let input = if self.input.is_some() {
             Stdio::piped()
@@ -225,20 +247,19 @@ impl Tool {
         thread::spawn(move || sender.send((child.wait(), start.elapsed())));
         let ended = receiver.recv_timeout(self.limit);
         kill_group(group);
-        let Ok((status, time)) = ended else {
-            let (out, err) = (text(&joined(stdout)), text(&joined(stderr)));
-            let seconds = self.limit.as_secs();
-            panic!("{shown}: not done after {seconds} s\nstdout: {out}\nstderr: {err}");
-        };
-        let status = status.expect("a child can be waited for");
         let (stdout, stderr) = (joined(stdout), joined(stderr));
-        Finished {
+        let finished = |code, time| Finished {
             shown,
-            code: status.code(),
+            code,
             stdout,
             stderr,
             time,
-        }
+        };
+        let Ok((status, time)) = ended else {
+            return Err(finished(None, self.limit));
+        };
+        let status = status.expect("a child can be waited for");
+        Ok(finished(status.code(), time))
     }
 
     /// Runs it; the test fails unless it exits with 0.

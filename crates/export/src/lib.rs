@@ -5,4 +5,5 @@
 
 pub mod fuse;
 pub mod loop_device;
+pub mod mounts;
 pub mod oom;

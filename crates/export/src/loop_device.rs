@@ -2,17 +2,23 @@
 //!
 //! The device is configured in one step (`LOOP_CONFIGURE`, Linux 5.8) with direct I/O, so that
 //! nothing is cached twice, and goes away with its last opener (`AUTOCLEAR`); whoever made it
-//! holds it open for as long as it is served. Structures and numbers: the kernel's `linux/loop.h`.
+//! holds it open for as long as it is served, itself or by a [`keeper`]. Structures and numbers:
+//! the kernel's `linux/loop.h`.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Weak};
 
 use block::{Error, Kind, Result};
 
+use self::keeper::Keeper;
 use crate::fuse::Access;
+
+mod frozen;
+pub mod keeper;
 
 const LOOP_SET_CAPACITY: libc::Ioctl = 0x4C07;
 const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
@@ -63,21 +69,58 @@ const _: () = assert!(size_of::<LoopConfig>() == 304, "the kernel's structure");
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    file: Arc<File>,
+    holder: Arc<Holder>,
     backing: PathBuf,
 }
 
-/// Gives a loop device its backing file's size, as long as it is held.
+/// A loop device for those who do not hold it: they can do something with it as long as it is
+/// held.
 #[derive(Debug, Clone)]
-pub struct Resizer {
+pub struct Handle {
     path: PathBuf,
-    file: Weak<File>,
+    holder: Weak<Holder>,
     backing: PathBuf,
+}
+
+/// Who has the device open.
+#[derive(Debug)]
+enum Holder {
+    /// This process, which does not serve the file below.
+    Here(File),
+    Keeper(Keeper),
 }
 
 impl LoopDevice {
-    /// Puts a free loop device with blocks of `block_size` bytes over `backing`.
+    /// The same as [`LoopDevice::attach`] for a file that this process serves: a process of
+    /// `command`, which must run [`keeper::keep`], holds the device.
+    pub fn attach_kept(
+        backing: &Path,
+        access: Access,
+        block_size: u32,
+        command: Command,
+    ) -> Result<Self> {
+        let (path, file) = Self::bind(backing, access, block_size)?;
+        let keeper = Keeper::start(command, file)?;
+        Ok(Self::held(path, Holder::Keeper(keeper), backing))
+    }
+
+    /// Puts a free loop device with blocks of `block_size` bytes over `backing`, a file that
+    /// another process serves or a disk holds: see [`LoopDevice::attach_kept`].
     pub fn attach(backing: &Path, access: Access, block_size: u32) -> Result<Self> {
+        let (path, file) = Self::bind(backing, access, block_size)?;
+        Ok(Self::held(path, Holder::Here(file), backing))
+    }
+
+    fn held(path: PathBuf, holder: Holder, backing: &Path) -> Self {
+        Self {
+            path,
+            holder: Arc::new(holder),
+            backing: backing.to_owned(),
+        }
+    }
+
+    /// A device over `backing`, and what keeps it.
+    fn bind(backing: &Path, access: Access, block_size: u32) -> Result<(PathBuf, File)> {
         let write = access == Access::ReadWrite;
         let open_backing = |flags| {
             let mut options = OpenOptions::new();
@@ -104,7 +147,7 @@ impl LoopDevice {
                 let error = std::io::Error::last_os_error();
                 return Err(Error::io("no free loop device", error));
             }
-            if let Some(device) = Self::configure(number, (backing, &file), access, block_size)? {
+            if let Some(device) = Self::configure(number, &file, access, block_size)? {
                 return Ok(device);
             }
         }
@@ -117,10 +160,10 @@ impl LoopDevice {
     /// `None`: another process was faster.
     fn configure(
         number: i32,
-        (backing, opened): (&Path, &File),
+        opened: &File,
         access: Access,
         block: u32,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Option<(PathBuf, File)>> {
         assert!(number >= 0, "a device has a number");
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let failed = |error| Error::io(format!("cannot configure {}", path.display()), error);
@@ -158,11 +201,7 @@ impl LoopDevice {
         // SAFETY: the kernel reads one `loop_config`, which lives across the call.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
         if result == 0 {
-            return Ok(Some(Self {
-                path,
-                file: Arc::new(file),
-                backing: backing.to_owned(),
-            }));
+            return Ok(Some((path, file)));
         }
         let error = std::io::Error::last_os_error();
         if error.raw_os_error() == Some(libc::EBUSY) {
@@ -177,34 +216,80 @@ impl LoopDevice {
         &self.path
     }
 
-    /// What gives it the backing file's size, for whoever learns of a new one.
-    pub fn resizer(&self) -> Resizer {
-        Resizer {
+    /// Whether it is still held: `false` if its keeper was killed.
+    pub fn is_held(&self) -> bool {
+        match &*self.holder {
+            Holder::Here(_) => true,
+            Holder::Keeper(keeper) => keeper.is_alive(),
+        }
+    }
+
+    /// The device for somebody who does not hold it.
+    pub fn handle(&self) -> Handle {
+        Handle {
             path: self.path.clone(),
-            file: Arc::downgrade(&self.file),
+            holder: Arc::downgrade(&self.holder),
             backing: self.backing.clone(),
         }
     }
 }
 
-impl Resizer {
+/// A device whose file system rests.
+#[derive(Debug)]
+pub struct Frozen(Arc<Holder>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        if let Holder::Keeper(keeper) = &*self.0 {
+            // A keeper that cannot be told thaws by itself.
+            let _ = keeper.thaw();
+        }
+    }
+}
+
+impl Handle {
+    /// Writes out what is cached of it, and lets a file system that is mounted from it rest until
+    /// what this gives is dropped; a minute at most. `None`: the device is not held any more.
+    ///
+    /// Whoever serves the file below must be able to answer meanwhile.
+    pub fn freeze(&self) -> Result<Option<Frozen>> {
+        let Some(holder) = self.holder.upgrade() else {
+            return Ok(None);
+        };
+        let written = match &*holder {
+            Holder::Here(file) => file.sync_all(),
+            Holder::Keeper(keeper) => keeper.freeze(),
+        };
+        let what = || format!("what is written to {} is not durable", self.path.display());
+        written.map_err(|error| Error::io(what(), error))?;
+        Ok(Some(Frozen(holder)))
+    }
+
     /// Takes the backing file's present size.
     ///
     /// Whoever serves that file must be able to answer meanwhile.
     pub fn refresh(&self) -> Result<()> {
-        let Some(file) = self.file.upgrade() else {
+        let Some(holder) = self.holder.upgrade() else {
             return Ok(());
         };
         // Kernels before 6.16 take the size that they know, and do not ask FUSE for it: this does.
         // A file that is gone keeps its size.
         let _ = std::fs::metadata(&self.backing);
-        // SAFETY: this request takes no argument.
-        let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_SET_CAPACITY, 0) };
-        if result == 0 {
-            return Ok(());
-        }
-        let what = format!("{} keeps its old size", self.path.display());
-        Err(Error::io(what, std::io::Error::last_os_error()))
+        let taken = match &*holder {
+            Holder::Here(file) => take_size(file.as_fd()),
+            Holder::Keeper(keeper) => keeper.take_size(),
+        };
+        let what = || format!("{} keeps its old size", self.path.display());
+        taken.map_err(|error| Error::io(what(), error))
+    }
+}
+
+/// Gives an open loop device its backing file's size.
+fn take_size(device: BorrowedFd<'_>) -> std::io::Result<()> {
+    // SAFETY: this request takes no argument.
+    match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_SET_CAPACITY, 0) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
     }
 }
 

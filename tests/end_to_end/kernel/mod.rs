@@ -2,6 +2,7 @@
 //!
 //! Each test says how many boots it takes; a whole run has eighteen.
 
+mod activation;
 mod checksums;
 mod group;
 mod histories;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Compared are the maps of volumes and what their extents hold; and what was written where.
-//! `cargo xtask compare` runs it.
+//! `cargo xtask compare damaged` runs it.
 
 mod bench;
 mod campaign;
@@ -19,3 +19,4 @@ mod template;
 mod verdict;
 
 pub use campaign::{Campaign, Report};
+pub(crate) use template::{pv_uuid as identity_of, template_of};

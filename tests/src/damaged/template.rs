@@ -25,8 +25,13 @@ struct Writer {
     logs: Vec<(usize, u64)>,
 }
 
+/// The text of the group on so many disks.
+pub(crate) fn template_of(disks: usize) -> String {
+    text(disks).0
+}
+
 /// The identity of a disk's physical volume.
-pub(super) fn pv_uuid(disk: usize) -> String {
+pub(crate) fn pv_uuid(disk: usize) -> String {
     uuid(disk as u64 + 100)
 }
 

@@ -17,6 +17,10 @@ const COMPLETIONS: &[(&str, &str)] = &[
 /// What of the repository is installed as it is.
 const COPIED: &[(&str, &str)] = &[
     (
+        "packaging/ashlar-activation.service",
+        "usr/lib/systemd/system/ashlar-activation.service",
+    ),
+    (
         "packaging/ashlar@.service",
         "usr/lib/systemd/system/ashlar@.service",
     ),

@@ -24,7 +24,7 @@ use lvm2::plan::HeaderEdit;
 use super::author::header_now;
 use super::request::Planned;
 use super::session::LOCK_WAIT;
-use crate::host::{DevicesFile, Host, Listable, MissingDevicesFile, Stamp};
+use crate::host::{Config, DevicesFile, Host, Listable, MissingDevicesFile, Stamp};
 use crate::lock::{StockLock, StockName, lock_stock};
 use crate::log;
 use crate::scan::{DeviceIndex, Scan};
@@ -73,16 +73,7 @@ impl Listing {
         if !path.exists() && !is_begun {
             return Ok(None);
         }
-        let dir = config.locking_dir();
-        let name = path.file_name().unwrap_or_default();
-        let names = [
-            StockName::Global,
-            StockName::DevicesFile(name.to_string_lossy().into_owned()),
-        ];
-        let mut locks = Vec::new();
-        for name in names {
-            locks.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
-        }
+        let locks = locks_of(&path, config)?;
         let is_wanted = missing == MissingDevicesFile::Wanted && !path.exists();
         Ok(Some(Self {
             path,
@@ -157,7 +148,7 @@ impl Listing {
         }
         for edit in &self.edits {
             match edit {
-                Edit::Add(device, uuid) => file.add(device, *uuid),
+                Edit::Add(device, uuid) => file.add(device, Some(*uuid)),
                 Edit::Set(device, uuid) if file.set_pv(device, *uuid) => {}
                 Edit::Set(device, _) => said.push(format!(
                     "WARNING: devices to use does not include {}",
@@ -165,19 +156,45 @@ impl Listing {
                 )),
             }
         }
-        let system_id = host.config.system_id();
-        let bytes = file.to_bytes(&Stamp {
-            command,
-            pid: std::process::id(),
-            time: header_now(&host.config).creation_time.unwrap_or_default(),
-            system_id: system_id.as_deref(),
-        })?;
-        Ok(write_atomically(&self.path, &bytes)?)
+        write_file(&self.path, &file, host, command)
     }
 }
 
+/// Writes a devices file for the next time.
+pub(super) fn write_file(
+    path: &Path,
+    file: &DevicesFile,
+    host: &Host,
+    command: &str,
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let system_id = host.config.system_id();
+    let bytes = file.to_bytes(&Stamp {
+        command,
+        pid: std::process::id(),
+        time: header_now(&host.config).creation_time.unwrap_or_default(),
+        system_id: system_id.as_deref(),
+    })?;
+    Ok(write_atomically(path, &bytes)?)
+}
+
+/// Takes stock's locks for a devices file that may be written.
+pub(super) fn locks_of(path: &Path, config: &Config) -> Result<Vec<StockLock>> {
+    let dir = config.locking_dir();
+    let name = path.file_name().unwrap_or_default();
+    let names = [
+        StockName::Global,
+        StockName::DevicesFile(name.to_string_lossy().into_owned()),
+    ];
+    let limit = config.lock_wait(LOCK_WAIT);
+    let mut locks = Vec::new();
+    for name in names {
+        locks.extend(lock_stock(&dir, &name, LockMode::Exclusive, limit)?);
+    }
+    Ok(locks)
+}
+
 /// What the devices file needs to know about a device; `None` if it is none of the host's.
-fn listable(host: &Host, scan: &Scan, device: DeviceIndex) -> Option<Listable> {
+pub(super) fn listable(host: &Host, scan: &Scan, device: DeviceIndex) -> Option<Listable> {
     let device = scan.device(device);
     let whole = device.location.window.is_none();
     let facts = host.sysfs.facts(device.number.filter(|_| whole)?);

@@ -34,6 +34,7 @@ mod author;
 mod backup;
 mod checks;
 mod cut;
+mod device_list;
 mod disks;
 mod facts;
 mod listing;
@@ -58,6 +59,7 @@ pub use array::{
 pub(crate) use author::random_bytes;
 pub use author::{header_now, host_author};
 pub use cut::{Cut, ImageLengths, foresee_cut};
+pub use device_list::{DeviceList, Difference, Naming};
 #[cfg(test)]
 pub(crate) use disks::LOOKS;
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};

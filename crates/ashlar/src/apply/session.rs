@@ -465,8 +465,9 @@ pub fn stock_locks(host: &Host, request: &Request, has_listing: bool) -> Result<
         Ownership::Ours(owned) => !owned.holds_stock(name),
     });
     names.extend(others.map(StockName::Group));
+    let limit = host.config.lock_wait(LOCK_WAIT);
     for name in names {
-        held.extend(lock_stock(&dir, &name, LockMode::Exclusive, LOCK_WAIT)?);
+        held.extend(lock_stock(&dir, &name, LockMode::Exclusive, limit)?);
     }
     Ok(held)
 }

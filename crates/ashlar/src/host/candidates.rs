@@ -110,18 +110,20 @@ pub struct Candidates {
 impl Host {
     /// This machine, with the configuration that the environment points to.
     pub fn from_environment() -> Result<Self> {
-        Ok(Self {
-            config: Config::from_environment()?,
+        Ok(Self::with_config(Config::from_environment()?))
+    }
+
+    /// This machine with this configuration.
+    pub fn with_config(config: Config) -> Self {
+        Self {
+            config,
             sysfs: Sysfs::of_host(),
-        })
+        }
     }
 
     /// This machine without a configuration.
     pub fn without_config() -> Self {
-        Self {
-            config: Config::empty(),
-            sysfs: Sysfs::of_host(),
-        }
+        Self::with_config(Config::empty())
     }
 
     /// The devices of `source`.

@@ -3,6 +3,7 @@
 //! ```text
 //!   Overrides                        strongest: values that a program says, its options for one
 //!   --config 'devices/filter=…'      texts
+//!   $LVM_SYSTEM_DIR/lvm_TAG.conf     for each tag of this host (files.rs)
 //!   $LVM_SYSTEM_DIR/lvmlocal.conf    what is this host's alone (its system ID)
 //!   $LVM_SYSTEM_DIR/lvm.conf         weakest; /etc/lvm where the variable is not set
 //! ```
@@ -10,26 +11,33 @@
 //! The grammar is that of the metadata; `section/key = value` stands for `section { key = value }`.
 //! A file that is not there is empty. A file that cannot be parsed is an error: it may hold the
 //! filter that keeps us away from a device. Settings that no code here asks for are not checked.
+//! All that there are stand in one table ([`keys`]).
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dm::raid::Consistency;
 use lvm2::plan::logical::ExtendPolicy;
-use lvm2::text::{Node, Section, Value, parse};
+use lvm2::text::{Section, Value, parse};
 
+use self::files::Files;
+pub use self::keys::{Key, KeyKind, KeyState};
 pub use self::overrides::{DevicesFileChoice, Keeping, Overrides};
+pub use self::profile::ProfileKind;
 use super::filter::Filter;
 use crate::{Error, Kind, Result};
 
+mod check;
+mod files;
+mod keys;
 mod overrides;
+mod profile;
+mod tree;
 
 /// Where the files are if `LVM_SYSTEM_DIR` is not set.
 const SYSTEM_DIR: &str = "/etc/lvm";
-/// Longest file in bytes: Debian's, with all its comments, has 120 KiB.
-const FILE_SIZE_MAX: u64 = 4 << 20;
 
 /// All configuration that was found.
 #[derive(Debug, Clone)]
@@ -41,6 +49,18 @@ pub struct Config {
     state_dir: Option<PathBuf>,
     /// Strongest first.
     layers: Vec<Section<'static>>,
+    /// How many of them are texts, not files.
+    text_count: usize,
+    host_tags: Vec<String>,
+}
+
+/// How much of a configuration is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The texts and profiles alone, where there are any.
+    Texts,
+    /// The texts over the files.
+    Everything,
 }
 
 /// What it means that there is no devices file where one would be.
@@ -69,15 +89,15 @@ impl Config {
     /// Reads the files in `system_dir`.
     pub fn read(system_dir: impl Into<PathBuf>) -> Result<Self> {
         let system_dir = system_dir.into();
-        let mut layers = Vec::new();
-        for name in ["lvmlocal.conf", "lvm.conf"] {
-            layers.extend(read_file(&system_dir.join(name))?);
-        }
+        let host = rustix::system::uname();
+        let files = Files::read(&system_dir, &host.nodename().to_string_lossy())?;
         Ok(Self {
             overrides: Overrides::default(),
             system_dir,
             state_dir: None,
-            layers,
+            layers: files.trees.into_iter().rev().collect(),
+            text_count: 0,
+            host_tags: files.tags,
         })
     }
 
@@ -88,6 +108,8 @@ impl Config {
             system_dir: PathBuf::from(SYSTEM_DIR),
             state_dir: None,
             layers: Vec::new(),
+            text_count: 0,
+            host_tags: Vec::new(),
         }
     }
 
@@ -100,7 +122,8 @@ impl Config {
             )
             .because(error)
         })?;
-        self.layers.insert(0, tree.into_owned());
+        self.layers.insert(0, tree::in_form(tree));
+        self.text_count += 1;
         Ok(())
     }
 
@@ -109,9 +132,48 @@ impl Config {
         &self.system_dir
     }
 
-    /// The value of `path`, such as `devices/filter`, where it is set.
+    /// The value of `path`, such as `devices/filter`, where it is set. The table of settings
+    /// (`keys.txt`) has to say that it is read.
     pub fn value(&self, path: &str) -> Option<&Value<'static>> {
-        self.layers.iter().find_map(|layer| lookup(layer, path))
+        debug_assert!(
+            keys::find(path).is_some_and(|key| key.state == KeyState::Read),
+            "{path} is read, and keys.txt does not say so"
+        );
+        self.layers
+            .iter()
+            .find_map(|layer| tree::value(layer, path))
+    }
+
+    /// What is wrong with what files and texts say, one sentence each (`config/checks`).
+    pub fn complaints(&self) -> Vec<String> {
+        if !self.flag("config/checks", true) {
+            return Vec::new();
+        }
+        let layers = self.layers.iter().rev();
+        layers.flat_map(check::complaints).collect()
+    }
+
+    /// What is set, as a tree: by everything, or by the texts alone.
+    pub fn tree(&self, reach: Reach) -> Section<'static> {
+        let count = match reach {
+            Reach::Texts if self.text_count > 0 => self.text_count,
+            _ => self.layers.len(),
+        };
+        assert!(self.text_count <= self.layers.len(), "texts are layers");
+        let mut layers = self.layers[..count].iter().rev().cloned();
+        let mut tree = layers.next().unwrap_or_default();
+        layers.for_each(|layer| tree::lay_over(&mut tree, layer));
+        tree
+    }
+
+    /// All settings that there are, in the order of their table.
+    pub fn keys() -> &'static [Key] {
+        keys::all()
+    }
+
+    /// The setting at `path`, which may have names of choice in it.
+    pub fn key(path: &str) -> Option<&'static Key> {
+        check::known(path)
     }
 
     /// The string at `path`.
@@ -120,6 +182,13 @@ impl Config {
             Value::String(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// The string at `path`; where none is set, or an empty one, stock's default.
+    pub fn text(&self, path: &str) -> &str {
+        let default = || keys::find(path).map_or("", |key| key.default.trim_matches('"'));
+        let set = self.string(path).filter(|text| !text.is_empty());
+        set.unwrap_or_else(default)
     }
 
     /// The integer at `path`.
@@ -207,6 +276,16 @@ impl Config {
         number.checked_mul(1 << 20).filter(|bytes| *bytes > 0)
     }
 
+    /// How long to wait for one of stock's locks that somebody else has: `usual`, or not at all
+    /// (`global/wait_for_locks`).
+    pub fn lock_wait(&self, usual: Duration) -> Duration {
+        if self.flag("global/wait_for_locks", true) {
+            usual
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// Where stock keeps its lock files (`global/locking_dir`).
     pub fn locking_dir(&self) -> PathBuf {
         let dir = std::env::var_os("LVM_LOCKING_DIR").filter(|dir| !dir.is_empty());
@@ -276,6 +355,11 @@ impl Config {
             .filter(|id| !id.is_empty())
     }
 
+    /// The tags of this host (`tags` in its files), in the order in which they were met.
+    pub fn host_tags(&self) -> &[String] {
+        &self.host_tags
+    }
+
     /// System IDs of other hosts whose groups this one may use (`local/extra_system_ids`).
     pub fn extra_system_ids(&self) -> Vec<&str> {
         self.strings("local/extra_system_ids").unwrap_or_default()
@@ -321,43 +405,6 @@ fn clean_system_id(id: &str) -> String {
         .find(|c: char| c.is_ascii_alphanumeric())
         .unwrap_or(id.len());
     id[start..].chars().filter(allowed).take(127).collect()
-}
-
-fn read_file(path: &Path) -> Result<Option<Section<'static>>> {
-    let broken = || {
-        let what = format!(
-            "cannot use {}; correct it, or set LVM_SYSTEM_DIR",
-            path.display()
-        );
-        Error::new(Kind::Config, what)
-    };
-    let size = match fs::metadata(path) {
-        Ok(metadata) => metadata.len(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(broken().because(error)),
-    };
-    if size > FILE_SIZE_MAX {
-        return Err(broken().because(format!("it has {size} bytes, which no configuration needs")));
-    }
-    let bytes = fs::read(path).map_err(|error| broken().because(error))?;
-    parse(&bytes)
-        .map(|tree| Some(tree.into_owned()))
-        .map_err(|error| broken().because(error))
-}
-
-/// Finds `a/b/c` in a tree whose names may themselves be paths.
-fn lookup<'a>(section: &'a Section<'static>, path: &str) -> Option<&'a Value<'static>> {
-    // The last one wins, as with stock.
-    section.nodes.iter().rev().find_map(|node| match node {
-        Node::Value { name, value } if name.trim_matches('/') == path => Some(value),
-        Node::Section(inner) => {
-            let rest = path
-                .strip_prefix(inner.name.trim_matches('/'))?
-                .strip_prefix('/')?;
-            lookup(inner, rest)
-        }
-        Node::Value { .. } => None,
-    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use crate::{Error, Kind, Result};
 /// The version of the format that is written: major and minor.
 const FORMAT: (u32, u32) = (1, 1);
 /// The kind of entries that go by the name of a node.
-const BY_NAME: &str = "devname";
+pub(crate) const BY_NAME: &str = "devname";
 
 /// The entries of a devices file.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +46,21 @@ struct Entry {
     node: Option<Vec<u8>>,
     pv: Option<Vec<u8>>,
     partition: u32,
+}
+
+/// What an entry says, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The kind of its name (`IDTYPE`).
+    pub kind: String,
+    /// What the device is known by (`IDNAME`).
+    pub name: String,
+    /// Its node when it was last seen (`DEVNAME`).
+    pub node: Option<String>,
+    /// The UUID of its physical volume without hyphens (`PVID`).
+    pub pv: Option<String>,
+    /// Its number on its disk, or 0 (`PART`).
+    pub partition: u32,
 }
 
 /// A device of this host, as entries know it.
@@ -115,9 +130,25 @@ impl DevicesFile {
         entries.any(|entry| entry.is_of(id, partition.unwrap_or(0), names))
     }
 
-    /// Lists the device, which is the physical volume with this UUID: at the end, instead of where
-    /// it was.
-    pub fn add(&mut self, device: &Listable, pv: Uuid) {
+    /// The entries, in their order.
+    pub fn entries(&self) -> impl Iterator<Item = Listed> {
+        self.entries.iter().map(Entry::shown)
+    }
+
+    /// Whether the entry with this index is of the device.
+    pub fn is_entry_of(&self, index: usize, device: &Listable) -> bool {
+        self.position(device) == Some(index)
+    }
+
+    /// Takes the entry with this index away.
+    pub fn remove(&mut self, index: usize) {
+        assert!(index < self.entries.len(), "it is an entry");
+        self.entries.remove(index);
+    }
+
+    /// Lists the device, which is the physical volume with this UUID, or none: at the end, instead
+    /// of where it was.
+    pub fn add(&mut self, device: &Listable, pv: Option<Uuid>) {
         if let Some(old) = self.position(device) {
             self.entries.remove(old);
         }
@@ -129,7 +160,7 @@ impl DevicesFile {
             kind: kind.into(),
             name: name.into(),
             node: Some(device.node.clone().into()),
-            pv: Some(digits(pv)),
+            pv: pv.map(digits),
             partition: device.partition,
         });
         debug_assert!(self.position(device).is_some(), "what is listed is found");
@@ -152,15 +183,21 @@ impl DevicesFile {
         }
     }
 
-    /// The bytes of the file, for the next write. Fails where that is not for us to write.
-    pub fn to_bytes(&self, stamp: &Stamp<'_>) -> Result<Vec<u8>> {
+    /// The version of the next write. Fails where that is not for us to write.
+    pub fn next_version(&self) -> Result<String> {
         let count = self.count()?.wrapping_add(1);
         let (major, minor) = FORMAT;
+        Ok(format!("{major}.{minor}.{count}"))
+    }
+
+    /// The bytes of the file, for the next write. Fails where that is not for us to write.
+    pub fn to_bytes(&self, stamp: &Stamp<'_>) -> Result<Vec<u8>> {
+        let version = self.next_version()?;
         let system_id = stamp.system_id.map(|id| format!("SYSTEMID={id}\n"));
         let text = format!(
             "# LVM uses devices listed in this file.\n\
              # Created by LVM command {} pid {} at {}\n\
-             {}VERSION={major}.{minor}.{count}\n",
+             {}VERSION={version}\n",
             stamp.command,
             stamp.pid,
             calendar(stamp.time),
@@ -199,6 +236,17 @@ impl DevicesFile {
 }
 
 impl Entry {
+    fn shown(&self) -> Listed {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Listed {
+            kind: text(&self.kind),
+            name: text(&self.name),
+            node: self.node.as_deref().map(text),
+            pv: self.pv.as_deref().map(text),
+            partition: self.partition,
+        }
+    }
+
     fn is_of<S: AsRef<str>>(&self, id: Option<&DeviceId>, partition: u32, names: &[S]) -> bool {
         if self.kind == BY_NAME.as_bytes() {
             return names
@@ -248,7 +296,7 @@ fn entry(line: &[u8]) -> Option<Entry> {
 }
 
 /// A UUID as the file has it: without hyphens.
-fn digits(uuid: Uuid) -> Vec<u8> {
+pub(crate) fn digits(uuid: Uuid) -> Vec<u8> {
     uuid.to_string().replace('-', "").into_bytes()
 }
 

@@ -12,14 +12,20 @@ mod location;
 mod regex;
 mod spec;
 mod sysfs;
+mod volume_list;
 
 pub use array::{ArrayMember, ArrayPlace};
 pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
-pub use config::{Config, DevicesFileChoice, Keeping, MissingDevicesFile, Overrides};
-pub use devices_file::{DevicesFile, Listable, Stamp};
+pub use config::{
+    Config, DevicesFileChoice, Keeping, Key, KeyKind, KeyState, MissingDevicesFile, Overrides,
+    ProfileKind, Reach,
+};
+pub(crate) use devices_file::{BY_NAME, digits};
+pub use devices_file::{DevicesFile, Listable, Listed, Stamp};
 pub use filter::{Filter, Verdict};
 pub use location::{DeviceId, DeviceNumber, Location, Place, Remote, Sharing, Window, pv_timeout};
 pub use regex::Regex;
 pub use spec::{DEVICES_VARIABLE, DeviceSource, DeviceSpec};
 pub use sysfs::{BlockFacts, KernelLv, PartOf, Sysfs};
+pub use volume_list::VolumeList;

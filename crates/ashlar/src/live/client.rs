@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lvm2::Uuid;
 
 use super::console::{Console, Stream};
-use super::runtime::{Standing, connect};
+use super::runtime::{Standing, connect, is_held, recorded};
 use super::status::VolumeStatus;
 use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
@@ -29,6 +29,21 @@ pub struct Client {
     lines: Lines,
     pid: u32,
     group: String,
+    uuid: Uuid,
+}
+
+/// An owner that was left, and may end.
+#[derive(Debug)]
+pub struct Leaving {
+    uuid: Uuid,
+    pid: u32,
+}
+
+impl Leaving {
+    /// Whether it still has the group.
+    pub fn is_there(&self) -> bool {
+        is_held(self.uuid) && recorded(self.uuid).1 == Some(self.pid)
+    }
 }
 
 /// Shows text; a closed terminal does not stop the command, which runs elsewhere already.
@@ -59,7 +74,7 @@ impl Client {
                 Standing::Free => return Ok(None),
                 Standing::Between => {}
                 Standing::Owned(socket) => {
-                    if let Some(client) = Self::greeted(socket, REPLY_MAX)? {
+                    if let Some(client) = Self::greeted(uuid, socket, REPLY_MAX)? {
                         return Ok(Some(client));
                     }
                 }
@@ -76,11 +91,12 @@ impl Client {
     }
 
     /// A connection to an owner that says hello within `limit`; `None`: it is just ending.
-    pub(super) fn greeted(socket: UnixStream, limit: Duration) -> Result<Option<Self>> {
+    pub(super) fn greeted(uuid: Uuid, socket: UnixStream, limit: Duration) -> Result<Option<Self>> {
         let mut client = Self {
             lines: Lines::new(socket)?,
             pid: 0,
             group: String::new(),
+            uuid,
         };
         match client.listen(limit)? {
             Some(Reply::Hello { pid, group, .. }) => {
@@ -102,6 +118,15 @@ impl Client {
     /// The group's name.
     pub fn group(&self) -> &str {
         &self.group
+    }
+
+    /// Leaves it.
+    pub fn leave(self) -> Leaving {
+        assert!(self.pid > 0, "whoever greets has a number");
+        Leaving {
+            uuid: self.uuid,
+            pid: self.pid,
+        }
     }
 
     /// Runs a command there: its name, and the words behind it. Gives its exit status. An error of
@@ -222,6 +247,21 @@ impl Client {
                 Some(Reply::Ending) | None => return Ok(None),
                 Some(_) => return Err(self.odd()),
             }
+        }
+    }
+
+    /// Lets it make the volume called `name`, without its group, inactive. Fails if somebody uses
+    /// it.
+    pub fn deactivate(&mut self, name: &str) -> Result<()> {
+        self.say(&Request::Inactive {
+            volume: name.to_owned(),
+        })?;
+        match self.listen(PATIENCE)? {
+            Some(Reply::End(0)) => Ok(()),
+            Some(Reply::Error(text)) => Err(Error::new(Kind::Refused, text)),
+            Some(Reply::Ending) => Err(self.ended()),
+            Some(_) => Err(self.odd()),
+            None => Err(self.gone()),
         }
     }
 

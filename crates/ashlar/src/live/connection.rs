@@ -121,6 +121,13 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: UnixStream) -> Result<()> {
             }
             Request::Export(wanted) => return export(shared, lines, &wanted),
             Request::Alone { volume } => return keep_alone(shared, lines, &volume),
+            Request::Inactive { volume } => {
+                let reply = match shared.service.deactivate(&volume) {
+                    Ok(()) => Reply::End(0),
+                    Err(error) => Reply::Error(error.to_string()),
+                };
+                lines.send(&reply.to_line())?;
+            }
             Request::Status => {
                 let volumes = shared.group.status();
                 let reply = Reply::Status {

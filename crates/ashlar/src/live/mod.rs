@@ -53,7 +53,7 @@ mod swap;
 pub mod wire;
 
 pub use changes::Changes;
-pub use client::{Client, Heard};
+pub use client::{Client, Heard, Leaving};
 pub use connection::Notifier;
 pub use console::{Console, Stream};
 pub use group::{LiveGroup, LiveHooks, Use, Warn, Watch};

@@ -170,6 +170,13 @@ fn connected(path: &Path, limit: Duration) -> std::io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
+/// Whether a process holds the record of a group's owner.
+pub(super) fn is_held(uuid: Uuid) -> bool {
+    let record = place(uuid).ok().map(|folder| folder.join("record"));
+    let record = record.and_then(|record| File::open(record).ok());
+    record.is_some_and(|record| flock(&record, FlockOperation::NonBlockingLockShared).is_err())
+}
+
 /// What the record of a group's owner says: the group's name, and the process.
 pub(super) fn recorded(uuid: Uuid) -> (Option<String>, Option<u32>) {
     let record = place(uuid).ok().map(|folder| folder.join("record"));

@@ -35,6 +35,9 @@ pub trait Service: Send + Sync {
     /// Runs a command, whose relative paths are meant from `folder`. Gives its exit status.
     fn run(&self, words: &[String], folder: &str, console: &mut dyn Console) -> u8;
 
+    /// Makes the volume called `name`, without its group, inactive, unless somebody uses it.
+    fn deactivate(&self, name: &str) -> Result<()>;
+
     /// Serves volumes through `files`; `notifier` tells the client how they change.
     fn export(
         &self,
@@ -127,11 +130,17 @@ impl Server {
         self.shared.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Lets nobody in from now on, if nobody is there; whether that is so. Who was let in is
-    /// served: whoever ends by itself asks this first.
-    pub fn end_if_alone(&self) -> bool {
+    /// Whether anybody was ever let in.
+    pub fn was_used(&self) -> bool {
+        self.shared.clients().next > 0
+    }
+
+    /// Lets nobody in from now on, if nobody is there, and nobody who was there left something that
+    /// is needed: `is_idle`. Whether that is so. Who was let in is served: whoever ends by itself
+    /// asks this first.
+    pub fn end_if(&self, is_idle: impl FnOnce() -> bool) -> bool {
         let mut clients = self.shared.clients();
-        clients.is_ending |= clients.sockets.is_empty();
+        clients.is_ending |= clients.sockets.is_empty() && is_idle();
         clients.is_ending
     }
 

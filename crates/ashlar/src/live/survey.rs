@@ -97,13 +97,16 @@ fn ask_until(group: Uuid, end: Instant) -> Option<Surveyed> {
         let asked = match connect(group, left()) {
             Ok(Standing::Free) => return None,
             Ok(Standing::Between) => Ok(None),
-            Ok(Standing::Owned(socket)) => Client::greeted(socket, left()).and_then(|client| {
-                let Some(mut client) = client else {
-                    return Ok(None);
-                };
-                let volumes = client.status_within(left())?;
-                Ok(volumes.map(|volumes| (client, volumes)))
-            }),
+            Ok(Standing::Owned(socket)) => {
+                let greeted = Client::greeted(group, socket, left());
+                greeted.and_then(|client| {
+                    let Some(mut client) = client else {
+                        return Ok(None);
+                    };
+                    let volumes = client.status_within(left())?;
+                    Ok(volumes.map(|volumes| (client, volumes)))
+                })
+            }
             Err(error) => Err(error),
         };
         match asked {

@@ -158,14 +158,21 @@ fn lock_file(path: &Path, fate: Fate, mode: LockMode, wait: &Wait) -> Result<Sto
             Err(errno) => return Err(failed().because(std::io::Error::from(errno))),
         }
         if !wait.again() {
-            let what = format!(
-                "{} is locked{}; wait for that command, or end it",
-                path.display(),
-                holders(&file)
-            );
+            let (shown, holders) = (path.display(), holders(&file));
+            let what = match group_of(path) {
+                Some(group) if wait.is_none() => {
+                    format!("Can't get lock for {group}: {shown} is locked{holders}")
+                }
+                _ => format!("{shown} is locked{holders}; wait for that command, or end it"),
+            };
             return Err(wait.over(what));
         }
     }
+}
+
+/// The group whose lock file this is.
+fn group_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.strip_prefix("V_")
 }
 
 impl Drop for StockLock {

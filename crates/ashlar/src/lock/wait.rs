@@ -47,15 +47,22 @@ pub(crate) fn with_turns<R>(turns: Rc<dyn Turns>, work: impl FnOnce() -> R) -> R
 /// A wait that has an end.
 #[derive(Debug)]
 pub(super) struct Wait {
+    limit: Duration,
     end: Instant,
     /// Since the first time that it was not free.
     waiting: OnceCell<Waiting>,
 }
 
 impl Wait {
+    /// Whether there is one try and no more.
+    pub(super) fn is_none(&self) -> bool {
+        self.limit.is_zero()
+    }
+
     /// For `limit` from now on.
     pub(super) fn at_most(limit: Duration) -> Self {
         Self {
+            limit,
             end: Instant::now() + limit,
             waiting: OnceCell::new(),
         }

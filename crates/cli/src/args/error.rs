@@ -5,8 +5,10 @@ use std::fmt;
 /// What a caller (a script, by the exit status) can tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The command line is wrong: exit status 3.
+    /// What is asked for makes no sense to the command: exit status 3.
     Usage,
+    /// An option, or its value, is none that there is: exit status 3.
+    Syntax,
     /// There is no such command: exit status 2.
     NoSuchCommand,
     /// The command could not do what was asked: exit status 5.
@@ -36,6 +38,14 @@ impl Error {
             kind: Kind::Usage,
             context: context.into(),
             source: None,
+        }
+    }
+
+    /// A word that no option or value is.
+    pub(crate) fn syntax(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Syntax,
+            ..Self::usage(context)
         }
     }
 
@@ -100,7 +110,7 @@ impl Error {
     pub(crate) fn exit_status(&self) -> u8 {
         match self.kind {
             Kind::NoSuchCommand => 2,
-            Kind::Usage => 3,
+            Kind::Usage | Kind::Syntax => 3,
             Kind::Failed | Kind::Reported => 5,
             // LVM2 ends with at most 5.
             Kind::Incomplete => 6,

@@ -203,8 +203,9 @@ pub(crate) const MKNODES: Flag = Flag::switch(
 /// `-a`, pvscan
 pub(crate) const PVSCAN_ACTIVATE: Flag = Flag::value(
     "activate",
-    "y|n|ay",
-    "Accepted for scripts, with --cache: attach and serve make volumes usable here.",
+    "ay",
+    "With --cache: activate the groups of which all physical volumes are there, as vgchange -aay \
+     does; with devices, their groups.",
 )
 .short('a');
 /// What udev's rules and services of LVM2 send to pvscan.
@@ -339,6 +340,19 @@ pub(crate) const CONFIG: Flag = Flag::value(
     "Settings",
     "Settings that override lvm.conf for this command, in its syntax or as section/name=value.",
 );
+/// `--profile`
+pub(crate) const PROFILE: Flag = Flag::value(
+    "profile",
+    "String",
+    "As --metadataprofile where a command has that; otherwise as --commandprofile.",
+);
+/// `--commandprofile`
+pub(crate) const COMMAND_PROFILE: Flag = Flag::value(
+    "commandprofile",
+    "String",
+    "Settings for this command: those in NAME.profile in the folder config/profile_dir, which are \
+     stronger than lvm.conf and weaker than --config.",
+);
 /// `--consistency`
 pub(crate) const CONSISTENCY: Flag = Flag::value(
     "consistency",
@@ -378,6 +392,23 @@ pub(crate) const LONG_HELP: Flag = Flag::switch("longhelp", "The same as --help.
 /// `--version`
 pub(crate) const VERSION: Flag = Flag::switch("version", "Show the version.");
 
+/// `--driverloaded`
+pub(crate) const DRIVER_LOADED: Flag = Flag::value(
+    "driverloaded",
+    "y|n",
+    "With n, no volume becomes active or inactive, as in LVM2 without its kernel driver.",
+);
+
+/// What says where disks are and how they are used, for another process; beside `--devices`.
+pub(crate) const OF_DISKS: &[&Flag] = &[
+    &DEVICES_FILE,
+    &CONFIG,
+    &PV_TIMEOUT,
+    &TLS_CERTIFICATES,
+    &ASSUME_EXCLUSIVE,
+    &DRIVER_LOADED,
+];
+
 /// What every command takes.
 pub(crate) const COMMON: &[Flag] = &[
     DEVICES,
@@ -386,21 +417,9 @@ pub(crate) const COMMON: &[Flag] = &[
     TLS_CERTIFICATES,
     DEVICES_FILE,
     CONFIG,
-    Flag::value(
-        "profile",
-        "String",
-        "Accepted for scripts; there are no profiles here.",
-    ),
-    Flag::value(
-        "commandprofile",
-        "String",
-        "Accepted for scripts; there are no profiles here.",
-    ),
-    Flag::value(
-        "driverloaded",
-        "y|n",
-        "Accepted for scripts; no kernel driver is used.",
-    ),
+    PROFILE,
+    COMMAND_PROFILE,
+    DRIVER_LOADED,
     Flag::value(
         "journal",
         "String",

@@ -69,6 +69,14 @@ const VARIABLES: &[(&str, &str)] = &[
         "Where attachments and owners of live groups are recorded, instead of /run/ashlar or \
          $XDG_RUNTIME_DIR/ashlar.",
     ),
+    (
+        "LVM_COMMAND_PROFILE",
+        "The profile of commands that --commandprofile names none for.",
+    ),
+    (
+        "LVM_VG_NAME",
+        "The volume group of volumes that are named alone, and of lvcreate.",
+    ),
     ("LVM_SYSTEM_DIR", "Where lvm.conf is, instead of /etc/lvm."),
     (
         "SOURCE_DATE_EPOCH",

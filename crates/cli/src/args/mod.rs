@@ -4,6 +4,7 @@
 //!   flags.rs + commands/*.rs        what exists: names, value kinds, one sentence each
 //!        │
 //!        ├── parse.rs               words in, `Arguments` out, or a message that names the word
+//!        │      ├── default_group.rs  the group that LVM_VG_NAME names
 //!        │      └── settings.rs     what they set of the configuration, as values
 //!        ├── help.rs                `--help`
 //!        ├── man.rs                 roff pages
@@ -15,11 +16,13 @@
 //! unambiguous, hyphens inside a long option do not count, `--` ends the options.
 
 mod complete;
+mod default_group;
 mod error;
 pub(crate) mod flags;
 mod help;
 mod man;
 mod name;
+pub(crate) mod nodes_dir;
 mod parse;
 pub(crate) mod settings;
 mod size;

@@ -7,10 +7,44 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::default_group;
 use super::error::Error;
 use super::flags::{COMMON, DEVICES};
-use super::suggest::nearest;
+use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
+
+/// Options that may be given more than once. Stock takes one `--config`; a command that goes to the
+/// owner of its group gets a second one on the way.
+const REPEATED: &[&str] = &[
+    "addtag",
+    "config",
+    "configreport",
+    "debug",
+    "deltag",
+    "devices",
+    "disk",
+    "force",
+    "nbd",
+    "options",
+    "quiet",
+    "rebuild",
+    "replace",
+    "select",
+    "settings",
+    "sort",
+    "useoutdated",
+    "verbose",
+    "writemostly",
+];
+
+/// Kinds of values that are one of a few words, and nothing else.
+const WORDS: &[&str] = &[
+    "basic|json|json_std",
+    "log|vg|lv|pv|pvseg|seg",
+    "0|1|2",
+    "headers|metadata|metadata_all|metadata_search|metadata_area",
+    "2|lvm2",
+];
 
 /// A command line that has been understood.
 #[derive(Debug, Default)]
@@ -26,6 +60,11 @@ impl Arguments {
     /// The command as it was typed: its name, and the words behind it.
     pub(crate) fn line(&self) -> &str {
         &self.line
+    }
+
+    /// The command's name.
+    pub(crate) fn command(&self) -> &str {
+        self.line.split(' ').next().unwrap_or_default()
     }
 
     /// The words behind the command's name, as they were typed.
@@ -60,6 +99,12 @@ impl Arguments {
             .filter_map(|(_, value)| value.as_deref())
     }
 
+    /// The options with values, in their order.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let given = self.given.iter();
+        given.filter_map(|(long, value)| Some((*long, value.as_deref()?)))
+    }
+
     /// The files and nodes that the operands name as devices, as paths from `folder`; of
     /// `disk.img:2` and `disk.img:0-9`, `disk.img`. None where `--devices` says what there is.
     pub(crate) fn named_devices(&self, folder: &Path) -> Vec<PathBuf> {
@@ -82,15 +127,69 @@ impl Arguments {
         words.filter_map(existing).collect()
     }
 
+    /// Takes a flag that was given, unless its value is none or it was given before.
+    fn add(&mut self, flag: &Flag, value: Option<String>) -> Result<(), Error> {
+        let long = flag.long;
+        if self.has(flag) && !REPEATED.contains(&long) {
+            let short = flag
+                .short
+                .map_or_else(String::new, |short| format!("-{short}/"));
+            let message = format!("Option {short}--{long} may not be repeated.");
+            return Err(Error::syntax(message));
+        }
+        if let (Takes::Value(kind), Some(value)) = (flag.takes, &value) {
+            let digits = value.strip_prefix('+').unwrap_or(value);
+            let fits = match kind {
+                _ if WORDS.contains(&kind) => kind.split('|').any(|word| word == value),
+                "y|n" => value == "y" || value == "n",
+                "Number" => digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty(),
+                _ => true,
+            };
+            if !fits {
+                let (hint, list) = match kind {
+                    "Number" => (String::new(), "a number".to_owned()),
+                    _ => (meant(value, kind.split('|')), kind.replace('|', ", ")),
+                };
+                return Err(Error::syntax(format!(
+                    "Invalid argument for --{long}: {value}{hint} ({list})"
+                )));
+            }
+        }
+        self.given.push((long, value));
+        Ok(())
+    }
+
     /// The options that were given, but for some, as words that mean the same.
     pub(crate) fn options(&self, without: &[&Flag]) -> Vec<String> {
-        let is_wanted = |long: &str| without.iter().all(|flag| flag.long != long);
+        self.words_where(|long| without.iter().all(|flag| flag.long != long))
+    }
+
+    fn words_where(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let given = self.given.iter().filter(|(long, _)| is_wanted(long));
         let word = |(long, value): &(&str, Option<String>)| match value {
             Some(value) => format!("--{long}={value}"),
             None => format!("--{long}"),
         };
         given.map(word).collect()
+    }
+
+    /// Those of `flags` that were given, as words that mean the same.
+    pub(crate) fn words_of(&self, flags: &[&Flag]) -> Vec<String> {
+        let is_wanted = |long: &str| flags.iter().any(|flag| flag.long == long);
+        self.words_where(is_wanted)
+    }
+
+    /// Refuses words that are not options.
+    pub(crate) fn no_operands(&self) -> Result<(), Error> {
+        self.operands.first().map_or(Ok(()), |word| {
+            let what = format!("Command does not accept argument: {word}.");
+            Err(Error::usage(what))
+        })
+    }
+
+    /// The words that are not options, to be completed.
+    pub(super) fn operands_mut(&mut self) -> &mut Vec<String> {
+        &mut self.operands
     }
 
     /// The words that are not options.
@@ -126,6 +225,7 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
             }
         }
     }
+    default_group::apply(command.name, &mut arguments)?;
     Ok(arguments)
 }
 
@@ -167,7 +267,7 @@ fn long_option(
                 "{}: option '--{}' doesn't allow an argument",
                 command.name, flag.long
             );
-            return Err(Error::usage(message));
+            return Err(Error::syntax(message));
         }
         (Takes::Value(_), Some(value)) => Some(value),
         (Takes::Value(what), None) => Some(words.next().cloned().ok_or_else(|| {
@@ -176,11 +276,10 @@ fn long_option(
                 "{name}: option '--{}' requires an argument: {what}",
                 flag.long
             );
-            Error::usage(message)
+            Error::syntax(message)
         })?),
     };
-    arguments.given.push((flag.long, value));
-    Ok(())
+    arguments.add(flag, value)
 }
 
 fn find_long(command: &Command, typed: &str) -> Result<&'static Flag, Error> {
@@ -201,7 +300,7 @@ fn find_long(command: &Command, typed: &str) -> Result<&'static Flag, Error> {
             let hint = nearest(&wanted, command.all_flags().map(|flag| flag.long))
                 .map_or_else(String::new, |near| format!("; did you mean '--{near}'?"));
             let name = command.name;
-            Err(Error::usage(format!(
+            Err(Error::syntax(format!(
                 "{name}: unrecognized option '--{typed}'{hint}"
             )))
         }
@@ -210,7 +309,7 @@ fn find_long(command: &Command, typed: &str) -> Result<&'static Flag, Error> {
                 .iter()
                 .map(|flag| format!("'--{}'", flag.long))
                 .collect();
-            Err(Error::usage(format!(
+            Err(Error::syntax(format!(
                 "{}: option '--{typed}' is ambiguous; possibilities: {}",
                 command.name,
                 names.join(" ")
@@ -231,17 +330,17 @@ fn short_options(
             .find(|flag| flag.short == Some(letter))
             .ok_or_else(|| {
                 let name = command.name;
-                Error::usage(format!(
+                Error::syntax(format!(
                     "{name}: invalid option -- '{letter}'; `{name} --help' lists the options"
                 ))
             })?;
         match flag.takes {
-            Takes::Nothing => arguments.given.push((flag.long, None)),
+            Takes::Nothing => arguments.add(flag, None)?,
             Takes::Value(what) => {
                 let rest = &letters[at + letter.len_utf8()..];
                 let value = if rest.is_empty() {
                     words.next().cloned().ok_or_else(|| {
-                        Error::usage(format!(
+                        Error::syntax(format!(
                             "{}: option requires an argument -- '{letter}': {what}",
                             command.name
                         ))
@@ -249,8 +348,7 @@ fn short_options(
                 } else {
                     rest.to_owned()
                 };
-                arguments.given.push((flag.long, Some(value)));
-                return Ok(());
+                return arguments.add(flag, Some(value));
             }
         }
     }

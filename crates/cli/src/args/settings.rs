@@ -1,7 +1,7 @@
 //! What the options of a command line set, as values: no text of theirs is read as a configuration,
 //! but that of `--config`.
 
-use ashlar::host::{Config, DevicesFileChoice, Sharing, pv_timeout};
+use ashlar::host::{Config, DevicesFileChoice, ProfileKind, Sharing, pv_timeout};
 use dm::raid::Consistency;
 use lvm2::model::name::{NameOf, validate};
 
@@ -14,6 +14,11 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
     for text in arguments.values(&flags::CONFIG) {
         config.add_text(text).map_err(failed)?;
     }
+    if let Some(name) = command_profile(arguments) {
+        config
+            .add_profile(ProfileKind::Command, &name)
+            .map_err(failed)?;
+    }
     let overrides = &mut config.overrides;
     overrides.devices_file = devices_file(arguments)?;
     let timeout = arguments.value(&flags::PV_TIMEOUT).map(pv_timeout);
@@ -25,6 +30,17 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         overrides.sharing = Some(Sharing::Exclusive);
     }
     Ok(())
+}
+
+/// The profile of this run of the command, if there is one.
+fn command_profile(arguments: &Arguments) -> Option<String> {
+    const KEEP_PROFILES: [&str; 4] = ["lvchange", "lvcreate", "vgchange", "vgcreate"];
+    let keeps = KEEP_PROFILES.contains(&arguments.command());
+    let other = arguments.value(&flags::PROFILE).filter(|_| !keeps);
+    let said = arguments.value(&flags::COMMAND_PROFILE).or(other);
+    let in_environment = || std::env::var("LVM_COMMAND_PROFILE").ok();
+    let name = said.map(str::to_owned).or_else(in_environment);
+    name.filter(|name| said.is_some() || !name.is_empty())
 }
 
 fn consistency(arguments: &Arguments) -> Result<Option<Consistency>, Error> {

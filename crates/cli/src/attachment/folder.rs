@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 
 use ashlar::lock::claim_record;
 use block::{Error, Kind, Result};
+use export::mounts::unescaped;
 use export::{fuse, loop_device};
 use lvm2::model::{LvId, VolumeGroup};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::names;
 
 /// A record longer than this was not written by us, in bytes.
 const RECORD_MAX: u64 = 64 << 10;
@@ -43,6 +46,8 @@ pub(crate) struct Record {
     pub(crate) file: PathBuf,
     /// The block device node, if there is one.
     pub(crate) node: Option<PathBuf>,
+    /// The folder in which it has its names, if it was made active.
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// Whether the server of an attachment lives.
@@ -112,7 +117,7 @@ impl Runtime {
         let path = std::fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
         Ok(self.attachments()?.into_iter().find(|attachment| {
             let record = &attachment.record;
-            record.volume == name || record.node.as_ref() == Some(&path) || record.file == path
+            record.volume == name || [record.place(), &*record.file].contains(&&*path)
         }))
     }
 
@@ -137,8 +142,7 @@ impl Runtime {
             found = holder.filter(|one| [volume, ""].contains(&one.record.volume.as_str()));
         }
         let found = found.map(|found| found.record);
-        let place = found.map(|record| record.node.unwrap_or(record.file));
-        let what = match place {
+        let what = match found.as_ref().map(Record::place) {
             Some(place) if !place.as_os_str().is_empty() => {
                 format!("{volume} is already attached at {}", place.display())
             }
@@ -167,6 +171,14 @@ impl HeldRecord {
             .map_err(|error| Error::io(format!("cannot write to {}", self.folder.display()), error))
     }
 
+    /// Makes the names of the volume of `record`, which was written; they go when this is dropped,
+    /// with whatever name the volume has then.
+    pub(super) fn names(&self, record: &Record) -> Result<Names> {
+        let names = Names(self.folder.join("record"));
+        record.make_names()?;
+        Ok(names)
+    }
+
     /// What writes down that the volume of `record` has another name.
     pub(crate) fn renamer(&self, record: Record) -> Result<Renamer> {
         let file = self.file.try_clone();
@@ -179,9 +191,12 @@ impl Renamer {
     /// The volume is called `volume` from now on.
     pub(crate) fn rename(&mut self, volume: &str) {
         if self.record.volume != volume {
+            let before = self.record.clone();
             volume.clone_into(&mut self.record.volume);
-            // Under its old name it is found as well.
+            // Whoever is told has the new name at least; under its old one it is found as well.
+            let _ = self.record.make_names();
             let _ = self.record.store(&self.file);
+            before.remove_names();
         }
     }
 }
@@ -191,6 +206,20 @@ impl Renamer {
 pub(crate) struct Renamer {
     file: File,
     record: Record,
+}
+
+/// The names of an attached volume.
+#[derive(Debug)]
+pub(super) struct Names(PathBuf);
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        let record = File::open(&self.0).and_then(|mut file| Record::read(&mut file));
+        // Those of a record that cannot be read are taken away with it, by the next who has them.
+        if let Ok(record) = record {
+            record.remove_names();
+        }
+    }
 }
 
 impl Drop for HeldRecord {
@@ -268,6 +297,26 @@ impl Attachment {
 }
 
 impl Record {
+    /// Where the volume is: its node, else its file.
+    pub(crate) fn place(&self) -> &Path {
+        self.node.as_ref().unwrap_or(&self.file)
+    }
+
+    /// Makes the names that the volume is to have.
+    pub(crate) fn make_names(&self) -> Result<()> {
+        match &self.dir {
+            Some(dir) => names::make(dir, &self.volume, self.place()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes them away again.
+    pub(super) fn remove_names(&self) {
+        if let Some(dir) = &self.dir {
+            names::remove(dir, &self.volume, self.place());
+        }
+    }
+
     /// The volume in its group's metadata.
     pub(crate) fn find(&self, vg: &VolumeGroup) -> Option<LvId> {
         let (group, name) = self.volume.split_once('/')?;
@@ -286,21 +335,25 @@ impl Record {
 
     /// Writes it over what the file holds: whoever reads it meanwhile finds the one or the other.
     fn store(&self, file: &File) -> std::io::Result<()> {
-        let node = self.node.as_ref();
-        let node = node.map(|node| format!("node={}\n", node.display()));
+        let line = |key: &str, path: &Option<PathBuf>| {
+            let path = path.as_ref().map(|path| written(path));
+            path.map_or_else(String::new, |path| format!("{key}={path}\n"))
+        };
         let text = format!(
-            "volume={}\npid={}\nfile={}\n{}",
+            "volume={}\npid={}\nfile={}\n{}{}",
             self.volume,
             self.pid,
             written(&self.file),
-            node.unwrap_or_default()
+            line("node", &self.node),
+            line("dir", &self.dir)
         );
         file.write_all_at(text.as_bytes(), 0)?;
         file.set_len(text.len() as u64)
     }
 
-    /// Takes away the loop device and the mount of a server that was killed.
+    /// Takes away the names, the loop device and the mount of a server that was killed.
     fn clear(&self) -> Result<()> {
+        self.remove_names();
         let file = &self.file;
         let node = self.node.as_ref();
         if let Some(node) = node.filter(|node| loop_device::is_over(node, file)) {
@@ -321,7 +374,8 @@ impl Record {
                 "volume" => value.clone_into(&mut record.volume),
                 "pid" => record.pid = value.parse().unwrap_or(0),
                 "file" => record.file = path_in(value),
-                "node" => record.node = Some(PathBuf::from(value)),
+                "node" => record.node = Some(path_in(value)),
+                "dir" => record.dir = Some(path_in(value)),
                 _ => {}
             }
         }
@@ -404,21 +458,6 @@ fn is_listed(path: &Path, mounts: &[u8]) -> bool {
         let kind = words.next().unwrap_or_default();
         place.as_deref() == Some(path.as_os_str().as_bytes()) && kind.starts_with(b"fuse")
     })
-}
-
-/// A path out of a list of mounts, where the kernel writes blanks, tabs, newlines, backslashes and
-/// `#` as a backslash and three octal digits.
-pub(crate) fn unescaped(word: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let [first, tail @ ..] = rest {
-        let number = tail.first_chunk::<3>().filter(|_| *first == b'\\');
-        let number = number.and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = number.and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &tail[3..] } else { tail };
-    }
-    bytes
 }
 
 #[cfg(test)]

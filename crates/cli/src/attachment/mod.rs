@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!   /run/ashlar/attached/vg0-data/
-//!     record    what is attached where, and by which process; locked for as long as it lives
+//!     record    what is attached where, under which names, and by which process; locked for as
+//!               long as that lives
 //!     volume    the file that FUSE mounts the volume over
 //! ```
 //!
@@ -15,8 +16,10 @@
 
 mod folder;
 mod holders;
+pub(crate) mod keeper;
+mod names;
 mod server;
 
-pub(crate) use folder::{Attachment, Record, Runtime, State, unescaped};
-pub(crate) use holders::{after_glances, holders};
-pub(crate) use server::{Place, Server, Source, check_unused};
+pub(crate) use folder::{Attachment, Record, Runtime, State};
+pub(crate) use holders::after_glances;
+pub(crate) use server::{Claim, InUse, Place, Server, Source, check_unused, places_in_use};

@@ -1,6 +1,8 @@
 //! The process behind an attachment.
 
+use std::collections::HashSet;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +13,13 @@ use ashlar::live::{Client, Heard, Use};
 use block::trace::{Trace, Traced};
 use block::{Device, Error, Kind, Result};
 use export::fuse::{Access, FuseFile, Mount, Options};
-use export::loop_device::{self, LoopDevice, Resizer, usage};
+use export::loop_device::{self, Handle, LoopDevice, usage};
+use export::mounts::{is_claimed, place_of};
 use signal_hook::iterator::Signals;
 
-use super::folder::{HeldRecord, Record, Runtime, is_mounted};
-use super::holders::{after_glances, holders};
+use super::folder::{HeldRecord, Names, Record, Runtime, is_mounted};
+use super::holders::{Holder, after_glances, holders, open_places};
+use super::keeper;
 
 /// Threads that answer the kernel for one volume.
 const THREADS: usize = 2;
@@ -29,6 +33,18 @@ pub(crate) enum Place {
     Node,
     /// As a file of the attachment's own folder, or over this existing file.
     File(Option<PathBuf>),
+    /// As a node, or as a file where only root can have one, with its names in this folder.
+    Named(PathBuf),
+}
+
+impl Place {
+    fn is_node(&self) -> bool {
+        match self {
+            Self::Node => true,
+            Self::File(_) => false,
+            Self::Named(_) => rustix::process::geteuid().is_root(),
+        }
+    }
 }
 
 /// What is attached.
@@ -47,7 +63,8 @@ pub(crate) enum Source {
 /// An attached volume. Dropping it detaches it.
 #[derive(Debug)]
 pub(crate) struct Server {
-    // In the order in which they go: the node, the file under it, the record.
+    // In the order in which they go: the names, the node, the file under it, the record.
+    names: Names,
     node: Option<LoopDevice>,
     file: Served,
     record: HeldRecord,
@@ -74,7 +91,7 @@ impl Server {
         let mut record = runtime.claim(key, volume)?;
         let path = match place {
             Place::File(Some(path)) => path.clone(),
-            Place::File(None) | Place::Node => record.mount_point()?,
+            Place::File(None) | Place::Node | Place::Named(_) => record.mount_point()?,
         };
         // Written before anything is mounted, so that nothing is left that no record names.
         let absolute = std::path::absolute(&path).unwrap_or(path);
@@ -83,26 +100,34 @@ impl Server {
             pid: std::process::id(),
             file: absolute.canonicalize().unwrap_or(absolute),
             node: None,
+            dir: match place {
+                Place::Named(dir) => Some(dir.clone()),
+                Place::File(_) | Place::Node => None,
+            },
         };
         record.write(&what)?;
         let (mut file, block) = Served::start(source, &what.file, access)?;
-        let node = match place {
-            Place::Node => Some(LoopDevice::attach(&what.file, access, block.max(512))?),
-            Place::File(_) => None,
+        let node = if place.is_node() {
+            let (block, keeper) = (block.max(512), keeper::command());
+            Some(LoopDevice::attach_kept(&what.file, access, block, keeper)?)
+        } else {
+            None
         };
         what.node = node.as_ref().map(|node| node.path().to_owned());
         record.write(&what)?;
+        let names = record.names(&what)?;
         if let Served::Local(file, Some(used)) = &mut file {
-            let (announcer, resizer) = (file.announcer(), node.as_ref().map(LoopDevice::resizer));
+            let (announcer, resizer) = (file.announcer(), node.as_ref().map(LoopDevice::handle));
             let mut renamer = record.renamer(what.clone())?;
             used.watch(Box::new(move |_, name| {
                 renamer.rename(name);
                 // Who cannot be told has the old size: what lies behind it is not missed.
                 let _ = announcer.announce();
-                let _ = resizer.as_ref().map(Resizer::refresh);
+                let _ = resizer.as_ref().map(Handle::refresh);
             }));
         }
         Ok(Self {
+            names,
             node,
             file,
             record,
@@ -132,12 +157,34 @@ impl Server {
         is_let_go: impl Fn() -> bool,
     ) -> (Result<()>, HeldRecord) {
         let served = self.serve(signals, is_stopped, is_let_go);
-        let Self {
-            node, file, record, ..
-        } = self;
-        drop(node);
-        let ended = file.end();
+        let (ended, record) = self.end();
         (served.and(ended), record)
+    }
+
+    /// Takes the volume away; what was written is durable then.
+    fn end(self) -> (Result<()>, HeldRecord) {
+        let Self {
+            names,
+            node,
+            file,
+            record,
+            ..
+        } = self;
+        drop(names);
+        drop(node);
+        (file.end(), record)
+    }
+
+    /// Ends what somebody uses no more; an error says that what was written may not be durable.
+    pub(crate) fn close(self) -> Result<()> {
+        let (ended, record) = self.end();
+        drop(record);
+        ended
+    }
+
+    /// Whether it has to go: it was unmounted, or its node's holder killed, and nobody uses it.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.file.is_ended() || (self.lost_node().is_some() && self.check_unused().is_ok())
     }
 
     fn serve(
@@ -148,7 +195,8 @@ impl Server {
     ) -> Result<()> {
         let (mut refused, mut heard, mut told) = (false, false, false);
         loop {
-            if is_let_go() {
+            let lost = self.lost_node();
+            if lost.is_some() || is_let_go() {
                 refused = true;
                 // Whoever just looks is waited for as well.
                 match self.check_unused() {
@@ -156,7 +204,7 @@ impl Server {
                         eprintln!("ashlar: {error} (it is detached then)");
                     }
                     Err(_) => {}
-                    Ok(()) => return Ok(()),
+                    Ok(()) => return lost.map_or(Ok(()), Err),
                 }
             }
             // Whoever said stop through the socket said it once.
@@ -194,7 +242,7 @@ impl Server {
                     self.record.write(&self.what)?;
                 }
                 if let Some(node) = &self.node {
-                    let _ = node.resizer().refresh();
+                    let _ = node.handle().refresh();
                 }
                 client.seen().map_err(|error| of_library(&error))
             }
@@ -205,12 +253,30 @@ impl Server {
         }
     }
 
+    /// Why the node goes with its last user: the process that holds it was killed.
+    fn lost_node(&self) -> Option<Error> {
+        let node = self.node.as_ref().filter(|node| !node.is_held())?;
+        let (volume, node) = (&self.what.volume, node.path().display());
+        let what = format!("{volume}: the process that held {node} was killed");
+        Some(Error::new(Kind::Gone, what))
+    }
+
     /// Fails, naming who uses it, if the node is mounted or open elsewhere.
-    fn check_unused(&self) -> Result<()> {
+    pub(crate) fn check_unused(&self) -> Result<()> {
         match &self.what.node {
-            Some(node) => check_unused(&self.what, node),
+            Some(_) => check_unused(&self.what),
             None => Ok(()),
         }
+    }
+
+    /// Its node.
+    pub(crate) fn node(&self) -> Option<Handle> {
+        self.node.as_ref().map(LoopDevice::handle)
+    }
+
+    /// Who uses it; `None`: nobody.
+    pub(crate) fn in_use(&self) -> Result<Option<InUse>> {
+        use_of(&self.what)
     }
 }
 
@@ -286,24 +352,76 @@ fn of_library(error: &ashlar::Error) -> Error {
     Error::new(Kind::Io, error.to_string())
 }
 
-/// Fails if `node`, which is the one of `record`, is mounted, or open in other processes than its
-/// server.
-pub(crate) fn check_unused(record: &Record, node: &Path) -> Result<()> {
-    let open = holders(node, record.pid);
-    let claimed = usage(node)? == loop_device::Use::Held;
+/// How an attached volume is used by others than its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InUse {
+    /// Whether its node is mounted, or claimed by another device.
+    pub(crate) claimed: Option<Claim>,
+    /// Who has it open.
+    pub(crate) open: Vec<Holder>,
+}
+
+/// Who has claimed a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    Mount,
+    Device,
+}
+
+/// Who uses the volume of `record`; `None`: nobody.
+pub(crate) fn use_of(record: &Record) -> Result<Option<InUse>> {
+    let open = holders(record.place(), record.pid);
+    let claimed = match &record.node {
+        Some(node) if usage(node)? == loop_device::Use::Held => Some(claim(node)),
+        _ => None,
+    };
+    let is_there = |node: &PathBuf| loop_device::is_over(node, &record.file);
     // A server that was killed while this looked has no node any more; another server may have
     // its number by now, and what was seen is then about that one.
-    if (!claimed && open.is_empty()) || !loop_device::is_over(node, &record.file) {
-        return Ok(());
+    if (claimed.is_none() && open.is_empty()) || !record.node.as_ref().is_none_or(is_there) {
+        return Ok(None);
     }
+    Ok(Some(InUse { claimed, open }))
+}
+
+/// Those of the places of `records` that are in use: mounted, claimed, or open in other processes
+/// than their servers.
+pub(crate) fn places_in_use(records: &[Record]) -> HashSet<&Path> {
+    let places = records.iter().map(|record| (record.place(), record.pid));
+    let mut used = open_places(&places.collect());
+    let nodes = records.iter().filter_map(|record| record.node.as_deref());
+    used.extend(nodes.filter(|node| is_claimed(node)));
+    used
+}
+
+/// Whether it is a mount that has claimed `node`, as far as this process sees mounts.
+fn claim(node: &Path) -> Claim {
+    let number = std::fs::metadata(node).map(|found| found.rdev());
+    match number.ok().and_then(place_of) {
+        Some(_) => Claim::Mount,
+        None => Claim::Device,
+    }
+}
+
+/// Fails if the node of `record` is mounted, or the volume open in other processes than its server.
+pub(crate) fn check_unused(record: &Record) -> Result<()> {
+    let Some(used) = use_of(record)? else {
+        return Ok(());
+    };
+    let open = used.open.iter();
     let mut users: Vec<String> = open
-        .iter()
         .map(|holder| format!("{} ({})", holder.name, holder.pid))
         .collect();
-    if claimed {
+    if used.claimed.is_some() {
         users.push("a mount or another device".to_owned());
     }
-    let (volume, place, users) = (&record.volume, node.display(), users.join(", "));
-    let what = format!("{volume} is in use at {place} by {users}: unmount or close it first");
+    let (volume, users) = (&record.volume, users.join(", "));
+    let what = match &record.node {
+        Some(node) => {
+            let place = node.display();
+            format!("{volume} is in use at {place} by {users}: unmount or close it first")
+        }
+        None => format!("{volume} is in use by {users}: close it first"),
+    };
     Err(Error::new(Kind::Open, what))
 }

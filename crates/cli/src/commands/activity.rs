@@ -5,7 +5,7 @@
 //! anything, two directories are looked for, and that is all. Snapshots that will be lost soon are
 //! told of: nobody reads an owner's log in time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use lvm2::Uuid;
 use lvm2::model::{LvId, SnapshotState};
 use lvm2::plan::logical::holds_all;
 
-use crate::attachment::{Attachment, Record, Runtime, State};
+use crate::attachment::{Attachment, Record, Runtime, State, places_in_use};
 use crate::output::{Active, Group, Live, Place, View};
 
 /// Finds out which volumes of the view are active. Gives what people should be told.
@@ -22,6 +22,12 @@ pub(super) fn look(view: &mut View) -> Vec<String> {
     let groups: Vec<Uuid> = view.groups.iter().map(|group| group.vg.uuid).collect();
     let owners = survey(Some(&groups), SURVEY_MAX);
     let attached = served();
+    // Where nothing is attached nobody is looked at.
+    let used = if attached.is_empty() {
+        HashSet::new()
+    } else {
+        places_in_use(&attached)
+    };
     let mut warnings = Vec::new();
     for group in &mut view.groups {
         let is_alone = groups.iter().filter(|uuid| **uuid == group.vg.uuid).count() == 1;
@@ -39,7 +45,7 @@ pub(super) fn look(view: &mut View) -> Vec<String> {
                 SURVEY_MAX.as_secs()
             ));
         }
-        group.live = live(group, owner, &attached);
+        group.live = live(group, owner, (&attached, &used));
         warnings.extend(filling(group, owner));
     }
     warnings
@@ -73,12 +79,17 @@ fn served() -> Vec<Record> {
     served.map(|one| one.record).collect()
 }
 
-fn live(group: &Group, owner: Option<&Surveyed>, attached: &[Record]) -> Live {
+fn live(
+    group: &Group,
+    owner: Option<&Surveyed>,
+    (attached, used): (&[Record], &HashSet<&Path>),
+) -> Live {
     let vg = &group.vg;
-    let mut places: HashMap<LvId, Place> = attached
+    let mut places: HashMap<LvId, &Record> = attached
         .iter()
-        .filter_map(|record| Some((record.find(vg)?, place(record))))
+        .filter_map(|record| Some((record.find(vg)?, record)))
         .collect();
+    let is_used = |record: &&Record| used.contains(record.place());
     let mut live = Live::default();
     let volumes = match owner.map(|owner| &owner.volumes) {
         Some(Err(_)) => return Live::Unknown,
@@ -89,17 +100,22 @@ fn live(group: &Group, owner: Option<&Surveyed>, attached: &[Record]) -> Live {
         let Some(lv) = said.find(vg) else {
             continue;
         };
+        let record = places.remove(&lv);
         let active = Active {
-            place: places.remove(&lv),
+            // Whoever has its place is one of its users.
+            is_open: said.users > u64::from(record.is_some())
+                || record.as_ref().is_some_and(is_used),
+            place: record.map(place),
             ..Active::default()
         };
         live.add(vg, lv, active);
         live.note_states(vg, said);
     }
     // Who only reads needs no owner.
-    for (lv, place) in places {
+    for (lv, record) in places {
         let active = Active {
-            place: Some(place),
+            is_open: is_used(&record),
+            place: Some(place(record)),
             is_only_read: true,
             ..Active::default()
         };
@@ -109,7 +125,7 @@ fn live(group: &Group, owner: Option<&Surveyed>, attached: &[Record]) -> Live {
 }
 
 fn place(record: &Record) -> Place {
-    let path = record.node.as_ref().unwrap_or(&record.file).clone();
+    let path = record.place().to_owned();
     // A file is not looked at: its server may be stuck.
     let number = record.node.as_deref().and_then(number);
     Place { path, number }

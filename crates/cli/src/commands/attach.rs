@@ -7,8 +7,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use std::time::Duration;
-
 use ashlar::apply::HostDisks;
 use ashlar::live::Client;
 use ashlar::scan;
@@ -26,10 +24,7 @@ use super::interrupt::Beginning;
 use super::open::{self, Opener, unwritable};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::attachment::{Place, Runtime, Server, Source};
-use crate::live::{LocalGroup, Owned, own};
-
-/// How often to look whether others still use the group.
-const INTERVAL: Duration = Duration::from_millis(100);
+use crate::live::{LocalGroup, Owned, own, stay};
 
 const READ_ONLY: Flag = Flag::switch(
     "readonly",
@@ -170,13 +165,15 @@ fn serve(
     // have others.
     let mut record = Some(record);
     if let Some(local) = local {
-        while !local.end_if_alone() && !local.is_stopped() && signals.pending().next().is_none() {
-            if local.client_count() > 0 {
+        let groups = [local];
+        let asked = || signals.pending().next().is_some();
+        stay(&groups, asked, || {
+            if groups[0].user_count() > 0 {
                 record = None;
             }
-            std::thread::sleep(INTERVAL);
-        }
-        drop(local);
+            false
+        });
+        drop(groups);
     }
     drop(record);
     outcome.map_err(failed)

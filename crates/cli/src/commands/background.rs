@@ -22,16 +22,22 @@ use crate::args::Error;
 /// How long the log may be when a process begins, in bytes.
 const LOG_MAX: u64 = 1 << 20;
 
-/// Runs this command line again, with `variable` set, and waits until it is ready: what it printed.
-/// Fails with `cannot` where it is not started, and without a word where it ends at once, since it
-/// has said why.
+/// Runs this command line again, with `variable` set, as [`started`] does.
 pub(super) fn run_again(variable: &str, cannot: &str) -> Result<String, Error> {
     let mut words = std::env::args_os();
     let mut process = Process::new("/proc/self/exe");
     process
         .arg0(words.next().unwrap_or_default())
         .args(words)
-        .env(variable, "1")
+        .env(variable, "1");
+    started(process, cannot)
+}
+
+/// Starts a process that leaves the terminal when it is ready, and waits for that: what it printed.
+/// Fails with `cannot` where it is not started, and without a word where it ends at once, since it
+/// has said why.
+pub(super) fn started(mut process: Process, cannot: &str) -> Result<String, Error> {
+    process
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .process_group(0);

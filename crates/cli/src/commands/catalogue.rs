@@ -1,9 +1,10 @@
 //! All commands, and what people want when they look for one.
 
 use super::{
-    attach, cat, change, cp, demo, detach, explain, help, history, lab, lvdisplay, lvs, lvscan, md,
-    owners, pvck, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync,
-    vgcfgbackup, vgdisplay, vgs, vgscan,
+    attach, cat, change, cp, demo, detach, devtypes, explain, facts, fullreport, help, history,
+    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, obsolete, owners, pvck,
+    pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync, vgcfgbackup,
+    vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -18,6 +19,11 @@ const LOOKING: &[&Command] = &[
     &pvscan::COMMAND,
     &vgscan::COMMAND,
     &lvscan::COMMAND,
+    &lvmdevices::COMMAND,
+    &vgimportdevices::COMMAND,
+    &vgimportclone::COMMAND,
+    &lvmdiskscan::COMMAND,
+    &fullreport::COMMAND,
     &pvck::COMMAND,
     &scrub::COMMAND,
     &md::COMMAND,
@@ -35,6 +41,7 @@ const USING: &[&Command] = &[
     &receive::COMMAND,
     &attach::COMMAND,
     &detach::COMMAND,
+    &vgmknodes::COMMAND,
     &run::COMMAND,
     &serve::COMMAND,
     &owners::COMMAND,
@@ -44,16 +51,32 @@ const USING: &[&Command] = &[
     &lab::COMMAND,
     &demo::COMMAND,
     &help::COMMAND,
+    &facts::FORMATS,
+    &facts::SEGTYPES,
+    &facts::SYSTEMID,
+    &facts::TAGS,
+    &facts::LASTLOG,
+    &devtypes::COMMAND,
 ];
 
-const COUNT: usize = LOOKING.len() + change::COMMANDS.len() + USING.len();
+const COUNT: usize = LOOKING.len()
+    + change::COMMANDS.len()
+    + USING.len()
+    + lvmconfig::COMMANDS.len()
+    + obsolete::COMMANDS.len();
 
 /// All commands, in the order of the overview.
 pub(super) const ALL: &[&Command] = &joined();
 
 const fn joined() -> [&'static Command; COUNT] {
     let mut all = [LOOKING[0]; COUNT];
-    let groups = [LOOKING, change::COMMANDS, USING];
+    let groups = [
+        LOOKING,
+        change::COMMANDS,
+        USING,
+        lvmconfig::COMMANDS,
+        obsolete::COMMANDS,
+    ];
     let (mut at, mut group) = (0, 0);
     while group < groups.len() {
         let mut index = 0;
@@ -87,6 +110,10 @@ const TASKS: &[(&str, &[&str])] = &[
             "pvscan",
             "vgscan",
             "lvscan",
+            "lvmdiskscan",
+            "lvmdevices",
+            "vgimportdevices",
+            "fullreport",
             "snapshot",
             "explain",
         ],
@@ -114,9 +141,24 @@ const TASKS: &[(&str, &[&str])] = &[
     (
         "Make and change groups, and the disks in them",
         &[
-            "vgcreate", "vgextend", "vgreduce", "vgrename", "vgchange", "vgsplit", "vgmerge",
-            "vgexport", "vgimport", "vgremove", "pvcreate", "pvresize", "pvchange", "pvmove",
-            "pvremove", "image", "md",
+            "vgcreate",
+            "vgextend",
+            "vgreduce",
+            "vgrename",
+            "vgchange",
+            "vgsplit",
+            "vgmerge",
+            "vgexport",
+            "vgimport",
+            "vgimportclone",
+            "vgremove",
+            "pvcreate",
+            "pvresize",
+            "pvchange",
+            "pvmove",
+            "pvremove",
+            "image",
+            "md",
         ],
     ),
     ("Look ahead and go back", &["plan", "history", "undo"]),
@@ -133,6 +175,24 @@ const TASKS: &[(&str, &[&str])] = &[
     ),
     ("See what layers cost", &["lab"]),
     ("Get to know Ashlar", &["demo", "help"]),
+    (
+        "Ask what is known here",
+        &[
+            "lvmconfig",
+            "dumpconfig",
+            "config",
+            "formats",
+            "segtypes",
+            "devtypes",
+            "systemid",
+            "tags",
+            "lastlog",
+        ],
+    ),
+    (
+        "Gone from LVM2 itself",
+        &["lvmchange", "lvmsadc", "lvmsar", "pvdata", "vgconvert"],
+    ),
 ];
 /// The last task.
 const OTHERS: &str = "More";

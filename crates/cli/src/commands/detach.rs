@@ -1,11 +1,13 @@
 //! `detach`: ends what `attach` began, and cleans up after killed servers.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
+
+use ashlar::live::{Client, SURVEY_MAX, survey};
 
 use super::Session;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use crate::attachment::{Attachment, Runtime, State, after_glances, check_unused, holders};
+use crate::attachment::{Attachment, Record, Runtime, State, after_glances, check_unused};
+use crate::live::end_with;
 
 const ALL: Flag = Flag::switch("all", "Detach every volume that is attached.").short('a');
 
@@ -63,13 +65,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 
 /// Fails, naming them, if somebody uses an attached volume.
 pub(super) fn require_unused(attachment: &Attachment) -> Result<(), block::Error> {
-    let record = &attachment.record;
-    let check = || match &record.node {
-        Some(node) => check_unused(record, node),
-        None => check_closed(&record.volume, &record.file, record.pid),
-    };
     // A killed server holds its record until all of it is gone.
-    after_glances(|| match check() {
+    after_glances(|| match check_unused(&attachment.record) {
         Err(error) if attachment.is_served() => Err(error),
         _ => Ok(()),
     })
@@ -80,7 +77,11 @@ pub(super) fn detach(attachment: &Attachment) -> Result<(), block::Error> {
     let record = &attachment.record;
     if attachment.state == State::Served {
         require_unused(attachment)?;
-        attachment.ask_to_end()?;
+        if record.dir.is_some() {
+            deactivate(record)?;
+        } else {
+            attachment.ask_to_end()?;
+        }
     }
     let start = Instant::now();
     while !attachment.is_gone()? {
@@ -106,16 +107,18 @@ pub(super) fn detach(attachment: &Attachment) -> Result<(), block::Error> {
     Ok(())
 }
 
-/// Fails, naming them, if processes have the file of `volume` open.
-fn check_closed(volume: &str, file: &Path, server: u32) -> Result<(), block::Error> {
-    let open = holders(file, server);
-    if open.is_empty() {
+/// Lets the owner of a group make an active volume inactive, which may hold others as well.
+fn deactivate(record: &Record) -> Result<(), block::Error> {
+    let failed = |error: ashlar::Error| block::Error::new(block::Kind::Open, error.to_string());
+    let owners = survey(None, SURVEY_MAX);
+    let owner = owners.iter().find(|owner| owner.pid == Some(record.pid));
+    let Some(owner) = owner else {
+        // It was killed; what it left is cleaned up.
         return Ok(());
+    };
+    let name = record.volume.rsplit('/').next().unwrap_or_default();
+    match Client::find(owner.group).map_err(failed)? {
+        Some(client) => end_with(client, |client| client.deactivate(name)).map_err(failed),
+        None => Ok(()),
     }
-    let users: Vec<String> = open
-        .iter()
-        .map(|holder| format!("{} ({})", holder.name, holder.pid))
-        .collect();
-    let what = format!("{volume} is in use by {}: close it first", users.join(", "));
-    Err(block::Error::new(block::Kind::Open, what))
 }

@@ -3,17 +3,37 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ashlar::notices::hear;
+use export::loop_device;
 
 use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
 use super::version::version;
-use super::{absent, shell, vgs};
+use super::{absent, own, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
 };
+use crate::attachment::keeper;
 use crate::output::{harmless, on_stderr};
+
+/// Whether LVM2 was meant.
+static CALLED_AS_LVM2: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program was called by the name of LVM2 or of one of its commands, or as `ashlar
+/// lvm`: then it does by itself what LVM2 does.
+pub(super) fn is_called_as_lvm2() -> bool {
+    CALLED_AS_LVM2.load(Ordering::Relaxed)
+}
+
+fn is_lvm2(words: &[String]) -> bool {
+    match words {
+        [path, word, ..] if own_name(path).starts_with("ashlar") => word == "lvm",
+        [path, ..] => !own_name(path).starts_with("ashlar"),
+        [] => false,
+    }
+}
 
 /// Runs the command that the words name.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -24,6 +44,20 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         // Nobody can be told that standard error is closed.
         let _ = writeln!(std::io::stderr(), "  {}", harmless(line));
     }));
+    if matches!(&words[..], [path, word] if own_name(path) == keeper::NAME && word == keeper::WORD)
+    {
+        loop_device::keeper::keep();
+        return ExitCode::SUCCESS;
+    }
+    if let [path, word, rest @ ..] = &words[..]
+        && own_name(path) == keeper::NAME
+        && word == own::WORD
+    {
+        let mut session = Session::new();
+        let outcome = run_command(&own::COMMAND, rest, &mut session);
+        return ExitCode::from(status(outcome, &mut session));
+    }
+    CALLED_AS_LVM2.store(is_lvm2(&words), Ordering::Relaxed);
     if let Some(rest) = shell_words(&words) {
         match rest {
             [] => return shell::run_input(),
@@ -49,6 +83,11 @@ pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
     match error.kind() {
         Kind::Reported | Kind::Ended(_) | Kind::Incomplete | Kind::Pipe => {}
         Kind::Usage => {
+            session.error(&error.to_string());
+            let command = session.command();
+            session.error(&format!("Run `{command} --help' for more information."));
+        }
+        Kind::Syntax => {
             session.error(&error.to_string());
             session.error("Error during parsing of command line.");
         }

@@ -1,6 +1,7 @@
 //! What the display and scan commands have in common: sizes in words, lines of a label and a value.
 
-use crate::args::{Arguments, Error, flags};
+use super::Session;
+use crate::args::{Arguments, Error, Flag, flags};
 use crate::output::report::{Instant, Zone};
 use crate::output::{Form, Units};
 
@@ -13,20 +14,11 @@ pub(super) struct Values {
 
 impl Values {
     /// As the options ask for.
-    pub(super) fn of(arguments: &Arguments) -> Result<Self, Error> {
-        let zone = Zone::local();
-        let Some(text) = arguments.value(&flags::UNITS) else {
-            return Ok(Self {
-                units: Units::default(),
-                zone,
-            });
-        };
-        let units = Units::parse(text);
-        let mut units = units.map_err(|error| Error::usage(format!("{error}: {text}")))?;
-        if arguments.has(&flags::NO_SUFFIX) {
-            units = units.without_suffix();
-        }
-        Ok(Self { units, zone })
+    pub(super) fn of(arguments: &Arguments, session: &mut Session) -> Result<Self, Error> {
+        Ok(Self {
+            units: session.units(arguments)?,
+            zone: Zone::local(),
+        })
     }
 
     /// `95.00 MiB`
@@ -38,6 +30,29 @@ impl Values {
         self.zone
             .show(Instant(i64::try_from(seconds).unwrap_or(i64::MAX)))
     }
+}
+
+/// Refuses options of the table without it, and with it those of the long form: `long` are the
+/// command's own.
+pub(super) fn check_form(arguments: &Arguments, long: &[Flag]) -> Result<(), Error> {
+    let of_table = [
+        flags::ALIGNED,
+        flags::BINARY,
+        flags::NO_HEADINGS,
+        flags::OPTIONS,
+        flags::SEPARATOR,
+        flags::SORT,
+        flags::UNBUFFERED,
+    ];
+    let wrong = if arguments.has(&flags::COLUMNS) {
+        long
+    } else {
+        &of_table[..]
+    };
+    if wrong.iter().any(|flag| arguments.has(flag)) {
+        return Err(Error::usage("Incompatible options selected"));
+    }
+    Ok(())
 }
 
 /// `read/write`, in stock's words.

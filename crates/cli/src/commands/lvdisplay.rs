@@ -1,9 +1,9 @@
 //! `lvdisplay`: each logical volume as a list of labels and values, or one line of colons.
 
-use lvm2::model::{LvFlag, LvId, Part, RaidFamily, ReadAhead, SegmentType};
+use lvm2::model::{AllocationPolicy, LvFlag, LvId, Part, RaidFamily, ReadAhead, SegmentType};
 
 use super::Session;
-use super::display::{Values, write_access};
+use super::display::{Values, check_form, write_access};
 use super::selected::{self, Groups};
 use super::{lvs, segments};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -46,10 +46,11 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    check_form(arguments, &[flags::MAPS, flags::COLON])?;
     if arguments.has(&flags::COLUMNS) {
         return lvs::run(arguments, session);
     }
-    let values = Values::of(arguments)?;
+    let values = Values::of(arguments, session)?;
     let view = session.live_view(arguments)?;
     let named = selected::groups(&view, arguments, Groups::WithVolumes, session)?;
     for named in named {
@@ -70,17 +71,11 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 fn colons(group: &Group, lv: LvId) -> String {
     let volume = group.vg.lv(lv);
     let access = if volume.is_writable() { 3 } else { 1 };
-    let policy = volume.allocation.map_or(0, |policy| {
-        use lvm2::model::AllocationPolicy as Policy;
-        // Stock prints the number that it uses itself.
-        match policy {
-            Policy::Contiguous => 2,
-            Policy::Cling => 3,
-            Policy::ClingByTags => 4,
-            Policy::Normal => 5,
-            Policy::Anywhere => 6,
-        }
-    });
+    // The number that stock has for it; of the other policies it says nothing.
+    let policy = match volume.allocation {
+        Some(AllocationPolicy::Contiguous) => 2,
+        _ => 0,
+    };
     let read_ahead = match volume.read_ahead {
         ReadAhead::Auto => -1,
         ReadAhead::None => 0,

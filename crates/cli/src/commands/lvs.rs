@@ -43,23 +43,16 @@ pub(super) const COMMAND: Command = Command {
 
 const LVS: Kind = Kind {
     subject: Subject::Lv,
-    columns: (
-        "lv_name,vg_name,lv_attr,lv_size,pool_lv,origin,data_percent,metadata_percent,move_pv,\
-         mirror_log,copy_percent,convert_lv",
-        "lv_name,vg_name,seg_count,lv_attr,lv_size,lv_major,lv_minor,lv_kernel_major,\
-         lv_kernel_minor,pool_lv,origin,data_percent,metadata_percent,move_pv,copy_percent,\
-         mirror_log,convert_lv,lv_uuid,lv_profile",
-    ),
-    sort: "vg_name,lv_name",
+    columns: ("report/lvs_cols", "report/lvs_cols_verbose"),
+    sort: "report/lvs_sort",
+    is_part: false,
 };
 
 const SEGMENTS: Kind = Kind {
     subject: Subject::Segment,
-    columns: (
-        "lv_name,vg_name,lv_attr,stripes,segtype,seg_size",
-        "lv_name,vg_name,lv_attr,seg_start,seg_size,stripes,segtype,stripe_size,chunk_size",
-    ),
-    sort: "vg_name,lv_name,seg_start",
+    columns: ("report/segs_cols", "report/segs_cols_verbose"),
+    sort: "report/segs_sort",
+    is_part: false,
 };
 
 pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
@@ -69,7 +62,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Er
         LVS
     };
     match plan(kind, arguments, session)? {
-        Request::Report(plan) => rows::report(*plan, arguments, session),
+        Request::Report(plan) => rows::report(&plan, arguments, session),
         Request::Help => Ok(()),
     }
 }

@@ -35,12 +35,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    if let Some(word) = arguments.operands().first() {
-        return Err(Error::usage(format!(
-            "Command does not accept argument: {word}."
-        )));
-    }
-    let values = Values::of(arguments)?;
+    arguments.no_operands()?;
+    let values = Values::of(arguments, session)?;
     let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::WithVolumes, session)? {
         let group = named.group;

@@ -100,11 +100,7 @@ fn rows_of(owner: &Surveyed, attached: &[Attachment]) -> Vec<Row> {
     let pid = owner.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let row = |volume: &str, users: String, copied: String, health: String| {
         let places = attached.iter().filter(|one| one.record.volume == volume);
-        let places = places.map(|one| {
-            let record = &one.record;
-            let place = record.node.as_ref().unwrap_or(&record.file);
-            place.display().to_string()
-        });
+        let places = places.map(|one| one.record.place().display().to_string());
         let places: Vec<String> = places.collect();
         let plain = volume.strip_prefix(&format!("{group}/")).unwrap_or(volume);
         [

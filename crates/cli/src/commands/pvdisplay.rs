@@ -5,7 +5,7 @@ use lvm2::Extents;
 use lvm2::model::{PvFlag, PvId, VgFlag};
 
 use super::Session;
-use super::display::Values;
+use super::display::{Values, check_form};
 use super::pvs;
 use super::selected::{self, Chosen};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -46,10 +46,14 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    check_form(arguments, &[flags::MAPS, flags::SHORT, flags::COLON])?;
     if arguments.has(&flags::COLUMNS) {
         return pvs::run(arguments, session);
     }
-    let values = Values::of(arguments)?;
+    if arguments.has(&flags::ALL) {
+        return Err(Error::usage("Incompatible options selected"));
+    }
+    let values = Values::of(arguments, session)?;
     let view = session.view(arguments)?;
     let detailed = !arguments.has(&flags::SHORT);
     for chosen in selected::devices(&view, arguments, session) {

@@ -30,21 +30,16 @@ pub(super) const COMMAND: Command = Command {
 
 const PVS: Kind = Kind {
     subject: Subject::Pv,
-    columns: (
-        "pv_name,vg_name,pv_fmt,pv_attr,pv_size,pv_free",
-        "pv_name,vg_name,pv_fmt,pv_attr,pv_size,pv_free,dev_size,pv_uuid",
-    ),
-    sort: "pv_name",
+    columns: ("report/pvs_cols", "report/pvs_cols_verbose"),
+    sort: "report/pvs_sort",
+    is_part: false,
 };
 
 const SEGMENTS: Kind = Kind {
     subject: Subject::PvSegment,
-    columns: (
-        "pv_name,vg_name,pv_fmt,pv_attr,pv_size,pv_free,pvseg_start,pvseg_size",
-        "pv_name,vg_name,pv_fmt,pv_attr,pv_size,pv_free,pvseg_start,pvseg_size,lv_name,\
-         seg_start_pe,segtype,seg_pe_ranges",
-    ),
-    sort: "pv_name,pvseg_start",
+    columns: ("report/pvsegs_cols", "report/pvsegs_cols_verbose"),
+    sort: "report/pvsegs_sort",
+    is_part: false,
 };
 
 pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
@@ -54,7 +49,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Er
         PVS
     };
     match plan(kind, arguments, session)? {
-        Request::Report(plan) => rows::report(*plan, arguments, session),
+        Request::Report(plan) => rows::report(&plan, arguments, session),
         Request::Help => Ok(()),
     }
 }

@@ -3,10 +3,12 @@
 use lvm2::model::VgFlag;
 
 use super::Session;
+use super::change::run_words;
 use super::display::Values;
 use super::selected::{self, Chosen};
+use super::session::Disks;
 use crate::args::{Arguments, Command, Error, Example, flags};
-use crate::output::View;
+use crate::output::{Group, View};
 
 /// `pvscan`
 pub(super) const COMMAND: Command = Command {
@@ -42,6 +44,25 @@ pub(super) const COMMAND: Command = Command {
     ],
     run,
 };
+
+/// Activates the groups of physical volumes of which none is missing.
+fn activate(view: &View, chosen: &[Chosen<'_>], arguments: &Arguments) -> Result<(), Error> {
+    let is_chosen = |group: &Group| {
+        let mut chosen = chosen.iter();
+        chosen.any(|one| matches!(one, Chosen::Member(own, _) if std::ptr::eq(*own, group)))
+    };
+    let groups = view.groups.iter();
+    let groups = groups.filter(|group| group.missing_count() == 0 && is_chosen(group));
+    let names: Vec<String> = groups.map(|group| group.vg.name.clone()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut words = vec!["vgchange".to_owned(), "-aay".to_owned()];
+    words.extend(arguments.words_of(&[&flags::DEVICES]));
+    words.extend(arguments.words_of(flags::OF_DISKS));
+    words.extend(names);
+    run_words(&words)
+}
 
 /// The columns of names are as wide as the longest name and this.
 const GAP: usize = 2;
@@ -81,13 +102,23 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             "Command does not accept option: --activate, but with --cache.",
         ));
     }
-    let view = session.view(arguments)?;
-    if arguments.has(&flags::CACHE) {
-        // Scripts and udev's rules send it for what a daemon or the kernel would do with it.
-        selected::devices(&view, arguments, session);
-        return Ok(());
-    }
+    let Disks { host, scan, .. } = session.disks(arguments)?;
+    let view = View::new(scan);
     let chosen = selected::devices(&view, arguments, session);
+    if arguments.has(&flags::CACHE) {
+        // The rest scripts and udev's rules send for what a daemon would do with it.
+        let asked = arguments.value(&flags::PVSCAN_ACTIVATE);
+        if let Some(other) = asked.filter(|word| !["a", "ay", "ya"].contains(word)) {
+            return Err(Error::usage(format!(
+                "Invalid argument for --activate: {other}; only ay is for pvscan."
+            )));
+        }
+        let is_on = host.config.flag("global/event_activation", true);
+        return match asked.filter(|_| is_on) {
+            Some(_) => activate(&view, &chosen, arguments),
+            None => Ok(()),
+        };
+    }
     if arguments.has(&flags::EXPORTED) {
         session.tell("WARNING: only considering physical volumes of exported volume group(s)");
     } else if arguments.has(&flags::NOVOLUMEGROUP) {

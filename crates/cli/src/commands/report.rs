@@ -4,19 +4,21 @@
 //! volume, `lvs -o+devices` one for each segment, `pvs -o+lv_name` one for each run of extents.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::ptr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ashlar::host::Config;
 use lvm2::model::LvId;
 
 use super::Session;
-use crate::args::{Arguments, Error, flags, meant};
+use crate::args::{Arguments, Error, Flag, flags, meant};
 use crate::output::fields;
 use crate::output::report::{
-    ColumnError, Columns, Field, FieldGroup, Format, Headings, Quotes, Report, Selection,
+    ColumnError, Columns, Field, FieldGroup, Fields, Format, Headings, Quotes, Report, Selection,
     SelectionError, Shape, Value, Zone,
 };
-use crate::output::{Binary, Group, History, Row, Style, Units};
+use crate::output::{Binary, Group, History, Row, Style};
 
 /// What the lines of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub(super) enum Subject {
     Pv,
     /// Runs of extents of physical volumes.
     PvSegment,
+    /// Types of block devices.
+    DeviceType,
 }
 
 /// One of the reports, before its options are known.
@@ -38,10 +42,12 @@ pub(super) enum Subject {
 pub(super) struct Kind {
     /// What its lines are about, unless its fields ask for more.
     pub(super) subject: Subject,
-    /// Columns without `-v`, and with it.
+    /// The settings that name its columns, without `-v` and with it.
     pub(super) columns: (&'static str, &'static str),
-    /// The order of the lines.
+    /// The setting that gives the order of its lines.
     pub(super) sort: &'static str,
+    /// Whether it is one of several, whose options all stand behind `--configreport`.
+    pub(super) is_part: bool,
 }
 
 impl Subject {
@@ -51,6 +57,15 @@ impl Subject {
             Self::Vg => "vg_",
             Self::Lv | Self::Segment => "lv_",
             Self::Pv | Self::PvSegment => "pv_",
+            Self::DeviceType => "devtype_",
+        }
+    }
+
+    /// The fields that the report may use.
+    fn fields(self) -> Fields {
+        match self {
+            Self::DeviceType => fields::OF_DEVICE_TYPES,
+            _ => fields::ALL,
         }
     }
 
@@ -62,6 +77,7 @@ impl Subject {
             Self::Segment => "seg",
             Self::Pv => "pv",
             Self::PvSegment => "pvseg",
+            Self::DeviceType => "devtype",
         }
     }
 
@@ -89,6 +105,38 @@ impl Subject {
         } else {
             self
         })
+    }
+}
+
+impl Kind {
+    /// The options that are about this report: those behind no `--configreport`, or behind its own.
+    fn asked(self, arguments: &Arguments) -> Result<Asked<'_>, Error> {
+        const REPORTS: [&str; 6] = ["log", "vg", "lv", "pv", "pvseg", "seg"];
+        let name = self.subject.name();
+        let mut about = if self.is_part { "" } else { name };
+        let mut options = Vec::new();
+        for (option, value) in arguments.given() {
+            if option == flags::CONFIG_REPORT.long {
+                if !REPORTS.contains(&value) {
+                    return Err(wrong_word(option, value, &REPORTS));
+                }
+                about = value;
+            } else if about == name {
+                options.push((option, value));
+            }
+        }
+        Ok(Asked(options))
+    }
+}
+
+/// Options with their values.
+struct Asked<'a>(Vec<(&'static str, &'a str)>);
+
+impl<'a> Asked<'a> {
+    /// The values of `flag`.
+    fn get(&self, flag: &Flag) -> Vec<&'a str> {
+        let its = self.0.iter().filter(|(option, _)| *option == flag.long);
+        its.map(|(_, value)| *value).collect()
     }
 }
 
@@ -127,20 +175,25 @@ pub(super) fn plan(
     arguments: &Arguments,
     session: &mut Session,
 ) -> Result<Request, Error> {
-    let style = style(arguments, session)?;
-    let prefix = kind.subject.prefix();
+    let config = session.config(arguments)?;
+    let style = style(arguments, &config, session)?;
+    let (prefix, all) = (kind.subject.prefix(), kind.subject.fields());
     let (plain, verbose) = kind.columns;
     let default = if arguments.has(&flags::VERBOSE) {
         verbose
     } else {
         plain
     };
-    let sort = arguments.value(&flags::SORT).unwrap_or(kind.sort);
-    let options = arguments.values(&flags::OPTIONS);
-    let columns = match Columns::resolve(fields::ALL, prefix, default, options, sort) {
+    let asked = kind.asked(arguments)?;
+    let of_all = config.text(kind.sort);
+    let sort = asked.get(&flags::SORT).last().copied().unwrap_or(of_all);
+    let compacted = format!("#{}", config.text("report/compact_output_cols"));
+    let options = std::iter::once(&*compacted).chain(asked.get(&flags::OPTIONS));
+    let columns = match Columns::resolve(all, prefix, config.text(default), options, sort) {
+        Ok(columns) if config.flag("report/compact_output", false) => columns.all_compacted(),
         Ok(columns) => columns,
         Err(ColumnError::Help) => {
-            session.print(&fields::help())?;
+            session.print(&fields::help(all))?;
             return Ok(Request::Help);
         }
         Err(error) => return Err(Error::failed(error.to_string())),
@@ -149,19 +202,12 @@ pub(super) fn plan(
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_secs();
-    let parse = |criteria| {
-        Selection::parse(
-            criteria,
-            fields::ALL,
-            prefix,
-            now.cast_signed(),
-            &style.zone,
-        )
-    };
-    let selection = match arguments.value(&flags::SELECT).map(parse).transpose() {
+    let parse = |criteria| Selection::parse(criteria, all, prefix, now.cast_signed(), &style.zone);
+    let criteria = asked.get(&flags::SELECT).last().copied();
+    let selection = match criteria.map(parse).transpose() {
         Ok(selection) => selection,
         Err(SelectionError::Help) => {
-            session.print(&fields::selection_help())?;
+            session.print(&fields::selection_help(all))?;
             return Ok(Request::Help);
         }
         Err(error) => return Err(Error::failed(error.to_string())),
@@ -176,7 +222,7 @@ pub(super) fn plan(
     let is_about_volumes = groups
         .iter()
         .any(|group| FieldGroup::OF_VOLUMES.contains(group));
-    let shape = shape(arguments)?;
+    let shape = shape(arguments, &config)?;
     let asked = kind.subject;
     Ok(Request::Report(Box::new(Plan {
         subject,
@@ -201,26 +247,40 @@ impl Plan {
     }
 
     /// Prints the report; `rows` gives its lines one after the other.
-    pub(super) fn print(
-        self,
-        session: &mut Session,
-        rows: impl FnOnce(&mut dyn FnMut(Row<'_>) -> std::io::Result<()>) -> std::io::Result<()>,
-    ) -> Result<(), Error> {
+    pub(super) fn print(&self, session: &mut Session, rows: impl Rows) -> Result<(), Error> {
+        Ok(self.fill(self.report(session.out()), rows)?)
+    }
+
+    /// Prints it as a part of a larger report.
+    pub(super) fn print_within(&self, out: &mut dyn Write, rows: impl Rows) -> io::Result<()> {
+        self.fill(self.report(out).within(), rows)
+    }
+
+    /// The form of the report.
+    pub(super) fn format(&self) -> Format {
+        self.shape.format
+    }
+
+    fn report<'a>(&'a self, out: &'a mut dyn Write) -> Report<'a> {
         // Fields widen what lines are about, not what the report is called.
-        let name = self.asked.name();
-        let style = self.style;
-        let mut report = Report::new(
-            name,
-            self.columns,
-            self.selection,
-            self.shape,
-            session.out(),
-        );
+        let (name, selection) = (self.asked.name(), self.selection.as_ref());
+        Report::new(name, &self.columns, selection, &self.shape, out)
+    }
+
+    fn fill(&self, mut report: Report<'_>, rows: impl Rows) -> io::Result<()> {
         let mut known = OfVolume::default();
-        rows(&mut |row| report.push(|field| known.read(field, &row, &style)))?;
-        Ok(report.finish()?)
+        rows(&mut |row| report.push(|field| known.read(field, &row, &self.style)))?;
+        report.finish()
     }
 }
+
+/// What gives the lines of a report, one after the other.
+pub(super) trait Rows:
+    FnOnce(&mut dyn FnMut(Row<'_>) -> io::Result<()>) -> io::Result<()>
+{
+}
+
+impl<R> Rows for R where R: FnOnce(&mut dyn FnMut(Row<'_>) -> io::Result<()>) -> io::Result<()> {}
 
 /// What was read of the volume that the last line was about, for the next one: of a volume with a
 /// hundred thousand segments there are as many lines, and each would look at all segments again.
@@ -249,31 +309,23 @@ impl OfVolume {
     }
 }
 
-fn style(arguments: &Arguments, session: &Session) -> Result<Style, Error> {
+fn style(arguments: &Arguments, config: &Config, session: &mut Session) -> Result<Style, Error> {
     let mut style = Style {
         zone: Zone::local(),
+        units: session.units(arguments)?,
         ..Style::default()
     };
-    if let Some(units) = arguments.value(&flags::UNITS) {
-        style.units = Units::parse(units).map_err(|error| {
-            let name = session.command();
-            Error::usage(format!("{error}: {units}; `{name} --help' lists the units"))
-        })?;
-    }
-    if arguments.has(&flags::NO_SUFFIX) {
-        style.units = style.units.without_suffix();
-    }
     if arguments.has(&flags::HISTORY) {
         style.history = History::Shown;
     }
-    if arguments.has(&flags::BINARY) {
+    if arguments.has(&flags::BINARY) || config.flag("report/binary_values_as_numeric", false) {
         style.binary = Binary::Numbers;
     }
     Ok(style)
 }
 
-fn shape(arguments: &Arguments) -> Result<Shape, Error> {
-    let mut shape = Shape::default();
+fn shape(arguments: &Arguments, config: &Config) -> Result<Shape, Error> {
+    let mut shape = shape_of(config)?;
     if let Some(format) = arguments.value(&flags::REPORT_FORMAT) {
         shape.format = match format {
             "basic" => Format::Basic,
@@ -301,26 +353,60 @@ fn shape(arguments: &Arguments) -> Result<Shape, Error> {
     }
     if let Some(separator) = arguments.value(&flags::SEPARATOR) {
         separator.clone_into(&mut shape.separator);
-        shape.aligned = arguments.has(&flags::ALIGNED);
+        shape.aligned = false;
     }
+    shape.aligned |= arguments.has(&flags::ALIGNED);
     if arguments.has(&flags::NAME_PREFIXES) {
-        let unquoted = arguments.has(&flags::UNQUOTED);
-        shape.prefixes = Some(if unquoted {
-            Quotes::None
-        } else {
-            Quotes::Single
-        });
+        // Pairs are for programs: never padded.
+        shape.aligned = false;
+        shape.prefixed = true;
     }
-    shape.turned = arguments.has(&flags::ROWS);
-    shape.unbuffered = arguments.has(&flags::UNBUFFERED);
+    if arguments.has(&flags::UNQUOTED) {
+        shape.quotes = Quotes::None;
+    }
+    shape.turned |= arguments.has(&flags::ROWS);
+    shape.unbuffered |= arguments.has(&flags::UNBUFFERED);
     Ok(shape)
+}
+
+/// The form that the configuration asks for.
+fn shape_of(config: &Config) -> Result<Shape, Error> {
+    let format = match config.text("report/output_format") {
+        "basic" => Format::Basic,
+        "json" => Format::Json,
+        "json_std" => Format::JsonStd,
+        other => {
+            return Err(Error::failed(format!(
+                "{other}: unknown report format.\nSupported report formats: basic, json, json_std."
+            )));
+        }
+    };
+    Ok(Shape {
+        format,
+        headings: if config.flag("report/headings", true) {
+            Headings::Abbreviated
+        } else {
+            Headings::None
+        },
+        separator: config.text("report/separator").to_owned(),
+        list_separator: config.text("report/list_item_separator").to_owned(),
+        aligned: config.flag("report/aligned", true),
+        prefixed: config.flag("report/prefixes", false),
+        quotes: if config.flag("report/quoted", true) {
+            Quotes::Single
+        } else {
+            Quotes::None
+        },
+        turned: config.flag("report/columns_as_rows", false),
+        unbuffered: !config.flag("report/buffered", true),
+    })
 }
 
 /// A value that is none of those that an option takes.
 pub(super) fn wrong_word(option: &str, word: &str, words: &[&'static str]) -> Error {
     let hint = meant(word, words.iter().copied());
     let list = words.join(", ");
-    Error::usage(format!(
+    Error::syntax(format!(
         "Invalid argument for --{option}: {word}{hint} (one of {list})"
     ))
 }

@@ -16,7 +16,7 @@ type Push<'p> = dyn FnMut(Row<'_>) -> io::Result<()> + 'p;
 
 /// Prints a report about what the operands name.
 pub(super) fn report(
-    plan: Plan,
+    plan: &Plan,
     arguments: &Arguments,
     session: &mut Session,
 ) -> Result<(), Error> {
@@ -34,6 +34,7 @@ pub(super) fn report(
             let devices = selected::devices(&view, arguments, session);
             plan.print(session, |push| of_devices(&view, subject, &devices, push))
         }
+        Subject::DeviceType => unreachable!("its rows are no groups' or devices'"),
         Subject::Vg | Subject::Lv | Subject::Segment => {
             let names = match plan.asked() {
                 Subject::Vg => Groups::Only,
@@ -46,7 +47,7 @@ pub(super) fn report(
     }
 }
 
-fn of_groups(
+pub(super) fn of_groups(
     view: &View,
     subject: Subject,
     named: &[Named<'_>],
@@ -72,6 +73,7 @@ fn of_groups(
                     }
                 }
             }
+            Subject::DeviceType => {}
             Subject::Pv | Subject::PvSegment => {
                 for (pv, _) in named.group.vg.pvs() {
                     of_pv(row.with_pv(pv), named.group, pv, subject, push)?;
@@ -107,7 +109,7 @@ fn of_pv(
     Ok(())
 }
 
-fn of_devices(
+pub(super) fn of_devices(
     view: &View,
     subject: Subject,
     chosen: &[Chosen<'_>],

@@ -235,14 +235,15 @@ pub(super) fn devices<'a>(
         let before = named.len();
         let device = view.scan.find_device(word, None);
         let is_it = |chosen: &&Chosen<'_>| is_named(view, chosen, word, device);
-        named.extend(everything.iter().filter(is_it));
+        let is_shown = |chosen: &&Chosen<'_>| !matches!(chosen, Chosen::Device(_));
+        named.extend(everything.iter().filter(is_it).filter(is_shown));
         if named.len() == before && !word.starts_with('@') {
             let content = device.map(|device| &view.scan.device(device).content);
-            let why = match content {
-                Some(Content::Skipped(reason)) => reason,
-                _ => "device not found",
-            };
-            session.fail_later(&format!("Cannot use {word}: {why}"));
+            session.fail_later(&match content {
+                Some(Content::Skipped(reason)) => format!("Cannot use {word}: {reason}"),
+                Some(_) => format!("Failed to find physical volume \"{word}\"."),
+                None => format!("Cannot use {word}: device not found"),
+            });
         }
     }
     named

@@ -7,14 +7,15 @@
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Stderr, Stdout, Write};
 use std::path::Path;
+use std::rc::Rc;
 
-use ashlar::host::{DeviceSource, Host};
+use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Options, Scan, Severity, scan};
 
 use super::activity;
 use super::warnings::summed_up;
 use crate::args::{Arguments, Command, Error, flags, settings};
-use crate::output::{View, harmless};
+use crate::output::{BLANKS, Prefixed, Units, View, harmless};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,13 +30,17 @@ pub(crate) enum Verbosity {
 
 /// A command under way.
 pub(crate) struct Session {
-    out: BufWriter<Stdout>,
+    out: Prefixed<BufWriter<Stdout>>,
     err: Stderr,
+    /// What messages begin with.
+    prefix: String,
     verbosity: Verbosity,
     failed: bool,
     /// What was found and told.
     told: HashSet<String>,
     command: &'static str,
+    /// The configuration, with the settings of the command line beside it.
+    config: Option<(String, Rc<Config>)>,
 }
 
 /// What a command found when it looked.
@@ -53,12 +58,14 @@ const BUFFER: usize = 64 * 1024;
 impl Session {
     pub(super) fn new() -> Self {
         Self {
-            out: BufWriter::with_capacity(BUFFER, io::stdout()),
+            out: Prefixed::new(BufWriter::with_capacity(BUFFER, io::stdout())),
             err: io::stderr(),
+            prefix: BLANKS.to_owned(),
             verbosity: Verbosity::Normal,
             failed: false,
             told: HashSet::new(),
             command: "ashlar",
+            config: None,
         }
     }
 
@@ -71,6 +78,57 @@ impl Session {
         } else {
             Verbosity::Normal
         };
+        // Whoever needs a configuration that cannot be read says so.
+        if let Ok(config) = self.config(arguments) {
+            let name = config.flag("log/command_names", false);
+            let name = if name { self.command } else { "" };
+            self.prefix = format!("{name}{}", config.string("log/prefix").unwrap_or(BLANKS));
+            self.out.set(&self.prefix);
+        }
+    }
+
+    /// The configuration, with the settings that the options add.
+    pub(crate) fn config(&mut self, arguments: &Arguments) -> Result<Rc<Config>, Error> {
+        if let Some((line, config)) = &self.config
+            && line == arguments.line()
+        {
+            return Ok(Rc::clone(config));
+        }
+        let mut config = Config::from_environment().map_err(|error| failed(&error))?;
+        settings::add(&mut config, arguments)?;
+        let complaints = config.complaints();
+        for complaint in &complaints {
+            if self.told.insert(complaint.clone()) {
+                self.tell(complaint);
+            }
+        }
+        if !complaints.is_empty() && config.flag("config/abort_on_errors", false) {
+            return Err(Error::failed("LVM_ configuration invalid."));
+        }
+        let config = Rc::new(config);
+        self.config = Some((arguments.line().to_owned(), Rc::clone(&config)));
+        Ok(config)
+    }
+
+    /// The units of sizes: those of the options, else those of the configuration.
+    pub(crate) fn units(&mut self, arguments: &Arguments) -> Result<Units, Error> {
+        let config = self.config(arguments)?;
+        let units = if let Some(units) = arguments.value(&flags::UNITS) {
+            Units::parse(units).map_err(|error| {
+                let name = self.command;
+                Error::usage(format!("{error}: {units}; `{name} --help' lists the units"))
+            })?
+        } else {
+            let units = config.text("global/units");
+            Units::parse(units).map_err(|_| {
+                let what = "Unrecognised configuration setting for global/units";
+                Error::failed(format!("{what}: {units}"))
+            })?
+        };
+        if arguments.has(&flags::NO_SUFFIX) || !config.flag("global/suffix", true) {
+            return Ok(units.without_suffix());
+        }
+        Ok(units)
     }
 
     /// The name of the command.
@@ -101,9 +159,10 @@ impl Session {
     /// Tells people about an error; what was printed before stays before.
     pub(crate) fn error(&mut self, message: &str) {
         let _ = self.out.flush();
-        let message = harmless(message).replace('\n', "\n  ");
+        let prefix = &self.prefix;
+        let message = harmless(message).replace('\n', &format!("\n{prefix}"));
         // Nobody can be told that standard error is closed.
-        let _ = writeln!(self.err, "  {message}");
+        let _ = writeln!(self.err, "{prefix}{message}");
     }
 
     /// Tells people about something that they should know, unless they want to know nothing.
@@ -121,7 +180,14 @@ impl Session {
 
     /// Looks at the disks that the options name, for a report.
     pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
-        Ok(View::new(self.disks(arguments)?.scan))
+        let marks = self
+            .config(arguments)?
+            .flag("report/mark_hidden_devices", true);
+        let mut view = View::new(self.disks(arguments)?.scan);
+        view.groups
+            .iter_mut()
+            .for_each(|group| group.marks_hidden = marks);
+        Ok(view)
     }
 
     /// The same, with which volumes are active.
@@ -133,21 +199,28 @@ impl Session {
         Ok(view)
     }
 
-    /// Looks at the disks that the options name. What is wrong with some of them is told, and
-    /// does not hide the others.
-    pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
-        let mut host = Host::from_environment().map_err(|error| failed(&error))?;
-        settings::add(&mut host.config, arguments)?;
+    /// Looks at the disks that the options name, and says nothing about them.
+    pub(super) fn quiet_disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
+        let config = self.config(arguments)?;
+        let host = Host::with_config(Config::clone(&config));
         let listed: Vec<&str> = arguments.values(&flags::DEVICES).collect();
         let source = DeviceSource::from_environment(&listed).map_err(|error| failed(&error))?;
         let source = source.naming(arguments.named_devices(Path::new("")));
         let scan = scan(&host, &source, &Options::default()).map_err(|error| failed(&error))?;
+        Ok(Disks { host, source, scan })
+    }
+
+    /// Looks at the disks that the options name. What is wrong with some of them is told, and
+    /// does not hide the others.
+    pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
+        let disks = self.quiet_disks(arguments)?;
+        let scan = &disks.scan;
         let said = if self.is_verbose() {
             let all = scan.findings.iter();
             all.map(|finding| (finding, Some(finding.to_string())))
                 .collect()
         } else {
-            summed_up(&scan)
+            summed_up(scan)
         };
         for (finding, text) in said {
             // The same again says nothing.
@@ -171,7 +244,7 @@ impl Session {
                 Severity::Note => {}
             }
         }
-        Ok(Disks { host, source, scan })
+        Ok(disks)
     }
 
     pub(super) fn finish(&mut self) -> Result<(), Error> {

@@ -30,6 +30,7 @@ pub(super) const COMMAND: Command = Command {
             flags::READ_ONLY,
             flags::PARTIAL,
             flags::IGNORE_LOCKING_FAILURE,
+            flags::REPORT_FORMAT,
         ],
         flags::COMMON,
     ],

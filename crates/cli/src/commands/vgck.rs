@@ -23,6 +23,7 @@ pub(in crate::commands) const COMMAND: Command = Command {
             flags::SHARED,
             flags::PARTIAL,
             flags::READ_ONLY,
+            flags::REPORT_FORMAT,
         ],
         flags::COMMON,
     ],

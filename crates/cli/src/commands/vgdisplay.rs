@@ -4,7 +4,7 @@ use lvm2::Extents;
 use lvm2::model::{VgFlag, VolumeGroup};
 
 use super::Session;
-use super::display::{Values, write_access};
+use super::display::{Values, check_form, write_access};
 use super::selected::{self, Groups};
 use super::{lvdisplay, pvdisplay, vgs};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -44,10 +44,11 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    check_form(arguments, &[flags::SHORT, flags::COLON, flags::ACTIVE_VGS])?;
     if arguments.has(&flags::COLUMNS) {
         return vgs::run(arguments, session);
     }
-    let values = Values::of(arguments)?;
+    let values = Values::of(arguments, session)?;
     let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;

@@ -30,17 +30,14 @@ pub(super) const COMMAND: Command = Command {
 
 const VGS: Kind = Kind {
     subject: Subject::Vg,
-    columns: (
-        "vg_name,pv_count,lv_count,snap_count,vg_attr,vg_size,vg_free",
-        "vg_name,vg_attr,vg_extent_size,pv_count,lv_count,snap_count,vg_size,vg_free,vg_uuid,\
-         vg_profile",
-    ),
-    sort: "vg_name",
+    columns: ("report/vgs_cols", "report/vgs_cols_verbose"),
+    sort: "report/vgs_sort",
+    is_part: false,
 };
 
 pub(super) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     match plan(VGS, arguments, session)? {
-        Request::Report(plan) => rows::report(*plan, arguments, session),
+        Request::Report(plan) => rows::report(&plan, arguments, session),
         Request::Help => Ok(()),
     }
 }

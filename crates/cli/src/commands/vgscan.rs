@@ -3,6 +3,7 @@
 use lvm2::model::VgFlag;
 
 use super::Session;
+use super::vgmknodes::make_names;
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `vgscan`
@@ -31,10 +32,13 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    if let Some(word) = arguments.operands().first() {
-        return Err(Error::usage(format!(
-            "Command does not accept argument: {word}."
-        )));
+    if arguments.has(&flags::NOTIFY_DBUS) {
+        // Nobody listens, and nothing else is asked for.
+        return Ok(());
+    }
+    arguments.no_operands()?;
+    if arguments.has(&flags::MKNODES) {
+        make_names(&[], session)?;
     }
     let view = session.view(arguments)?;
     for group in &view.groups {

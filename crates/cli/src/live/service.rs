@@ -13,7 +13,7 @@ use export::fuse::{self, FuseFile};
 use export::oom;
 use nbd::server::{Access, Exports, Listener, Server};
 
-use super::add_export;
+use super::{Nodes, add_export};
 use crate::commands::{Caller, perform};
 
 /// How long NBD clients have for fetching their last answers.
@@ -24,11 +24,12 @@ const THREADS: usize = 2;
 /// Runs commands and serves volumes of a group for other processes.
 pub(super) struct Exporter {
     group: LiveGroup,
+    nodes: Nodes,
 }
 
 impl Exporter {
-    pub(super) fn new(group: LiveGroup) -> Self {
-        Self { group }
+    pub(super) fn new(group: LiveGroup, nodes: Nodes) -> Self {
+        Self { group, nodes }
     }
 }
 
@@ -46,6 +47,7 @@ impl Service for Exporter {
             console: &mut *console,
             hooks: Some(&mut hooks),
             ownership: self.group.ownership(),
+            active: Some((&self.group, &self.nodes)),
             folder: Some(PathBuf::from(folder)),
         };
         let status = perform(words, caller);
@@ -54,6 +56,21 @@ impl Service for Exporter {
             return status.max(FAILED);
         }
         status
+    }
+
+    fn deactivate(&self, name: &str) -> Result<()> {
+        let hooks = self.group.hooks()?;
+        let volume = format!("{}/{name}", self.group.name());
+        let status = self.group.status().into_iter();
+        let mut uuids = status.filter_map(|one| (one.name == volume).then_some(one.uuid)?);
+        let refuse = |what: String| Error::new(Kind::Refused, what);
+        let lv = uuids.find(|lv| self.nodes.has(*lv));
+        let lv = lv.ok_or_else(|| refuse(format!("{volume} is not active")))?;
+        self.nodes
+            .require_unused(lv)
+            .and_then(|()| self.nodes.deactivate(lv))
+            .map_err(|error| refuse(error.to_string()))?;
+        hooks.finish()
     }
 
     fn export(

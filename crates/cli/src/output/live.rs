@@ -27,6 +27,8 @@ pub(crate) enum Live {
 pub(crate) struct Active {
     /// Where it is attached.
     pub(crate) place: Option<Place>,
+    /// Whether somebody uses it beside whoever makes it active.
+    pub(crate) is_open: bool,
     /// Whether it takes no writes, whatever its own permission.
     pub(crate) is_only_read: bool,
     /// If it is a mirror: how it is.
@@ -71,7 +73,7 @@ impl Live {
         }
     }
 
-    /// The volume is active, and so are those below it.
+    /// The volume is active, and so are those below it, which it has open.
     pub(crate) fn add(&mut self, vg: &VolumeGroup, lv: LvId, top: Active) {
         if !matches!(self, Self::Known(_)) {
             *self = Self::Known(HashMap::new());
@@ -83,7 +85,10 @@ impl Live {
         let mut pending = below(vg, lv);
         while let Some(lv) = pending.pop() {
             if let std::collections::hash_map::Entry::Vacant(place) = all.entry(lv) {
-                place.insert(Active::default());
+                place.insert(Active {
+                    is_open: true,
+                    ..Active::default()
+                });
                 pending.extend(below(vg, lv));
             }
         }

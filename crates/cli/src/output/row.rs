@@ -3,6 +3,7 @@
 use ashlar::scan::{FoundDevice, FoundPv, PvIndex};
 use lvm2::model::{LogicalVolume, LvId, PhysicalVolume, PvId, Segment};
 
+use super::fields::DeviceType;
 use super::report::Zone;
 use super::units::{Form, Units};
 use super::view::{Group, View};
@@ -77,6 +78,8 @@ pub(crate) struct Row<'a> {
     pub(crate) device: Option<&'a FoundDevice>,
     /// The run of extents of that physical volume.
     pub(crate) pv_segment: Option<PvSegment>,
+    /// A type of block devices.
+    pub(crate) device_type: Option<&'static DeviceType>,
 }
 
 impl<'a> Row<'a> {
@@ -91,6 +94,7 @@ impl<'a> Row<'a> {
             found: None,
             device: None,
             pv_segment: None,
+            device_type: None,
         }
     }
 

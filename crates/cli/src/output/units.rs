@@ -131,7 +131,8 @@ impl Units {
         })
     }
 
-    /// The same units without the letter behind sizes.
+    /// The same units without the letter behind sizes. Where each size has the unit that it fills,
+    /// the letter stays.
     pub(crate) fn without_suffix(self) -> Self {
         Self {
             suffix: false,
@@ -148,7 +149,12 @@ impl Units {
                 bytes: unit,
             } => fixed(bytes, letter, unit),
         };
-        if self.suffix {
+        // Without its letter a size whose unit differs from line to line would say nothing.
+        let needs_it = matches!(
+            (self.scale, &scaled.unit),
+            (Scale::Human { .. }, Unit::Letter(_))
+        );
+        if self.suffix || needs_it {
             scaled.number + &scaled.unit.name(form)
         } else {
             scaled.number

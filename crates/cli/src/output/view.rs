@@ -40,6 +40,8 @@ pub(crate) struct Group {
     pub(crate) live: Live,
     /// How its RAID volumes are, which nobody keeps for us.
     pub(super) arrays: Arrays,
+    /// Whether names of volumes that people do not see stand in brackets.
+    pub(crate) marks_hidden: bool,
     found: Vec<Option<PvIndex>>,
     usable: Vec<bool>,
     visible: Vec<bool>,
@@ -99,6 +101,7 @@ impl Group {
             order,
             live: Live::default(),
             arrays: Arrays::of(scan, index),
+            marks_hidden: true,
             found,
             usable,
             visible,
@@ -180,7 +183,7 @@ impl Group {
     /// The name of a volume, in brackets where people do not see it.
     pub(crate) fn marked_name(&self, lv: LvId) -> String {
         let name = self.vg.lv(lv).name();
-        if self.is_visible(lv) {
+        if self.is_visible(lv) || !self.marks_hidden {
             name.to_owned()
         } else {
             format!("[{name}]")

@@ -106,8 +106,7 @@ fn taken_devices_are_passed_over() {
         .write(true)
         .open(&other.0)
         .expect("a file");
-    let backing = (other.0.as_path(), &file);
-    let taken = LoopDevice::configure(number, backing, Access::ReadWrite, 512);
+    let taken = LoopDevice::configure(number, &file, Access::ReadWrite, 512);
     assert!(taken.expect("no error").is_none());
     assert!(is_over(device.path(), &one.0), "it stays where it was");
     let error = LoopDevice::attach(&other.0, Access::ReadWrite, 3).expect_err("no size of blocks");
@@ -129,7 +128,7 @@ fn devices_take_the_size_of_their_file() {
     let _alone = alone();
     let backing = Backing::new("grows");
     let device = backing.attach(Access::ReadWrite);
-    let resizer = device.resizer();
+    let resizer = device.handle();
     let file = OpenOptions::new()
         .write(true)
         .open(&backing.0)

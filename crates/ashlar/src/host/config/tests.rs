@@ -18,12 +18,12 @@ fn config(text: &str) -> Config {
 fn settings_are_found_in_both_notations() {
     let config = config(
         "# a comment\ndevices {\n scan = [ \"/tmp/dev\" ]\n filter=\"a|x|\"\n}\n\
-         global/units=\"s\"\n",
+         global/locking_dir=\"s\"\n",
     );
     assert_eq!(config.scan_dirs(), [Path::new("/tmp/dev")]);
     assert_eq!(config.strings("devices/filter"), Some(vec!["a|x|"]));
-    assert_eq!(config.string("global/units"), Some("s"));
-    assert_eq!(config.value("global/none"), None);
+    assert_eq!(config.string("global/locking_dir"), Some("s"));
+    assert_eq!(config.value("devices/scan_lvs"), None);
 }
 
 #[test]
@@ -51,7 +51,12 @@ fn stores_grow_as_configured() {
 #[test]
 fn files_are_read_and_bad_ones_refused() {
     let dir = tempfile();
-    assert_eq!(Config::read(&dir).expect("no files").value("a/b"), None);
+    assert_eq!(
+        Config::read(&dir)
+            .expect("no files")
+            .value("devices/filter"),
+        None
+    );
     std::fs::write(dir.join("lvm.conf"), "devices { filter = [ \"r|.*|\" ] }").expect("writes");
     std::fs::write(
         dir.join("lvmlocal.conf"),

@@ -69,10 +69,10 @@ fn what_is_added_moves_to_the_end_and_what_changes_stays() {
     let first = "IDTYPE=sys_wwid IDNAME=naa.1 DEVNAME=/dev/sda PVID=. PART=2";
     let second = "IDTYPE=devname IDNAME=/dev/vdb DEVNAME=/dev/vdb PVID=.";
     assert_eq!(written(&file), ["VERSION=1.1.4", first, second]);
-    file.add(&disk(2), uuid());
+    file.add(&disk(2), Some(uuid()));
     let moved = format!("IDTYPE=sys_wwid IDNAME=naa.1 DEVNAME=/dev/sdx PVID={digits} PART=2");
     assert_eq!(written(&file), ["VERSION=1.1.4", second, &moved]);
-    file.add(&disk(0), uuid());
+    file.add(&disk(0), Some(uuid()));
     let whole = format!("IDTYPE=sys_wwid IDNAME=naa.1 DEVNAME=/dev/sdx PVID={digits}");
     assert_eq!(written(&file), ["VERSION=1.1.4", second, &moved, &whole]);
     let nameless = Listable {
@@ -80,7 +80,7 @@ fn what_is_added_moves_to_the_end_and_what_changes_stays() {
         partition: 1,
         node: "/dev/vdb".into(),
     };
-    file.add(&nameless, uuid());
+    file.add(&nameless, Some(uuid()));
     let named = format!("IDTYPE=devname IDNAME=/dev/vdb DEVNAME=/dev/vdb PVID={digits} PART=1");
     assert_eq!(written(&file), ["VERSION=1.1.4", &moved, &whole, &named]);
 }

@@ -40,6 +40,11 @@ pub enum Request {
         /// Its name, without the group.
         volume: String,
     },
+    /// Make this volume inactive, unless somebody uses it.
+    Inactive {
+        /// Its name, without the group.
+        volume: String,
+    },
     /// Say what is served.
     Status,
     /// Stop serving, as a signal would do.

@@ -33,6 +33,7 @@ fn requests() -> impl Strategy<Value = Request> {
         ),
         any::<bool>().prop_map(Request::Answer),
         any::<String>().prop_map(|volume| Request::Alone { volume }),
+        any::<String>().prop_map(|volume| Request::Inactive { volume }),
         Just(Request::Status),
         Just(Request::Stop),
         Just(Request::Seen),

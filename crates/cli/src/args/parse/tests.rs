@@ -10,12 +10,25 @@ const NO_SUFFIX: Flag = Flag::switch("nosuffix", "");
 const SIZE: Flag = Flag::value("size", "Size", "").short('L');
 const OPTIONS: Flag = Flag::value("options", "String", "").short('o');
 
+const ZERO: Flag = Flag::value("zero", "y|n", "");
+const FORMAT: Flag = Flag::value("reportformat", "basic|json|json_std", "");
+const STRIPES: Flag = Flag::value("stripes", "Number", "");
+
 const COMMAND: Command = Command {
     name: "lvs",
     summary: "",
     operands: "[VG]",
     description: "",
-    flags: &[&[ALL, NO_HEADINGS, NO_SUFFIX, SIZE, OPTIONS]],
+    flags: &[&[
+        ALL,
+        NO_HEADINGS,
+        NO_SUFFIX,
+        SIZE,
+        OPTIONS,
+        ZERO,
+        STRIPES,
+        FORMAT,
+    ]],
     examples: &[],
     run: |_, _| Ok(()),
 };
@@ -29,8 +42,13 @@ fn parsed(line: &str) -> Arguments {
 }
 
 fn refused(line: &str) -> String {
-    let error = parse(&COMMAND, &words(line)).expect_err(line);
-    assert_eq!(error.kind(), Kind::Usage);
+    refused_words(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+fn refused_words(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let error = parse(&COMMAND, &words).expect_err("a wrong line");
+    assert_eq!(error.kind(), Kind::Syntax);
     error.to_string()
 }
 
@@ -55,6 +73,34 @@ fn long_options_may_be_cut_short_and_hyphenated() {
     assert!(parsed("--nohead").has(&NO_HEADINGS));
     assert!(parsed("--no-suffix").has(&NO_SUFFIX));
     assert!(refused("--no").contains("ambiguous; possibilities: '--noheadings' '--nosuffix'"));
+}
+
+/// A value that its kind does not have is refused, and an option that was given before.
+#[test]
+fn wrong_values_and_repeated_options_are_refused() {
+    assert_eq!(
+        refused("--size 1g -L 2g"),
+        "Option -L/--size may not be repeated."
+    );
+    assert_eq!(
+        refused("--nosuffix --no-suffix"),
+        "Option --nosuffix may not be repeated."
+    );
+    for wrong in ["Y", "", "yes", "1"] {
+        let message = refused_words(&["--zero", wrong]);
+        let wanted = format!("Invalid argument for --zero: {wrong}");
+        assert!(message.starts_with(&wanted), "{message}");
+    }
+    for wrong in ["-1", "", "1x", "+", "0x1"] {
+        let message = refused_words(&["--stripes", wrong]);
+        let wanted = format!("Invalid argument for --stripes: {wrong} (a number)");
+        assert_eq!(message, wanted);
+    }
+    assert_eq!(
+        refused("--reportformat jsno"),
+        "Invalid argument for --reportformat: jsno; did you mean json? (basic, json, json_std)"
+    );
+    assert_eq!(parsed("--stripes +2 --zero n").value(&ZERO), Some("n"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn a_held_record_is_served_and_then_gone() {
         pid: 7,
         file,
         node,
+        dir: None,
     };
     held.write(&record).unwrap();
     let found = runtime.find("vg0/data").unwrap().unwrap();

@@ -93,6 +93,13 @@ pub(super) const UUID_SEED: Flag = Flag::value(
      Images that are used on one machine need different seeds.",
 );
 
+/// `--poolmetadataspare`
+pub(super) const POOL_SPARE: Flag = Flag::value(
+    "poolmetadataspare",
+    "y|n",
+    "Accepted for scripts; a spare for the metadata of pools goes where its group goes.",
+);
+
 /// The commands that resize file systems.
 const RESIZERS: [&str; 3] = ["lvextend", "lvreduce", "lvresize"];
 
@@ -150,7 +157,8 @@ const BOOTLOADER: Flag = Flag::value(
     "Size",
     "Room for a boot loader between metadata and extents; MiB where there is no unit.",
 );
-const METADATA_TYPE: Flag = Flag::value(
+/// `-M`
+pub(super) const METADATA_TYPE: Flag = Flag::value(
     "metadatatype",
     "2|lvm2",
     "The format of the metadata. There is one, lvm2.",
@@ -185,8 +193,8 @@ pub(super) enum Choice {
 pub(super) fn choice(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice>, Error> {
     match arguments.value(flag) {
         None => Ok(None),
-        Some("y" | "Y" | "1") => Ok(Some(Choice::Yes)),
-        Some("n" | "N" | "0") => Ok(Some(Choice::No)),
+        Some("y") => Ok(Some(Choice::Yes)),
+        Some("n") => Ok(Some(Choice::No)),
         Some(other) => Err(invalid(flag, other)),
     }
 }
@@ -242,7 +250,7 @@ pub(super) fn tags<'a>(arguments: &'a Arguments, flag: &Flag) -> Result<Vec<&'a 
 
 /// A value that means nothing to its flag.
 pub(super) fn invalid(flag: &Flag, text: &str) -> Error {
-    Error::usage(format!("Invalid argument for --{}: {text}", flag.long))
+    Error::syntax(format!("Invalid argument for --{}: {text}", flag.long))
 }
 
 /// Refuses options of stock's that are not done here, by name.

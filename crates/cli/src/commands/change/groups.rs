@@ -6,8 +6,9 @@ use ashlar::scan::{FoundVg, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::PvId;
 
+use super::finder::Finder;
 use super::selection::{About, Asked, asked};
-use super::work::{Finder, Work};
+use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 
 /// `-a`

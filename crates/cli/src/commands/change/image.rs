@@ -22,8 +22,9 @@ use lvm2::plan::physical::{pack_pv, shorten_pv};
 use lvm2::plan::{Author, Change, Message};
 
 use super::arguments::{CHANGE, RESIZE_FS, pv_min_size};
+use super::finder::Finder;
 use super::shrink::{self, Smaller};
-use super::work::{Finder, Work, failed, inactive};
+use super::work::{Work, failed, inactive};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `image`

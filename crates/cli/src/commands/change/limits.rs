@@ -74,7 +74,7 @@ pub(super) fn region_size(arguments: &Arguments) -> Result<Option<Sectors>, Erro
     let Some(text) = arguments.value(&REGION_SIZE) else {
         return Ok(None);
     };
-    let because = |why: String| Error::usage(format!("{why}\n{}", invalid(&REGION_SIZE, text)));
+    let because = |why: String| Error::syntax(format!("{why}\n{}", invalid(&REGION_SIZE, text)));
     if text.starts_with('-') {
         return Err(because("Region size may not be negative.".to_owned()));
     }

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::Tolerated;
+use lvm2::Uuid;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
 
-use super::active::{
-    Act, active, in_use, point_to_attach, refusals, require_usable, served, served_if_told,
+use super::activation::{
+    ACTIVATE, Activation, asked, change_volumes, refuse_refresh, require_usable,
 };
-use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, refuse};
+use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
 use super::limits::changed_minor;
 use super::lvconvert::state;
+use super::profiles::{DETACH_PROFILE, METADATA_PROFILE, changed_profile};
 use super::reset_failed::{self, RESET};
 use super::run::run;
 use super::selection::SELECT;
@@ -27,13 +29,6 @@ use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
 
 const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May be repeated.");
-const ACTIVATE: Flag = Flag::value(
-    "activate",
-    "y|n|ay",
-    "Nothing is activated in the kernel: volumes are active while `serve' or `attach' have them. \
-     y does nothing, successfully; n fails for a volume that is active, and names who has it.",
-)
-.short('a');
 const REFRESH: Flag = Flag::switch(
     "refresh",
     "Accepted for scripts: what is served always has the newest metadata.",
@@ -91,6 +86,8 @@ pub(super) const COMMAND: Command = Command {
             SYNC_ACTION,
             SYSINIT,
             SELECT,
+            METADATA_PROFILE,
+            DETACH_PROFILE,
             FORCE,
             flags::PARTIAL,
             flags::READ_ONLY,
@@ -129,9 +126,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
     changes.extend(changed_minor(arguments, work)?);
+    let profile = changed_profile(arguments, work)?;
+    changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
-    let active = active(arguments, &ACTIVATE)?;
+    let active = asked(arguments)?;
     let is_about_arrays = is_about_arrays(arguments);
     let says_nothing = changes.is_empty() && active.is_none() && !is_about_arrays;
     let is_about_more = [&REFRESH, &RESYNC, &RESET]
@@ -142,14 +141,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let mut volumes = chosen(arguments, work)?;
     if active.is_some() || arguments.has(&REFRESH) {
-        let act = match active {
-            Some(Choice::Yes) => Some(Act::Activation),
-            None => Some(Act::Refresh),
-            Some(Choice::No) => None,
-        };
-        retain_usable(&mut volumes, act, arguments, work)?;
+        retain_usable(&mut volumes, arguments, work)?;
     }
-    for volume in volumes {
+    for volume in &volumes {
         if !changes.is_empty() {
             let mut request = work.request_of(&[&volume.group]);
             request.tolerated.push(Tolerated::Absent);
@@ -162,33 +156,57 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 work.fail_later(&error.to_string());
             }
         }
-        if is_about_arrays && let Err(error) = change_array::change(&volume, arguments, work) {
+        if is_about_arrays && let Err(error) = change_array::change(volume, arguments, work) {
             work.fail_later(&error.to_string());
         }
         if arguments.has(&RESYNC)
-            && let Err(error) = resync(&volume, work)
+            && let Err(error) = resync(volume, work)
         {
             work.fail_later(&error.to_string());
         }
         if arguments.has(&RESET)
-            && let Err(error) = reset_failed::reset(&volume, work)
+            && let Err(error) = reset_failed::reset(volume, work)
         {
             work.fail_later(&error.to_string());
         }
-        if active == Some(Choice::No)
-            && let Err(error) = require_inactive(&volume, work)
-        {
+    }
+    let groups: BTreeSet<&String> = volumes.iter().map(|one| &one.group).collect();
+    for group in groups {
+        let own = volumes.iter().filter(|one| one.group == *group);
+        let own: Vec<Uuid> = own.map(|one| one.uuid).collect();
+        if let Err(error) = attend(group, &own, active, arguments, work) {
             work.fail_later(&error.to_string());
         }
     }
     Ok(())
 }
 
+/// `-a` and `--refresh` of volumes of one group.
+fn attend(
+    group: &str,
+    volumes: &[Uuid],
+    active: Option<Activation>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    if active.is_none() && !arguments.has(&REFRESH) {
+        return Ok(());
+    }
+    let scan = work.scan()?;
+    let found = scan.find_group(group).map_err(|error| failed(&error))?;
+    if arguments.has(&REFRESH) {
+        refuse_refresh(found, Some(volumes), arguments, work)?;
+    }
+    match active {
+        Some(wanted) => change_volumes(found, volumes, wanted, arguments, work),
+        None => Ok(()),
+    }
+}
+
 /// Takes away the volumes of groups that are not used here, which is an error for those that were
-/// named, and tells which of the others cannot be active.
+/// named.
 fn retain_usable(
     volumes: &mut Vec<Chosen>,
-    act: Option<Act>,
     arguments: &Arguments,
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
@@ -205,21 +223,6 @@ fn retain_usable(
             if is_named {
                 work.fail_later(&error.to_string());
             }
-            continue;
-        }
-        let is_wanted = |name: &str| {
-            let mut all = volumes.iter();
-            all.any(|one| one.group == group && one.name == name)
-        };
-        if let Some(act) = act {
-            for refusal in refusals(found, is_wanted, act, arguments) {
-                work.fail_later(&refusal);
-            }
-        }
-        if act == Some(Act::Activation)
-            && let Some(active) = served_if_told(found, work)
-        {
-            point_to_attach(found, is_wanted, &active, work);
         }
     }
     Ok(())
@@ -244,28 +247,4 @@ fn resync(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
         planned(resync_mirror(&found.model, name, author))
     })
     .map(drop)
-}
-
-/// `-an`: fails for a volume that is served, or that the kernel has.
-fn require_inactive(volume: &Chosen, work: &mut Work<'_>) -> Result<(), Error> {
-    let scan = work.scan()?;
-    let found = volume.find(&scan).map_err(|error| failed(&error))?;
-    let (group, id) = found;
-    let uuid = group.model.lv(id).uuid;
-    let kernel = work.host().sysfs.kernel_lvs();
-    if let Some(one) = kernel
-        .iter()
-        .find(|one| one.group == group.uuid && one.volume == uuid)
-    {
-        return Err(Error::failed(format!(
-            "Logical volume {}/{} in use: the kernel has it as {}",
-            volume.group, volume.name, one.kernel_name
-        )));
-    }
-    let served = served(group, work)?;
-    let name = format!("{}/{}", group.name, group.model.lv(id).name());
-    if served.volumes.contains(&name) {
-        return Err(Error::failed(in_use(&served, &name)));
-    }
-    Ok(())
 }

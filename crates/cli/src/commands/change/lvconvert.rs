@@ -148,6 +148,11 @@ pub(super) const COMMAND: Command = Command {
             FORCE,
         ],
         CHANGE,
+        &[Flag::value(
+            "metadataprofile",
+            "String",
+            "Accepted for scripts: pools, which could keep a profile, are not made here.",
+        )],
         ACCEPTED,
         UNSUPPORTED,
         flags::COMMON,

@@ -1,13 +1,14 @@
 //! `lvcreate`: a new logical volume.
 
 use lvm2::Sectors;
-use lvm2::model::{RaidLevel, ReadAhead};
+use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead};
 use lvm2::plan::display_size;
 use lvm2::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewSnapshot, NewVolume, Permission,
     Skip, Start, Stripes, Zeroing, create_snapshot, create_volume,
 };
 
+use super::activation::{ACTIVATE, Activation, activate_new, asked, freeze};
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, ZERO, choice, invalid, number, refuse, size as size_of,
 };
@@ -16,6 +17,7 @@ use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::wanted;
+use super::profiles::{METADATA_PROFILE, profile};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CHUNK_SIZE, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR,
@@ -44,13 +46,6 @@ pub(super) const WIPE: Flag = Flag::value(
     "Whether signatures of file systems and the like are looked for and wiped.",
 )
 .short('W');
-const ACTIVATE: Flag = Flag::value(
-    "activate",
-    "y|n|ay",
-    "Accepted for scripts: nothing is activated without `serve' or `attach'.",
-)
-.short('a');
-
 /// `-s`
 pub(super) const SNAPSHOT: Flag = Flag::switch(
     "snapshot",
@@ -128,6 +123,7 @@ pub(super) const COMMAND: Command = Command {
             MINOR,
             MAJOR,
             FORCE,
+            METADATA_PROFILE,
         ],
         CHANGE,
         ACCEPTED,
@@ -171,10 +167,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let size = size(arguments, Signs::New)?
         .ok_or_else(|| Error::usage("Please specify either size or extents."))?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
-    let start = match arguments.value(&ACTIVATE) {
-        None | Some("y" | "ay" | "ey" | "ly" | "sy" | "e" | "l" | "s") => Start::Active,
-        Some("n" | "en" | "ln" | "an") => Start::Inactive,
-        Some(other) => return Err(invalid(&ACTIVATE, other)),
+    let start = match asked(arguments)? {
+        None | Some(Activation::Yes | Activation::Auto) => Start::Active,
+        Some(Activation::No) => Start::Inactive,
     };
     let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, work.host().config.cling_tags());
     let template = NewVolume {
@@ -188,6 +183,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
+        profile: profile(arguments, work)?,
         zeroing: zeroing(arguments, work, permission)?,
         start,
         ..NewVolume::linear(size)
@@ -195,8 +191,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let finder = work.finder();
     let words = &arguments.operands()[arguments.operands().len().min(1)..];
     let request = work.request_of(&[&group]);
-    work.change(&request, |scan, author| {
+    let frozen = match &snapshot {
+        Some(wanted) => freeze(&group, &wanted.origin, work)?,
+        None => None,
+    };
+    let mut before = Vec::new();
+    let made = work.change(&request, |scan, author| {
         let found = scan.find_group(&group)?;
+        before = found.model.lvs().map(|(_, lv)| lv.uuid).collect();
         let places = places(scan, found, &finder, words)?;
         let new = NewVolume {
             places: places.as_ref(),
@@ -214,7 +216,23 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             }
         })
     })?;
+    drop(frozen);
+    if matches!(asked(arguments)?, Some(Activation::Yes | Activation::Auto)) {
+        let groups = made.iter().flat_map(|outcome| &outcome.groups);
+        for vg in groups {
+            let is_new = |lv: &LogicalVolume| !before.contains(&lv.uuid);
+            activate_new(vg, is_new, arguments, work)?;
+        }
+    }
     Ok(())
+}
+
+/// The name of the group in which a volume is to be made.
+pub(super) fn group(arguments: &Arguments) -> Result<String, Error> {
+    Ok(match wanted(arguments)? {
+        Some(wanted) => wanted.group,
+        None => names(arguments)?.0,
+    })
 }
 
 /// The group and the new volume's name, which may have the group in front.

@@ -3,15 +3,16 @@
 use std::fmt;
 
 use ashlar::apply::{Question, Tolerated};
-use lvm2::model::Relations;
+use lvm2::model::{LvId, Relations};
 use lvm2::plan::logical::{Along, remove_volumes};
 use lvm2::plan::undo;
 
+use super::activation::{close, is_active, require_unused};
 use super::arguments::{CHANGE, FORCE};
 use super::run::run;
 use super::selection::SELECT;
 use super::volumes::{ACCEPTED, Chosen, chosen};
-use super::work::{Work, planned};
+use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const NO_HISTORY: Flag = Flag::switch(
@@ -117,7 +118,47 @@ impl fmt::Display for WayBack {
     }
 }
 
+fn not_removed(group: &str, name: &str) -> String {
+    format!("Logical volume {group}/{name} not removed.")
+}
+
+/// Asks for a volume that is active, with its snapshots, and makes them inactive; whether people
+/// were asked. Before a change begins, since one of what is in use is refused.
+fn take_away(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result<bool, Error> {
+    if !work.is_owner() || work.is_test() || work.is_shown() {
+        return Ok(false);
+    }
+    let scan = work.scan()?;
+    let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
+    let vg = &found.model;
+    let relations = Relations::of(vg);
+    let snapshots: Vec<LvId> = relations.snapshots(vg, id).map(|one| one.cow).collect();
+    let name = vg.lv(id).name();
+    let refused = || Error::failed(not_removed(&vg.name, name));
+    let is_active = is_active(found, id, work);
+    if is_active && !arguments.has(&FORCE) {
+        require_unused(found, &[id], work)?;
+        let question = match snapshots.len() {
+            0 => format!(
+                "Do you really want to remove active logical volume {}/{name}? [y/n]: ",
+                vg.name
+            ),
+            count => format!(
+                "Do you really want to remove active origin logical volume {}/{name} with {count} \
+                 snapshots(s)? [y/n]: ",
+                vg.name
+            ),
+        };
+        if !work.agrees(&question) {
+            return Err(refused());
+        }
+    }
+    close(found, &[&[id], &snapshots[..]].concat(), work)?;
+    Ok(is_active)
+}
+
 fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result<Removed, Error> {
+    let is_asked = take_away(work, volume, arguments)?;
     let mut request = work.request_of(&[&volume.group]);
     request.tolerated.push(Tolerated::Absent);
     let mut before = Vec::new();
@@ -140,13 +181,13 @@ fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result
                 seqno: vg.seqno,
                 count: 1,
             });
-        if snapshots > 0 && !arguments.has(&FORCE) {
+        if snapshots > 0 && !arguments.has(&FORCE) && !is_asked {
             planned.questions.push(Question {
                 text: format!(
                     "Removing origin {name} will also remove {snapshots} snapshots(s). Proceed? \
                      [y/n]: "
                 ),
-                refusal: format!("Logical volume {}/{name} not removed.", vg.name),
+                refusal: not_removed(&vg.name, name),
             });
         }
         Ok(planned)

@@ -16,7 +16,7 @@
 //! `terminal` is a console, `work` what a handler may use, `run` calls a handler, `table`
 //! lists them; the other files hold one command each.
 
-mod active;
+mod activation;
 mod arguments;
 mod arrays;
 mod backup_file;
@@ -29,6 +29,7 @@ mod convert_snapshot;
 mod copies;
 mod defrag;
 mod file_system;
+mod finder;
 mod groups;
 mod image;
 mod keeping;
@@ -43,6 +44,7 @@ mod merging;
 mod new_snapshot;
 mod place;
 pub(super) mod plan;
+mod profiles;
 mod pvchange;
 mod pvcreate;
 mod pvmove;
@@ -70,8 +72,8 @@ mod vgsplit;
 mod volumes;
 mod work;
 
-pub(super) use run::run;
 pub(crate) use run::{Caller, perform};
+pub(super) use run::{run, run_words};
 pub(super) use table::COMMANDS;
 pub(crate) use terminal::Terminal;
 

@@ -8,9 +8,10 @@ use lvm2::plan::Message;
 use lvm2::plan::physical::{Force, erase_label};
 
 use super::arguments::{CHANGE, FORCE};
+use super::finder::Finder;
 use super::pvcreate::require_allowed;
 use super::run::run;
-use super::work::{Finder, Lists, Work};
+use super::work::{Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `pvremove`
@@ -58,7 +59,17 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Resul
     let name = &scan.device(device).name;
     require_allowed(scan, device)?;
     let mut pvs = scan.physical_volumes.iter();
+    let wiped = || {
+        Message::note(format!(
+            "Labels on physical volume \"{name}\" successfully wiped."
+        ))
+    };
     let Some(pv) = pvs.find(|pv| pv.device == device) else {
+        if force != Force::None {
+            let mut planned = Planned::default();
+            planned.change.messages.push(wiped());
+            return Ok(planned);
+        }
         let what = format!("No PV found on device {name}.");
         return Err(Failure::new(Kind::NotFound, what));
     };
@@ -92,8 +103,6 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Resul
             refusal: stays,
         });
     }
-    messages.push(Message::note(format!(
-        "Labels on physical volume \"{name}\" successfully wiped."
-    )));
+    messages.push(wiped());
     Ok(planned)
 }

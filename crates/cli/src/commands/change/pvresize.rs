@@ -68,7 +68,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 .map(|at| require_allowed(&scan, at));
             let why = match allowed {
                 Ok(Err(error)) => error.to_string(),
-                _ => format!("Cannot use {name}: device not found"),
+                Ok(Ok(())) => format!("Failed to find physical volume \"{name}\"."),
+                Err(_) => format!("Cannot use {name}: device not found"),
             };
             work.fail_later(&why);
             continue;
@@ -177,7 +178,10 @@ fn move_and_resize(arguments: &Arguments, session: &mut Session) -> Result<(), E
         return run(arguments, session);
     };
     // Whoever agreed to the move is not asked again when it has ended.
-    let words = [vec!["--yes".to_owned()], arguments.words().to_vec()].concat();
+    let mut words = arguments.words().to_vec();
+    if !arguments.has(&flags::YES) {
+        words.insert(0, "--yes".to_owned());
+    }
     let agreed = parse(&COMMAND, &words)?;
     let mut left = None;
     let mut next = |session: &mut Session| {

@@ -4,18 +4,20 @@ use std::path::PathBuf;
 
 use ashlar::apply::Ownership;
 use ashlar::commit::Hooks;
-use ashlar::live::{Console, Stream};
+use ashlar::live::{Client, Console, LiveGroup, Stream};
 
+use super::activation::{ACTIVATE, activates, begin_for};
+use super::lvcreate;
 use super::table::find;
 use super::terminal::Terminal;
 use super::work::{Purpose, Work};
 use crate::args::{Arguments, Error, Kind, flags, parse, text};
 use crate::commands::{Session, interrupt};
-use crate::live::{Forwarded, forward};
+use crate::live::{Forwarded, Nodes, forward};
 use crate::output::collected;
 
 /// How many owners may end, one after the other, before they begin a command.
-const OWNERS_MAX: usize = 5;
+pub(super) const OWNERS_MAX: usize = 5;
 
 /// Who runs a command, and for whom.
 pub(crate) struct Caller<'a> {
@@ -25,6 +27,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) hooks: Option<&'a mut dyn Hooks>,
     /// Whether this process serves volumes of the groups.
     pub(crate) ownership: Ownership,
+    /// The group that this process owns, and which volumes of it are active.
+    pub(crate) active: Option<(&'a LiveGroup, &'a Nodes)>,
     /// The folder that relative paths are meant from; this process's own if `None`.
     pub(crate) folder: Option<PathBuf>,
 }
@@ -36,6 +40,7 @@ impl<'a> Caller<'a> {
             console,
             hooks: None,
             ownership: Ownership::Nobody,
+            active: None,
             folder: None,
         }
     }
@@ -49,6 +54,7 @@ impl<'a> Caller<'a> {
                 None => None,
             },
             ownership: self.ownership.clone(),
+            active: self.active,
             folder: self.folder.clone(),
         }
     }
@@ -56,13 +62,26 @@ impl<'a> Caller<'a> {
 
 /// What all commands that change metadata have as their `run`.
 pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    let (command, handler) = find(session.command()).expect("it is in the table");
+    run_as(session.command(), arguments)
+}
+
+/// Runs `words`, the name of one of these commands and what is behind it, for another one.
+pub(in crate::commands) fn run_words(words: &[String]) -> Result<(), Error> {
+    let (name, rest) = words.split_first().expect("a command has a name");
+    let (command, _) = find(name).expect("it is in the table");
+    run_as(name, &parse(command, rest)?)
+}
+
+fn run_as(name: &str, arguments: &Arguments) -> Result<(), Error> {
+    let (command, handler) = find(name).expect("it is in the table");
     interrupt::of_command();
     for _ in 0..OWNERS_MAX {
         let mut terminal = Terminal;
         let caller = Caller::at(&mut terminal);
         let mut work = Work::new(arguments, caller, Purpose::Change)?;
         let client = if let Some(client) = work.place(command.name, arguments)? {
+            client
+        } else if let Some(client) = begun(command.name, arguments, &work)? {
             client
         } else {
             let outcome = work.perform(handler, arguments, command.name);
@@ -71,13 +90,46 @@ pub(in crate::commands) fn run(arguments: &Arguments, session: &mut Session) -> 
             };
             client
         };
-        if forward(client, session.command(), arguments)? == Forwarded::Done {
+        let words = implied(command.name, arguments, &work)?;
+        if forward(client, name, words, arguments)? == Forwarded::Done {
             return Ok(());
         }
     }
-    Err(Error::failed(
-        "The processes that own the group end one after the other; run the command again",
-    ))
+    Err(owners_end())
+}
+
+/// The process that a command runs in because it makes active what it makes: one that it starts.
+fn begun(name: &str, arguments: &Arguments, work: &Work<'_>) -> Result<Option<Client>, Error> {
+    if name != lvcreate::COMMAND.name || !activates(arguments, work)? {
+        return Ok(None);
+    }
+    // What is wrong with its words the command says itself.
+    let Ok(group) = lvcreate::group(arguments) else {
+        return Ok(None);
+    };
+    let scan = work.scan()?;
+    let Ok(found) = scan.find_group(&group) else {
+        return Ok(None);
+    };
+    if !found.restrictions.is_empty() {
+        return Ok(None);
+    }
+    begin_for(found.uuid, arguments, work).map(Some)
+}
+
+/// What a command is told in the process of an owner that it would do by itself here.
+fn implied(name: &str, arguments: &Arguments, work: &Work<'_>) -> Result<Vec<String>, Error> {
+    let is_implied =
+        name == lvcreate::COMMAND.name && !arguments.has(&ACTIVATE) && activates(arguments, work)?;
+    Ok(is_implied
+        .then(|| format!("--{}=y", ACTIVATE.long))
+        .into_iter()
+        .collect())
+}
+
+/// Why a command gives up.
+pub(super) fn owners_end() -> Error {
+    Error::failed("The processes that own the group end one after the other; run the command again")
 }
 
 /// Runs a command for somebody else; `words` begin with its name. Gives its exit status.

@@ -79,7 +79,7 @@ pub(super) fn asked(
     let selection = match Selection::parse(text, fields::ALL, prefix, now, &style.zone) {
         Ok(selection) => selection,
         Err(SelectionError::Help) => {
-            work.print(&fields::selection_help())?;
+            work.print(&fields::selection_help(fields::ALL))?;
             return Ok(Asked::Help);
         }
         Err(error) => return Err(Error::failed(error.to_string())),

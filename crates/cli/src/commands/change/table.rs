@@ -44,11 +44,9 @@ const HANDLERS: &[(&Command, Handler)] = &[
 const PLACED_BY_OPERANDS: &[&Command] = &[
     &vgextend::COMMAND,
     &vgreduce::COMMAND,
-    &vgremove::COMMAND,
     &vgrename::COMMAND,
     &vgsplit::SPLIT,
     &vgsplit::MERGE,
-    &vgexport::EXPORT,
     &vgcfgrestore::COMMAND,
     &undo::COMMAND,
     &lvcreate::COMMAND,

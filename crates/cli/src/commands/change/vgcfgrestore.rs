@@ -9,7 +9,7 @@ use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
 use lvm2::plan::group::{Insistence, restore_group};
 
-use super::arguments::{CHANGE, FORCE, FS};
+use super::arguments::{CHANGE, FORCE, FS, METADATA_TYPE};
 use super::backup_file::read;
 use super::groups::plain;
 use super::run::run;
@@ -53,6 +53,7 @@ pub(super) const COMMAND: Command = Command {
             FILE,
             LIST,
             FS,
+            METADATA_TYPE,
             Flag {
                 short: None,
                 ..FORCE
@@ -156,9 +157,12 @@ fn list(name: &str, file: Option<&Path>, work: &mut Work<'_>) -> Result<(), Erro
     }
     let config = &work.host().config;
     let (archives, backup) = (config.archive_dir(), config.backup_dir().join(name));
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&archives)
-        .into_iter()
-        .flatten()
+    let Ok(entries) = std::fs::read_dir(&archives) else {
+        let archives = archives.display();
+        let what = format!("Couldn't scan the archive directory ({archives}).");
+        return Err(Error::failed(what));
+    };
+    let mut files: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| is_archive(path, name))

@@ -1,33 +1,28 @@
 //! `vgchange`: properties of groups.
 
 use ashlar::apply::{Planned, Question, Request, Tolerated, area_states};
-use ashlar::scan::FoundVg;
 use lvm2::plan::group::{GroupAttribute, Resizing, change_group};
 use lvm2::plan::logical::Autoactivation;
 
-use super::active::{Act, active, in_use, point_to_attach, refusals, require_usable, served};
+use super::activation::{
+    ACTIVATE, Activation, asked as activation, change_group as activate, refuse_refresh,
+    require_usable,
+};
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
 };
 use super::groups::{Unnamed, each, named};
+use super::profiles::{DETACH_PROFILE, METADATA_PROFILE, changed_profile};
 use super::run::run;
 use super::selection::SELECT;
 use super::vgcreate::{
-    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, METADATA_PROFILE, SYSTEM_ID,
-    allocation, copies,
+    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, SYSTEM_ID, allocation, copies,
 };
 use super::volumes::IGNORE_SKIP;
 use super::work::{Work, inactive, missing, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::open::ACTIVATION_MODE;
 
-const ACTIVATE: Flag = Flag::value(
-    "activate",
-    "y|n|ay",
-    "Nothing is activated in the kernel: volumes are active while `serve' or `attach' have them. \
-     y does nothing, successfully; n fails where volumes are active, and names who has them.",
-)
-.short('a');
 const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 const RESIZEABLE: Flag = Flag::value(
     "resizeable",
@@ -68,11 +63,6 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::switch("lockstart", "Not supported: there is no lock manager here."),
     Flag::switch("lockstop", "Not supported: there is no lock manager here."),
     LOCK_TYPE,
-    METADATA_PROFILE,
-    Flag::switch(
-        "detachprofile",
-        "Not supported: there are no profiles here.",
-    ),
 ];
 
 /// `vgchange`
@@ -98,6 +88,8 @@ pub(super) const COMMAND: Command = Command {
             ACTIVATION_MODE,
             SYSINIT,
             SELECT,
+            METADATA_PROFILE,
+            DETACH_PROFILE,
             IGNORE_SKIP,
             FORCE,
             flags::PARTIAL,
@@ -119,8 +111,10 @@ pub(super) const COMMAND: Command = Command {
 /// Changes each.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
-    let attributes = attributes(arguments)?;
-    let active = active(arguments, &ACTIVATE)?;
+    let mut attributes = attributes(arguments)?;
+    let profile = changed_profile(arguments, work)?;
+    attributes.extend(profile.map(|profile| GroupAttribute::Profile(profile.name())));
+    let active = activation(arguments)?;
     let is_nothing = NOTHING_TO_DO.iter().any(|flag| arguments.has(flag));
     for flag in NOTHING_TO_DO.iter().filter(|flag| flag.long != "refresh") {
         choice(arguments, flag)?;
@@ -202,7 +196,7 @@ fn question(group: &str, id: &str) -> Question {
 /// used here are an error if they were named.
 fn attend(
     name: &str,
-    active: Option<Choice>,
+    active: Option<Activation>,
     arguments: &Arguments,
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
@@ -214,40 +208,13 @@ fn attend(
         Err(_) if arguments.operands().is_empty() => return Ok(()),
         usable => usable?,
     }
-    let acts = [
-        (Act::Activation, active == Some(Choice::Yes)),
-        (Act::Refresh, arguments.has(&REFRESH)),
-    ];
-    for (act, _) in acts.into_iter().filter(|(_, is_asked)| *is_asked) {
-        for refusal in refusals(found, |_| true, act, arguments) {
-            work.fail_later(&refusal);
-        }
+    if arguments.has(&REFRESH) {
+        refuse_refresh(found, None, arguments, work)?;
     }
     match active {
-        Some(wanted) => count_active(found, wanted, work),
+        Some(wanted) => activate(found, wanted, arguments, work),
         None => Ok(()),
     }
-}
-
-/// `-a`: says how many volumes are active, which are those that are served. Nothing is begun or
-/// ended here; with `n` it fails where there is any, and where the kernel has one.
-fn count_active(found: &FoundVg, wanted: Choice, work: &mut Work<'_>) -> Result<(), Error> {
-    let served = served(found, work)?;
-    if wanted == Choice::No {
-        inactive(&work.host().sysfs, found).map_err(|error| Error::failed(error.to_string()))?;
-        if let [first, ..] = &served.volumes[..] {
-            return Err(Error::failed(in_use(&served, first)));
-        }
-    }
-    work.note(&format!(
-        "{} logical volume(s) in volume group \"{}\" now active",
-        served.volumes.len(),
-        found.name
-    ));
-    if wanted == Choice::Yes {
-        point_to_attach(found, |_| true, &served.volumes, work);
-    }
-    Ok(())
 }
 
 /// Whether it is a change that may be made while physical volumes are missing.

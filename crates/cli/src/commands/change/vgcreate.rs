@@ -15,9 +15,11 @@ use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
     tags,
 };
+use super::finder::Finder;
+use super::profiles::{METADATA_PROFILE, profile};
 use super::pvcreate::{label, permit};
 use super::run::run;
-use super::work::{Finder, Lists, Work, planned};
+use super::work::{Lists, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 /// `-s`
@@ -65,16 +67,9 @@ pub(super) const LOCK_TYPE: Flag = Flag::value(
     "String",
     "Not supported: there is no lock manager here.",
 );
-/// `--metadataprofile`
-pub(super) const METADATA_PROFILE: Flag = Flag::value(
-    "metadataprofile",
-    "String",
-    "Not supported: there are no profiles here.",
-);
 const UNSUPPORTED: &[Flag] = &[
     Flag::switch("shared", "Not supported: there is no lock manager here."),
     LOCK_TYPE,
-    METADATA_PROFILE,
 ];
 
 /// `vgcreate`
@@ -95,6 +90,7 @@ pub(super) const COMMAND: Command = Command {
             SYSTEM_ID,
             AUTOACTIVATION,
             CLUSTERED,
+            METADATA_PROFILE,
         ],
         UNSUPPORTED,
         NEW_PV,
@@ -148,6 +144,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Some(Choice::No) => Autoactivation::No,
             _ => Autoactivation::Yes,
         },
+        profile: profile(arguments, work)?,
         ..NewGroup::new(name, &[])
     };
     let new_pv = new_pv(arguments, work)?;

@@ -1,9 +1,11 @@
 //! `vgexport` and `vgimport`: a group that nobody uses until another machine takes it in.
 
 use ashlar::apply::{Request, Tolerated};
+use ashlar::live::any_owner;
 use lvm2::model::VgFlag;
 use lvm2::plan::group::{export_group, import_group};
 
+use super::activation::served;
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{ALL, Unnamed, each, named};
 use super::run::run;
@@ -46,6 +48,7 @@ pub(super) fn export(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     let sysfs = work.host().sysfs.clone();
     each(&names, work, |name, work| {
         let request = work.request_of(&[name]);
+        require_inactive(name, work)?;
         work.change(&request, |scan, author| {
             let found = scan.find_group(name)?;
             inactive(&sysfs, found)?;
@@ -56,9 +59,24 @@ pub(super) fn export(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     Ok(())
 }
 
+/// Fails while volumes of a group are active.
+fn require_inactive(name: &str, work: &Work<'_>) -> Result<(), Error> {
+    if !any_owner() {
+        return Ok(());
+    }
+    let scan = work.scan()?;
+    match scan.find_group(name) {
+        Ok(found) if served(found, work)?.is_any() => Err(Error::failed(format!(
+            "Volume group \"{}\" has active logical volumes",
+            found.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Imports each.
 pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let names = chosen(arguments, work, |is_exported| is_exported)?;
+    let names = chosen(arguments, work, |_| true)?;
     let system_id = work.host().config.system_id();
     let mut tolerated = vec![Tolerated::Exported];
     if arguments.has(&FORCE) {
@@ -78,7 +96,7 @@ pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     Ok(())
 }
 
-/// The groups that are named; of all, those that are exported or are not.
+/// The groups that are named; of all, those that fit, exported or not.
 fn chosen(
     arguments: &Arguments,
     work: &mut Work<'_>,

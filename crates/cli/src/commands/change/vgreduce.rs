@@ -7,7 +7,7 @@ use ashlar::apply::{Planned, Request, Tolerated, area_states};
 use ashlar::scan::FoundVg;
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvFlag, PvId};
-use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial, unused};
+use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial};
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
@@ -82,7 +82,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 "Option --all and physical volume paths mutually exclusive.",
             ));
         }
-        devices = unused_devices(group, work)?;
+        devices = all_devices(group, work)?;
     } else if devices.is_empty() {
         return Err(Error::usage(
             "Please enter physical volume paths, or option -a.",
@@ -110,17 +110,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The devices that `-a` means.
-fn unused_devices(group: &str, work: &Work<'_>) -> Result<Vec<String>, Error> {
+/// The devices that `-a` means: those that are in use are refused one by one.
+fn all_devices(group: &str, work: &Work<'_>) -> Result<Vec<String>, Error> {
     let scan = work.scan()?;
     let found = scan
         .find_group(group)
         .map_err(|error| super::work::failed(&error))?;
-    let device = |pv: &PvId| {
-        let index = found.member(*pv)?.presence.found()?;
+    let device = |(pv, _)| {
+        let index = found.member(pv)?.presence.found()?;
         Some(scan.device(scan.pv(index).device).name.clone())
     };
-    Ok(unused(&found.model).iter().filter_map(device).collect())
+    Ok(found.model.pvs().filter_map(device).collect())
 }
 
 fn missing(arguments: &Arguments, group: &str, work: &mut Work<'_>) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use ashlar::apply::Request;
 use lvm2::model::name::{NameOf, validate};
 use lvm2::plan::group::{SplitInto, SplitOff, merge_groups, split_group};
 
-use super::arguments::{ALLOC, CHANGE, refuse};
+use super::arguments::{ALLOC, CHANGE, METADATA_TYPE, POOL_SPARE, refuse};
 use super::groups::{members, plain};
 use super::run::run;
 use super::vgcreate::{CLUSTERED, COPIES, MAX_LV, MAX_PV};
@@ -28,7 +28,12 @@ pub(super) const SPLIT: Command = Command {
     description: "Moves physical volumes, with the logical volumes on them, into a new group or \
         one that there is. No volume may stand on both sides. What a new group can have besides \
         its name, vgchange sets afterwards.",
-    flags: &[&[NAME], UNSUPPORTED, CHANGE, flags::COMMON],
+    flags: &[
+        &[NAME, METADATA_TYPE, POOL_SPARE],
+        UNSUPPORTED,
+        CHANGE,
+        flags::COMMON,
+    ],
     examples: &[Example {
         line: "vgsplit vg0 vg1 /dev/sdc",
         does: "moves a disk into a new group vg1",
@@ -42,7 +47,7 @@ pub(super) const MERGE: Command = Command {
     summary: "Merge a volume group into another",
     operands: "VG VG",
     description: "Moves everything of the second group into the first.",
-    flags: &[&[LIST], CHANGE, flags::COMMON],
+    flags: &[&[LIST, POOL_SPARE], CHANGE, flags::COMMON],
     examples: &[Example {
         line: "vgmerge vg0 vg1",
         does: "moves all of vg1 into vg0",

@@ -10,8 +10,9 @@ use lvm2::plan::places::Places;
 use lvm2::plan::size::{Amount, Sign, SizeArgument};
 
 use super::arguments::{ALLOC, Choice, choice, invalid};
+use super::finder::Finder;
 use super::selection::{About, Asked, asked};
-use super::work::{Finder, Work};
+use super::work::Work;
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -155,11 +156,6 @@ pub(super) const ACCEPTED: &[Flag] = &[
         "Accepted for scripts; nobody monitors volumes.",
     ),
     Flag::value("poll", "y|n", "Accepted for scripts; nothing is polled."),
-    Flag::value(
-        "metadataprofile",
-        "String",
-        "Accepted for scripts; there are no profiles here.",
-    ),
 ];
 
 /// A volume that the operands name.
@@ -434,9 +430,13 @@ pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArg
         (Some(text), None) => (SIZE, text, SizeArgument::from_size(text)),
         (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
     };
-    let because = |why: &str| Error::usage(format!("{why}\n{}", invalid(&flag, text)));
+    let because = |why: &str| Error::syntax(format!("{why}\n{}", invalid(&flag, text)));
+    let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let mut parsed = parsed.map_err(|_| match text.split_once('%') {
         Some((_, share)) => because(&format!("Specified %{share} is unknown.")),
+        None if flag.long == SIZE.long && !is_number(text.trim_start_matches(['+', '-'])) => {
+            because("Size requires number argument.")
+        }
         None => because("Can't parse size argument."),
     })?;
     let what = if flag.long == SIZE.long {

@@ -16,16 +16,16 @@ use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
 use ashlar::live::{Client, Console, LiveGroup, Stream};
 use ashlar::lock::StockLock;
 use ashlar::log;
-use ashlar::scan::{DeviceIndex, FoundVg, Member, Options, PvIndex, Restriction, Scan};
-use lvm2::model::PvId;
+use ashlar::scan::{FoundVg, Options, Restriction, Scan};
 use lvm2::plan::{Author, Change, Level, Message};
 use lvm2::{Sectors, Uuid};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::arrays::AtWork;
-use super::pvcreate::require_allowed;
+use super::finder::Finder;
 use super::run::Caller;
-use crate::args::{Arguments, Error, flags, settings, source_date};
+use crate::args::{Arguments, Error, flags, nodes_dir, settings, source_date};
+use crate::live::Nodes;
 
 /// What runs under a command's name.
 pub(crate) type Handler = fn(&Arguments, &mut Work<'_>) -> Result<(), Error>;
@@ -51,6 +51,8 @@ pub(crate) struct Work<'a> {
     command: String,
     shown: Vec<Preview>,
     is_failed: bool,
+    /// Whether `--driverloaded` lets volumes be active.
+    has_driver: bool,
     /// How many changes were made.
     changes: usize,
     /// Where devices come from.
@@ -130,6 +132,7 @@ impl<'a> Work<'a> {
             command: arguments.line().to_owned(),
             shown: Vec::new(),
             is_failed: false,
+            has_driver: choice(arguments, &flags::DRIVER_LOADED)? != Some(Choice::No),
             changes: 0,
             looked: RefCell::default(),
             locked: None,
@@ -374,6 +377,39 @@ impl<'a> Work<'a> {
         self.caller.ownership.clone()
     }
 
+    /// The group, if this process owns it, and which volumes of it are active.
+    pub(super) fn active(&self, group: Uuid) -> Option<(&'a LiveGroup, &'a Nodes)> {
+        self.caller.active.filter(|(live, _)| live.uuid() == group)
+    }
+
+    /// Whether this process owns a group, for others.
+    pub(super) fn is_owner(&self) -> bool {
+        self.caller.active.is_some()
+    }
+
+    /// Whether volumes may become active, or are no more: where LVM2 may not talk to device-mapper,
+    /// nothing happens.
+    pub(super) fn may_activate(&self) -> bool {
+        self.has_driver && self.host.config.flag("global/activation", true)
+    }
+
+    /// The folder in which active volumes have their names.
+    pub(super) fn nodes_dir(&self) -> Result<PathBuf, Error> {
+        nodes_dir::nodes_dir(&self.host.config)
+    }
+
+    /// Runs words in the process that owns a group; where that fails, this command does at its end.
+    /// Whether the process was still there.
+    pub(super) fn run_elsewhere(
+        &mut self,
+        client: Client,
+        words: &[String],
+    ) -> Result<bool, Error> {
+        let status = crate::live::run(client, words, &mut *self.caller.console)?;
+        self.is_failed |= status.is_some_and(|status| status != 0);
+        Ok(status.is_some())
+    }
+
     /// The volumes that this process serves.
     pub(super) fn served(&self) -> Vec<Uuid> {
         let hooks = self.caller.hooks.as_ref();
@@ -397,9 +433,7 @@ impl<'a> Work<'a> {
 
     /// A finder of devices that can go into a plan.
     pub(super) fn finder(&self) -> Finder {
-        Finder {
-            folder: self.caller.folder.clone(),
-        }
+        Finder::new(self.caller.folder.clone())
     }
 
     /// A path as the caller means it.
@@ -452,6 +486,11 @@ impl<'a> Work<'a> {
     pub(super) fn fail_later(&mut self, text: &str) {
         self.error(text);
         self.is_failed = true;
+    }
+
+    /// Whether the command will fail at its end.
+    pub(super) fn is_failed(&self) -> bool {
+        self.is_failed
     }
 
     /// Shows text as it is.
@@ -507,46 +546,6 @@ impl<'a> Work<'a> {
             console: &mut *self.caller.console,
             options: self.options,
         }
-    }
-}
-
-/// Finds devices by what people call them.
-#[derive(Debug, Clone)]
-pub(super) struct Finder {
-    folder: Option<PathBuf>,
-}
-
-impl Finder {
-    /// The device that `name` means.
-    pub(super) fn device(&self, scan: &Scan, name: &str) -> ashlar::Result<DeviceIndex> {
-        find_device(scan, self.folder.as_deref(), name)
-    }
-
-    /// The physical volume on the device that `name` means.
-    pub(super) fn pv(&self, scan: &Scan, name: &str) -> ashlar::Result<PvIndex> {
-        find_pv(scan, self.folder.as_deref(), name)
-    }
-
-    /// The names without those that mean the same device as an earlier one.
-    pub(super) fn distinct(&self, scan: &Scan, names: &[String]) -> Vec<String> {
-        let mut seen = Vec::new();
-        let is_new = |name: &&String| match self.device(scan, name) {
-            Ok(device) if seen.contains(&device) => false,
-            Ok(device) => {
-                seen.push(device);
-                true
-            }
-            // What is wrong with it, its turn will show.
-            Err(_) => true,
-        };
-        names.iter().filter(is_new).cloned().collect()
-    }
-
-    /// The member of `group` on the device that `name` means.
-    pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
-        let index = self.pv(scan, name).ok()?;
-        let is_it = |member: &&Member| member.presence.found() == Some(index);
-        group.members.iter().find(is_it).map(|member| member.id)
     }
 }
 
@@ -609,28 +608,6 @@ fn host(arguments: &Arguments) -> Result<Host, Error> {
         Choice::No => Keeping::Off,
     });
     Ok(host)
-}
-
-fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<DeviceIndex> {
-    scan.find_device(name, folder).ok_or_else(|| {
-        let what = format!(
-            "No device found for {name}. Name it with --devices if it is an image, and see \
-             whether a filter hides it."
-        );
-        ashlar::Error::new(ashlar::Kind::NotFound, what)
-    })
-}
-
-fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<PvIndex> {
-    let missing = || {
-        let what = format!("Failed to find physical volume \"{name}\".");
-        ashlar::Error::new(ashlar::Kind::NotFound, what)
-    };
-    let device = find_device(scan, folder, name).map_err(|_| missing())?;
-    require_allowed(scan, device)?;
-    let mut all = scan.physical_volumes.iter();
-    let index = all.position(|pv| pv.device == device).ok_or_else(missing)?;
-    Ok(PvIndex(index))
 }
 
 fn from_folder(folder: &Path, text: &str) -> String {

@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use crate::args::Error;
 use crate::commands::Session;
 use crate::commands::run::exit_status;
-use crate::live::LocalGroup;
+use crate::live::{LocalGroup, stay};
 
 /// How long clients have for fetching their last answers.
 const GRACE: Duration = Duration::from_secs(10);
@@ -137,21 +137,16 @@ impl Serving {
                     }
                 }
                 let waiting = groups.iter().filter(|group| !group.is_stopped());
-                let others: usize = waiting.map(LocalGroup::client_count).sum();
+                let others: usize = waiting.map(LocalGroup::user_count).sum();
                 if others > 0 {
                     session.tell(&format!(
-                        "{others} other commands use the group through this process; waiting \
-                         for them (interrupt again to end them)"
+                        "{others} other commands and active volumes use the group through this \
+                         process; waiting for them (interrupt again to end them)"
                     ));
                 }
                 // Who said stop, through the socket, meant the others too.
-                while groups
-                    .iter()
-                    .any(|group| !group.end_if_alone() && !group.is_stopped())
-                    && signals.pending().all(|signal| signal == SIGCHLD)
-                {
-                    std::thread::sleep(INTERVAL);
-                }
+                let asked = || signals.pending().any(|signal| signal != SIGCHLD);
+                stay(&groups, asked, || false);
                 Ok(())
             }
             Self::Remote { mut client, .. } => client.end().map_err(|error| failed(&error)),

@@ -1,7 +1,7 @@
 //! The strings of letters: `-wi-a-----`, `wz--n-`, `a--`.
 //!
 //! The letters and their precedence are LVM2's (see the notes of `man lvs`, `vgs`, `pvs`). Who
-//! serves or attaches a volume makes it active and open; what only a running target can tell is
+//! serves or attaches a volume makes it active; what only a running target can tell is
 //! told by the owner of its group, of a RAID volume by its superblocks, or stays `-`.
 
 use ashlar::scan::{Duplicate, FoundPv};
@@ -37,7 +37,10 @@ pub(crate) fn lv_attr(group: &Group, lv: LvId) -> String {
         }
         State::Active(active) => {
             let is_invalid = active.snapshot.is_some_and(|snapshot| snapshot.is_invalid);
-            (letters[4], letters[5]) = (if is_invalid { 'I' } else { 'a' }, 'o');
+            letters[4] = if is_invalid { 'I' } else { 'a' };
+            if active.is_open {
+                letters[5] = 'o';
+            }
             if active.is_only_read && letters[1] == 'w' {
                 letters[1] = 'R';
             }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::output::report::{Field, FieldGroup};
+use crate::output::report::{Field, FieldGroup, Fields};
 
-use super::{attr, kernel, lv, pv, segment, vdo, vg};
+use super::{attr, device_type, kernel, lv, pv, segment, vdo, vg};
 
 /// Every field, in the order of the help; a `…_all` shows them in this order.
 pub(crate) static ALL: &[&[Field]] = &[
@@ -20,6 +20,9 @@ pub(crate) static ALL: &[&[Field]] = &[
     vdo::FIELDS,
     pv::SEGMENT,
 ];
+
+/// The fields of `devtypes`, which has no others.
+pub(crate) static OF_DEVICE_TYPES: &[&[Field]] = &[device_type::FIELDS];
 
 /// Builds a table of fields of one group.
 macro_rules! fields {
@@ -44,13 +47,14 @@ pub(super) use fields;
 const NAME_WIDTH: usize = 27;
 
 /// The list that `-o help` prints.
-pub(crate) fn help() -> String {
-    list(|field| field.help.to_owned(), Extra::AllOfGroup)
+pub(crate) fn help(fields: Fields) -> String {
+    list(fields, |field| field.help.to_owned(), Extra::AllOfGroup)
 }
 
 /// The list that `-S help` prints: fields with their kinds, then the operators.
-pub(crate) fn selection_help() -> String {
+pub(crate) fn selection_help(fields: Fields) -> String {
     let mut out = list(
+        fields,
         |field| format!("{} [{}]", field.help, field.kind.name()),
         Extra::None,
     );
@@ -64,10 +68,10 @@ enum Extra {
     None,
 }
 
-fn list(describe: impl Fn(&Field) -> String, extra: Extra) -> String {
+fn list(fields: Fields, describe: impl Fn(&Field) -> String, extra: Extra) -> String {
     let mut out = String::new();
     let mut current: Option<FieldGroup> = None;
-    for field in ALL.iter().copied().flatten() {
+    for field in fields.iter().copied().flatten() {
         if current != Some(field.group) {
             if current.is_some() {
                 out.push_str("   \n");

@@ -34,7 +34,7 @@ fields! { INFO of LvInfo {
         |row, style| of_active(row, style, None),
         "Whether a table waits to become the active device's.";
     "lv_device_open" "DevOpen" FieldKind::Binary(&["open"]), 10,
-        |row, style| of_active(row, style, Some("open")),
+        open,
         "Whether the active device is open.";
 } }
 
@@ -128,6 +128,11 @@ fn of_active(row: &Row<'_>, style: &Style, word: Option<&'static str>) -> Value 
         State::Inactive | State::Unknown => not_known(row, style),
         State::Active(_) => binary(style, word.is_some(), word.unwrap_or_default()),
     }
+}
+
+fn open(row: &Row<'_>, style: &Style) -> Value {
+    let is_open = state(row).active().is_some_and(|active| active.is_open);
+    of_active(row, style, is_open.then_some("open"))
 }
 
 /// One of the numbers of the node at which the volume is attached.

@@ -12,6 +12,7 @@
 mod attr;
 mod catalogue;
 mod constant;
+mod device_type;
 mod kernel;
 mod lv;
 mod lv_relations;
@@ -21,5 +22,6 @@ mod segment;
 mod vdo;
 mod vg;
 
-pub(crate) use catalogue::{ALL, help, selection_help};
+pub(crate) use catalogue::{ALL, OF_DEVICE_TYPES, help, selection_help};
+pub(crate) use device_type::{DEVICE_TYPES, DeviceType};
 pub(crate) use lv::path_or_name;

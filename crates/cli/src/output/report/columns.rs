@@ -104,6 +104,12 @@ impl Columns {
             sorted,
         })
     }
+
+    /// The same with every column left out where it is empty.
+    pub(crate) fn all_compacted(mut self) -> Self {
+        self.compacted = self.shown.iter().copied().flatten().collect();
+        self
+    }
 }
 
 /// One word of a list. Taking a field away does not take it out of an `…_all`: stock works with

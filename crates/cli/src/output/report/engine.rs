@@ -41,8 +41,12 @@ pub(crate) struct Shape {
     pub(crate) separator: String,
     /// Whether columns are padded to one width.
     pub(crate) aligned: bool,
-    /// `LVM2_NAME=value` pairs, and whether values are quoted.
-    pub(crate) prefixes: Option<Quotes>,
+    /// What stands between the items of a list.
+    pub(crate) list_separator: String,
+    /// `LVM2_NAME=value` pairs.
+    pub(crate) prefixed: bool,
+    /// What stands around the values of such pairs.
+    pub(crate) quotes: Quotes,
     /// One line per column instead of per row.
     pub(crate) turned: bool,
     /// Print each row at once, unsorted.
@@ -65,7 +69,9 @@ impl Default for Shape {
             headings: Headings::Abbreviated,
             separator: " ".into(),
             aligned: true,
-            prefixes: None,
+            list_separator: ",".into(),
+            prefixed: false,
+            quotes: Quotes::Single,
             turned: false,
             unbuffered: false,
         }
@@ -116,12 +122,22 @@ struct RowOfCells {
     sorted: Vec<Value>,
 }
 
+/// What of JSON stands around a report's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    /// A document.
+    Whole,
+    /// The name of the report alone.
+    Part,
+}
+
 /// A report under way.
 pub(crate) struct Report<'a> {
     name: &'static str,
-    columns: Columns,
-    selection: Option<Selection>,
-    shape: Shape,
+    columns: &'a Columns,
+    selection: Option<&'a Selection>,
+    shape: &'a Shape,
+    frame: Frame,
     rows: Vec<RowOfCells>,
     out: &'a mut dyn Write,
     headings_done: bool,
@@ -131,9 +147,9 @@ impl<'a> Report<'a> {
     /// Begins a report; `name` is what JSON calls its rows (`lv`).
     pub(crate) fn new(
         name: &'static str,
-        columns: Columns,
-        selection: Option<Selection>,
-        shape: Shape,
+        columns: &'a Columns,
+        selection: Option<&'a Selection>,
+        shape: &'a Shape,
         out: &'a mut dyn Write,
     ) -> Self {
         Self {
@@ -141,15 +157,22 @@ impl<'a> Report<'a> {
             columns,
             selection,
             shape,
+            frame: Frame::Whole,
             rows: Vec::new(),
             out,
             headings_done: false,
         }
     }
 
+    /// The same as a part of a larger report.
+    pub(crate) fn within(mut self) -> Self {
+        self.frame = Frame::Part;
+        self
+    }
+
     /// Adds a row; `read` gives the value of a field and is asked only for those that are used.
     pub(crate) fn push(&mut self, mut read: impl FnMut(&'static Field) -> Value) -> io::Result<()> {
-        let selected = match &self.selection {
+        let selected = match self.selection {
             Some(selection) => selection.matches(&mut read),
             None => true,
         };
@@ -158,7 +181,7 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         let mut value = |field: Option<&'static Field>| match field {
-            Some(field) => read(field),
+            Some(field) => read(field).separated(&self.shape.list_separator),
             None => Value::number(u64::from(selected)),
         };
         let shown: Vec<Value> = self.columns.shown.iter().copied().map(&mut value).collect();
@@ -196,7 +219,7 @@ impl<'a> Report<'a> {
     fn flush(&mut self) -> io::Result<()> {
         let rows: Vec<Vec<Value>> = self.rows.drain(..).map(|row| row.shown).collect();
         let columns = self.measured(&rows);
-        match self.shape.format {
+        let dialect = match self.shape.format {
             Format::Basic => {
                 if rows.is_empty() {
                     return Ok(());
@@ -206,14 +229,15 @@ impl<'a> Report<'a> {
                     shape.headings = Headings::None;
                 }
                 self.headings_done = true;
-                layout::print(&columns, &rows, &shape, self.out)
+                return layout::print(&columns, &rows, &shape, self.out);
             }
-            Format::Json => {
-                json::print(self.name, &columns, &rows, json::Dialect::Strings, self.out)
-            }
-            Format::JsonStd => {
-                json::print(self.name, &columns, &rows, json::Dialect::Strict, self.out)
-            }
+            Format::Json => json::Dialect::Strings,
+            Format::JsonStd => json::Dialect::Strict,
+        };
+        let rows = json::members(&columns, &rows, dialect);
+        match self.frame {
+            Frame::Whole => json::print_rows(self.name, rows, self.out),
+            Frame::Part => json::print_part(self.name, rows, self.out),
         }
     }
 
@@ -221,7 +245,7 @@ impl<'a> Report<'a> {
         let columns = self.columns.shown.iter().enumerate();
         columns
             .map(|(index, field)| {
-                let mut column = Column::new(*field, &self.shape);
+                let mut column = Column::new(*field, self.shape);
                 let cells = rows.iter().map(|row| &row[index]);
                 let widest = cells.clone().map(|cell| cell.text.chars().count()).max();
                 column.width = column.width.max(widest.unwrap_or(0));

@@ -66,6 +66,8 @@ pub(crate) enum FieldGroup {
     Segment,
     /// A segment of a physical volume.
     PvSegment,
+    /// A type of block devices.
+    DeviceType,
 }
 
 impl FieldGroup {
@@ -91,6 +93,7 @@ impl FieldGroup {
             Self::Vg => "Volume FieldGroup Fields",
             Self::Segment => "Logical Volume Segment Fields",
             Self::PvSegment => "Physical Volume Segment Fields",
+            Self::DeviceType => "Device Types Fields",
         }
     }
 
@@ -103,6 +106,7 @@ impl FieldGroup {
             Self::Vg => "vg_",
             Self::Segment => "seg_",
             Self::PvSegment => "pvseg_",
+            Self::DeviceType => "devtype_",
         }
     }
 }

@@ -60,20 +60,19 @@ impl<'a> Cell<'a> {
     }
 }
 
-pub(super) fn print(
-    name: &str,
+/// The named cells of rows.
+pub(super) fn members<'a>(
     columns: &[Column],
-    rows: &[Vec<Value>],
+    rows: &'a [Vec<Value>],
     dialect: Dialect,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+) -> Vec<Vec<(&'static str, Cell<'a>)>> {
     let rows = rows.iter().map(|row| {
         let cells = columns.iter().zip(row);
         let shown = cells.filter(|(column, _)| !column.hidden);
         let members = shown.map(|(column, value)| (column.name, cell(column, value, dialect)));
         members.collect()
     });
-    print_rows(name, rows.collect(), out)
+    rows.collect()
 }
 
 /// Rows of named cells in the frame that stock has around its own.
@@ -82,16 +81,52 @@ pub(crate) fn print_rows(
     rows: Vec<Vec<(&str, Cell<'_>)>>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "  {{\n      \"report\": [\n          {{\n              \"{name}\": ["
-    )?;
+    document(out, |out| {
+        part(0, out)?;
+        print_part(name, rows, out)?;
+        part_ends(out)
+    })
+}
+
+/// A document of several parts, which `parts` prints.
+pub(crate) fn document(
+    out: &mut dyn Write,
+    parts: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    writeln!(out, "  {{\n      \"report\": [")?;
+    parts(out)?;
+    writeln!(out, "      ]\n  }}")
+}
+
+/// Begins a part, the first of which has the index 0.
+pub(crate) fn part(index: usize, out: &mut dyn Write) -> io::Result<()> {
+    let comma = if index > 0 { "          ,\n" } else { "" };
+    writeln!(out, "{comma}          {{")
+}
+
+/// Ends a part.
+pub(crate) fn part_ends(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "          }}")
+}
+
+/// What stands between two reports of a part.
+pub(crate) fn next_report(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "              ,")
+}
+
+/// Rows of named cells, in a part.
+pub(super) fn print_part(
+    name: &str,
+    rows: Vec<Vec<(&str, Cell<'_>)>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "              \"{name}\": [")?;
     let count = rows.len();
     for (index, row) in rows.into_iter().enumerate() {
         let comma = if index + 1 < count { "," } else { "" };
         writeln!(out, "                  {}{comma}", spaced(&Row(row)))?;
     }
-    writeln!(out, "              ]\n          }}\n      ]\n  }}")
+    writeln!(out, "              ]")
 }
 
 fn cell<'a>(column: &Column, value: &'a Value, dialect: Dialect) -> Cell<'a> {

@@ -20,8 +20,8 @@ pub(super) fn print(
     shape: &Shape,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // Pairs and turned tables are for programs: never padded.
-    let padded = shape.aligned && shape.prefixes.is_none() && !shape.turned;
+    // Turned tables are for programs: never padded.
+    let padded = shape.aligned && !shape.turned;
     if shape.turned {
         return turned(columns, rows, shape, out);
     }
@@ -41,14 +41,12 @@ pub(super) fn print(
     let mut line = String::new();
     for row in rows {
         line.clear();
-        for ((column, last), value) in marked_last(columns).zip(row) {
-            if column.hidden {
-                continue;
-            }
-            cell(&mut line, column, value, shape, padded);
-            if !last {
+        let shown = columns.iter().zip(row).filter(|(column, _)| !column.hidden);
+        for (index, (column, value)) in shown.enumerate() {
+            if index > 0 {
                 line.push_str(&shape.separator);
             }
+            cell(&mut line, column, value, shape, padded);
         }
         writeln!(out, "{INDENT}{line}")?;
     }
@@ -99,25 +97,25 @@ fn heading(line: &mut String, column: &Column, padded: bool) {
 
 fn cell(line: &mut String, column: &Column, value: &Value, shape: &Shape, padded: bool) {
     let text = printable(&value.text);
-    if let Some(quotes) = shape.prefixes {
+    let quote = match shape.quotes {
+        Quotes::Single if shape.prefixed => "'",
+        _ => "",
+    };
+    if shape.prefixed {
         let name = column.name.to_uppercase();
         let prefix = if name.starts_with("LVM2_") {
             ""
         } else {
             "LVM2_"
         };
-        let quote = match quotes {
-            Quotes::Single => "'",
-            Quotes::None => "",
-        };
-        let _ = write!(line, "{prefix}{name}={quote}{text}{quote}");
-    } else if !padded {
-        line.push_str(&text);
-    } else if column.is_right_aligned() {
-        let _ = write!(line, "{:>width$}", text, width = column.width);
-    } else {
-        let _ = write!(line, "{:<width$}", text, width = column.width);
+        let _ = write!(line, "{prefix}{name}={quote}");
     }
+    let width = if padded { column.width } else { 0 };
+    let _ = if column.is_right_aligned() {
+        write!(line, "{text:>width$}{quote}")
+    } else {
+        write!(line, "{text:<width$}{quote}")
+    };
 }
 
 /// The text without control characters.

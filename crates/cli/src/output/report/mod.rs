@@ -24,10 +24,10 @@ mod select;
 mod time;
 mod value;
 
-pub(crate) use columns::{ColumnError, Columns};
+pub(crate) use columns::{ColumnError, Columns, Fields};
 pub(crate) use engine::{Format, Headings, Quotes, Report, Shape};
 pub(crate) use field::{Field, FieldGroup, FieldKind};
-pub(crate) use json::{Cell, Dialect, print_rows, spaced};
+pub(crate) use json::{Cell, Dialect, document, next_report, part, part_ends, print_rows, spaced};
 pub(crate) use layout::printable;
 pub(crate) use select::{Selection, SelectionError};
 pub(crate) use time::{Instant, Zone};

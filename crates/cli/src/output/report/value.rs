@@ -89,6 +89,16 @@ impl Value {
         }
     }
 
+    /// The same, the items of a list joined by `separator`.
+    pub(super) fn separated(mut self, separator: &str) -> Self {
+        if let Key::List(items) = &self.key
+            && separator != ","
+        {
+            self.text = items.join(separator).into();
+        }
+        self
+    }
+
     /// The text that comparisons see.
     pub(crate) fn compared_text(&self) -> &str {
         match &self.key {

@@ -58,6 +58,12 @@ fn long_names() {
 fn the_letter_can_be_left_out() {
     let units = Units::parse("k").unwrap().without_suffix();
     assert_eq!(units.show(8192, Form::Short), "8.00");
+    let units = Units::parse("s").unwrap().without_suffix();
+    assert_eq!(units.show(0, Form::Short), "0");
+    // A size in a unit of its own means nothing without its letter.
+    let human = Units::default().without_suffix();
+    assert_eq!(human.show(8192, Form::Short), "8.00k");
+    assert_eq!(human.show(8192, Form::Long), "8.00 KiB");
     assert_eq!(Units::default().without_suffix().show(0, Form::Short), "0");
 }
 

@@ -49,6 +49,8 @@ pub enum GroupAttribute<'a> {
     Copies(MetadataCopies),
     /// `--setautoactivation`.
     Autoactivation(Autoactivation),
+    /// `--metadataprofile`; `None` is `--detachprofile`.
+    Profile(Option<&'a str>),
 }
 
 /// Changes properties of a group. `areas` are those of the group as it is.
@@ -122,6 +124,7 @@ fn apply(vg: &mut VolumeGroup, change: GroupAttribute<'_>) -> Result<()> {
             }
             vg.system_id = id.map(str::to_owned);
         }
+        GroupAttribute::Profile(profile) => vg.profile = profile.map(str::to_owned),
         GroupAttribute::Autoactivation(wanted) => {
             let is_off = vg.flags.has(VgFlag::NoAutoactivate);
             match wanted {

@@ -43,6 +43,8 @@ pub struct NewGroup<'a> {
     pub system_id: Option<&'a str>,
     /// `--setautoactivation`.
     pub autoactivation: Autoactivation,
+    /// `--metadataprofile`.
+    pub profile: Option<&'a str>,
     /// The physical volumes.
     pub members: &'a [Member],
 }
@@ -60,6 +62,7 @@ impl<'a> NewGroup<'a> {
             copies: MetadataCopies::Unmanaged,
             system_id: None,
             autoactivation: Autoactivation::Yes,
+            profile: None,
             members,
         }
     }
@@ -81,6 +84,7 @@ pub fn create_group(new: &NewGroup<'_>, author: &mut Author<'_>) -> Result<Chang
     }
     vg.metadata_copies = Some(new.copies.number());
     vg.system_id = new.system_id.map(str::to_owned);
+    vg.profile = new.profile.map(str::to_owned);
     if new.autoactivation == Autoactivation::No {
         vg.flags.insert(VgFlag::NoAutoactivate);
     }

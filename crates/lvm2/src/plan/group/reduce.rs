@@ -47,17 +47,6 @@ pub fn reduce_group(
     draft.finish(author)
 }
 
-/// The physical volumes that `vgreduce -a` removes: all that nothing stands on, but one.
-pub fn unused(vg: &VolumeGroup) -> Vec<PvId> {
-    let map = AllocationMap::of(vg);
-    let free = vg.pvs().filter(|(id, _)| map.allocations(*id).is_empty());
-    let mut free: Vec<PvId> = free.map(|(id, _)| id).collect();
-    if free.len() == vg.pv_count() {
-        free.pop();
-    }
-    free
-}
-
 pub(super) fn release(draft: &mut Draft, pv: PvId) {
     let gone = draft.vg.remove_pv(pv);
     assert_eq!(

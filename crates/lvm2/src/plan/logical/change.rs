@@ -30,6 +30,8 @@ pub enum AttributeChange<'a> {
     AddTag(&'a str),
     /// `--deltag`.
     RemoveTag(&'a str),
+    /// `--metadataprofile`; `None` is `--detachprofile`.
+    Profile(Option<&'a str>),
 }
 
 /// Changes properties of a logical volume.
@@ -117,6 +119,7 @@ fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'
         AttributeChange::Autoactivation(wanted) => {
             set(lv, LvFlag::NoAutoactivate, wanted == Autoactivation::No);
         }
+        AttributeChange::Profile(profile) => lv.profile = profile.map(str::to_owned),
         AttributeChange::Minor(None) if !lv.flags.has(LvFlag::FixedMinor) => {
             return Err(refused(format!(
                 "Minor number is already not persistent for {full_name}."

@@ -62,6 +62,8 @@ pub struct NewVolume<'a> {
     pub autoactivation: Autoactivation,
     /// `--addtag`.
     pub tags: &'a [String],
+    /// `--metadataprofile`.
+    pub profile: Option<&'a str>,
     /// `-Z`, `-W`.
     pub zeroing: Zeroing,
     /// `-a`.
@@ -84,6 +86,7 @@ impl NewVolume<'_> {
             skip: Skip::No,
             autoactivation: Autoactivation::Yes,
             tags: &[],
+            profile: None,
             zeroing: Zeroing::ZeroAndWipe,
             start: Start::Active,
         }
@@ -334,6 +337,7 @@ pub(super) fn visible(
     if new.autoactivation == Autoactivation::No {
         lv.flags.insert(LvFlag::NoAutoactivate);
     }
+    lv.profile = new.profile.map(str::to_owned);
     for tag in new.tags {
         name::validate_tag(tag).map_err(|error| wrong(error.context))?;
         if !lv.tags.contains(tag) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ashlar::live::Client;
 use export::loop_device::is_over;
+use export::mounts::unescaped;
 use lvm2::Uuid;
 use rustix::fs::{OFlags, major, minor};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -202,7 +203,7 @@ fn mount(line: &[u8], node: &Path, number: &str) -> Option<Mount> {
 }
 
 fn path(word: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from_vec(crate::attachment::unescaped(word)))
+    PathBuf::from(OsString::from_vec(unescaped(word)))
 }
 
 /// Whether the kernel swaps to a node.

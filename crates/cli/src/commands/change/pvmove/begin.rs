@@ -8,8 +8,9 @@ use lvm2::plan::Message;
 use lvm2::plan::physical::{Move, MoveMode, MoveRequest, abort_move, begin_move, moves};
 use lvm2::{Extents, Sectors, Uuid};
 
+use super::super::finder::Finder;
 use super::super::volumes::{places, policy};
-use super::super::work::{Finder, Work, failed, planned};
+use super::super::work::{Work, failed, planned};
 use super::command::{ABORT, ATOMIC, NAME};
 use crate::args::{Arguments, Error, Kind as ErrorKind};
 

@@ -16,11 +16,11 @@ use super::command::BACKGROUND;
 use super::progress::{bytes_left, is_copied, sources, stands_still};
 use crate::args::{Arguments, Error, flags};
 use crate::commands::background::{leave_terminal, log_path, run_again};
-use crate::commands::change::active::require_usable;
+use crate::commands::change::activation::require_usable;
 use crate::commands::change::arguments::INTERVAL_DEFAULT;
 use crate::commands::cp::{Bar, Signals};
 use crate::commands::{Disks, Session};
-use crate::live::{LocalGroup, Owned, own};
+use crate::live::{LocalGroup, Owned, own, stay};
 
 /// Tells a process that it only follows.
 const FOLLOWER_VARIABLE: &str = "ASHLAR_PVMOVE_FOLLOWS";
@@ -348,11 +348,11 @@ impl Following {
         let Holder::Here(local) = holder else {
             return Ok(());
         };
-        while !local.end_if_alone() && !local.is_stopped() {
-            signals.check()?;
-            std::thread::sleep(PERIOD);
-        }
-        Ok(())
+        // It was interrupted once and for all: a volume that is in use then is waited for.
+        let mut was_asked = false;
+        let asked = || !std::mem::replace(&mut was_asked, signals.check().is_err()) && was_asked;
+        stay(&[local], asked, || false);
+        signals.check()
     }
 
     /// Whether what lay on the sources is gone from there.

@@ -1,6 +1,6 @@
 //! Tests of reports as a whole, over rows made here.
 
-use super::{Format, Headings, Quotes, Report, Shape};
+use super::{Format, Headings, Report, Shape};
 use crate::output::report::{Columns, Field, FieldGroup, FieldKind, Selection, Value, Zone};
 
 const fn field(name: &'static str, heading: &'static str, kind: FieldKind, width: usize) -> Field {
@@ -38,7 +38,7 @@ fn value(row: usize, field: &Field) -> Value {
     }
 }
 
-fn report(options: &[&str], sort: &str, criteria: &str, shape: Shape) -> String {
+fn report(options: &[&str], sort: &str, criteria: &str, shape: &Shape) -> String {
     let columns = Columns::resolve(
         FIELDS,
         "lv_",
@@ -50,7 +50,7 @@ fn report(options: &[&str], sort: &str, criteria: &str, shape: Shape) -> String 
     let selection = (!criteria.is_empty())
         .then(|| Selection::parse(criteria, FIELDS, "lv_", 0, &Zone::default()).unwrap());
     let mut out = Vec::new();
-    let mut report = Report::new("lv", columns, selection, shape, &mut out);
+    let mut report = Report::new("lv", &columns, selection.as_ref(), shape, &mut out);
     for row in 0..3 {
         report.push(|field| value(row, field)).unwrap();
     }
@@ -61,7 +61,7 @@ fn report(options: &[&str], sort: &str, criteria: &str, shape: Shape) -> String 
 #[test]
 fn columns_are_padded_sorted_and_right_aligned_by_kind() {
     assert_eq!(
-        report(&["+lv_tags"], "-lv_size,lv_name", "", Shape::default()),
+        report(&["+lv_tags"], "-lv_size,lv_name", "", &Shape::default()),
         "  LV    LSize  LV Tags\n  alpha 16.00k        \n  m\"id   4.00k c      \n  zeta   \
          4.00k b,c    \n"
     );
@@ -70,7 +70,7 @@ fn columns_are_padded_sorted_and_right_aligned_by_kind() {
 #[test]
 fn a_heading_is_cut_to_its_column() {
     assert_eq!(
-        report(&["sync"], "name", "name=alpha", Shape::default()),
+        report(&["sync"], "name", "name=alpha", &Shape::default()),
         "  InitImgSyn\n            \n"
     );
 }
@@ -79,16 +79,16 @@ fn a_heading_is_cut_to_its_column() {
 fn options_add_take_away_and_compact() {
     let shape = Shape::default;
     assert_eq!(
-        report(&["+tags", "-lv_name"], "", "size>5k", shape()),
+        report(&["+tags", "-lv_name"], "", "size>5k", &shape()),
         "  LSize  LV Tags\n  16.00k        \n"
     );
     assert_eq!(
-        report(&["tags,name", "#tags"], "", "size>5k", shape()),
+        report(&["tags,name", "#tags"], "", "size>5k", &shape()),
         "  LV   \n  alpha\n"
     );
     assert_eq!(
-        report(&["name,tags", "#tags"], "", "size>5k", shape()),
-        "  LV    \n  alpha \n"
+        report(&["name,tags", "#tags"], "", "size>5k", &shape()),
+        "  LV    \n  alpha\n"
     );
 }
 
@@ -100,17 +100,17 @@ fn separators_pairs_and_turned_tables_are_not_padded() {
         ..Shape::default()
     };
     assert_eq!(
-        report(&[], "lv_name", "tags={c}", shape),
+        report(&[], "lv_name", "tags={c}", &shape),
         "  LV:LSize\n  m\"id:4.00k\n  zeta:4.00k\n"
     );
-    let prefixes = Some(Quotes::Single);
     let shape = Shape {
-        prefixes,
+        prefixed: true,
+        aligned: false,
         headings: Headings::None,
         ..Shape::default()
     };
     assert_eq!(
-        report(&[], "lv_name", "name=zeta", shape),
+        report(&[], "lv_name", "name=zeta", &shape),
         "  LVM2_LV_NAME='zeta' LVM2_LV_SIZE='4.00k'\n"
     );
     let shape = Shape {
@@ -118,19 +118,19 @@ fn separators_pairs_and_turned_tables_are_not_padded() {
         ..Shape::default()
     };
     assert_eq!(
-        report(&[], "lv_name", "", shape),
+        report(&[], "lv_name", "", &shape),
         "  LV alpha m\"id zeta\n  LSize 16.00k 4.00k 4.00k\n"
     );
 }
 
 #[test]
 fn a_report_without_rows_is_empty() {
-    assert_eq!(report(&[], "", "name=none", Shape::default()), "");
+    assert_eq!(report(&[], "", "name=none", &Shape::default()), "");
     let json = Shape {
         format: Format::Json,
         ..Shape::default()
     };
-    let empty = report(&[], "", "name=none", json);
+    let empty = report(&[], "", "name=none", &json);
     let lines: Vec<&str> = empty.lines().map(str::trim).collect();
     assert_eq!(
         lines,
@@ -152,7 +152,7 @@ fn both_kinds_of_json() {
             .to_owned()
     };
     assert_eq!(
-        rows(report(&["+tags,sync"], "", "name=~id", json(Format::Json))),
+        rows(report(&["+tags,sync"], "", "name=~id", &json(Format::Json))),
         r#"{"lv_name":"m\"id", "lv_size":"4.00k", "lv_tags":"c", "sync":""}"#
     );
     assert_eq!(
@@ -160,7 +160,7 @@ fn both_kinds_of_json() {
             &["+tags,sync"],
             "",
             "name=~id",
-            json(Format::JsonStd)
+            &json(Format::JsonStd)
         )),
         r#"{"lv_name":"m\"id", "lv_size":"4.00k", "lv_tags":["c"], "sync":""}"#
     );
@@ -173,7 +173,7 @@ fn unbuffered_rows_are_measured_one_by_one() {
         ..Shape::default()
     };
     assert_eq!(
-        report(&[], "lv_name", "", shape),
+        report(&[], "lv_name", "", &shape),
         "  LV   LSize\n  zeta 4.00k\n  alpha 16.00k\n  m\"id 4.00k\n"
     );
 }
@@ -181,7 +181,7 @@ fn unbuffered_rows_are_measured_one_by_one() {
 #[test]
 fn selected_shows_all_rows_and_says_which_match() {
     assert_eq!(
-        report(&["selected,name"], "name", "size>5k", Shape::default()),
+        report(&["selected,name"], "name", "size>5k", &Shape::default()),
         "  Selected LV   \n         1 alpha\n         0 m\"id \n         0 zeta \n"
     );
 }
@@ -192,7 +192,7 @@ fn a_field_is_not_taken_out_of_all() {
         &["lv_all,lv_size", "-lv_size"],
         "",
         "size>5k",
-        Shape::default(),
+        &Shape::default(),
     );
     assert!(
         shown.starts_with("  LV    LSize  LV Tags InitImgSyn\n"),
@@ -203,7 +203,7 @@ fn a_field_is_not_taken_out_of_all() {
             &["lv_name,lv_all", "-lv_all"],
             "",
             "size>5k",
-            Shape::default()
+            &Shape::default()
         ),
         "  LV   \n  alpha\n"
     );

@@ -1,0 +1,75 @@
+//! Devices by what people call them.
+
+use std::path::{Path, PathBuf};
+
+use ashlar::scan::{DeviceIndex, FoundVg, Member, PvIndex, Scan};
+use lvm2::model::PvId;
+
+use super::pvcreate::require_allowed;
+
+/// Finds devices by what people call them.
+#[derive(Debug, Clone)]
+pub(super) struct Finder {
+    folder: Option<PathBuf>,
+}
+
+impl Finder {
+    /// One that takes paths to be meant from this folder; the process's own if `None`.
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder }
+    }
+
+    /// The device that `name` means.
+    pub(super) fn device(&self, scan: &Scan, name: &str) -> ashlar::Result<DeviceIndex> {
+        find_device(scan, self.folder.as_deref(), name)
+    }
+
+    /// The physical volume on the device that `name` means.
+    pub(super) fn pv(&self, scan: &Scan, name: &str) -> ashlar::Result<PvIndex> {
+        find_pv(scan, self.folder.as_deref(), name)
+    }
+
+    /// The names without those that mean the same device as an earlier one.
+    pub(super) fn distinct(&self, scan: &Scan, names: &[String]) -> Vec<String> {
+        let mut seen = Vec::new();
+        let is_new = |name: &&String| match self.device(scan, name) {
+            Ok(device) if seen.contains(&device) => false,
+            Ok(device) => {
+                seen.push(device);
+                true
+            }
+            // What is wrong with it, its turn will show.
+            Err(_) => true,
+        };
+        names.iter().filter(is_new).cloned().collect()
+    }
+
+    /// The member of `group` on the device that `name` means.
+    pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
+        let index = self.pv(scan, name).ok()?;
+        let is_it = |member: &&Member| member.presence.found() == Some(index);
+        group.members.iter().find(is_it).map(|member| member.id)
+    }
+}
+
+fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<DeviceIndex> {
+    scan.find_device(name, folder).ok_or_else(|| {
+        let what = format!(
+            "No device found for {name}. Name it with --devices if it is an image, and see \
+             whether a filter hides it."
+        );
+        ashlar::Error::new(ashlar::Kind::NotFound, what)
+    })
+}
+
+fn find_pv(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<PvIndex> {
+    let missing = || {
+        let what = format!("Failed to find physical volume \"{name}\".");
+        ashlar::Error::new(ashlar::Kind::NotFound, what)
+    };
+    let device = find_device(scan, folder, name).map_err(|_| missing())?;
+    require_allowed(scan, device)?;
+    let mut all = scan.physical_volumes.iter();
+    let index = all.position(|pv| pv.device == device).ok_or_else(missing)?;
+    Ok(PvIndex(index))
+}

@@ -1,0 +1,362 @@
+//! Options of `lvmconfig`, and which settings they mean.
+
+use ashlar::host::{Config, Key, KeyKind, ProfileKind, Reach};
+use lvm2::text::{Section, Value};
+
+use super::print::{Said, Spaces, text, value_text};
+use super::tree::{Shown, at, defaults, set};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::commands::Session;
+
+const FILE: Flag = Flag::value("file", "File", "Write to this file instead.").short('f');
+const LIST: Flag = Flag::switch("list", "The names of all settings.").short('l');
+const TYPE: Flag = Flag::value(
+    "typeconfig",
+    "current|default|diff|full|list|missing|new|profilable|profilable-command|profilable-metadata",
+    "What is shown: current what is set; default LVM2's defaults; diff what is set and differs \
+     from them; full what is set, and defaults of the rest; list names; missing defaults of what \
+     is not set; new defaults of what is new; profilable what may stand in profiles. May be cut \
+     short to --type.",
+);
+const AT: Flag = Flag::value(
+    "atversion",
+    "Version",
+    "Only what this release of LVM2 had.",
+);
+const SINCE: Flag = Flag::value(
+    "sinceversion",
+    "Version",
+    "With --type new: what LVM2 has since this release.",
+);
+const IGNORE_ADVANCED: Flag = Flag::switch("ignoreadvanced", "Leave out what is advanced.");
+const IGNORE_UNSUPPORTED: Flag =
+    Flag::switch("ignoreunsupported", "Leave out what LVM2 does not support.");
+const IGNORE_LOCAL: Flag = Flag::switch("ignorelocal", "Leave out the section local.");
+const SHOW_DEPRECATED: Flag = Flag::switch("showdeprecated", "Show what LVM2 gave up, too.");
+const SHOW_UNSUPPORTED: Flag =
+    Flag::switch("showunsupported", "Show what LVM2 does not support, too.");
+const MERGED: Flag = Flag::switch(
+    "mergedconfig",
+    "With --config: show everything that is set, not only what --config sets.",
+);
+const VALIDATE: Flag = Flag::switch(
+    "validate",
+    "Show nothing; tell whether all that is set is known and of the right type.",
+);
+const COMMENTS: Flag = Flag::switch("withcomments", "Say of each setting what is known of it.");
+const SUMMARY: Flag = Flag::switch("withsummary", "The same as --withcomments.");
+const SPACES: Flag = Flag::switch("withspaces", "Blanks around = and inside of brackets.");
+const VERSIONS: Flag = Flag::switch("withversions", "Say since which release LVM2 has each.");
+const METADATA_PROFILE: Flag = Flag::value(
+    "metadataprofile",
+    "String",
+    "Show what is set with this metadata profile.",
+);
+
+/// The command, by all of its names.
+pub(in crate::commands) const COMMANDS: &[&Command] = &[
+    &COMMAND,
+    &Command {
+        name: "dumpconfig",
+        summary: "The same as lvmconfig",
+        ..COMMAND
+    },
+    &Command {
+        name: "config",
+        summary: "The same as lvmconfig",
+        ..COMMAND
+    },
+];
+
+const COMMAND: Command = Command {
+    name: "lvmconfig",
+    summary: "Show the configuration, or what it could be",
+    operands: "[SECTION|SECTION/SETTING ...]",
+    description: "Shows what lvm.conf, lvmlocal.conf and the files of tags set, in their own form; \
+        with --config what that sets. Operands choose sections and settings.",
+    flags: &[
+        &[
+            FILE,
+            LIST,
+            TYPE,
+            AT,
+            SINCE,
+            IGNORE_ADVANCED,
+            IGNORE_UNSUPPORTED,
+            IGNORE_LOCAL,
+            SHOW_DEPRECATED,
+            SHOW_UNSUPPORTED,
+            MERGED,
+            VALIDATE,
+            COMMENTS,
+            SUMMARY,
+            SPACES,
+            VERSIONS,
+            METADATA_PROFILE,
+            Flag::switch("unconfigured", "Accepted for scripts."),
+        ],
+        flags::COMMON,
+    ],
+    examples: &[
+        Example {
+            line: "lvmconfig --type diff",
+            does: "shows what this machine's configuration changes",
+        },
+        Example {
+            line: "lvmconfig --type default devices/filter",
+            does: "shows the default of a setting",
+        },
+    ],
+    run,
+};
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Current,
+    Default,
+    Diff,
+    Full,
+    List,
+    Missing,
+    New,
+    Profilable(Option<ProfileKind>),
+}
+
+const TYPES: [(&str, Type); 10] = [
+    ("current", Type::Current),
+    ("default", Type::Default),
+    ("diff", Type::Diff),
+    ("full", Type::Full),
+    ("list", Type::List),
+    ("missing", Type::Missing),
+    ("new", Type::New),
+    ("profilable", Type::Profilable(None)),
+    (
+        "profilable-command",
+        Type::Profilable(Some(ProfileKind::Command)),
+    ),
+    (
+        "profilable-metadata",
+        Type::Profilable(Some(ProfileKind::Metadata)),
+    ),
+];
+
+/// The release whose settings the table holds.
+const RELEASE: Version = Version([2, 3, 16]);
+
+/// A release of LVM2, without the zeros in front of its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Version([u32; 3]);
+
+impl Version {
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split('.').map(|number| number.parse().ok());
+        let all = [numbers.next()??, numbers.next()??, numbers.next()??];
+        numbers.next().is_none().then_some(Self(all))
+    }
+
+    fn asked(arguments: &Arguments, flag: &Flag) -> Result<Option<Self>, Error> {
+        let parse =
+            |text| Self::parse(text).ok_or_else(|| Error::usage("Incorrect version format."));
+        arguments.value(flag).map(parse).transpose()
+    }
+}
+
+fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let wanted = wanted(arguments)?;
+    let config = session.config(arguments)?;
+    if arguments.has(&VALIDATE) {
+        if arguments.has(&TYPE) {
+            return Err(Error::usage("Only one of --type and --validate permitted."));
+        }
+        if config.complaints().is_empty() {
+            return Ok(session.line("LVM configuration valid.")?);
+        }
+        return Err(Error::failed("LVM configuration invalid."));
+    }
+    let mut config = Config::clone(&config);
+    if let Some(name) = arguments.value(&METADATA_PROFILE) {
+        config.add_profile(ProfileKind::Metadata, name)?;
+    }
+    let shown = shown(wanted, &config, arguments)?;
+    let mut out = String::new();
+    let said = Said {
+        comments: arguments.has(&COMMENTS) || arguments.has(&SUMMARY),
+        versions: arguments.has(&VERSIONS),
+        spaces: if arguments.has(&SPACES) && wanted != Type::Current {
+            Spaces::In
+        } else {
+            Spaces::Out
+        },
+    };
+    let mut print = |shown: &Shown| {
+        if wanted == Type::List {
+            list(shown, said, &mut out);
+        } else {
+            out += &text(shown, said);
+        }
+    };
+    let raw = config.tree(reach(arguments));
+    for path in arguments.operands() {
+        match at(&shown, path.trim_matches('/')) {
+            Some(node) => print(node),
+            // What is set and is no setting is there, and is not shown.
+            None if wanted == Type::Current && is_in(&raw, path) => {}
+            None => session.fail_later(&format!("Configuration node {path} not found")),
+        }
+    }
+    if arguments.operands().is_empty() {
+        shown.iter().for_each(print);
+    }
+    match arguments.value(&FILE) {
+        Some(path) => std::fs::write(path, out).map_err(|error| {
+            let why = std::io::Error::from(error.kind());
+            Error::failed(format!("{path}: open failed")).because(why)
+        }),
+        None => Ok(session.print(&out)?),
+    }
+}
+
+fn wanted(arguments: &Arguments) -> Result<Type, Error> {
+    let wanted = match arguments.value(&TYPE) {
+        None if arguments.has(&LIST) => Type::List,
+        None => Type::Current,
+        Some(name) => {
+            let of_name = TYPES.iter().find(|(known, _)| *known == name);
+            let invalid = || Error::usage(format!("Invalid argument for --typeconfig: {name}"));
+            of_name.ok_or_else(invalid)?.1
+        }
+    };
+    if arguments.has(&MERGED) && !matches!(wanted, Type::Current | Type::Full) {
+        return Err(Error::usage(
+            "--mergedconfig has no effect without --type current or --type full",
+        ));
+    }
+    if arguments.has(&SINCE) && wanted != Type::New {
+        return Err(Error::usage("--sinceversion requires --type new"));
+    }
+    Ok(wanted)
+}
+
+fn reach(arguments: &Arguments) -> Reach {
+    if arguments.has(&MERGED) {
+        Reach::Everything
+    } else {
+        Reach::Texts
+    }
+}
+
+fn shown(wanted: Type, config: &Config, arguments: &Arguments) -> Result<Vec<Shown>, Error> {
+    let at = Version::asked(arguments, &AT)?.unwrap_or(RELEASE);
+    let since = Version::asked(arguments, &SINCE)?;
+    let tree = config.tree(reach(arguments));
+    let default = |key: &'static Key| default_of(key, config);
+    let set_text = |key: &'static Key| Some(value_text(value_at(&tree, key.path)?));
+    let mark_of = |kind| match kind {
+        ProfileKind::Command => "command-profile",
+        ProfileKind::Metadata => "metadata-profile",
+    };
+    let is_wanted = |key: &&'static Key| {
+        let Some(since_of_key) = Version::parse(key.since) else {
+            return false;
+        };
+        let is_there = is_there(key, at, arguments, wanted) && since_of_key <= at;
+        let is_about = match wanted {
+            Type::Missing => value_at(&tree, key.path).is_none(),
+            Type::New => match since {
+                Some(since) => since_of_key >= since,
+                None => since_of_key == at,
+            },
+            Type::Profilable(None) => {
+                key.has_mark("command-profile") || key.has_mark("metadata-profile")
+            }
+            Type::Profilable(Some(kind)) => key.has_mark(mark_of(kind)),
+            _ => true,
+        };
+        is_there && is_about
+    };
+    let keys = Config::keys().iter().filter(is_wanted);
+    Ok(match wanted {
+        Type::Current => set(&tree, &|_, _| true),
+        Type::Diff => set(&tree, &|key, value| differs(key, value, config)),
+        Type::Full => defaults(keys, false, |key| set_text(key).or_else(|| default(key))),
+        Type::Default | Type::List | Type::Missing | Type::New | Type::Profilable(_) => {
+            defaults(keys, true, default)
+        }
+    })
+}
+
+/// Whether a release has a setting that is not to be left out.
+fn is_there(key: &Key, at: Version, arguments: &Arguments, wanted: Type) -> bool {
+    let shows_all = wanted == Type::Full;
+    let given_up = key.given_up_in().and_then(Version::parse);
+    let is_given_up = given_up.map_or(key.has_mark("deprecated"), |release| release <= at);
+    let is_unsupported = key.has_mark("unsupported");
+    (!is_given_up || shows_all || arguments.has(&SHOW_DEPRECATED))
+        && (!is_unsupported || arguments.has(&SHOW_UNSUPPORTED))
+        && !(key.has_mark("advanced") && arguments.has(&IGNORE_ADVANCED))
+        && !(is_unsupported && arguments.has(&IGNORE_UNSUPPORTED))
+        && !(key.path.starts_with("local/") && arguments.has(&IGNORE_LOCAL))
+}
+
+/// A default, with the folder that is this host's.
+fn default_of(key: &Key, config: &Config) -> Option<String> {
+    let folder = format!("\"{}", config.system_dir().display());
+    let default = (key.default != "undefined").then_some(key.default)?;
+    Some(default.replace("\"/etc/lvm", &folder))
+}
+
+/// Whether a value is of the right type and not what it would be by itself.
+fn differs(key: &Key, value: &Value<'_>, config: &Config) -> bool {
+    if !key.kind.admits(value) || key.default == "\"\"" {
+        return false;
+    }
+    let Some(default) = default_of(key, config) else {
+        return true;
+    };
+    let (default, value) = (default.as_str(), value_text(value));
+    let plain = default.trim_start_matches('[').trim_end_matches(']');
+    let is_same = match (key.kind, value.parse::<i64>()) {
+        // Stock's default of a mask is octal.
+        (KeyKind::Integer, Ok(number)) => {
+            let octal = default.strip_prefix('0').filter(|rest| !rest.is_empty());
+            let default = match octal {
+                Some(octal) => i64::from_str_radix(octal, 8),
+                None => default.parse(),
+            };
+            default == Ok(number)
+        }
+        _ => value == default || value == plain,
+    };
+    !is_same
+}
+
+fn value_at<'a>(tree: &'a Section<'static>, path: &str) -> Option<&'a Value<'static>> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let mut parts = folder.split('/');
+    let section = parts.try_fold(tree, |tree, part| tree.section(part))?;
+    section.value(name)
+}
+
+fn is_in(tree: &Section<'static>, path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let is_section = parts
+        .try_fold(tree, |tree, part| tree.section(part))
+        .is_some();
+    is_section || value_at(tree, path).is_some() || tree.value(path).is_some()
+}
+
+/// The names of settings, one on a line.
+fn list(shown: &Shown, said: Said, out: &mut String) {
+    match shown {
+        Shown::Section { nodes, .. } => nodes.iter().for_each(|node| list(node, said, out)),
+        Shown::Setting { key, .. } => {
+            *out += key.path;
+            if said.versions {
+                out.extend([" - [", key.since, "]"]);
+            }
+            out.push('\n');
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A tree of settings as the text of a configuration file, with stock's tabs.
+
+use std::fmt::Write;
+
+use ashlar::host::{Key, KeyState};
+use lvm2::text::Value;
+
+use super::tree::Shown;
+
+/// Blanks around `=` and inside of brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spaces {
+    /// There are some.
+    In,
+    /// There are none.
+    Out,
+}
+
+/// What is said of each setting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    /// What the table knows of it.
+    pub(super) comments: bool,
+    /// Since when LVM2 has it.
+    pub(super) versions: bool,
+    /// How it is set.
+    pub(super) spaces: Spaces,
+}
+
+/// The text of one node and what is in it.
+pub(super) fn text(shown: &Shown, said: Said) -> String {
+    let mut out = String::new();
+    print(shown, said, 0, &mut out);
+    out
+}
+
+fn print(shown: &Shown, said: Said, depth: usize, out: &mut String) {
+    let tabs = "\t".repeat(depth);
+    // A string takes all that is written.
+    match shown {
+        Shown::Section {
+            name,
+            since,
+            is_commented,
+            nodes,
+        } => {
+            if said.versions {
+                let _ = writeln!(out, "{tabs}# Available since version {since}.");
+            }
+            let mark = mark(*is_commented);
+            let _ = writeln!(out, "{tabs}{mark}{name} {{");
+            for node in nodes {
+                print(node, said, depth + 1, out);
+            }
+            let _ = writeln!(out, "{tabs}{mark}}}");
+        }
+        Shown::Setting {
+            key,
+            name,
+            value,
+            is_commented,
+        } => {
+            if said.comments {
+                let _ = writeln!(out, "\n{tabs}# {}", comment(key));
+            }
+            if said.versions && key.since != "-" {
+                let _ = writeln!(out, "{tabs}# Available since version {}.", key.since);
+            }
+            let Some(value) = value else { return };
+            let mark = mark(*is_commented);
+            let _ = match said.spaces {
+                Spaces::Out => writeln!(out, "{tabs}{mark}{name}={value}"),
+                Spaces::In => writeln!(out, "{tabs}{mark}{name} = {}", spread(value)),
+            };
+        }
+    }
+}
+
+fn mark(is_commented: bool) -> &'static str {
+    if is_commented { "# " } else { "" }
+}
+
+/// An array with blanks inside of its brackets.
+fn spread(value: &str) -> String {
+    let inner = value
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    match inner {
+        Some(inner) if !inner.is_empty() => format!("[ {} ]", inner.replace("\",", "\", ")),
+        _ => value.to_owned(),
+    }
+}
+
+/// What the table says of a setting, in a line.
+fn comment(key: &Key) -> String {
+    let mut words = vec![key.kind.name().to_owned()];
+    words.extend(
+        key.marks
+            .split(',')
+            .filter(|mark| *mark != "-")
+            .map(str::to_owned),
+    );
+    let state = match key.state {
+        KeyState::Read => "read".to_owned(),
+        KeyState::NotYet => "not read by Ashlar yet".to_owned(),
+        KeyState::NoEffect(reason) => format!("no effect in Ashlar: {reason}"),
+    };
+    format!("{}: {}; {state}.", key.path, words.join(", "))
+}
+
+/// A value as stock writes it: arrays of one without brackets.
+pub(super) fn value_text(value: &Value<'_>) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => match number.parse::<f64>() {
+            Ok(number) => format!("{number:.6}"),
+            Err(_) => number.clone().into_owned(),
+        },
+        Value::String(text) => {
+            let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("\"{escaped}\"")
+        }
+        Value::Array(values) => match &values[..] {
+            [single] => value_text(single),
+            values => {
+                let all: Vec<String> = values.iter().map(value_text).collect();
+                format!("[{}]", all.join(","))
+            }
+        },
+    }
+}
