@@ -25,6 +25,7 @@ mod errors;
 mod filesystems;
 mod handover;
 mod image_use;
+mod judge;
 mod kernel;
 mod lab;
 mod layouts;

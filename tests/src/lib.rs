@@ -17,6 +17,7 @@
 //!   apart      a script in a mount namespace of its own        apart(folder, "mount …")
 //!   kernel     a stock kernel, in an emulated machine             Kernel::new("name").disk(&a)
 //!   damaged    damaged groups here and in stock: what is left      Campaign { cases, seed }.run(…)
+//!   judge      command lines here and in stock: what differs    Campaign { cases, seed, … }.run(…)
 //!   verifier   does a server keep its word about what was written? Load::new(journal).run(…)
 //! ```
 //!
@@ -31,6 +32,7 @@ mod disks;
 mod golden;
 mod group;
 mod image;
+pub mod judge;
 mod kernel;
 mod killed;
 mod loops;

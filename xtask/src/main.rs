@@ -67,7 +67,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "compare",
-        about: "run commands on damaged groups, here and in stock LVM2",
+        about: "run commands here and in stock LVM2, and compare what comes of them",
         run: compare::run,
     },
     Task {

@@ -88,7 +88,7 @@ fn summarise(steps: &[Step], reports: &[Report], time: Duration) -> Outcome {
         println!("{:<12} {seconds:>6.1} s  {tests:>6}  {result}", step.name);
         // Far above in the output; who sees only its end needs them, too.
         for name in &report.failed {
-            println!("{:<12} failed: {name}", "");
+            println!("{:<12} failed or still ran: {name}", "");
         }
     }
     let failed = reports

@@ -74,6 +74,8 @@ pub(super) fn steps() -> Vec<Step> {
     ] {
         steps.push(testing(name, what, &demanded(engine)));
     }
+    let lines = own("compare", "compare --cases 1000 --seed 1", TEST_MAX);
+    steps.push(with(lines, &[binary()]));
     steps.push(own("crash", "crash --states 20000", TEST_MAX));
     let fuzz_limit = COMPILE_MAX + Duration::from_secs(4 * FUZZ_SECONDS);
     steps.push(own(
@@ -105,22 +107,21 @@ fn with(step: Step, environment: &[(&'static str, String)]) -> Step {
 
 fn testing(name: &'static str, what: &str, environment: &[(&'static str, String)]) -> Step {
     let line = format!("cargo test --locked --no-fail-fast {what}");
-    let binary = (
-        "ASHLAR_BIN",
-        crate::target_folder()
-            .join("release/ashlar")
-            .display()
-            .to_string(),
-    );
     // Most of their time tests wait for what they have started.
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = ("RUST_TEST_THREADS", (2 * cores).to_string());
     let step = with(
         plain(name, &line, TEST_MAX),
-        &[environment, &[binary, threads]].concat(),
+        &[environment, &[binary(), threads]].concat(),
     );
     Step {
         counts: Counts::Tests,
         ..step
     }
+}
+
+/// Which program is tested.
+fn binary() -> (&'static str, String) {
+    let path = crate::target_folder().join("release/ashlar");
+    ("ASHLAR_BIN", path.display().to_string())
 }

@@ -1,12 +1,11 @@
-//! `cargo xtask compare`: what commands leave of damaged groups, beside stock LVM2.
+//! `cargo xtask compare damaged`: what commands leave of damaged groups, beside stock LVM2.
 //!
 //! ```text
-//!   cargo xtask compare [--cases N] [--seed S]
+//!   cargo xtask compare damaged [--cases N] [--seed S]
 //! ```
 //!
 //! Each case damages a group in one way and runs one command on it, in stock and here; see
-//! `tests::damaged`. It fails where stock keeps what we do not. Needs root and stock LVM2, and the
-//! program built in the same profile.
+//! `tests::damaged`. It fails where stock keeps what we do not.
 
 use tests::damaged::Campaign;
 
@@ -17,7 +16,7 @@ const CASES: usize = 10_000;
 /// How often the number of cases done is told.
 const TOLD: usize = 100;
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+pub(super) fn run(arguments: &[String]) -> Outcome {
     let mut campaign = Campaign {
         cases: CASES,
         seed: 1,
@@ -30,7 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             ("--seed", Some(number)) => campaign.seed = number,
             _ => {
                 return Outcome::Unusable(
-                    "usage: cargo xtask compare [--cases N] [--seed S]".into(),
+                    "usage: cargo xtask compare damaged [--cases N] [--seed S]".into(),
                 );
             }
         }

@@ -1,0 +1,150 @@
+//! What two outcomes of one line differ in.
+
+use std::collections::BTreeSet;
+
+use super::bench::Outcome;
+use super::neutral;
+
+/// Commands whose standard output is a report, compared byte for byte.
+const REPORTS: &[&str] = &[
+    "pvs",
+    "vgs",
+    "lvs",
+    "pvdisplay",
+    "vgdisplay",
+    "lvdisplay",
+    "pvscan",
+    "vgscan",
+    "lvscan",
+    "fullreport",
+    "lvmdiskscan",
+    "pvck",
+    "lvmconfig",
+    "config",
+    "dumpconfig",
+    "devtypes",
+    "segtypes",
+    "formats",
+    "tags",
+    "systemid",
+    "lvmdevices",
+];
+
+/// What differs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Difference {
+    pub(super) what: What,
+    /// A message, a field, codes.
+    pub(super) text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// One side did not end, or was killed.
+    Hang,
+    Code,
+    /// Standard output of a report.
+    Report,
+    /// A message of stock's that we lack.
+    Lacks,
+    /// A message of ours that stock lacks.
+    Adds,
+    /// A field of what is left on disks and in files.
+    Field,
+}
+
+impl What {
+    /// Whether it is about words only.
+    pub(super) fn is_words(self) -> bool {
+        matches!(self, Self::Lacks | Self::Adds)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Hang => "hang",
+            Self::Code => "code",
+            Self::Report => "report",
+            Self::Lacks => "lacks",
+            Self::Adds => "adds",
+            Self::Field => "field",
+        }
+    }
+}
+
+/// All in which they differ.
+pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Difference> {
+    let mut all = Vec::new();
+    let mut add = |what, text: String| all.push(Difference { what, text });
+    if stock.is_hung || ours.is_hung || ours.code.is_none() {
+        let shown = |outcome: &Outcome| match outcome.code {
+            _ if outcome.is_hung => "not done".to_owned(),
+            code => code.map_or("signal".to_owned(), |code| code.to_string()),
+        };
+        add(What::Hang, format!("{} -> {}", shown(stock), shown(ours)));
+    } else if stock.code != ours.code {
+        let shown = |code: Option<i32>| code.map_or("signal".to_owned(), |code| code.to_string());
+        add(
+            What::Code,
+            format!("{} -> {}", shown(stock.code), shown(ours.code)),
+        );
+    }
+    let is_report = REPORTS.contains(&command);
+    if is_report && stock.stdout != ours.stdout {
+        add(What::Report, first_difference(&stock.stdout, &ours.stdout));
+    }
+    let said = |outcome: &Outcome| {
+        let mut lines = neutral::lines(&outcome.stderr);
+        if !is_report {
+            lines.extend(neutral::lines(&outcome.stdout));
+        }
+        lines
+    };
+    let (theirs, here) = (said(stock), said(ours));
+    for line in unsaid(&theirs, &here) {
+        add(What::Lacks, line.clone());
+    }
+    for line in unsaid(&here, &theirs) {
+        add(What::Adds, line.clone());
+    }
+    let paths: BTreeSet<&String> = stock.fields.keys().chain(ours.fields.keys()).collect();
+    for path in paths {
+        let (there, here) = (stock.fields.get(path), ours.fields.get(path));
+        if there != here {
+            let shown = |value: Option<&String>| value.map_or("none".to_owned(), String::clone);
+            let text = format!("{path}: {} -> {}", shown(there), shown(here));
+            add(What::Field, text);
+        }
+    }
+    all
+}
+
+/// Lines whose words no line of the others has, whatever it says besides.
+fn unsaid<'a>(lines: &'a BTreeSet<String>, others: &BTreeSet<String>) -> Vec<&'a String> {
+    let words = |line: &str| line.trim_end_matches(['.', ',']).to_owned();
+    let others: Vec<String> = others.iter().map(|line| words(line)).collect();
+    let is_said = |line: &str| {
+        let line = words(line);
+        others
+            .iter()
+            .any(|other| other.contains(&line) || line.contains(other.as_str()))
+    };
+    lines.iter().filter(|line| !is_said(line)).collect()
+}
+
+fn first_difference(stock: &str, ours: &str) -> String {
+    let mut here = ours.lines();
+    for line in stock.lines() {
+        let found = here.next();
+        if found != Some(line) {
+            let found = found.map_or("(end)", str::trim);
+            return format!("{} -> {found}", line.trim());
+        }
+    }
+    match here.next() {
+        Some(line) => format!("(end) -> {line}"),
+        None => "the end of the last line".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Tests of comparing outcomes.
+
+use super::{Outcome, What, compare};
+
+fn outcome(code: i32, stdout: &str, stderr: &str) -> Outcome {
+    Outcome {
+        code: Some(code),
+        is_hung: false,
+        stdout: stdout.to_owned(),
+        stderr: stderr.to_owned(),
+        fields: [("disk0/id".to_owned(), stderr.len().to_string())].into(),
+    }
+}
+
+fn whats(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<What> {
+    compare(command, stock, ours)
+        .into_iter()
+        .map(|one| one.what)
+        .collect()
+}
+
+/// Each way to differ is found: in codes, reports, messages on either stream, and fields.
+#[test]
+fn each_way_to_differ_is_found() {
+    let stock = outcome(5, "  a\n  b\n", "  x\n");
+    assert_eq!(whats("pvs", &stock, &stock), []);
+    let ours = outcome(3, "  a\n  c\n", "  y y\n");
+    let all = [
+        What::Code,
+        What::Report,
+        What::Lacks,
+        What::Adds,
+        What::Field,
+    ];
+    assert_eq!(whats("pvs", &stock, &ours), all);
+    let two = [
+        What::Code,
+        What::Lacks,
+        What::Lacks,
+        What::Adds,
+        What::Adds,
+        What::Field,
+    ];
+    assert_eq!(whats("lvcreate", &stock, &ours), two);
+    let hung = Outcome {
+        is_hung: true,
+        ..stock.clone()
+    };
+    assert_eq!(whats("pvs", &stock, &hung), [What::Hang]);
+}
+
+/// Lines of messages may come in another order; those of reports may not.
+#[test]
+fn order_counts_in_reports() {
+    let (one, other) = (outcome(0, "a\nb\n", ""), outcome(0, "b\na\n", ""));
+    assert_eq!(whats("vgs", &one, &other), [What::Report]);
+    assert_eq!(whats("vgcreate", &one, &other), []);
+}
