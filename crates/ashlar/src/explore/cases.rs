@@ -603,6 +603,7 @@ fn on_group() -> Vec<Command> {
         G::Allocation(Some(AllocationPolicy::Cling)),
         G::SystemId(Some("here")),
         G::Autoactivation(Autoactivation::No),
+        G::Profile(Some("thin-performance")),
     ];
     commands.extend(attributes.map(|attribute| C::VgChange("vg0", attribute)));
     commands
@@ -637,6 +638,7 @@ fn on_volumes() -> Vec<Command> {
         L::Allocation(Some(AllocationPolicy::Contiguous)),
         L::Skip(Skip::Yes),
         L::Autoactivation(Autoactivation::No),
+        L::Profile(Some("thin-performance")),
         L::Minor(Some(7)),
         L::AddTag("t"),
     ];
