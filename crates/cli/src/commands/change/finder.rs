@@ -29,6 +29,15 @@ impl Finder {
         find_pv(scan, self.folder.as_deref(), name)
     }
 
+    /// The names, with the devices of the physical volumes that have a tag instead of `@tag`.
+    pub(super) fn untagged(scan: &Scan, names: &[String]) -> Vec<String> {
+        let named = |name: &String| match name.strip_prefix('@') {
+            Some(tag) => tagged(scan, tag),
+            None => vec![name.clone()],
+        };
+        names.iter().flat_map(named).collect()
+    }
+
     /// The names without those that mean the same device as an earlier one.
     pub(super) fn distinct(&self, scan: &Scan, names: &[String]) -> Vec<String> {
         let mut seen = Vec::new();
@@ -50,6 +59,20 @@ impl Finder {
         let is_it = |member: &&Member| member.presence.found() == Some(index);
         group.members.iter().find(is_it).map(|member| member.id)
     }
+}
+
+fn tagged(scan: &Scan, tag: &str) -> Vec<String> {
+    let members = scan.groups.iter().flat_map(|group| {
+        let has_tag = |member: &&Member| {
+            let tags = &group.model.pv(member.id).tags;
+            tags.iter().any(|own| own == tag)
+        };
+        group.members.iter().filter(has_tag)
+    });
+    let found = members.filter_map(|member| member.presence.found());
+    found
+        .map(|index| scan.device(scan.pv(index).device).name.clone())
+        .collect()
 }
 
 fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<DeviceIndex> {

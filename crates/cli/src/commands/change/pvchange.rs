@@ -8,6 +8,7 @@ use lvm2::plan::physical::{Allocatable, PvAttribute, change_pv};
 use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
+use super::finder::Finder;
 use super::groups::require_no_names;
 use super::pvresize::{gone, header, request};
 use super::run::run;
@@ -58,7 +59,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&UUID) {
         work.keep_devices_file(Lists::Nothing)?;
     }
-    let mut names = arguments.operands().to_vec();
+    let mut names = Finder::untagged(&work.scan()?, arguments.operands());
     let criteria = match asked(arguments, About::Pvs, work)? {
         Asked::Operands => None,
         Asked::Criteria(criteria) => Some(criteria),

@@ -45,7 +45,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changes_pvs: true,
         ..work.request()
     };
-    for name in &finder.distinct(&work.scan()?, arguments.operands()) {
+    let names = Finder::untagged(&work.scan()?, arguments.operands());
+    for name in &finder.distinct(&work.scan()?, &names) {
         let removed = work.change(&request, |scan, _| plan(scan, &finder, name, force));
         if let Err(error) = removed {
             work.fail_later(&error.to_string());

@@ -8,6 +8,7 @@ use lvm2::plan::{Author, Change, HeaderChange, HeaderEdit, Message, When, displa
 use lvm2::{Extents, Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
+use super::finder::Finder;
 use super::pvcreate::require_allowed;
 use super::pvmove::{Next, follow_group, piece_max};
 use super::run::run;
@@ -60,7 +61,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let piece = work.host().config.move_piece();
     let finder = work.finder();
     let (mut done, mut left, mut begun) = (0, 0, 0);
-    for name in &finder.distinct(&work.scan()?, arguments.operands()) {
+    let names = Finder::untagged(&work.scan()?, arguments.operands());
+    for name in &finder.distinct(&work.scan()?, &names) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
             let allowed = finder

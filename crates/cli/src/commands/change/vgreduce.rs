@@ -11,6 +11,7 @@ use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_part
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
+use super::finder::Finder;
 use super::groups::plain;
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::run::run;
@@ -75,7 +76,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&REMOVE_MISSING) {
         return missing(arguments, group, work);
     }
-    let mut devices = devices.to_vec();
+    let mut devices = Finder::untagged(&work.scan()?, devices);
     if arguments.has(&ALL) {
         if !devices.is_empty() {
             return Err(Error::usage(
@@ -83,7 +84,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             ));
         }
         devices = all_devices(group, work)?;
-    } else if devices.is_empty() {
+    } else if arguments.operands().len() < 2 {
         return Err(Error::usage(
             "Please enter physical volume paths, or option -a.",
         ));
