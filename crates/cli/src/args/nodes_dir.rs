@@ -1,21 +1,31 @@
 //! Where active volumes have their names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ashlar::host::Config;
 use ashlar::live::runtime_folder;
 
 use super::Error;
+use super::parse::Arguments;
 
 /// The variable that LVM2's tests and chroots set.
 const VARIABLE: &str = "DM_DEV_DIR";
 const SETTING: &str = "devices/dir";
 
+fn variable() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|dir| !dir.is_empty())
+}
+
 /// What the environment says, as text of a configuration.
 pub(crate) fn of_environment() -> Option<String> {
-    let dir = std::env::var(VARIABLE).ok().filter(|dir| !dir.is_empty())?;
+    let dir = variable()?;
     let quoted = dir.replace('\\', "\\\\").replace('"', "\\\"");
     Some(format!("{SETTING}=\"{quoted}\""))
+}
+
+/// The folder that whoever typed a command means: the environment's, else [`nodes_dir`].
+pub(crate) fn of_caller(config: &Config) -> Result<PathBuf, Error> {
+    variable().map_or_else(|| nodes_dir(config), |dir| Ok(PathBuf::from(dir)))
 }
 
 /// The folder: what the configuration says, or `/dev`; of an ordinary user, one of his own.
@@ -37,3 +47,34 @@ pub(crate) fn nodes_dir(config: &Config) -> Result<PathBuf, Error> {
     }
     Ok(dir)
 }
+
+/// Makes `DIR/VG/LV`, `DIR/mapper/VG-LV` and `DIR/VG` what `/dev/VG/LV` and its like are: names of
+/// volumes and groups. Only where `command` takes these: elsewhere a path is one of a device.
+pub(crate) fn apply(command: &str, arguments: &mut Arguments, dir: &Path) {
+    if dir == Path::new("/dev") {
+        return;
+    }
+    let names = match (command, arguments.operands().len()) {
+        (
+            "lvs" | "lvdisplay" | "lvchange" | "lvremove" | "lvrename" | "vgs" | "vgdisplay"
+            | "vgchange" | "vgck" | "vgremove" | "vgexport" | "vgimport" | "vgmknodes"
+            | "vgcfgbackup" | "vgcfgrestore" | "vgrename" | "vgmerge",
+            count,
+        ) => count,
+        (
+            "lvconvert" | "lvcreate" | "lvextend" | "lvreduce" | "lvresize" | "vgcreate"
+            | "vgextend" | "vgreduce",
+            count,
+        ) => count.min(1),
+        ("vgsplit", count) => count.min(2),
+        _ => 0,
+    };
+    arguments.rename_operands(names, |word| {
+        let name = Path::new(word).strip_prefix(dir).ok()?;
+        let name = name.to_str().filter(|name| !name.is_empty())?;
+        Some(format!("/dev/{name}"))
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -179,6 +179,25 @@ impl Arguments {
         self.words_where(is_wanted)
     }
 
+    /// Gives the first `count` operands the names that `rename` has for them, also among the words
+    /// as they were typed.
+    pub(super) fn rename_operands(
+        &mut self,
+        count: usize,
+        rename: impl Fn(&str) -> Option<String>,
+    ) {
+        for operand in self.operands.iter_mut().take(count) {
+            let Some(name) = rename(operand) else {
+                continue;
+            };
+            // Behind the options, whose values may be the same.
+            if let Some(word) = self.words.iter_mut().rfind(|word| *word == operand) {
+                word.clone_from(&name);
+            }
+            *operand = name;
+        }
+    }
+
     /// Refuses words that are not options.
     pub(crate) fn no_operands(&self) -> Result<(), Error> {
         self.operands.first().map_or(Ok(()), |word| {

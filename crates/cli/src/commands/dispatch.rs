@@ -13,7 +13,7 @@ use super::session::Session;
 use super::version::version;
 use super::{absent, own, shell, vgs};
 use crate::args::{
-    Arguments, Command, Error, Kind, flags, meant, overview, parse, split_leading, text,
+    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, split_leading, text,
 };
 use crate::attachment::keeper;
 use crate::output::{harmless, on_stderr};
@@ -183,7 +183,7 @@ fn run_command(
     words: &[String],
     session: &mut Session,
 ) -> Result<(), Error> {
-    let arguments = parse(command, words)?;
+    let mut arguments = parse(command, words)?;
     if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
         return Ok(session.print(&text(command))?);
     }
@@ -191,6 +191,11 @@ fn run_command(
         return Ok(session.print(&version())?);
     }
     session.begin(command, &arguments);
+    // Whoever needs a configuration that cannot be read says so.
+    let config = session.config(&arguments);
+    if let Ok(dir) = config.and_then(|config| nodes_dir::of_caller(&config)) {
+        nodes_dir::apply(command.name, &mut arguments, &dir);
+    }
     let _log = on_stderr(&arguments);
     (command.run)(&arguments, session)
 }
