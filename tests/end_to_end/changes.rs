@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ashlar::apply::{
-    Disks, HostDisks, NewLabel, Planned, Quiet, Request, Session, area_states, find_device,
-    find_pv, free_member, plan_device,
+    Disks, HostDisks, NewLabel, Planned, Quiet, Request, Session, Signatures, area_states,
+    find_device, find_pv, free_member, plan_device,
 };
 use ashlar::host::{Config, DeviceSource, DeviceSpec, Host, Sysfs};
 use ashlar::scan::{FoundVg, Options, Scan};
@@ -152,7 +152,11 @@ fn make_pvs(table: &Table) {
                 ..NewPv::new(author.uuid())
             };
             let layout = new.lay_out(&plan_device(scan, device))?;
-            planned.new.push(NewLabel { device, layout });
+            planned.new.push(NewLabel {
+                device,
+                layout,
+                others: Signatures::Wiped,
+            });
         }
         Ok(planned)
     });

@@ -24,6 +24,7 @@ mod durability;
 mod errors;
 mod filesystems;
 mod handover;
+mod header_repair;
 mod image_use;
 mod judge;
 mod kernel;

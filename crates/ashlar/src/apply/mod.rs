@@ -75,8 +75,8 @@ pub use preview::Preview;
 pub use prompt::{Answer, Prompt, Quiet};
 pub use repair::update_metadata;
 pub use request::{
-    Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, TestMode,
-    Tolerated,
+    Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, Signatures,
+    TestMode, Tolerated,
 };
 pub use session::{Environment, Plan, Session, stock_locks};
 pub use signatures::{Signature, find_signatures};

@@ -16,7 +16,7 @@ use lvm2::plan::{Change, HeaderEdit};
 use lvm2::{Bytes, Uuid};
 
 use super::disks::Opened;
-use super::request::{NewLabel, Ownership, Planned, Request};
+use super::request::{NewLabel, Ownership, Planned, Request, Signatures};
 use super::session::{Session, is_concerned, is_member};
 use crate::commit::{Disk, Expected, FlushPolicy, OWNER_WAIT, OpenPv, Server, Wanted, claim};
 use crate::host::{Location, Place, Window};
@@ -187,7 +187,10 @@ impl Open {
     /// The devices that become physical volumes, to be looked at.
     pub(super) fn new_devices(&self) -> Result<Vec<(String, BlockingDevice)>> {
         let devices = self.devices.iter();
-        let new = devices.filter(|device| matches!(device.role, Role::New(_)));
+        let new = devices.filter(|device| match &device.role {
+            Role::New(label) => label.others == Signatures::Wiped,
+            Role::Member(_) | Role::Removed => false,
+        });
         new.map(|device| Ok((device.name.clone(), device.look()?)))
             .collect()
     }

@@ -119,6 +119,17 @@ pub struct NewLabel {
     pub device: DeviceIndex,
     /// What is written.
     pub layout: Initialised,
+    /// Whether signatures of others are looked for there, and taken away.
+    pub others: Signatures,
+}
+
+/// What becomes of signatures of others on a device that gets a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signatures {
+    /// They are asked about and wiped: the device becomes a physical volume.
+    Wiped,
+    /// They stay: it is one, and what looks like a signature may be a volume's.
+    Kept,
 }
 
 /// Something to be asked before anything is written.

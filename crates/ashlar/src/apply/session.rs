@@ -25,7 +25,7 @@ use super::outdated::require_none;
 use super::permit::{permit, permit_active};
 use super::prompt::{Answer, Prompt};
 use super::reproducible::{Drawer, forget_places};
-use super::request::{Outcome, Ownership, Planned, Request, TestMode, Tolerated};
+use super::request::{Outcome, Ownership, Planned, Request, Signatures, TestMode, Tolerated};
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::unfinished::{Unfinished, find_unfinished};
@@ -349,7 +349,9 @@ impl<'a> Session<'a> {
         adopt(&mut disks.pvs, flush_policy)?;
         for (label, mut disk) in disks.new.drain(..) {
             let writes = label.layout.writes()?;
-            wipe_device(&mut disk)?;
+            if label.others == Signatures::Wiped {
+                wipe_device(&mut disk)?;
+            }
             initialise(&mut disk, &writes, flush_policy)?;
             disks.pvs.push(OpenPv::open(disk)?);
         }

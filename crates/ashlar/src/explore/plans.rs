@@ -33,8 +33,8 @@ use super::arrays;
 use super::command::{Command, Shape, name};
 use crate::activate::current_images;
 use crate::apply::{
-    NewLabel, Planned, area_states, clearing_outdated, find_device, find_pv, free_member,
-    plan_device, require_no_member, update_metadata,
+    NewLabel, Planned, Signatures, area_states, clearing_outdated, find_device, find_pv,
+    free_member, plan_device, require_no_member, update_metadata,
 };
 use crate::host::Host;
 use crate::scan::{FoundPv, FoundVg, Presence, Scan};
@@ -410,7 +410,11 @@ fn new_pv(scan: &Scan, disk: usize, areas: AreaCount, author: &mut Author<'_>) -
     };
     let layout = new.lay_out(&plan_device(scan, device))?;
     Ok(Planned {
-        new: vec![NewLabel { device, layout }],
+        new: vec![NewLabel {
+            device,
+            layout,
+            others: Signatures::Wiped,
+        }],
         ..Planned::default()
     })
 }

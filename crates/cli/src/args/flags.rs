@@ -268,7 +268,7 @@ pub(crate) const SETTINGS: Flag = Flag::value(
     "settings",
     "Key=Value[ Key=Value...]",
     "Where to look instead of where the headers say: mda_num, mda_offset, mda_size, \
-     metadata_offset, seqno.",
+     metadata_offset, seqno; for repairs also mda2_offset, mda2_size, pv_uuid.",
 );
 /// `--pvmetadatacopies`
 pub(crate) const PV_METADATA_COPIES: Flag = Flag::value(
@@ -286,8 +286,8 @@ pub(crate) const LABEL_SECTOR: Flag = Flag::value(
 pub(crate) const FILE: Flag = Flag::value(
     "file",
     "File",
-    "The file to write; %s in it stands for the name of the volume group, and - for standard \
-     output.",
+    "The file to write, or for a repair to read; %s in it stands for the name of the volume \
+     group, and - for standard output.",
 )
 .short('f');
 /// `--updatemetadata`

@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, devtypes, explain, facts, fullreport, help, history,
-    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, obsolete, owners, pvck,
+    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, obsolete, owners,
     pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync, vgcfgbackup,
     vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
 };
@@ -24,7 +24,6 @@ const LOOKING: &[&Command] = &[
     &vgimportclone::COMMAND,
     &lvmdiskscan::COMMAND,
     &fullreport::COMMAND,
-    &pvck::COMMAND,
     &scrub::COMMAND,
     &md::COMMAND,
     &vgcfgbackup::COMMAND,

@@ -9,6 +9,7 @@ use lvm2::Bytes;
 use lvm2::ondisk::{AreaHeader, Ring, Span, Version, versions};
 
 use super::Session;
+use super::change::pvck::{REPAIR, REPAIR_TYPE};
 use super::report::wrong_word;
 use crate::args::{Arguments, Command, Error, Example, flags};
 
@@ -16,17 +17,19 @@ mod headers;
 mod settings;
 
 use headers::{Area, Headers, Line};
-use settings::Settings;
+pub(in crate::commands) use settings::Settings;
 
 /// `pvck`
-pub(super) const COMMAND: Command = Command {
+pub(in crate::commands) const COMMAND: Command = Command {
     name: "pvck",
-    summary: "Check a physical volume's headers, or print its headers and metadata",
+    summary: "Check, print or repair the headers and metadata of a device",
     operands: "DEVICE",
     description: "Looks at one device only, and at it as it is: nothing has to be in order. \
         Without --dump says whether a label and which metadata areas were found. With --dump \
         prints the headers (damaged values are marked CHECK), the current metadata, all versions \
-        that are still in a metadata area, or copies an area into a file.",
+        that are still in a metadata area, or copies an area into a file. With --repair writes \
+        headers and metadata anew from a backup of the group, where they are damaged or gone; \
+        other devices are not touched, and neither is what is behind the headers.",
     flags: &[
         &[
             flags::DUMP,
@@ -34,6 +37,8 @@ pub(super) const COMMAND: Command = Command {
             flags::SETTINGS,
             flags::LABEL_SECTOR,
             flags::PV_METADATA_COPIES,
+            REPAIR,
+            REPAIR_TYPE,
         ],
         flags::COMMON,
     ],
@@ -45,6 +50,10 @@ pub(super) const COMMAND: Command = Command {
         Example {
             line: "pvck --dump metadata_search --settings seqno=40 -f old.txt /dev/sdb",
             does: "saves version 40 of the metadata, found without the headers' help",
+        },
+        Example {
+            line: "pvck --repair -f /etc/lvm/backup/vg0 /dev/sdb",
+            does: "makes /dev/sdb, whose first sectors were overwritten, a disk of vg0 again",
         },
     ],
     run,
@@ -62,6 +71,9 @@ struct Job<'a> {
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if arguments.has(&REPAIR) || arguments.has(&REPAIR_TYPE) {
+        return super::change::run(arguments, session);
+    }
     let [device] = arguments.operands() else {
         return Err(Error::usage(
             "pvck: name one device, as in: pvck --dump headers /dev/sdb",

@@ -120,6 +120,8 @@ pub struct Initialised {
     pub label: Label,
     /// The headers of its metadata areas.
     pub areas: Vec<AreaHeader>,
+    /// Texts that these headers point to: where on the device, and the bytes.
+    pub texts: Vec<(Bytes, Vec<u8>)>,
     /// Where its extents begin.
     pub pe_start: Sectors,
     /// Its size.
@@ -201,6 +203,7 @@ impl NewPv {
         });
         Ok(Initialised {
             areas: areas.collect(),
+            texts: Vec::new(),
             label: Label {
                 sector: self.label_sector,
                 pv: header,
@@ -426,9 +429,10 @@ impl Initialised {
     /// is not there.
     pub fn writes(&self) -> Result<Vec<(Bytes, Vec<u8>)>> {
         let sector = SECTOR_SIZE as usize;
-        let mut writes = Vec::new();
+        let mut writes = self.texts.clone();
         for area in &self.areas {
-            let mut start = vec![0; AREA_ZEROED];
+            let is_empty = area.committed.is_none();
+            let mut start = vec![0; if is_empty { AREA_ZEROED } else { sector }];
             start[..sector].copy_from_slice(&area.encode());
             writes.push((area.start, start));
         }

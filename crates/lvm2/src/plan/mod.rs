@@ -30,6 +30,7 @@ mod moving;
 pub mod physical;
 pub mod places;
 mod ranges;
+pub mod repair;
 #[cfg(test)]
 pub(crate) mod samples;
 mod segments;

@@ -9,8 +9,8 @@ use lvm2::plan::size::SizeArgument;
 use lvm2::plan::{Author, Change};
 
 use crate::apply::{
-    HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, find_device, find_pv,
-    free_member, plan_device, require_no_member,
+    HostDisks, NewLabel, Outcome, Planned, Quiet, Request, Session, Signatures, find_device,
+    find_pv, free_member, plan_device, require_no_member,
 };
 use crate::commit::{Hooks, Reach};
 use crate::host::{Config, Host, Location};
@@ -109,7 +109,11 @@ impl Bench {
                 let device = find_device(scan, &self.name(disk))?;
                 require_no_member(scan, device)?;
                 let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
-                planned.new.push(NewLabel { device, layout });
+                planned.new.push(NewLabel {
+                    device,
+                    layout,
+                    others: Signatures::Wiped,
+                });
             }
             Ok(planned)
         })

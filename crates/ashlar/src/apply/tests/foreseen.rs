@@ -13,8 +13,8 @@ use lvm2::plan::size::SizeArgument;
 use super::bench::{Bench, in_group};
 use crate::Result;
 use crate::apply::{
-    Disks, HostDisks, NewLabel, Opened, Planned, Question, Quiet, Request, Session, area_states,
-    find_device, plan_device, require_no_member,
+    Disks, HostDisks, NewLabel, Opened, Planned, Question, Quiet, Request, Session, Signatures,
+    area_states, find_device, plan_device, require_no_member,
 };
 use crate::host::Host;
 use crate::scan::{FoundDevice, Scan};
@@ -45,7 +45,11 @@ fn new_pvs(bench: &Bench, scan: &Scan, author: &mut Author<'_>) -> Result<Planne
         let device = find_device(scan, &bench.name(disk))?;
         require_no_member(scan, device)?;
         let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
-        planned.new.push(NewLabel { device, layout });
+        planned.new.push(NewLabel {
+            device,
+            layout,
+            others: Signatures::Wiped,
+        });
     }
     planned.questions.push(Question {
         text: "Really? [y/n]: ".to_owned(),

@@ -14,8 +14,8 @@ use lvm2::plan::logical::ImageStates;
 
 use super::bench::{Bench, Served, in_group};
 use crate::apply::{
-    NewLabel, Planned, Quiet, Request, Tolerated, area_states, find_device, find_pv, free_member,
-    plan_device, require_no_member, update_metadata,
+    NewLabel, Planned, Quiet, Request, Signatures, Tolerated, area_states, find_device, find_pv,
+    free_member, plan_device, require_no_member, update_metadata,
 };
 use crate::scan::{FoundVg, Presence, Scan};
 use crate::{Kind, Result};
@@ -88,7 +88,11 @@ fn a_change_opens_what_it_is_about() {
         let device = find_device(scan, &bench.name("disks/g.img"))?;
         let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
         Ok(Planned {
-            new: vec![NewLabel { device, layout }],
+            new: vec![NewLabel {
+                device,
+                layout,
+                others: Signatures::Wiped,
+            }],
             ..Planned::default()
         })
     };

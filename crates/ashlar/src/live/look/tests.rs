@@ -20,7 +20,7 @@ use lvm2::{Sectors, Uuid};
 use crate::activate::MissingPolicy;
 use crate::apply::{
     Agreement, Disks, Environment, HostDisks, LOOKS, NewLabel, Planned, Quiet, Request, Session,
-    Tolerated, area_states, find_device, find_pv, free_member, new_member, plan_device,
+    Signatures, Tolerated, area_states, find_device, find_pv, free_member, new_member, plan_device,
 };
 use crate::commit::{Hooks, Reach};
 use crate::host::{DeviceSource, DeviceSpec, Host};
@@ -315,7 +315,14 @@ impl Members {
         let device = find_device(scan, &self.name())?;
         let layout = NewPv::new(author.uuid()).lay_out(&plan_device(scan, device))?;
         let members = [new_member(scan, device, &layout)];
-        let (group, new) = (scan.find_group("vg0")?, NewLabel { device, layout });
+        let (group, new) = (
+            scan.find_group("vg0")?,
+            NewLabel {
+                device,
+                layout,
+                others: Signatures::Wiped,
+            },
+        );
         let areas = area_states(scan, group);
         Ok(Planned {
             new: vec![new],

@@ -46,6 +46,7 @@ mod place;
 pub(super) mod plan;
 mod profiles;
 mod pvchange;
+pub(in crate::commands) mod pvck;
 mod pvcreate;
 mod pvmove;
 mod pvremove;

@@ -1,6 +1,6 @@
 //! `pvcreate`: devices become physical volumes.
 
-use ashlar::apply::{NewLabel, Planned, Question, Request, plan_device};
+use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures, plan_device};
 use ashlar::scan::{Content, DeviceIndex, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::VolumeGroup;
@@ -138,7 +138,11 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Re
     layout.messages.push(Message::note(format!(
         "Physical volume \"{name}\" successfully created."
     )));
-    Ok(NewLabel { device, layout })
+    Ok(NewLabel {
+        device,
+        layout,
+        others: Signatures::Wiped,
+    })
 }
 
 /// Fails where a device must not be used at all.

@@ -2,9 +2,9 @@
 
 use super::work::Handler;
 use super::{
-    defrag, image, lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvcreate,
-    pvmove, pvremove, pvresize, undo, vgcfgrestore, vgchange, vgck, vgcreate, vgexport, vgextend,
-    vgreduce, vgremove, vgrename, vgsplit,
+    defrag, image, lvchange, lvconvert, lvcreate, lvremove, lvrename, lvresize, pvchange, pvck,
+    pvcreate, pvmove, pvremove, pvresize, undo, vgcfgrestore, vgchange, vgck, vgcreate, vgexport,
+    vgextend, vgreduce, vgremove, vgrename, vgsplit,
 };
 use crate::args::Command;
 
@@ -15,6 +15,7 @@ const HANDLERS: &[(&Command, Handler)] = &[
     (&pvremove::COMMAND, pvremove::handler),
     (&pvresize::COMMAND, pvresize::handler),
     (&pvchange::COMMAND, pvchange::handler),
+    (&crate::commands::pvck::COMMAND, pvck::handler),
     (&defrag::COMMAND, defrag::handler),
     (&image::COMMAND, image::handler),
     (&vgcreate::COMMAND, vgcreate::handler),

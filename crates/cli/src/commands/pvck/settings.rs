@@ -1,54 +1,73 @@
 //! `--settings`: where to look instead of where the headers say.
 
-use lvm2::Bytes;
 use lvm2::ondisk::Span;
+use lvm2::{Bytes, Uuid};
 
 use crate::args::Error;
 
 /// What was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(in crate::commands) struct Settings {
     /// Which area, from 1.
-    pub(super) number: usize,
+    pub(in crate::commands) number: usize,
     /// Where the area is.
-    pub(super) area: Option<Span>,
+    pub(in crate::commands) area: Option<Span>,
+    /// Where the second area is; for repairs.
+    pub(in crate::commands) second_area: Option<Span>,
+    /// Which physical volume the device is; for repairs.
+    pub(in crate::commands) pv_uuid: Option<Uuid>,
     /// Where a text begins on the device.
-    pub(super) text_offset: Option<u64>,
+    pub(in crate::commands) text_offset: Option<u64>,
     /// The number of a version.
-    pub(super) seqno: Option<u64>,
+    pub(in crate::commands) seqno: Option<u64>,
 }
 
 impl Settings {
     /// Reads `key=value` pairs, separated by spaces.
-    pub(super) fn parse<'a>(given: impl Iterator<Item = &'a str>) -> Result<Self, Error> {
+    pub(in crate::commands) fn parse<'a>(
+        given: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, Error> {
         let mut settings = Self {
             number: 1,
             area: None,
+            second_area: None,
+            pv_uuid: None,
             text_offset: None,
             seqno: None,
         };
-        let (mut offset, mut size) = (None, None);
+        let (mut first, mut second) = ((None, None), (None, None));
         for pair in given.flat_map(str::split_whitespace) {
             let wrong = || Error::usage(format!("Invalid setting: {pair}"));
             let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            if key == "pv_uuid" {
+                settings.pv_uuid = Some(value.parse().map_err(|_| wrong())?);
+                continue;
+            }
             let value: u64 = value.parse().map_err(|_| wrong())?;
             match key {
                 "mda_num" if value == 1 || value == 2 => settings.number = value as usize,
-                "mda_offset" => offset = Some(value),
-                "mda_size" => size = Some(value),
+                "mda_offset" => first.0 = Some(value),
+                "mda_size" => first.1 = Some(value),
+                "mda2_offset" => second.0 = Some(value),
+                "mda2_size" => second.1 = Some(value),
                 "metadata_offset" => settings.text_offset = Some(value),
                 "seqno" => settings.seqno = Some(value),
                 _ => return Err(wrong()),
             }
         }
-        settings.area = match (offset, size) {
-            (Some(offset), Some(size)) => Some(Span {
-                offset: Bytes(offset),
-                size: Bytes(size),
-            }),
-            (None, None) => None,
-            _ => return Err(Error::usage("mda_offset and mda_size belong together")),
-        };
+        settings.area = span(first, "mda_offset and mda_size belong together")?;
+        settings.second_area = span(second, "mda2_offset and mda2_size belong together")?;
         Ok(settings)
+    }
+}
+
+fn span(said: (Option<u64>, Option<u64>), why: &str) -> Result<Option<Span>, Error> {
+    match said {
+        (Some(offset), Some(size)) => Ok(Some(Span {
+            offset: Bytes(offset),
+            size: Bytes(size),
+        })),
+        (None, None) => Ok(None),
+        _ => Err(Error::usage(why)),
     }
 }

@@ -1,0 +1,319 @@
+//! `pvck --repair`: a label, and metadata, as a backup of the group says that they were.
+
+use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures};
+use ashlar::scan::{Content, DeviceIndex, Scan, Source};
+use ashlar::{Error as Failure, Kind};
+use lvm2::model::{PvId, VolumeGroup, to_text};
+use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, LABEL_SCAN_SIZE, Label, Span};
+use lvm2::plan::initialise::Initialised;
+use lvm2::plan::repair::{AREA_START, FoundArea, PvRepair, mended_label, rewritten};
+use lvm2::plan::{Change, Message};
+use lvm2::text::Style;
+use lvm2::{Bytes, SECTOR_SIZE, Sectors, Uuid};
+
+use super::backup_file::read;
+use super::work::Work;
+use crate::args::{Arguments, Error, Flag, flags};
+use crate::commands::pvck::Settings;
+
+/// `--repair`
+pub(in crate::commands) const REPAIR: Flag = Flag::switch(
+    "repair",
+    "Write the label, the header and the metadata anew, as they are in --file: a backup of the \
+     group, or what --dump metadata has printed.",
+);
+/// `--repairtype`
+pub(in crate::commands) const REPAIR_TYPE: Flag = Flag::value(
+    "repairtype",
+    "pv_header|metadata|label_header",
+    "Write only this anew: the label with the header of the physical volume, or the metadata, both \
+     from --file; or what is around the header in the label, from what it says itself.",
+);
+
+/// Behind its extents a device is searched so far for its second metadata area, in bytes.
+const SEARCHED_MAX: u64 = 64 << 20;
+
+/// What is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    LabelHeader,
+    PvHeader,
+    Metadata,
+    Both,
+}
+
+/// Repairs the one device that is named.
+pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let what = what(arguments)?;
+    let [device] = arguments.operands() else {
+        return Err(Error::usage(
+            "pvck: name one device, as in: pvck --repair -f FILE /dev/sdb",
+        ));
+    };
+    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
+    let backup = match (what, arguments.value(&flags::FILE)) {
+        (What::LabelHeader, _) => None,
+        (_, Some(file)) => Some(read(&work.path(file))?),
+        (_, None) => return Err(Error::failed("Metadata input file is required.")),
+    };
+    let finder = work.finder();
+    let request = Request {
+        changes_pvs: true,
+        ..work.request()
+    };
+    work.change(&request, |scan, _| {
+        let index = finder.device(scan, device)?;
+        let layout = match &backup {
+            None => label_only(scan, index)?,
+            Some(backup) => repaired(scan, index, backup, what, &settings)?,
+        };
+        let name = &scan.device(index).name;
+        let object = match what {
+            What::LabelHeader | What::PvHeader => "LVM header",
+            What::Metadata => "LVM metadata",
+            What::Both => "LVM header and metadata",
+        };
+        Ok(Planned {
+            questions: vec![Question {
+                text: format!("Write new {object} to {name}? [y/n]: "),
+                refusal: format!("{name} was left as it is."),
+            }],
+            new: vec![NewLabel {
+                device: index,
+                layout,
+                others: Signatures::Kept,
+            }],
+            change: Change {
+                messages: warnings(scan, backup.as_ref(), what),
+                ..Change::default()
+            },
+            ..Planned::default()
+        })
+    })?;
+    Ok(())
+}
+
+fn what(arguments: &Arguments) -> Result<What, Error> {
+    if arguments.has(&flags::DUMP) {
+        return Err(Error::usage("Command does not accept option: --repair."));
+    }
+    match (arguments.has(&REPAIR), arguments.value(&REPAIR_TYPE)) {
+        (true, None) => Ok(What::Both),
+        (false, Some("pv_header")) => Ok(What::PvHeader),
+        (false, Some("metadata")) => Ok(What::Metadata),
+        (false, Some("label_header")) => Ok(What::LabelHeader),
+        (false, Some(other)) => Err(Error::syntax(format!(
+            "Invalid argument for --repairtype: {other}"
+        ))),
+        (_, _) => Err(Error::usage(
+            "Command does not accept option: --repairtype.",
+        )),
+    }
+}
+
+fn source_of(scan: &Scan, index: DeviceIndex) -> ashlar::Result<Source> {
+    let device = scan.device(index);
+    if let Content::Skipped(reason) = &device.content {
+        let what = format!("Cannot use {}: {reason}", device.name);
+        return Err(Failure::new(Kind::Refused, what));
+    }
+    Source::open(&device.location, &device.name)
+}
+
+fn head(source: &Source) -> ashlar::Result<Vec<u8>> {
+    source.read(0, source.size().min(LABEL_SCAN_SIZE as u64) as usize)
+}
+
+fn label_only(scan: &Scan, index: DeviceIndex) -> ashlar::Result<Initialised> {
+    let source = source_of(scan, index)?;
+    let label = mended_label(&head(&source)?, &scan.device(index).name)?;
+    Ok(rewritten(label, Bytes(source.size()))?)
+}
+
+/// What is written to a device that was one of the group in `backup`.
+fn repaired(
+    scan: &Scan,
+    index: DeviceIndex,
+    backup: &VolumeGroup,
+    what: What,
+    settings: &Settings,
+) -> ashlar::Result<Initialised> {
+    let device = scan.device(index);
+    let source = source_of(scan, index)?;
+    let label = Label::scan(&head(&source)?).label;
+    let pv = which(scan, index, backup, label.as_ref(), settings)?;
+    require_not_elsewhere(scan, index, backup.pv(pv).uuid)?;
+    let size = Bytes(source.size());
+    let found = areas(&source, backup, pv, label.as_ref(), settings);
+    let repair = PvRepair {
+        device: &device.name,
+        device_size: size,
+        group: backup,
+        pv,
+        areas: &found,
+        label: label.as_ref(),
+    };
+    let text = text(scan, backup);
+    Ok(match what {
+        What::PvHeader => repair.header()?,
+        What::Metadata => repair.metadata(&text)?,
+        What::Both | What::LabelHeader => repair.both(&text)?,
+    })
+}
+
+/// The text to be written: where other physical volumes have this version, theirs, byte for byte.
+fn text(scan: &Scan, backup: &VolumeGroup) -> Vec<u8> {
+    let mut same = scan.groups.iter().filter(|group| {
+        let on_disk = to_text(&group.model, Style::Raw);
+        group.uuid == backup.uuid && group.seqno == backup.seqno && {
+            let mut ours = backup.clone();
+            ours.header = group.model.header.clone();
+            to_text(&ours, Style::Raw) == on_disk
+        }
+    });
+    match same.next() {
+        Some(group) => group.text.to_vec(),
+        None => to_text(backup, Style::Raw),
+    }
+}
+
+/// Which physical volume of the group the device is: what its label or the settings say, else the
+/// one whose device had this name, else the only one that is on no other device.
+fn which(
+    scan: &Scan,
+    index: DeviceIndex,
+    backup: &VolumeGroup,
+    label: Option<&Label>,
+    settings: &Settings,
+) -> ashlar::Result<PvId> {
+    let name = &scan.device(index).name;
+    if let Some(uuid) = settings.pv_uuid.or(label.map(|label| label.pv.uuid)) {
+        return backup.pv_by_uuid(&uuid).ok_or_else(|| {
+            let what = format!(
+                "PV UUID {uuid} not found in metadata file.\nNo valid PV UUID, specify a PV UUID \
+                 from metadata in --settings."
+            );
+            Failure::new(Kind::NotFound, what)
+        });
+    }
+    let mut all = backup.pvs();
+    if let Some((pv, _)) = all.find(|(_, pv)| pv.device.as_deref() == Some(name)) {
+        return Ok(pv);
+    }
+    let is_elsewhere = |uuid: Uuid| {
+        let mut others = scan.physical_volumes.iter();
+        others.any(|pv| pv.uuid == uuid && pv.device != index)
+    };
+    let mut absent = backup.pvs().filter(|(_, pv)| !is_elsewhere(pv.uuid));
+    match (absent.next(), absent.next()) {
+        (Some((pv, _)), None) => Ok(pv),
+        (_, _) => {
+            let what = format!(
+                "Nothing says which physical volume of {} is {name}.\nNo valid PV UUID, specify a \
+                 PV UUID from metadata in --settings.",
+                backup.name
+            );
+            Err(Failure::new(Kind::NotFound, what))
+        }
+    }
+}
+
+/// An identity must not be given to two.
+fn require_not_elsewhere(scan: &Scan, index: DeviceIndex, uuid: Uuid) -> ashlar::Result<()> {
+    let mut others = scan.physical_volumes.iter();
+    match others.find(|pv| pv.uuid == uuid && pv.device != index) {
+        None => Ok(()),
+        Some(other) => {
+            let what = format!(
+                "uuid {uuid} already in use on \"{}\"",
+                scan.device(other.device).name
+            );
+            Err(Failure::new(Kind::Refused, what))
+        }
+    }
+}
+
+/// The metadata areas: what the settings say, else the label, else what is found.
+fn areas(
+    source: &Source,
+    backup: &VolumeGroup,
+    pv: PvId,
+    label: Option<&Label>,
+    settings: &Settings,
+) -> Vec<FoundArea> {
+    let said = [settings.area, settings.second_area];
+    let said: Vec<Span> = said.into_iter().flatten().collect();
+    if !said.is_empty() {
+        return said.into_iter().map(|span| found(source, span)).collect();
+    }
+    if let Some(label) = label {
+        let spans = label.pv.metadata_areas.iter();
+        return spans.map(|span| found(source, *span)).collect();
+    }
+    let pv = backup.pv(pv);
+    let first = pv.pe_start.to_bytes().unwrap_or_default();
+    let end = pv.pe_count.to_sectors(backup.extent_size);
+    let end = end.and_then(|length| pv.pe_start.checked_add(length));
+    let end = end.and_then(Sectors::to_bytes).unwrap_or(Bytes(u64::MAX));
+    let default = Span {
+        offset: AREA_START,
+        size: first.checked_sub(AREA_START).unwrap_or_default(),
+    };
+    let mut all: Vec<FoundArea> = search(source, default).into_iter().collect();
+    let searched = source.size().min(end.0.saturating_add(SEARCHED_MAX));
+    let starts = (end.0..searched).step_by(SECTOR_SIZE as usize);
+    let second = starts.filter_map(|offset| {
+        let size = Bytes(source.size().saturating_sub(offset));
+        let offset = Bytes(offset);
+        search(source, Span { offset, size })
+    });
+    all.extend(second.take(1));
+    all
+}
+
+/// The area at `span`, which counts also where its header is damaged.
+fn found(source: &Source, span: Span) -> FoundArea {
+    let sector = source.read(span.offset.0, AREA_HEADER_SIZE).ok();
+    let size = Bytes(source.size());
+    let header = sector.and_then(|sector| AreaHeader::decode(&sector, span, size).ok());
+    FoundArea { span, header }
+}
+
+/// The area that begins where `span` does, if a good header says so; it says how long it is.
+fn search(source: &Source, span: Span) -> Option<FoundArea> {
+    let header = found(source, span).header?;
+    let span = Span {
+        offset: header.start,
+        size: header.size,
+    };
+    Some(FoundArea {
+        span,
+        header: Some(header),
+    })
+}
+
+/// What else there is of the group, where it is not what is written.
+fn warnings(scan: &Scan, backup: Option<&VolumeGroup>, what: What) -> Vec<Message> {
+    let Some(backup) = backup.filter(|_| what != What::PvHeader) else {
+        return Vec::new();
+    };
+    let others = scan.groups.iter().filter(|group| group.uuid == backup.uuid);
+    let warned = others.filter_map(|group| {
+        let (now, then) = (group.seqno, backup.seqno);
+        let what = match now.cmp(&then) {
+            std::cmp::Ordering::Equal => return None,
+            std::cmp::Ordering::Greater => format!(
+                "The metadata of {} has seqno {then} in the file and {now} on other devices, which \
+                 counts; vgck --updatemetadata {} brings this device up to it.",
+                group.name, group.name
+            ),
+            std::cmp::Ordering::Less => format!(
+                "The metadata of {} has seqno {then} in the file and {now} on other devices: what \
+                 the file says counts from now on.",
+                group.name
+            ),
+        };
+        Some(Message::warning(what))
+    });
+    warned.collect()
+}
