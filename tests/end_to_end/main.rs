@@ -9,6 +9,7 @@ mod advice;
 mod attach;
 mod autoextend;
 mod bench;
+mod causes;
 mod changes;
 mod classes;
 mod clients;
