@@ -95,7 +95,9 @@ impl Machine {
             let dev = self.scratch.join("dev").display().to_string();
             without_uuid(&word.replace(&dev, "/dev"))
         });
-        words.collect::<Vec<_>>().join(" ")
+        let words = words.collect::<Vec<_>>().join(" ");
+        // Which entry of a list is the last one follows from the order.
+        words.trim_end_matches(',').to_owned()
     }
 
     fn shell(&self, line: &str) -> Tool {
