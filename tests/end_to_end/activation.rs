@@ -235,6 +235,78 @@ fn what_is_in_use_stays_active() {
 }
 
 #[test]
+fn reports_name_what_is_active_as_stock_does() {
+    // Proves: reports give a volume its names, not the node's of today, and count as open what
+    // somebody uses, which programs read before they remove something.
+    let machine = Machine::new();
+    machine.done("lvcreate -L 16m -n data vg0");
+    machine.shows("data", "-wi-a-----");
+    let [name, mapped] = machine.names("data").map(|name| name.display().to_string());
+    let shown = machine.done("lvs --noheadings -o lv_path,lv_dm_path vg0/data");
+    let shown: Vec<&str> = shown.split_whitespace().collect();
+    assert_eq!(shown, [&*name, &*mapped]);
+    let shown = machine.done("lvdisplay vg0/data");
+    assert!(
+        shown.contains(&format!("LV Path                {name}\n")),
+        "{shown}"
+    );
+    assert!(machine.done("lvscan").contains(&format!("'{name}'")));
+    let opens = |count: &str| {
+        let is_open = format!("# open                 {count}\n");
+        wait_until(&is_open, || {
+            machine.done("lvdisplay vg0/data").contains(&is_open)
+        });
+        let is_open = format!("Open LV               {count}\n");
+        wait_until(&is_open, || {
+            machine.done("vgdisplay vg0").contains(&is_open)
+        });
+    };
+    opens("0");
+    Tool::new("mkfs.ext4").arg("-q").arg(&name).succeed();
+    let mount = machine.mount("data");
+    opens("1");
+    mount.unmount();
+    machine.done("vgremove -y vg0");
+    machine.assert_idle();
+}
+
+#[test]
+fn an_active_snapshot_is_merged_unless_somebody_uses_it() {
+    // Proves: as libblockdev and os-brick do it, a snapshot is merged that is active, as it is since
+    // it was made; not one that is mounted.
+    let machine = Machine::new();
+    machine.done("lvcreate -L 16m -n data vg0");
+    let [name, _] = machine.names("data");
+    Tool::new("mkfs.ext4").arg("-q").arg(&name).succeed();
+    machine.done("lvcreate -s -L 8m -n snap vg0/data");
+    let mount = machine.mount("data");
+    fs::write(mount.path().join("later"), "later").expect("a file");
+    mount.unmount();
+    let mount = machine.mount("snap");
+    let said = machine.refused("lvconvert --merge vg0/snap");
+    assert!(said.contains("contains a filesystem in use"), "{said}");
+    mount.unmount();
+    machine.done("lvconvert --merge vg0/snap");
+    assert!(machine.is_active("data") && !machine.is_active("snap"));
+    wait_until("it is merged", || !machine.done("lvs vg0").contains("snap"));
+    let mount = machine.mount("data");
+    assert!(!mount.path().join("later").exists());
+    // One that begins while nobody uses its origin runs when that is active again.
+    machine.done("lvcreate -s -L 8m -n snap vg0/data");
+    fs::write(mount.path().join("later"), "later").expect("a file");
+    mount.unmount();
+    machine.done("vgchange -an");
+    machine.done("lvconvert --merge vg0/snap");
+    machine.done("lvchange -ay vg0/data");
+    wait_until("it is merged", || !machine.done("lvs vg0").contains("snap"));
+    let mount = machine.mount("data");
+    assert!(!mount.path().join("later").exists());
+    mount.unmount();
+    machine.done("vgchange -an");
+    machine.assert_idle();
+}
+
+#[test]
 fn questions_are_stocks() {
     // Proves: active volumes are removed after stock's question, and stay active where the answer
     // is no; a snapshot takes its origin along after a question.

@@ -51,6 +51,7 @@ mod outside;
 mod owner;
 mod package;
 mod plans;
+mod programs;
 mod raid;
 mod raid_change;
 mod raid_checksums;

@@ -110,12 +110,15 @@ fn shells_read_their_scripts() {
 
 #[test]
 fn the_version_names_the_revision() {
-    // Proves: --version, -V and version say the same, with the revision of the checkout that the
-    // program was built from.
+    // Proves: --version, -V and version say the same, with the LVM2 that programs ask for and the
+    // revision of the checkout that the program was built from.
     let told = |word: &str| -> Finished { ashlar().arg(word).succeed() };
-    let line = told("--version").text();
-    assert_eq!(told("-V").text(), line);
-    assert_eq!(told("version").text(), line);
+    let all = told("--version").text();
+    assert_eq!(told("-V").text(), all);
+    assert_eq!(told("version").text(), all);
+    let (lvm, line) = all.split_once('\n').expect("two lines");
+    let stock = Tool::new("lvm").arg("version").run().text();
+    assert_eq!(Some(lvm), stock.lines().next());
     assert!(line.starts_with("  Ashlar version:  0."), "{line}");
     let git = Tool::new("git").args(["rev-parse", "--short=12", "HEAD"]);
     let revision = git.within(env!("CARGO_MANIFEST_DIR").as_ref()).run();

@@ -10,6 +10,7 @@ mod dist;
 mod fuzz;
 mod mutate;
 mod packages;
+mod programs;
 mod raid_sets;
 mod test;
 mod tidy;
@@ -69,6 +70,11 @@ const TASKS: &[Task] = &[
         name: "compare",
         about: "run commands here and in stock LVM2, and compare what comes of them",
         run: compare::run,
+    },
+    Task {
+        name: "programs",
+        about: "run programs that call LVM2, with Ashlar in its place",
+        run: programs::run,
     },
     Task {
         name: "bench",

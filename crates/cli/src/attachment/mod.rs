@@ -17,7 +17,7 @@
 mod folder;
 mod holders;
 pub(crate) mod keeper;
-mod names;
+pub(crate) mod names;
 mod server;
 
 pub(crate) use folder::{Attachment, Record, Runtime, State};

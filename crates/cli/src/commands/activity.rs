@@ -7,14 +7,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ashlar::live::{SURVEY_MAX, Surveyed, survey};
 use lvm2::Uuid;
 use lvm2::model::{LvId, SnapshotState};
 use lvm2::plan::logical::holds_all;
 
-use crate::attachment::{Attachment, Record, Runtime, State, places_in_use};
+use crate::attachment::{Attachment, Record, Runtime, State, names, places_in_use};
 use crate::output::{Active, Group, Live, Place, View};
 
 /// Finds out which volumes of the view are active. Gives what people should be told.
@@ -125,10 +125,17 @@ fn live(
 }
 
 fn place(record: &Record) -> Place {
-    let path = record.place().to_owned();
+    // What was made active is known by its names, as in stock; nodes may be others the next time.
+    let named = |dir: &PathBuf| names::paths(dir, &record.volume);
+    let place = || [record.place(), record.place()].map(Path::to_owned);
+    let [path, mapped] = record.dir.as_ref().and_then(named).unwrap_or_else(place);
     // A file is not looked at: its server may be stuck.
     let number = record.node.as_deref().and_then(number);
-    Place { path, number }
+    Place {
+        path,
+        mapped,
+        number,
+    }
 }
 
 fn number(node: &Path) -> Option<(u32, u32)> {

@@ -83,10 +83,11 @@ fn colons(group: &Group, lv: LvId) -> String {
     };
     let active = group.state(lv).active();
     let is_active = u8::from(active.is_some());
+    let is_open = u8::from(active.is_some_and(|active| active.is_open));
     let number = active.and_then(|active| active.place.as_ref()?.number);
     let number = number.map(|(major, minor)| format!("{major}:{minor}"));
     format!(
-        "{path}:{vg}:{access}:{is_active}:-1:{is_active}:{sectors}:{extents}:-1:{policy}:\
+        "{path}:{vg}:{access}:{is_active}:-1:{is_open}:{sectors}:{extents}:-1:{policy}:\
          {read_ahead}:{number}",
         path = path_or_name(group, lv),
         vg = group.vg.name,
@@ -195,9 +196,9 @@ fn sizes(session: &mut Session, group: &Group, lv: LvId, values: &Values) -> Res
     match group.state(lv) {
         State::Inactive => put("LV Status", "NOT available".into())?,
         State::Unknown => put("LV Status", "unknown".into())?,
-        State::Active(_) => {
+        State::Active(active) => {
             put("LV Status", "available".into())?;
-            put("# open", "1".into())?;
+            put("# open", u8::from(active.is_open).to_string())?;
         }
     }
     put("LV Size", values.size(group.lv_sectors(sized)))?;

@@ -97,7 +97,7 @@ fn colons(group: &Group) -> String {
         status_bits(vg),
         vg.max_lv,
         group.visible_count(),
-        group.active_count(),
+        group.open_count(),
         vg.max_pv,
         vg.pv_count(),
         vg.pv_count() - group.missing_count(),
@@ -167,7 +167,7 @@ fn show(session: &mut Session, view: &View, group: &Group, values: &Values) -> R
     }
     put("MAX LV", vg.max_lv.to_string())?;
     put("Cur LV", group.visible_count().to_string())?;
-    put("Open LV", group.active_count().to_string())?;
+    put("Open LV", group.open_count().to_string())?;
     put("Max PV", vg.max_pv.to_string())?;
     put("Cur PV", vg.pv_count().to_string())?;
     put(

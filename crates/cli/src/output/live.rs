@@ -46,8 +46,10 @@ pub(crate) struct Active {
 /// Where a volume is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The node or the file.
+    /// The node or the file, or its name below that of the group.
     pub(crate) path: PathBuf,
+    /// The same, or its name among those of all groups.
+    pub(crate) mapped: PathBuf,
     /// The node's number.
     pub(crate) number: Option<(u32, u32)>,
 }

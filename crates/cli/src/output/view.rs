@@ -165,6 +165,13 @@ impl Group {
             .count()
     }
 
+    /// How many of the volumes that people see somebody uses.
+    pub(crate) fn open_count(&self) -> usize {
+        let visible = self.vg.lvs().filter(|(lv, _)| self.is_visible(*lv));
+        let is_open = |lv: LvId| self.state(lv).active().is_some_and(|active| active.is_open);
+        visible.filter(|(lv, _)| is_open(*lv)).count()
+    }
+
     /// How many volumes people see.
     pub(crate) fn visible_count(&self) -> usize {
         self.visible_count

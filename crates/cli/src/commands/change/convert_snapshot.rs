@@ -8,6 +8,7 @@ use lvm2::plan::logical::{
     CHUNK_SIZE_DEFAULT, Join, MergeStart, StoreHead, join_snapshot, split_snapshot, start_merge,
 };
 
+use super::activation::close;
 use super::arguments::{Choice, ZERO, choice, size};
 use super::lvcreate::SNAPSHOT;
 use super::merging::named;
@@ -72,6 +73,7 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
     let scan = work.scan()?;
     for one in named(&scan, volumes)? {
         let volume = one.volume;
+        close_store(work, &volume)?;
         let host = work.host().clone();
         let served = work.served();
         let ownership = work.ownership();
@@ -111,6 +113,22 @@ pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error
         })?;
     }
     Ok(())
+}
+
+/// A snapshot that is active and that nobody uses becomes inactive: after the merge it is gone.
+fn close_store(work: &Work<'_>, volume: &LvName) -> Result<(), Error> {
+    if !work.is_owner() || work.is_test() || work.is_shown() {
+        return Ok(());
+    }
+    let scan = work.scan()?;
+    // What is not there the change itself tells.
+    let Ok(found) = scan.find_group(&volume.vg) else {
+        return Ok(());
+    };
+    match found.model.lv_by_name(&volume.lv) {
+        Some(store) if Relations::of(&found.model).is_cow(store) => close(found, &[store], work),
+        _ => Ok(()),
+    }
 }
 
 /// Whether somebody has the node or the file open at which a volume is attached, as who mounts it

@@ -149,7 +149,7 @@ fn full_name(row: &Row<'_>, _: &Style) -> Value {
     Value::text(format!("{}/{}", group.vg.name, volume.name()))
 }
 
-/// Where a volume is attached, else `/dev/VG/LV`.
+/// The name of an active volume, or where it is attached; else `/dev/VG/LV`.
 pub(crate) fn path_or_name(group: &Group, lv: LvId) -> String {
     let name = || format!("/dev/{}/{}", group.vg.name, group.vg.lv(lv).name());
     place(group, lv).unwrap_or_else(name)
@@ -166,7 +166,7 @@ fn path_of(group: &Group, lv: LvId) -> String {
     }
 }
 
-/// Where a volume is attached.
+/// The name of an active volume, or where it is attached.
 fn place(group: &Group, lv: LvId) -> Option<String> {
     let place = group.state(lv).active()?.place.as_ref()?;
     Some(place.path.display().to_string())
@@ -184,8 +184,9 @@ fn dm_path(row: &Row<'_>, _: &Style) -> Value {
     let Some((group, lv, volume)) = row.volume() else {
         return Value::text("");
     };
-    if let Some(place) = place(group, lv) {
-        return Value::text(place);
+    let active = group.state(lv).active();
+    if let Some(place) = active.and_then(|active| active.place.as_ref()) {
+        return Value::text(place.mapped.display().to_string());
     }
     Value::text(format!(
         "/dev/mapper/{}",

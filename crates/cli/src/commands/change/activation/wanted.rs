@@ -7,7 +7,9 @@ use ashlar::host::{Config, VolumeList};
 use ashlar::log;
 use ashlar::scan::{FoundVg, Restriction};
 use lvm2::Uuid;
-use lvm2::model::{LogicalVolume, LvFlag, LvId, Relations, SegmentType, VgFlag, VolumeGroup};
+use lvm2::model::{
+    LogicalVolume, LvFlag, LvId, Relations, SegmentType, SnapshotState, VgFlag, VolumeGroup,
+};
 use lvm2::plan::group::losses;
 
 use super::Activation;
@@ -132,14 +134,17 @@ pub(super) fn is_chosen(
     is_listed
 }
 
-/// These volumes and those that are active together with them.
+/// These volumes and those that are active together with them. Of a snapshot that is being merged
+/// its origin has what is left to be known.
 pub(super) fn with_snapshots(vg: &VolumeGroup, volumes: Vec<LvId>) -> Vec<LvId> {
     let relations = Relations::of(vg);
     let mut all: Vec<LvId> = Vec::new();
     for lv in volumes {
         let snapshot = relations.snapshot_of_cow(vg, lv);
         let origin = snapshot.map_or(lv, |snapshot| snapshot.origin);
-        let snapshots = relations.snapshots(vg, origin).map(|snapshot| snapshot.cow);
+        let snapshots = relations.snapshots(vg, origin);
+        let snapshots = snapshots.filter(|one| one.state != SnapshotState::Merging);
+        let snapshots = snapshots.map(|snapshot| snapshot.cow);
         for lv in std::iter::once(origin).chain(snapshots) {
             if !all.contains(&lv) {
                 all.push(lv);
