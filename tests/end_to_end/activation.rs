@@ -272,8 +272,8 @@ fn reports_name_what_is_active_as_stock_does() {
 
 #[test]
 fn an_active_snapshot_is_merged_unless_somebody_uses_it() {
-    // Proves: as libblockdev and os-brick do it, a snapshot is merged that is active, as it is since
-    // it was made; not one that is mounted.
+    // Proves: as libblockdev and os-brick do it, a snapshot is merged that is active, as it is
+    // since it was made; not one that is mounted.
     let machine = Machine::new();
     machine.done("lvcreate -L 16m -n data vg0");
     let [name, _] = machine.names("data");

@@ -5,8 +5,8 @@
 //!   cargo xtask programs --record     writes down what they send: target/programs/NAME.txt
 //! ```
 //!
-//! Each program is the distribution's or the registry's own, unchanged, and is led through a life of
-//! volumes by a script in `tests/programs/real`, in the namespaces that `world` there makes. One
+//! Each program is the distribution's or the registry's own, unchanged, and is led through a life
+//! of volumes by a script in `tests/programs/real`, in the namespaces that `world` there makes. One
 //! that is not installed is named with how to get it, and makes the exit code 2. What came of them
 //! is in `docs/programs.md`.
 //!
@@ -68,8 +68,8 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "partman",
         is_there: "test -f \"$PARTMAN_LVM/lib/partman/lib/lvm-base.sh\"",
-        get: "apt-get download partman-lvm (from main/debian-installer), dpkg-deb -x it into a folder; \
-              name that in PARTMAN_LVM",
+        get: "apt-get download partman-lvm (from main/debian-installer), dpkg-deb -x it into a \
+              folder; name that in PARTMAN_LVM",
     },
 ];
 

@@ -24,8 +24,8 @@ const BESIDE: &[&str] = &[
      devices, and names in `/dev/mapper` are links to these; `ashlar owners` says who holds them.",
     "While a mirror gets another copy there is no layer `_mimagetmp_N`: the copy is filled in its \
      place.",
-    "Fields and letters are those of 2.03.16: `vg_attr` has six, as there. `--fs` of later releases \
-     is taken, `--majoritypvs` is not.",
+    "Fields and letters are those of 2.03.16: `vg_attr` has six, as there. `--fs` of later \
+     releases is taken, `--majoritypvs` is not.",
     "The signature of a GFS pool is not looked for, as in 2.03.16.",
     "Settings that are not read stand in [configuration.md](configuration.md).",
 ];

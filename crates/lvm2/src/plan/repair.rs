@@ -165,6 +165,10 @@ impl PvRepair<'_> {
             }
             taken.push((span.offset, end));
         }
+        assert!(
+            spans.is_sorted_by(|one, next| one.offset < next.offset),
+            "areas have an order"
+        );
         Ok(spans)
     }
 
@@ -260,6 +264,13 @@ impl PvRepair<'_> {
             });
             let name = format!("mda{}", number + 1);
             let at = old.start.0 + place.0;
+            let ends_before = |live: &RawLocation| place.0 + size.0 <= live.offset.0;
+            let begins_behind = |live: &RawLocation| live.offset.0 + live.size.0 <= place.0;
+            assert!(
+                live.iter()
+                    .all(|live| ends_before(live) || begins_behind(live)),
+                "the text that counts stays"
+            );
             messages.push(Message::note(format!(
                 "Writing metadata at {at} length {} crc 0x{:08x} {name}",
                 size.0, location.checksum

@@ -46,7 +46,7 @@ mod place;
 pub(super) mod plan;
 mod profiles;
 mod pvchange;
-pub(in crate::commands) mod pvck;
+pub(super) mod pvck;
 mod pvcreate;
 mod pvmove;
 mod pvremove;
