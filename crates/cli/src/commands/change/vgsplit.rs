@@ -110,7 +110,7 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         let into = if exists {
             SplitInto::Existing(&scan.find_group(to)?.model)
         } else {
-            SplitInto::New(to)
+            SplitInto::named(to)
         };
         planned(split_group(&found.model, into, off, author))
     })?;
