@@ -44,6 +44,38 @@ impl Finder {
         names.iter().filter(is_new).cloned().collect()
     }
 
+    /// The same, with those that carry a tag in the place of `@TAG`.
+    pub(super) fn tagged(&self, scan: &Scan, names: &[String]) -> Vec<String> {
+        let mut all = Vec::new();
+        for name in names {
+            let Some(tag) = name.strip_prefix('@') else {
+                all.push(name.clone());
+                continue;
+            };
+            for group in &scan.groups {
+                let carries = |member: &&Member| {
+                    let tags = &group.model.pv(member.id).tags;
+                    tags.iter().any(|own| own == tag)
+                };
+                let members = group.members.iter().filter(carries);
+                let found = members.filter_map(|member| member.presence.found());
+                all.extend(found.map(|pv| scan.device(scan.pv(pv).device).name.clone()));
+            }
+        }
+        self.distinct(scan, &all)
+    }
+
+    /// Why there is no physical volume called `name`.
+    pub(super) fn lack(&self, scan: &Scan, name: &str) -> String {
+        match self.device(scan, name) {
+            Err(_) => format!("Cannot use {name}: device not found"),
+            Ok(device) => match require_allowed(scan, device) {
+                Err(error) => error.to_string(),
+                Ok(()) => format!("Failed to find physical volume \"{name}\"."),
+            },
+        }
+    }
+
     /// The member of `group` on the device that `name` means.
     pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
         let index = self.pv(scan, name).ok()?;
