@@ -21,7 +21,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let finder = work.finder();
     each(&names, work, |name, work| {
         let request = Request {
-            tolerated: vec![Tolerated::Disagreement, Tolerated::Missing],
+            tolerated: vec![Tolerated::Disagreement, Tolerated::Absent],
             ..work.request_of(&[name])
         };
         let written = work.change(&request, |scan, author| {
