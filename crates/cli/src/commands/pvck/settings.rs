@@ -29,7 +29,7 @@ impl Settings {
         };
         let (mut offset, mut size) = (None, None);
         for pair in given.flat_map(str::split_whitespace) {
-            let wrong = || Error::usage(format!("Invalid setting: {pair}"));
+            let wrong = || Error::failed(format!("Invalid setting at: {pair}"));
             let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
             let value: u64 = value.parse().map_err(|_| wrong())?;
             match key {
