@@ -86,7 +86,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let action = given.next().map(|flag| flag.long);
     if let Some(second) = given.next() {
         let what = format!("Command does not accept option: --{}.", second.long);
-        return Err(Error::usage(what));
+        return Err(Error::form(what));
     }
     let all = AllDevices::of(arguments, session)?;
     if matches!(action, None | Some("check")) {

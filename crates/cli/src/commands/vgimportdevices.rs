@@ -33,7 +33,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     match (arguments.has(&ALL), arguments.operands()) {
         (true, [name, ..]) => {
             let what = format!("Command does not accept argument: {name}.");
-            return Err(Error::usage(what));
+            return Err(Error::form(what));
         }
         (false, []) => {
             return Err(Error::form(
