@@ -165,7 +165,7 @@ impl Job<'_> {
         let Some(sector) = self.headers.label_sector() else {
             for line in self.headers.lines() {
                 if let Line::Text(text) = line
-                    && text.starts_with("CHECK: ")
+                    && text.starts_with("CHECK: label_header")
                 {
                     session.line(text)?;
                 }

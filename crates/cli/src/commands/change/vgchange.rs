@@ -136,7 +136,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         choice(arguments, flag)?;
     }
     require_alone(arguments, &attributes, active.is_some() || is_nothing)?;
-    if attributes.is_empty() && active.is_none() && !is_nothing {
+    let is_owned = arguments.has(&SYSTEM_ID);
+    if attributes.is_empty() && active.is_none() && !is_nothing && !is_owned {
         if arguments.has(&PV_COPIES) {
             return Err(Error::usage("Need one or more command options."));
         }
