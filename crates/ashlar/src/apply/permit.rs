@@ -58,8 +58,8 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
              on a host that runs the lock manager"
         ),
         Restriction::Clustered => format!(
-            "Cannot access clustered VG {name}.\nSee lvmlockd(8) for changing a clvm/clustered VG to \
-             a shared VG."
+            "Cannot access clustered VG {name}.\nSee lvmlockd(8) for changing a clvm/clustered VG \
+             to a shared VG."
         ),
         Restriction::Exported => {
             format!("Volume group {name} is exported; vgimport takes it in")
